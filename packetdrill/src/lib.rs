@@ -7,6 +7,7 @@
 //! | what a script needs, and what the engine does not model | `plan` |
 //! | when a script begins | `clock` |
 //! | a connection with both directions, opened from either side | `endpoint` |
+//! | TCP Fast Open: cookies and what is remembered of them | `fast_open` |
 //! | running a plan | `run` |
 //! | what came of it | `verdict` |
 //! | scripts of what the engine does, for the kernel to judge | `fuzz` |
@@ -17,6 +18,7 @@
 
 mod clock;
 mod endpoint;
+mod fast_open;
 pub mod fuzz;
 pub mod language;
 mod plan;

@@ -126,6 +126,7 @@ fn laid_out(agreed: &[TcpOption], timestamps: Option<TcpOption>) -> Vec<TcpOptio
     if let Some(scale) = of(|option| matches!(option, TcpOption::WindowScale(_))) {
         options.extend([TcpOption::Nop, scale]);
     }
+    options.extend(of(|option| matches!(option, TcpOption::FastOpen(_))));
     options
 }
 
@@ -195,6 +196,15 @@ fn shown_option(option: &TcpOption) -> String {
             format!("sack {}", blocks.join(" "))
         }
         TcpOption::Timestamps { value, echo } => format!("TS val {value} ecr {echo}"),
+        TcpOption::FastOpen(cookie) => {
+            let name = if cookie.is_experimental {
+                "FOEXP"
+            } else {
+                "FO"
+            };
+            let digits: String = (cookie.bytes.iter().map(|byte| format!("{byte:02x}"))).collect();
+            format!("{name} {digits}").trim_end().to_owned()
+        }
         TcpOption::Other(name) => name.clone(),
     }
 }

@@ -8,12 +8,14 @@
 //! | --- | --- |
 //! | opening, closing, what a segment does | here |
 //! | the data expected next, and nothing else | `expected` |
+//! | data of a SYN (TCP Fast Open) | `fast_open` |
 //! | what has arrived, SACK blocks, duplicates | `reassembly` |
 //! | when to acknowledge | `acknowledging` |
 //! | the receive window | `window` |
 
 mod acknowledging;
 mod expected;
+mod fast_open;
 mod reading;
 mod reassembly;
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //! | behaviour | file |
 //! | --- | --- |
-//! | opening | `handshake` |
+//! | opening | `handshake`; with data before it is over (TCP Fast Open) `fast_open` |
 //! | closing, the application's side | here |
 //! | what an acknowledgement changes | `acknowledge` |
 //! | one that says nothing else | `expected` |
@@ -21,12 +21,13 @@
 //! | the queue of its own host, and what that refuses | `host_queue`, `refused` |
 //! | what packet scripts set and see, and a hand sets | `switches` |
 //!
-//! What is not here: urgent data, Fast Open, path MTU discovery and its probes, resets, and timing out of a connection (a segment is sent again for ever).
+//! What is not here: urgent data, path MTU discovery and its probes, resets, and timing out of a connection (a segment is sent again for ever).
 
 mod acknowledge;
 mod autocork;
 mod bursts;
 mod expected;
+mod fast_open;
 mod foreseen;
 mod handshake;
 mod held;

@@ -29,6 +29,7 @@ impl Endpoint {
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let receiver = self.receiver.as_mut();
         let taken = receiver.map_or(0, |receiver| receiver.read(bytes, now));
+        self.read_bytes += taken;
         self.poll(now);
         taken
     }
@@ -37,7 +38,9 @@ impl Endpoint {
     pub fn shut_down(&mut self, now: Time) {
         self.is_closing = true;
         self.is_last_to_close |= self.has_peer_finished();
-        if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
+        if self.can_send()
+            && let Some(sender) = &mut self.sender
+        {
             sender.close();
         }
         if let Some(receiver) = &mut self.receiver {
@@ -51,19 +54,33 @@ impl Endpoint {
         self.is_orphan = true;
         match self.state {
             State::SynSent => self.state = State::Gone,
-            State::SynReceived => {
+            State::SynReceived if !self.fast_open.is_early => {
                 self.state = State::Gone;
                 self.reset_with((TcpFlags::RST, 1, None));
             }
-            State::Open if unread_bytes > 0 => {
+            _ if self.can_send() && unread_bytes > 0 => {
                 self.state = State::Gone;
                 let flags = TcpFlags::RST.with(TcpFlags::ACK);
                 self.reset_with((flags, self.sent_end, Some(self.received_end())));
             }
-            State::Open if !self.is_closing => self.shut_down(now),
-            State::Open | State::Reset | State::Refused | State::Gone => {}
+            _ if self.can_send() && !self.is_closing => self.shut_down(now),
+            _ => {}
         }
         self.poll(now);
+    }
+
+    /// Nobody has accepted it, or will (`tcp_disconnect`).
+    pub fn abort(&mut self, now: Time) {
+        match self.can_send() {
+            true => {
+                self.is_orphan = true;
+                self.state = State::Gone;
+                let flags = TcpFlags::RST.with(TcpFlags::ACK);
+                self.reset_with((flags, self.sent_end, Some(self.received_end())));
+                self.poll(now);
+            }
+            false => self.close(0, now),
+        }
     }
 
     /// `TCP_NODELAY` of an open connection.
@@ -117,10 +134,12 @@ impl Endpoint {
 
     /// Settings that were agreed on, as `TCPI_OPT_` bits.
     pub fn option_bits(&self) -> u8 {
+        // TCPI_OPT_SYN_DATA is the sixth.
         u8::from(self.agreed.timestamps)
             | u8::from(self.agreed.sack) << 1
             | u8::from(self.agreed.is_scaled) << 2
             | u8::from(self.agreed.ecn) << 3
+            | u8::from(self.fast_open.has_syn_data) << 5
     }
 
     /// Shifts of windows: those that arrive, its own.
@@ -152,6 +171,14 @@ impl Endpoint {
     pub fn received_bytes(&self) -> u64 {
         let receiver = self.receiver.as_ref();
         receiver.map_or(0, Receiver::received_payload_bytes)
+    }
+
+    /// Payload that the application could read.
+    pub fn unread_bytes(&self) -> u64 {
+        match self.setup.host.application_reads {
+            true => 0,
+            false => self.received_bytes().saturating_sub(self.read_bytes),
+        }
     }
 
     pub(super) fn received_end(&self) -> u64 {

@@ -9,9 +9,13 @@
 //! is acceptable (RFC 9293 section 3.10.7.4), resets, and the end of a connection.
 
 mod application;
+mod fast_open;
 mod opening;
 
-use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
+pub use fast_open::SynData;
+
+use crate::fast_open::Told;
+use crate::language::script::{Cookie, EcnMark, TcpFlags, TcpOption, TcpPacket, Unreachable};
 use crate::plan::host_settings::{Ecn, HostSettings};
 use crate::segments::{SentPacket, mark_of, packet_of, segment_of};
 use dumbbell_core::random::Stream;
@@ -36,6 +40,26 @@ const UNSCALED_BYTES: u32 = 65_535;
 /// Packets that may be sent and not compared: more is no test.
 pub const MOST_SENT: usize = 100_000;
 
+impl State {
+    /// Whether nothing is sent any more but resets.
+    pub fn is_over(self) -> bool {
+        !matches!(self, State::SynSent | State::SynReceived | State::Open)
+    }
+
+    /// Name of the error that the application is told of once.
+    pub fn error(self) -> Option<&'static str> {
+        match self {
+            State::SynSent | State::SynReceived | State::Open | State::Gone => None,
+            State::Reset => Some("ECONNRESET"),
+            State::Refused => Some("ECONNREFUSED"),
+            State::TimedOut => Some("ETIMEDOUT"),
+            State::Unreachable(Unreachable::Host) => Some("EHOSTUNREACH"),
+            State::Unreachable(Unreachable::Network) => Some("ENETUNREACH"),
+            State::Unreachable(Unreachable::FragmentationNeeded(_)) => Some("EMSGSIZE"),
+        }
+    }
+}
+
 /// What a socket has set before its connection.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -45,6 +69,8 @@ pub struct Setup {
     pub nodelay: bool,
     /// Largest segment of its own (`TCP_MAXSEG`), bytes.
     pub mss_bytes: u32,
+    /// How often its SYN is sent again at most (`tcp_syn_retries`, `TCP_SYNCNT`).
+    pub syn_retries: u32,
     /// Which of its first phases BBR draws, below `FIRST_PHASES`.
     pub first_phase: u64,
 }
@@ -62,6 +88,10 @@ pub enum State {
     Reset,
     /// The other end has refused it.
     Refused,
+    /// Its SYN was sent as often as it may be, and never answered.
+    TimedOut,
+    /// A host or router on the way has told that it is not to be reached.
+    Unreachable(Unreachable),
     /// It has reset it itself, or was closed before it was open: nothing knows of it any more.
     Gone,
 }
@@ -79,6 +109,19 @@ struct Agreed {
     /// Shift of its own.
     scale_out: u8,
     is_scaled: bool,
+}
+
+/// What a connection does before its handshake is over (RFC 7413).
+#[derive(Debug, Clone, Default)]
+struct FastOpen {
+    /// Option of its first SYN, or of its SYN-ACK.
+    option: Option<Cookie>,
+    /// Payload of its first SYN, bytes.
+    syn_bytes: u64,
+    /// Data of the other end's SYN were taken, or the answer acknowledged those of its own.
+    has_syn_data: bool,
+    /// It has answered a SYN, and may send before that is acknowledged.
+    is_early: bool,
 }
 
 /// A connection.
@@ -106,6 +149,13 @@ pub struct Endpoint {
     is_closing: bool,
     host_queue: Option<VecDeque<u32>>,
     resets: VecDeque<TcpPacket>,
+    fast_open: FastOpen,
+    /// What its SYN-ACK told, until it is asked for.
+    told: Option<Told>,
+    /// Somebody waits to write, and takes the acknowledgement of the handshake along.
+    is_write_pending: bool,
+    /// Payload that the application has read.
+    read_bytes: u64,
     /// What has been sent and not yet compared.
     pub sent: VecDeque<SentPacket>,
 }
@@ -138,6 +188,10 @@ impl Endpoint {
             is_closing: false,
             host_queue: None,
             resets: VecDeque::new(),
+            fast_open: FastOpen::default(),
+            told: None,
+            is_write_pending: false,
+            read_bytes: 0,
             sent: VecDeque::new(),
         }
     }
@@ -208,7 +262,7 @@ impl Endpoint {
             State::SynSent => self.on_answer(packet, now),
             State::SynReceived => self.on_third(packet, ecn, now),
             State::Open => self.on_open(packet, ecn, now),
-            State::Reset | State::Refused | State::Gone => self.refuse(packet),
+            _ => self.refuse(packet),
         }
         self.poll(now);
     }
@@ -327,7 +381,7 @@ impl Endpoint {
             let packet = self.stamped(packet, now);
             self.enter(packet, EcnMark::None, now);
         }
-        if matches!(self.state, State::Reset | State::Refused | State::Gone) {
+        if self.state.is_over() {
             return;
         }
         while self.sent.len() < MOST_SENT {
@@ -336,7 +390,14 @@ impl Endpoint {
                 break;
             };
             let is_syn = segment.flags.has(Flags::SYN);
+            if is_syn && self.has_tried_enough() {
+                self.state = State::TimedOut;
+                return;
+            }
             if is_syn {
+                if self.syns.is_empty() {
+                    segment.payload_bytes = self.fast_open.syn_bytes as u32;
+                }
                 segment.window_bytes = u64::from(UNSCALED_BYTES / self.own_payload_bytes())
                     * u64::from(self.own_payload_bytes());
                 self.syns.push(now);
@@ -357,7 +418,7 @@ impl Endpoint {
             };
             if segment.flags.has(Flags::SYN) {
                 self.syns.push(now);
-                self.sent_end = 1;
+                self.sent_end = self.sent_end.max(1);
             } else {
                 segment.seq = self.sent_end;
             }
@@ -403,6 +464,10 @@ impl Endpoint {
         if let (true, Some(scale)) = (self.agreed.is_scaled, self.setup.host.window_scale) {
             options.push(TcpOption::WindowScale(scale));
         }
+        // A SYN that is sent again does without (RFC 7413 section 4.2.1).
+        if let (Some(cookie), true) = (&self.fast_open.option, self.syns.len() <= 1) {
+            options.push(TcpOption::FastOpen(cookie.clone()));
+        }
         options
     }
 
@@ -418,7 +483,7 @@ impl Endpoint {
 
     /// When something may be due.
     pub fn next_timer(&self) -> Time {
-        if matches!(self.state, State::Reset | State::Refused | State::Gone) {
+        if self.state.is_over() {
             return Time::NEVER;
         }
         let sender = self.sender.as_ref().map_or(Time::NEVER, Sender::next_timer);

@@ -7,10 +7,11 @@ use dumbbell_core::time::Time;
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment};
 use dumbbell_tcp::sender::Sender;
+use dumbbell_tcp::timestamp_ms;
 use std::sync::Arc;
 
 /// Largest segment of a host that names none (RFC 9293 section 3.7.1).
-const UNNAMED_MSS_BYTES: u32 = 536;
+pub(super) const UNNAMED_MSS_BYTES: u32 = 536;
 
 impl Endpoint {
     /// The options of the other end's SYN narrow those of its own.
@@ -43,17 +44,8 @@ impl Endpoint {
     /// is what ended the handshake.
     pub(super) fn opened_sender(&self, answer: &Segment, now: Time) -> Sender {
         let first = self.syns.first().copied().unwrap_or(now);
-        let mut sender =
-            Sender::new(&Arc::new(self.settings()), self.stream(), first).for_both_directions();
-        if self.setup.nodelay {
-            sender = sender.without_nagle();
-        }
-        if !self.setup.host.restarts_after_idle {
-            sender = sender.without_idle_restart();
-        }
-        if !self.setup.host.probes {
-            sender = sender.without_probes();
-        }
+        let sender = Sender::new(&Arc::new(self.settings()), self.stream(), first);
+        let mut sender = self.with_switches(sender);
         sender.connect(first);
         for sent in &self.syns {
             sender.poll_transmit(*sent);
@@ -68,10 +60,30 @@ impl Endpoint {
         sender
     }
 
+    /// What its socket and host have switched.
+    pub(super) fn with_switches(&self, sender: Sender) -> Sender {
+        let mut sender = sender.for_both_directions();
+        if self.setup.nodelay {
+            sender = sender.without_nagle();
+        }
+        if !self.setup.host.restarts_after_idle {
+            sender = sender.without_idle_restart();
+        }
+        if !self.setup.host.probes {
+            sender = sender.without_probes();
+        }
+        sender
+    }
+
     /// RFC 9293 section 3.10.7.3: SYN-SENT.
     pub(super) fn on_answer(&mut self, packet: &TcpPacket, now: Time) {
         let has_ack = packet.flags.has(TcpFlags::ACK);
-        if has_ack && packet.ack != Some(1) {
+        let acceptable = 1..=1 + self.fast_open.syn_bytes;
+        if has_ack && !acceptable.contains(&packet.ack.unwrap_or(0)) {
+            self.refuse(packet);
+            return;
+        }
+        if has_ack && !self.echoes_own(packet, now) {
             self.refuse(packet);
             return;
         }
@@ -87,6 +99,7 @@ impl Endpoint {
         let accepts_ecn = packet.flags.has(TcpFlags::ECE) && !packet.flags.has(TcpFlags::CWR);
         self.agreed.ecn &= accepts_ecn;
         self.agree(packet);
+        self.note_told(packet);
         let segment = segment_of(packet, EcnMark::None, 0);
         let mut sender = self.opened_sender(&segment, now);
         let mut syn = segment;
@@ -107,15 +120,36 @@ impl Endpoint {
             ..Segment::default()
         };
         receiver.on_segment(&open, now);
+        let repeats = self.settle_syn_data(&mut sender, segment.ack, now);
+        if self.is_write_pending && !repeats {
+            // The acknowledgement goes with what is written.
+            sender.poll_transmit(now);
+            receiver.expect_own_data();
+        }
+        let carries = segment.payload_bytes > 0 || segment.flags.has(Flags::FIN);
+        if carries && !repeats && self.takes_data_of_answer() {
+            receiver.take_syn_data(segment.payload_bytes, segment.flags.has(Flags::FIN));
+        }
         if self.is_closing {
             sender.close();
         }
         (self.sender, self.receiver) = (Some(sender), Some(receiver));
-        self.sent_end = 1;
-        self.last_ack = 1;
+        self.sent_end = 1 + self.fast_open.syn_bytes;
+        self.last_ack = segment.ack;
         self.last_data = now;
         self.last_window = segment.window_bytes;
         self.state = State::Open;
+    }
+
+    /// Whether a SYN-ACK with timestamps echoes one of its own (RFC 7323 section 3.2).
+    fn echoes_own(&self, packet: &TcpPacket, now: Time) -> bool {
+        let sent_ms = timestamp_ms(self.syns.first().copied().unwrap_or(now));
+        packet.options.iter().flatten().all(|option| match option {
+            TcpOption::Timestamps { echo, .. } if self.agreed.timestamps => {
+                *echo == 0 || (sent_ms..=timestamp_ms(now)).contains(echo)
+            }
+            _ => true,
+        })
     }
 
     /// RFC 9293 section 3.10.7.4: SYN-RECEIVED.
@@ -131,6 +165,10 @@ impl Endpoint {
             return;
         }
         if !packet.flags.has(TcpFlags::ACK) {
+            return;
+        }
+        if self.fast_open.is_early {
+            self.on_third_of_early(packet, ecn, now);
             return;
         }
         if packet.ack != Some(1) {

@@ -131,8 +131,10 @@ impl Case {
 
 impl Play<'_> {
     fn new(case: &Case) -> Play<'_> {
+        let host = case.host_settings();
         let setup = Setup {
-            host: case.host_settings(),
+            syn_retries: host.syn_retries,
+            host,
             nodelay: true,
             mss_bytes: OWN_MSS_BYTES,
             first_phase: case.first_phase,

@@ -36,6 +36,11 @@ impl<'a> Cursor<'a> {
             .map_or(self.end, |token| token.place)
     }
 
+    /// The next word as written.
+    pub(super) fn source(&self) -> &'a str {
+        self.tokens.get(self.at).map_or("", |token| &token.source)
+    }
+
     pub(super) fn next(&mut self) -> Option<&'a Word> {
         let word = self.peek();
         self.at += usize::from(word.is_some());
@@ -75,13 +80,21 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
                 Ok(number)
             }
+            Some(Word::Name(digits)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+                let value = digits.chars().take(40).collect();
+                Err(self.error(Mistake::OutOfRange { value, allowed }))
+            }
             _ => Err(self.unexpected("a number")),
         }
     }
 
-    /// Leaves out what is left of this line.
-    pub(super) fn skip_line(&mut self) {
-        let line = self.place().line;
+    /// Leaves out what is left of the line of the last word.
+    pub(super) fn skip_line_of_last(&mut self) {
+        let last = self
+            .at
+            .checked_sub(1)
+            .and_then(|last| self.tokens.get(last));
+        let line = last.map_or(0, |token| token.place.line);
         while self.at < self.tokens.len() && self.place().line == line {
             self.at += 1;
         }

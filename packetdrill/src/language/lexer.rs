@@ -211,9 +211,12 @@ impl<'a> Lexer<'a> {
                 _ => Ok(Word::Name(text.to_owned())),
             };
         }
-        text.parse()
-            .map(Word::Integer)
-            .map_err(|_| out_of_range(place, text, "64 bits"))
+        match text.parse() {
+            Ok(value) => Ok(Word::Integer(value)),
+            Err(_) if sign > 0 => Err(out_of_range(place, text, "64 bits")),
+            // More digits than a number has may be those of a cookie.
+            Err(_) => Ok(Word::Name(text.to_owned())),
+        }
     }
 
     /// Bytes of an IPv4 address that begins here; 0 for none.

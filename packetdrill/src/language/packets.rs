@@ -2,11 +2,19 @@
 
 use super::cursor::Cursor;
 use super::lexer::Word;
-use super::script::{Body, Direction, EcnMark, Packet, TcpFlags, TcpOption, TcpPacket};
+use super::script::{
+    Body, Cookie, Direction, EcnMark, Icmp, Packet, TcpFlags, TcpOption, TcpPacket, Unreachable,
+};
 use super::{Mistake, SyntaxError};
 
 const U32: u64 = u32::MAX as u64;
 const U16: u64 = u16::MAX as u64;
+/// What Google's runner of its suite defines (`run_all.py`): the cookie of packetdrill's remote
+/// address with the key of `defaults.sh`, and why a segment cannot be delivered.
+const SUITE_COOKIE: &str = "3021b9d889017eeb";
+const SUITE_CODE: &str = "host_unreachable";
+/// Of an option.
+const MOST_COOKIE_BYTES: usize = 38;
 /// What else than a segment a packet line may begin with.
 const OTHER_PACKETS: [&str; 8] = ["icmp", "udp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "psp"];
 
@@ -18,15 +26,15 @@ pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet
         ports: None,
         body: Body::Other(String::new()),
     };
-    if let Some(other) = other_packet(cursor) {
-        packet.body = Body::Other(other);
+    if let Some(body) = other_packet(cursor)? {
+        packet.body = body;
         return Ok(packet);
     }
     if matches!(cursor.peek(), Some(Word::Sign('[' | '('))) {
         ip_header(cursor, &mut packet)?;
     }
-    if let Some(other) = other_packet(cursor) {
-        packet.body = Body::Other(other);
+    if let Some(body) = other_packet(cursor)? {
+        packet.body = body;
         return Ok(packet);
     }
     // A number before the flags is a port, or the ACE field of a flag word such as `5.`.
@@ -41,16 +49,79 @@ pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet
     Ok(packet)
 }
 
-/// What is no segment is left out to the end of its line.
-fn other_packet(cursor: &mut Cursor) -> Option<String> {
+/// What is no segment, and no message about one that is read, is left out to the end of its line.
+fn other_packet(cursor: &mut Cursor) -> Result<Option<Body>, SyntaxError> {
     match cursor.peek() {
         Some(Word::Name(name)) if OTHER_PACKETS.contains(&name.as_str()) => {
-            let name = name.clone();
-            cursor.skip_line();
-            Some(name)
+            cursor.next();
+            if name == "icmp"
+                && let Some(icmp) = icmp(cursor)?
+            {
+                return Ok(Some(Body::Icmp(icmp)));
+            }
+            cursor.skip_line_of_last();
+            Ok(Some(Body::Other(name.clone())))
         }
-        _ => None,
+        _ => Ok(None),
     }
+}
+
+/// `unreachable host_unreachable [1:1001(1000)]`, `unreachable frag_needed mtu 840`; None for other
+/// messages and codes.
+fn icmp(cursor: &mut Cursor) -> Result<Option<Icmp>, SyntaxError> {
+    if !cursor.takes_name("unreachable") {
+        return Ok(None);
+    }
+    let code = match cursor.peek() {
+        // A code of its own: that of the network.
+        Some(Word::Sign('[')) => Unreachable::Network,
+        Some(Word::Name(name)) => {
+            let name = if name == "CODE" { SUITE_CODE } else { name };
+            match name {
+                "net_unreachable" => Unreachable::Network,
+                "host_unreachable" => Unreachable::Host,
+                "frag_needed" => Unreachable::FragmentationNeeded(0),
+                _ => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    };
+    if !matches!(cursor.peek(), Some(Word::Sign('['))) {
+        cursor.next();
+    }
+    let code = match code {
+        Unreachable::FragmentationNeeded(_) if cursor.takes_name("mtu") => {
+            Unreachable::FragmentationNeeded(cursor.number(U16, "an MTU: 0 to 65535")? as u16)
+        }
+        other => other,
+    };
+    let mut seq = None;
+    if cursor.takes('[') {
+        seq = Some(range(cursor)?.0);
+        cursor.expect(']', "] after the segment that is quoted")?;
+    }
+    Ok(Some(Icmp { code, seq }))
+}
+
+/// `SEQ:END(LENGTH)`: the first and the bytes.
+fn range(cursor: &mut Cursor) -> Result<(u64, u64), SyntaxError> {
+    let at_range = cursor.place();
+    let seq = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
+    cursor.expect(':', ": between the sequence numbers")?;
+    let end = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
+    cursor.expect('(', "( and the bytes of payload")?;
+    let payload = cursor.number(U16, "bytes of payload: 0 to 65535")?;
+    cursor.expect(')', ") after the bytes of payload")?;
+    if seq + payload != end {
+        let start = seq;
+        let mistake = Mistake::Inconsistent {
+            start,
+            end,
+            payload,
+        };
+        return Err(SyntaxError::new(at_range, mistake));
+    }
+    Ok((seq, payload))
 }
 
 /// `[ect0]`, `(tos 0x10)`, `[ce,flowlabel 0x1]`
@@ -91,21 +162,7 @@ fn ip_header(cursor: &mut Cursor, packet: &mut Packet) -> Result<(), SyntaxError
 
 fn segment(cursor: &mut Cursor, direction: Direction) -> Result<TcpPacket, SyntaxError> {
     let flags = flags(cursor)?;
-    let at_range = cursor.place();
-    let seq = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
-    cursor.expect(':', ": between the sequence numbers")?;
-    let end = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
-    cursor.expect('(', "( and the bytes of payload")?;
-    let payload_bytes = cursor.number(U16, "bytes of payload: 0 to 65535")?;
-    cursor.expect(')', ") after the bytes of payload")?;
-    if seq + payload_bytes != end {
-        let mistake = Mistake::Inconsistent {
-            start: seq,
-            end,
-            payload: payload_bytes,
-        };
-        return Err(SyntaxError::new(at_range, mistake));
-    }
+    let (seq, payload_bytes) = range(cursor)?;
     let mut packet = TcpPacket {
         flags,
         seq,
@@ -223,7 +280,11 @@ fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
             TcpOption::Timestamps { value, echo }
         }
         "sack" => TcpOption::Sack(sack_blocks(cursor)?),
-        "FO" | "FOEXP" | "md5" | "ECN" | "exp" => {
+        "FO" | "FOEXP" => TcpOption::FastOpen(Cookie {
+            is_experimental: name == "FOEXP",
+            bytes: cookie(cursor)?,
+        }),
+        "md5" | "ECN" | "exp" => {
             // Their values are hexadecimal, words, or nothing.
             while !matches!(cursor.peek(), None | Some(Word::Sign(',' | '>'))) {
                 cursor.next();
@@ -232,6 +293,29 @@ fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
         }
         _ => return Err(cursor.unexpected("an option: mss, wscale, sackOK, TS, sack, nop, eol")),
     })
+}
+
+/// Hexadecimal, two digits a byte; nothing, or the name that Google's suite gives its own cookie.
+fn cookie(cursor: &mut Cursor) -> Result<Vec<u8>, SyntaxError> {
+    const EXPECTED: &str = "a cookie, two hexadecimal digits a byte, or a comma or >";
+    let text = match cursor.peek() {
+        None | Some(Word::Sign(',' | '>')) => return Ok(Vec::new()),
+        Some(Word::Name(name)) if name == "TFO_COOKIE" => SUITE_COOKIE,
+        Some(Word::Name(_) | Word::Integer(_)) => cursor.source(),
+        Some(_) => return Err(cursor.unexpected(EXPECTED)),
+    };
+    let is_hexadecimal = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if !is_hexadecimal || !text.len().is_multiple_of(2) {
+        return Err(cursor.unexpected(EXPECTED));
+    }
+    if text.len() > 2 * MOST_COOKIE_BYTES {
+        let (what, most) = ("bytes of a cookie", MOST_COOKIE_BYTES);
+        return Err(cursor.error(Mistake::TooMuch { what, most }));
+    }
+    let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("two digits");
+    let bytes = (0..text.len()).step_by(2).map(byte).collect();
+    cursor.next();
+    Ok(bytes)
 }
 
 fn sack_blocks(cursor: &mut Cursor) -> Result<Vec<(u64, u64)>, SyntaxError> {

@@ -110,8 +110,30 @@ pub enum EcnMark {
 pub enum Body {
     /// A segment.
     Tcp(TcpPacket),
+    /// A message of a router or host on the way.
+    Icmp(Icmp),
     /// Something else, by its first word (`icmp`, `udp`, `gre` ...).
     Other(String),
+}
+
+/// A message that a segment could not be delivered (RFC 792).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Icmp {
+    /// Why.
+    pub code: Unreachable,
+    /// Sequence number of the segment that it quotes, if it is told.
+    pub seq: Option<u64>,
+}
+
+/// Codes of "destination unreachable" (RFC 792; RFC 1191 section 4 for the MTU).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreachable {
+    /// Code 0.
+    Network,
+    /// Code 1.
+    Host,
+    /// Code 4, with the MTU of the next hop, bytes.
+    FragmentationNeeded(u16),
 }
 
 /// Control bits of a segment (RFC 9293 section 3.1).
@@ -215,8 +237,19 @@ pub enum TcpOption {
         /// TSecr.
         echo: u32,
     },
-    /// Another one, by its word (`FO`, `md5` ...).
+    /// TCP Fast Open.
+    FastOpen(Cookie),
+    /// Another one, by its word (`md5` ...).
     Other(String),
+}
+
+/// A Fast Open option (RFC 7413 section 4.1.1): without bytes it asks for a cookie.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cookie {
+    /// `FOEXP`: kind 254 with the magic number 0xF989 (RFC 6994), not kind 34.
+    pub is_experimental: bool,
+    /// The cookie.
+    pub bytes: Vec<u8>,
 }
 
 /// A system call.

@@ -1,5 +1,6 @@
 //! What can be set.
 
+use crate::fast_open::{Flags, Key};
 use dumbbell_spec::tcp::{Profile, Tcp};
 
 /// Initial send buffer of `common/defaults.sh`, bytes of memory.
@@ -10,6 +11,11 @@ const DEFAULTS_RECEIVE_MEMORY_BYTES: u64 = 15 << 20;
 const RECEIVE_MEMORY_BYTES: u64 = 6 << 20;
 /// Initial send buffer of Linux, bytes of memory.
 const SEND_MEMORY_BYTES: u64 = 16 << 10;
+
+/// How often a SYN is sent again before a connection is given up (`tcp_syn_retries`).
+const SYN_RETRIES: u32 = 6;
+/// So says `common/defaults.sh`.
+const DEFAULTS_SYN_RETRIES: u32 = 5;
 
 /// When ECN is used (`tcp_ecn`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,12 @@ pub struct HostSettings {
     pub send_memory_bytes: u64,
     /// Whether the application reads what comes by itself.
     pub application_reads: bool,
+    /// `tcp_fastopen`
+    pub fast_open: Flags,
+    /// `tcp_fastopen_key`
+    pub fast_open_key: Key,
+    /// `tcp_syn_retries`
+    pub syn_retries: u32,
 }
 
 /// One setting.
@@ -78,6 +90,18 @@ pub enum HostSetting {
     HostQueueLoses(u64),
     /// The application reads by itself, or not.
     ApplicationReads(bool),
+    /// `tcp_fastopen`
+    FastOpen(Flags),
+    /// `tcp_fastopen_key`
+    FastOpenKey(Key),
+    /// What is known of other hosts is forgotten (`ip tcp_metrics flush`).
+    ForgetMetrics,
+    /// `tcp_syn_retries`
+    SynRetries(u32),
+    /// Counters begin again (`nstat`).
+    RestartCounters,
+    /// A message about a segment outside the window has come since (`nstat | grep ...`).
+    ExpectIcmpOutOfWindow,
 }
 
 fn scale_of(memory_bytes: u64) -> u8 {
@@ -101,10 +125,15 @@ impl HostSettings {
             window_scale: Some(scale_of(RECEIVE_MEMORY_BYTES)),
             send_memory_bytes: SEND_MEMORY_BYTES,
             application_reads: false,
+            fast_open: Flags::FRESH,
+            // A fresh host draws one at random; this stands for it.
+            fast_open_key: Key([0; 16]),
+            syn_retries: SYN_RETRIES,
         }
     }
 
-    /// Changes one. What concerns the host's queue changes nothing here.
+    /// Changes one. What concerns the host's queue, its counters and what it knows of others changes
+    /// nothing here.
     pub fn set(&mut self, setting: &HostSetting) {
         match setting {
             HostSetting::Defaults => self.set_defaults(),
@@ -136,7 +165,14 @@ impl HostSettings {
                 };
             }
             HostSetting::ApplicationReads(on) => self.application_reads = *on,
-            HostSetting::HostQueueKeeps | HostSetting::HostQueueLoses(_) => {}
+            HostSetting::FastOpen(flags) => self.fast_open = *flags,
+            HostSetting::FastOpenKey(key) => self.fast_open_key = *key,
+            HostSetting::SynRetries(times) => self.syn_retries = *times,
+            HostSetting::HostQueueKeeps
+            | HostSetting::HostQueueLoses(_)
+            | HostSetting::ForgetMetrics
+            | HostSetting::RestartCounters
+            | HostSetting::ExpectIcmpOutOfWindow => {}
         }
     }
 
@@ -151,5 +187,8 @@ impl HostSettings {
         self.probes = true;
         self.window_scale = Some(scale_of(DEFAULTS_RECEIVE_MEMORY_BYTES));
         self.send_memory_bytes = DEFAULTS_SEND_MEMORY_BYTES;
+        self.fast_open = Flags::DEFAULTS;
+        self.fast_open_key = Key::DEFAULTS;
+        self.syn_retries = DEFAULTS_SYN_RETRIES;
     }
 }

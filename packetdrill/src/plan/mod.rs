@@ -6,17 +6,21 @@ pub mod host_settings;
 pub mod operations;
 mod shell;
 
+use crate::clock::span;
+use crate::fast_open::Addresses;
 use crate::language::Place;
 use crate::language::conditions::Statement;
 use crate::language::script::{
-    Action, Body, Direction, EcnMark, Event, Packet, Script, Setting, TcpFlags, TcpOption,
+    Action, Body, Direction, EcnMark, Event, Icmp, Packet, Script, Setting, TcpFlags, TcpOption,
     TcpPacket, When,
 };
 use crate::run::Options;
 use crate::verdict::Missing;
+use dumbbell_core::time::Time;
 use host_settings::{HostSetting, HostSettings};
 use operations::Call;
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 /// How far a time may be off, unless the script says (packetdrill's default), microseconds.
 const TOLERANCE_US: u64 = 4_000;
@@ -31,10 +35,14 @@ pub struct Plan {
     pub host: HostSettings,
     /// How far a time may be off, microseconds.
     pub tolerance_us: u64,
+    /// Or so much of the time since the event before, percent, if that is more (for packets).
+    pub tolerance_percent: f64,
     /// Whether a large segment of the script is one segment, not several together.
     pub is_strict: bool,
     /// Whether a packet that nobody expects makes it fail at once.
     pub is_exact: bool,
+    /// Of its connections.
+    pub addresses: Addresses,
     /// What timestamps count, if they are to be compared: microseconds a tick.
     pub timestamp_tick_us: Option<u64>,
     /// What happens.
@@ -61,6 +69,8 @@ pub enum Act {
     Set(Vec<HostSetting>),
     /// A segment arrives.
     Inject(TcpPacket, EcnMark),
+    /// A message about a segment arrives.
+    InjectIcmp(Icmp),
     /// A segment is to be sent. Without a mark, any will do.
     Expect(TcpPacket, Option<EcnMark>),
     /// All must hold, one after the other.
@@ -74,8 +84,10 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
     let mut plan = Plan {
         host: HostSettings::of(options.profile),
         tolerance_us: TOLERANCE_US,
+        tolerance_percent: options.tolerance_percent,
         is_strict: false,
         is_exact: options.is_exact,
+        addresses: Addresses::default(),
         timestamp_tick_us: None,
         steps: Vec::new(),
     };
@@ -105,26 +117,51 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
 }
 
 impl Plan {
+    /// How far something may be off that is to happen so long after the event before.
+    pub fn tolerance(&self, since_last: Time) -> Time {
+        let part_us = since_last.as_ns() as f64 / 1000.0 * self.tolerance_percent / 100.0;
+        span(self.tolerance_us.max(part_us as u64))
+    }
+
     /// Whether the engine can do as this option says.
     fn apply(&mut self, setting: &Setting) -> bool {
         let number = setting.value.as_ref().and_then(|value| value.parse().ok());
         match (setting.name.as_str(), number) {
             ("tolerance_usecs", Some(us)) if us <= LARGEST_TOLERANCE_US => self.tolerance_us = us,
             ("tcp_ts_tick_usecs", tick @ Some(_)) => self.timestamp_tick_us = tick,
+            ("tolerance_percent", _) => {
+                let percent = setting.value.as_ref().and_then(|value| value.parse().ok());
+                let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+                self.tolerance_percent = percent.unwrap_or(self.tolerance_percent);
+                return percent.is_some();
+            }
             ("strict_segments", _) => self.is_strict = true,
             ("mss", Some(_)) => {
                 // A large packet arrives here as it would after being put together again.
             }
             ("ip_version", _) => return setting.value.as_deref() == Some("ipv4"),
-            // One connection, whose addresses and names are nobody's concern.
+            ("local_ip", _) => return setting.put_address(&mut self.addresses.local),
+            ("remote_ip", _) => return setting.put_address(&mut self.addresses.remote),
+            // Timestamps are as far apart here whatever they are.
+            ("tcp_ts_ecr_scaled", _) => {}
+            // Networks, ports and names are nobody's concern.
             (
-                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
-                | "connect_port" | "speed" | "verbose" | "v" | "non_fatal" | "init_scripts",
+                "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed" | "verbose"
+                | "v" | "non_fatal" | "init_scripts",
                 _,
             ) => {}
             _ => return false,
         }
         true
+    }
+}
+
+impl Setting {
+    /// Whether its value is an address of IPv4, which goes there.
+    fn put_address(&self, address: &mut Ipv4Addr) -> bool {
+        let parsed = self.value.as_deref().and_then(|value| value.parse().ok());
+        *address = parsed.unwrap_or(*address);
+        parsed.is_some()
     }
 }
 
@@ -146,6 +183,11 @@ fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<Act, String> {
             }
             Ok(Act::Assert(statements.clone()))
         }
+        Action::Packet(Packet {
+            body: Body::Icmp(icmp),
+            direction: Direction::In,
+            ..
+        }) => Ok(Act::InjectIcmp(*icmp)),
         Action::Packet(packet) => {
             let segment = segment(packet)?;
             Ok(match packet.direction {
@@ -166,6 +208,7 @@ fn segment(packet: &Packet) -> Result<TcpPacket, String> {
     }
     let segment = match &packet.body {
         Body::Tcp(segment) => segment,
+        Body::Icmp(_) => return Err("icmp packets".into()),
         Body::Other(name) => return Err(format!("{name} packets")),
     };
     if segment.urgent.is_some() || segment.flags.has(TcpFlags::URG) {
@@ -174,13 +217,9 @@ fn segment(packet: &Packet) -> Result<TcpPacket, String> {
     if segment.flags.has(TcpFlags::AE) {
         return Err("accurate ECN".into());
     }
-    if segment.flags.has(TcpFlags::SYN) && segment.payload_bytes > 0 {
-        return Err("data in a SYN (Fast Open)".into());
-    }
     for option in segment.options.iter().flatten() {
         if let TcpOption::Other(name) = option {
             return Err(match name.as_str() {
-                "FO" | "FOEXP" => "Fast Open".into(),
                 "md5" => "TCP MD5".into(),
                 "ECN" => "accurate ECN".into(),
                 other => format!("option {other}"),

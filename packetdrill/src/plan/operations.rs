@@ -1,5 +1,6 @@
 //! System calls that the application of a script can make here.
 
+use crate::fast_open::Key;
 use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
 
@@ -35,7 +36,7 @@ pub enum Operation {
     /// `read`, `recv` ...: of this socket, so many bytes.
     Read(i64, u64),
     /// `write`, `send` ...
-    Write(i64, u64),
+    Write(i64, u64, Sending),
     /// `close`
     Close(i64),
     /// `shutdown`
@@ -59,6 +60,41 @@ pub enum Operation {
     Unacknowledged(i64, u64),
 }
 
+/// How something is written (send(2)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// `MSG_FASTOPEN`: the socket is connected first, if it is not.
+    pub opens: bool,
+    /// `MSG_DONTWAIT`
+    pub does_not_wait: bool,
+    /// The address is of `AF_UNSPEC`: nobody's.
+    pub is_to_nobody: bool,
+}
+
+impl Sending {
+    /// Sets the flag with this name; the error names one that is not simulated.
+    fn set(&mut self, name: &str) -> Result<(), String> {
+        match name {
+            "MSG_FASTOPEN" => self.opens = true,
+            "MSG_DONTWAIT" => self.does_not_wait = true,
+            "MSG_NOSIGNAL" => {}
+            _ => return Err(name.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// Numbers of flags (`linux/socket.h`), for scripts that have no names for them.
+const SENDING_FLAGS: [(i64, &str); 7] = [
+    (0x40, "MSG_DONTWAIT"),
+    (0x80, "MSG_EOR"),
+    (0x2000, "MSG_ERRQUEUE"),
+    (0x4000, "MSG_NOSIGNAL"),
+    (0x8000, "MSG_MORE"),
+    (0x400_0000, "MSG_ZEROCOPY"),
+    (0x2000_0000, "MSG_FASTOPEN"),
+];
+
 /// An option of a socket, with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketOption {
@@ -74,6 +110,14 @@ pub enum SocketOption {
     LargestSegment(u32),
     /// `TCP_CONGESTION`
     CongestionControl(String),
+    /// `TCP_FASTOPEN`: connections that may wait for the end of their handshake.
+    FastOpenQueue(u64),
+    /// `TCP_FASTOPEN_CONNECT`
+    FastOpenConnect(bool),
+    /// `TCP_FASTOPEN_KEY`; None of another length.
+    FastOpenKey(Option<Key>),
+    /// `TCP_SYNCNT`
+    SynRetries(u32),
 }
 
 /// The error names what is not modelled.
@@ -145,15 +189,9 @@ fn operation(call: &script::Call) -> Result<Operation, String> {
             flags(call, 2, &[])?;
             Operation::Read(fd()?, message_bytes(call)?)
         }
-        "write" => Operation::Write(fd()?, bytes(call, 2)?),
-        "send" | "sendto" => {
-            flags(call, 3, &["MSG_NOSIGNAL"])?;
-            Operation::Write(fd()?, bytes(call, 2)?)
-        }
-        "sendmsg" => {
-            flags(call, 2, &["MSG_NOSIGNAL"])?;
-            Operation::Write(fd()?, message_bytes(call)?)
-        }
+        "write" => Operation::Write(fd()?, bytes(call, 2)?, Sending::default()),
+        "send" | "sendto" => Operation::Write(fd()?, bytes(call, 2)?, sending(call, 3)?),
+        "sendmsg" => Operation::Write(fd()?, message_bytes(call)?, sending(call, 2)?),
         "close" => Operation::Close(fd()?),
         "shutdown" => match name(call, 1) {
             "SHUT_RD" => shutdown(fd()?, true, false),
@@ -197,7 +235,39 @@ fn shutdown(fd: i64, reads: bool, writes: bool) -> Operation {
     Operation::Shutdown { fd, reads, writes }
 }
 
-/// `MSG_` flags: none but these.
+/// `MSG_` flags of what is sent.
+fn sending(call: &script::Call, index: usize) -> Result<Sending, String> {
+    let mut sending = Sending {
+        is_to_nobody: name(call, index + 1) == "AF_UNSPEC",
+        ..Sending::default()
+    };
+    let mut set = |flag: &Expression| match flag {
+        Expression::Name(name) => sending.set(name),
+        Expression::Number(bits) => {
+            let mut left = *bits;
+            for (bit, name) in SENDING_FLAGS {
+                if left & bit != 0 {
+                    left &= !bit;
+                    sending.set(name)?;
+                }
+            }
+            match left {
+                0 => Ok(()),
+                _ => Err(format!("flags of {}", call.name)),
+            }
+        }
+        Expression::Whatever => Ok(()),
+        _ => Err(format!("flags of {}", call.name)),
+    };
+    match call.arguments.get(index) {
+        None => {}
+        Some(Expression::Either(flags)) => flags.iter().try_for_each(&mut set)?,
+        Some(flag) => set(flag)?,
+    }
+    Ok(sending)
+}
+
+/// `MSG_` flags of what is read: none but these.
 fn flags(call: &script::Call, index: usize, known: &[&str]) -> Result<(), String> {
     let refuse = |flag: &Expression| match flag {
         Expression::Name(name) if known.contains(&name.as_str()) => Ok(()),
@@ -252,6 +322,22 @@ fn message_bytes(call: &script::Call) -> Result<u64, String> {
     Ok(sum)
 }
 
+/// The bytes of a text, in which `\\xf7` is one.
+fn bytes_of_text(text: &str) -> Option<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            found.push(u8::try_from(letter).ok()?);
+            continue;
+        }
+        let (mark, high, low) = (letters.next()?, letters.next()?, letters.next()?);
+        let byte = (mark == 'x').then_some(high.to_digit(16)? * 16 + low.to_digit(16)?)?;
+        found.push(byte as u8);
+    }
+    Some(found)
+}
+
 fn set_nonblocking(call: &script::Call) -> Option<bool> {
     if name(call, 1) != "F_SETFL" {
         return None;
@@ -300,6 +386,22 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
             Some(Expression::Text(name)) if Algorithm::named(name).is_some() => {
                 SocketOption::CongestionControl(name.clone())
             }
+            _ => return Err(unsupported()),
+        },
+        "TCP_FASTOPEN" => SocketOption::FastOpenQueue(positive()?),
+        "TCP_FASTOPEN_CONNECT" => SocketOption::FastOpenConnect(positive()? != 0),
+        "TCP_FASTOPEN_KEY" if call.name == "setsockopt" => {
+            let text = match call.arguments.get(3) {
+                Some(Expression::Text(text)) => bytes_of_text(text),
+                _ => None,
+            };
+            let length = number(call, 4)?;
+            let text = text.ok_or_else(unsupported)?;
+            let key = <[u8; 16]>::try_from(text.as_slice());
+            SocketOption::FastOpenKey(key.ok().filter(|_| length == 16).map(Key))
+        }
+        "TCP_SYNCNT" => match u32::try_from(positive()?) {
+            Ok(times @ 1..=127) => SocketOption::SynRetries(times),
             _ => return Err(unsupported()),
         },
         "TCP_NOTSENT_LOWAT" if value == Some(0) && call.name == "getsockopt" => {

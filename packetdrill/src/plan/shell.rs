@@ -1,6 +1,7 @@
 //! Lines for a shell: never run. Those that are known set something, the others are named.
 
 use super::host_settings::{Ecn, HostSetting};
+use crate::fast_open::{Flags, Key};
 use dumbbell_tcp::cca::Algorithm;
 
 /// Settings whose default is all there is, with that.
@@ -14,17 +15,15 @@ const FIXED: [(&str, &[&str]); 7] = [
     ("tcp_mtu_probing", &["0"]),
 ];
 /// Settings that change nothing here: sizes of TSO packets (segments are compared one by one or
-/// together, whichever the script has), Fast Open (named where it is used), retries.
-const WITHOUT_EFFECT: [&str; 16] = [
+/// together, whichever the script has), for how long Fast Open rests behind a firewall that drops
+/// it (Linux 6.1 does not), retries of what is not given up here.
+const WITHOUT_EFFECT: [&str; 13] = [
     "tcp_fack",
     "tcp_tso_win_divisor",
     "tcp_min_tso_segs",
     "tcp_tso_rtt_log",
-    "tcp_fastopen",
-    "tcp_fastopen_key",
     "tcp_fastopen_blackhole_timeout_sec",
     "tcp_syncookies",
-    "tcp_syn_retries",
     "tcp_synack_retries",
     "tcp_retries1",
     "tcp_retries2",
@@ -44,6 +43,8 @@ pub(super) fn settings(text: &str) -> Result<Vec<HostSetting>, String> {
     for line in joined.lines() {
         let line = line.split('#').next().unwrap_or("");
         for command in line.split([';']).flat_map(|part| part.split("&&")) {
+            // What stands behind || is for when the first fails, which none that is known does.
+            let command = command.split("||").next().unwrap_or("");
             let words = command_words(command);
             if !words.is_empty() {
                 found.extend(command_knobs(&words)?);
@@ -99,10 +100,12 @@ fn command_knobs(words: &[String]) -> Result<Vec<HostSetting>, String> {
             }
             Ok(found)
         }
-        ("ip", ["tcp_metrics", "flush", ..]) | ("ethtool", ["-K", ..]) | ("true", _) => {
-            Ok(Vec::new())
+        ("ip", ["tcp_metrics", "flush", ..]) => Ok(vec![HostSetting::ForgetMetrics]),
+        ("ethtool", ["-K", ..]) | ("true", _) => Ok(Vec::new()),
+        ("nstat", []) => Ok(vec![HostSetting::RestartCounters]),
+        ("nstat", ["|", "grep", "TcpExtOutOfWindowIcmps"]) => {
+            Ok(vec![HostSetting::ExpectIcmpOutOfWindow])
         }
-        ("nstat", []) => Ok(Vec::new()),
         ("ip", ["link", "set", "dev", _, "gso_max_segs", segments]) => {
             match segments.parse().ok().filter(|n| (1..=65535).contains(n)) {
                 Some(segments) => Ok(vec![HostSetting::GsoMaxSegs(segments)]),
@@ -188,6 +191,20 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
         ("tcp_congestion_control", name) if Algorithm::named(name).is_some() => {
             HostSetting::CongestionControl(name.to_owned())
         }
+        ("tcp_fastopen", bits) => match number(bits) {
+            Some(bits) => HostSetting::FastOpen(Flags(bits)),
+            None => return unsupported(),
+        },
+        ("tcp_fastopen_key", text) => match Key::parse(text) {
+            Some(key) => HostSetting::FastOpenKey(key),
+            None => return unsupported(),
+        },
+        // Older kernels keep cookies apart from what else they know; none is kept any longer.
+        ("tcp_fastopen_cookies", _) => HostSetting::ForgetMetrics,
+        ("tcp_syn_retries", times) => match number(times).filter(|times| *times <= 127) {
+            Some(times) => HostSetting::SynRetries(times),
+            None => return unsupported(),
+        },
         ("tcp_rmem", sizes) => match size(sizes, 2) {
             Some(bytes) => HostSetting::ReceiveMemory(bytes),
             None => return unsupported(),
@@ -198,6 +215,14 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
         },
         _ => return unsupported(),
     }))
+}
+
+/// Decimal, or hexadecimal with 0x.
+fn number(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// One of the three sizes of a buffer.
@@ -221,7 +246,7 @@ mod tests {
         assert_eq!(settings(text).unwrap(), expected);
         assert_eq!(
             settings("ip tcp_metrics flush all > /dev/null 2>&1"),
-            Ok(vec![])
+            Ok(vec![HostSetting::ForgetMetrics])
         );
     }
 

@@ -1,11 +1,11 @@
 //! The program of a script: its sockets, and the call that it waits in.
 
-use super::Run;
-use crate::clock::span;
-use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup, State};
+use super::{FirstSequence, Run};
+use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup, State, SynData};
+use crate::fast_open::{Key, OPTION_SPACE_BYTES, Server};
 use crate::language::Place;
 use crate::language::script::{EcnMark, TcpFlags, TcpPacket};
-use crate::plan::operations::{Call, Operation, SocketOption};
+use crate::plan::operations::{Call, Operation, Sending, SocketOption};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
 
@@ -18,8 +18,11 @@ const MOST_SEND_BUFFER_BYTES: u64 = 212_992;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Fresh,
+    /// It connects when something is written (`TCP_FASTOPEN_CONNECT`).
+    Deferred,
     Listening,
-    Connected,
+    /// Of this connection.
+    Connected(usize),
 }
 
 /// A socket.
@@ -35,6 +38,23 @@ struct Socket {
     reads_no_more: bool,
     /// Its error has been told.
     was_told: bool,
+    /// It was told that it is connected.
+    knows_it_is_connected: bool,
+    /// `TCP_FASTOPEN`, or the host has one for every socket that listens.
+    has_fast_open_queue: bool,
+    /// `TCP_FASTOPEN_CONNECT`
+    defers_connect: bool,
+    fast_open_key: Option<Key>,
+    syn_retries: Option<u32>,
+}
+
+impl Socket {
+    fn connection(&self) -> Option<usize> {
+        match self.role {
+            Role::Connected(index) => Some(index),
+            _ => None,
+        }
+    }
 }
 
 /// A call that has not returned.
@@ -42,9 +62,19 @@ struct Socket {
 struct Waiting {
     call: Call,
     until: Time,
+    /// How far it may be off.
+    tolerance: Time,
     place: Place,
-    /// Of a write.
+    progress: Progress,
+}
+
+/// What a call that waits has done.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    /// Of a write, bytes.
     written: u64,
+    /// It has opened the connection.
+    has_opened: bool,
 }
 
 /// What it has.
@@ -52,9 +82,10 @@ struct Waiting {
 pub(super) struct Application {
     sockets: Vec<Socket>,
     waiting: Option<Waiting>,
-    is_accepted: bool,
-    /// Payload that it has read.
-    read_bytes: u64,
+    /// The socket that listens for the next SYN.
+    listening: Option<i64>,
+    /// The connection that waits to be accepted, and the socket that listened for it.
+    child: Option<(usize, i64)>,
 }
 
 /// What a call comes to.
@@ -68,9 +99,15 @@ enum Outcome {
 }
 
 impl Application {
+    /// Whether the last connection is not waiting to be accepted.
+    pub(super) fn has_accepted_last(&self) -> bool {
+        self.child.is_none()
+    }
+
     /// When the call that it waits in must return.
     pub(super) fn waits_until(&self) -> Option<Time> {
-        self.waiting.as_ref().map(|waiting| waiting.until)
+        let waiting = self.waiting.as_ref();
+        waiting.map(|waiting| waiting.until.saturating_add(waiting.tolerance))
     }
 
     fn socket(&mut self, fd: i64) -> Option<&mut Socket> {
@@ -79,29 +116,55 @@ impl Application {
 }
 
 impl Run<'_> {
-    /// A packet arrives: for the connection, or for who listens.
-    pub(super) fn arrive(&mut self, packet: &TcpPacket, mark: EcnMark) {
-        let now = self.now;
-        if let Some(connection) = &mut self.connection {
-            connection.on_packet(packet, mark, now);
-            return;
+    /// A SYN for a socket that has begun to listen begins a connection: a script has one after the
+    /// other, as packetdrill has.
+    pub(super) fn begin_if_listened_for(&mut self, packet: &TcpPacket) -> bool {
+        if !packet.flags.has(TcpFlags::ACK)
+            && let Some(fd) = self.application.listening.take()
+            && let Some(listener) = self.application.socket(fd).cloned()
+        {
+            let judgement = Server {
+                flags: self.host.fast_open,
+                key: listener.fast_open_key.unwrap_or(self.host.fast_open_key),
+                addresses: self.plan.addresses,
+                has_queue: listener.has_fast_open_queue,
+            }
+            .judge(packet);
+            let mut syn = packet.clone();
+            (syn.seq, syn.ack) = (0, None);
+            let setup = self.setup(&listener);
+            let connection = Endpoint::answer_early(&setup, &syn, judgement, self.now);
+            self.application.child = Some((self.begin(connection), fd));
+            return true;
         }
-        let listener = self
-            .application
-            .sockets
-            .iter()
-            .find(|socket| socket.role == Role::Listening)
-            .cloned();
-        let is_syn = packet.flags.has(TcpFlags::SYN) && !packet.flags.has(TcpFlags::ACK);
-        let Some(listener) = listener.filter(|_| is_syn) else {
-            return;
-        };
-        let mut connection = Endpoint::answer(&self.setup(&listener), packet, now);
+        false
+    }
+
+    /// A connection begins, which packets are about from now on.
+    fn begin(&mut self, mut connection: Endpoint) -> usize {
         if self.keeps_host_queue {
             connection.keep_in_host_queue();
         }
-        connection.poll(now);
-        self.connection = Some(connection);
+        connection.poll(self.now);
+        for earlier in &mut self.connections {
+            earlier.sent.clear();
+        }
+        self.timestamp_shift = None;
+        self.first_sequence = FirstSequence::default();
+        self.connections.push(connection);
+        self.connections.len() - 1
+    }
+
+    /// A packet arrives.
+    pub(super) fn arrive(&mut self, packet: &TcpPacket, mark: EcnMark) {
+        let now = self.now;
+        let Some(connection) = self.connections.last_mut() else {
+            return;
+        };
+        connection.on_packet(packet, mark, now);
+        if let Some(told) = connection.take_told() {
+            self.remembered.learn(told);
+        }
     }
 
     fn setup(&self, socket: &Socket) -> Setup {
@@ -110,11 +173,18 @@ impl Run<'_> {
             host.tcp.congestion_control.clone_from(name);
         }
         Setup {
+            syn_retries: socket.syn_retries.unwrap_or(host.syn_retries),
             host,
             nodelay: socket.nodelay,
             mss_bytes: socket.mss_bytes,
             first_phase: self.first_phase,
         }
+    }
+
+    /// The connection of a socket.
+    fn connection_of(&mut self, fd: i64) -> Option<&mut Endpoint> {
+        let index = self.application.socket(fd)?.connection()?;
+        self.connections.get_mut(index)
     }
 
     /// The program calls. `until`: when the call returns, if it waits.
@@ -127,11 +197,13 @@ impl Run<'_> {
         if self.application.waiting.is_some() {
             return Err(differs(call, "another call still waits"));
         }
+        let until_known = until.unwrap_or(self.now);
         self.application.waiting = Some(Waiting {
             call: call.clone(),
-            until: until.unwrap_or(self.now),
+            until: until_known,
+            tolerance: self.plan.tolerance(until_known.saturating_sub(self.now)),
             place,
-            written: 0,
+            progress: Progress::default(),
         });
         self.application_goes_on()?;
         match (until, &self.application.waiting) {
@@ -146,7 +218,7 @@ impl Run<'_> {
             return Ok(());
         };
         let call = waiting.call.clone();
-        let outcome = self.try_call(&call, &mut waiting.written);
+        let outcome = self.try_call(&call, &mut waiting.progress);
         let (value, error) = match outcome {
             Outcome::Waits => {
                 self.application.waiting = Some(waiting);
@@ -174,8 +246,7 @@ impl Run<'_> {
             };
             return Err(differs(&call, &found));
         }
-        let tolerance = span(self.plan.tolerance_us);
-        if self.now.saturating_add(tolerance) < waiting.until {
+        if self.now.saturating_add(waiting.tolerance) < waiting.until {
             self.place = Some(waiting.place);
             return Err(late(&call, waiting.until, Some(self.now)));
         }
@@ -187,29 +258,29 @@ impl Run<'_> {
         let Some(waiting) = &self.application.waiting else {
             return Ok(());
         };
-        if self.now <= waiting.until.saturating_add(span(self.plan.tolerance_us)) {
+        if self.now <= waiting.until.saturating_add(waiting.tolerance) {
             return Ok(());
         }
         self.place = Some(waiting.place);
         Err(late(&waiting.call, waiting.until, None))
     }
 
-    fn try_call(&mut self, call: &Call, written: &mut u64) -> Outcome {
+    fn try_call(&mut self, call: &Call, progress: &mut Progress) -> Outcome {
         let now = self.now;
         match &call.operation {
             Operation::Socket => self.open(call),
             Operation::Bind(_) => Outcome::Returns(0),
-            Operation::Listen(fd) => self.with_socket(*fd, |socket| socket.role = Role::Listening),
+            Operation::Listen(fd) => self.listen(*fd),
             Operation::Accept(fd) => self.accept(*fd, call),
             Operation::Connect(fd) => self.connect(*fd),
             Operation::Read(fd, bytes) => self.read(*fd, *bytes),
-            Operation::Write(fd, bytes) => self.write(*fd, *bytes, written),
+            Operation::Write(fd, bytes, sending) => self.write(*fd, *bytes, *sending, progress),
             Operation::Close(fd) => self.close(*fd),
             Operation::Shutdown { fd, reads, writes } => {
                 if *reads && let Some(socket) = self.application.socket(*fd) {
                     socket.reads_no_more = true;
                 }
-                if *writes && let Some(connection) = &mut self.connection {
+                if *writes && let Some(connection) = self.connection_of(*fd) {
                     connection.shut_down(now);
                 }
                 Outcome::Returns(0)
@@ -224,9 +295,13 @@ impl Run<'_> {
             }
             Operation::Set(fd, option) => self.set(*fd, option),
             Operation::Get(fd, option) => self.get(*fd, option),
-            Operation::Readable(_, wanted) => Outcome::Finds(self.unread_bytes(), *wanted),
-            Operation::Unacknowledged(_, wanted) => {
-                let sender = self.connection.as_ref().and_then(Endpoint::sender);
+            Operation::Readable(fd, wanted) => {
+                let connection = self.connection_of(*fd);
+                Outcome::Finds(connection.map_or(0, |one| one.unread_bytes()), *wanted)
+            }
+            Operation::Unacknowledged(fd, wanted) => {
+                let connection = self.connection_of(*fd);
+                let sender = connection.as_deref().and_then(Endpoint::sender);
                 let bytes = sender.map_or(0, |sender| sender.unacknowledged_bytes());
                 Outcome::Finds(bytes, *wanted)
             }
@@ -249,8 +324,22 @@ impl Run<'_> {
             congestion_control: None,
             reads_no_more: false,
             was_told: false,
+            knows_it_is_connected: false,
+            has_fast_open_queue: false,
+            defers_connect: false,
+            fast_open_key: None,
+            syn_retries: None,
         });
         Outcome::Returns(fd)
+    }
+
+    fn listen(&mut self, fd: i64) -> Outcome {
+        let every = self.host.fast_open.open_every_listener();
+        self.application.listening = Some(fd);
+        self.with_socket(fd, |socket| {
+            socket.role = Role::Listening;
+            socket.has_fast_open_queue |= every;
+        })
     }
 
     fn with_socket(&mut self, fd: i64, change: impl FnOnce(&mut Socket)) -> Outcome {
@@ -267,60 +356,114 @@ impl Run<'_> {
         let Some(listener) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
-        let is_open = self
-            .connection
-            .as_ref()
-            .is_some_and(|one| !matches!(one.state(), State::SynSent | State::SynReceived));
-        if !is_open || self.application.is_accepted {
+        let child = self.application.child.filter(|(index, listens)| {
+            // One that has sent or taken data early is accepted before its handshake is over, and
+            // one that was reset before it was accepted still.
+            let connection = &self.connections[*index];
+            let state = connection.state();
+            let is_opening = matches!(state, State::SynSent | State::SynReceived | State::Gone);
+            *listens == fd && (!is_opening || connection.can_send())
+        });
+        let Some((index, _)) = child else {
             return match listener.is_nonblocking {
                 true => Outcome::Fails("EAGAIN"),
                 false => Outcome::Waits,
             };
-        }
-        self.application.is_accepted = true;
+        };
+        self.application.child = None;
         let fd = call.returns.filter(|fd| *fd >= 0).unwrap_or(fd + 1);
+        // A script may go on with a number whose socket it has left open.
+        self.application.sockets.retain(|socket| socket.fd != fd);
         self.application.sockets.push(Socket {
             fd,
-            role: Role::Connected,
+            role: Role::Connected(index),
             is_nonblocking: false,
+            knows_it_is_connected: true,
             ..listener
         });
         Outcome::Returns(fd)
     }
 
+    /// connect(2).
     fn connect(&mut self, fd: i64) -> Outcome {
         let Some(socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
-        if socket.role == Role::Fresh {
-            let now = self.now;
-            let mut connection = Endpoint::connect(&self.setup(&socket), now);
-            if self.keeps_host_queue {
-                connection.keep_in_host_queue();
+        match socket.role {
+            Role::Fresh if socket.defers_connect => {
+                let opening = self.remembered.opening(self.host.fast_open);
+                if opening.takes_data {
+                    return self.with_socket(fd, |socket| socket.role = Role::Deferred);
+                }
+                self.open_with(fd, 0);
             }
-            connection.poll(now);
-            self.connection = Some(connection);
-            let socket = self.application.socket(fd).expect("it was found before");
-            socket.role = Role::Connected;
-            if socket.is_nonblocking {
-                return Outcome::Fails("EINPROGRESS");
+            Role::Fresh => {
+                let connection = Endpoint::connect(&self.setup(&socket), self.now);
+                self.assign(fd, connection);
             }
-            return Outcome::Waits;
+            Role::Deferred => return Outcome::Fails("EISCONN"),
+            Role::Listening => return Outcome::Fails("EISCONN"),
+            Role::Connected(index) => {
+                let state = self.connections[index].state();
+                if state == State::SynSent && socket.is_nonblocking {
+                    return Outcome::Fails("EALREADY");
+                }
+                if state != State::SynSent {
+                    return self.connected(fd, state);
+                }
+            }
         }
-        match self.connection.as_ref().map(Endpoint::state) {
-            Some(State::SynSent) if socket.is_nonblocking => Outcome::Fails("EALREADY"),
-            Some(State::SynSent) => Outcome::Waits,
-            Some(State::Refused) => Outcome::Fails("ECONNREFUSED"),
-            _ => Outcome::Returns(0),
+        match socket.is_nonblocking {
+            true => Outcome::Fails("EINPROGRESS"),
+            false => Outcome::Waits,
         }
     }
 
-    fn unread_bytes(&self) -> u64 {
-        let received = self.connection.as_ref().map_or(0, Endpoint::received_bytes);
-        match self.host.application_reads {
-            true => 0,
-            false => received.saturating_sub(self.application.read_bytes),
+    /// What came of it: told once, then it is connected (`__inet_stream_connect`).
+    fn connected(&mut self, fd: i64, state: State) -> Outcome {
+        if let Some(error) = state.error() {
+            return Outcome::Fails(error);
         }
+        let Some(socket) = self.application.socket(fd) else {
+            return Outcome::Fails("EBADF");
+        };
+        match std::mem::replace(&mut socket.knows_it_is_connected, true) {
+            true => Outcome::Fails("EISCONN"),
+            false => Outcome::Returns(0),
+        }
+    }
+
+    /// A socket's connection begins.
+    fn assign(&mut self, fd: i64, connection: Endpoint) {
+        let index = self.begin(connection);
+        if let Some(socket) = self.application.socket(fd) {
+            socket.role = Role::Connected(index);
+        }
+    }
+
+    /// Opens by Fast Open, with as much of what is written as goes with the SYN; so many bytes
+    /// (`tcp_send_syn_data`).
+    fn open_with(&mut self, fd: i64, bytes: u64) -> u64 {
+        let Some(socket) = self.application.socket(fd).cloned() else {
+            return 0;
+        };
+        let opening = self.remembered.opening(self.host.fast_open);
+        let setup = self.setup(&socket);
+        let mss_bytes = self.remembered.mss_bytes().unwrap_or(setup.mss_bytes);
+        let room = mss_bytes
+            .min(setup.mss_bytes)
+            .saturating_sub(OPTION_SPACE_BYTES);
+        let payload_bytes = match opening.takes_data {
+            true => bytes.min(room.into()),
+            false => 0,
+        };
+        let syn = SynData {
+            option: opening.option,
+            payload_bytes,
+        };
+        let connection = Endpoint::connect_with(&setup, syn, self.now);
+        self.assign(fd, connection);
+        payload_bytes
     }
 
     fn read(&mut self, fd: i64, bytes: u64) -> Outcome {
@@ -328,21 +471,25 @@ impl Run<'_> {
         let Some(socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
-        let Some(connection) = &mut self.connection else {
+        if socket.role == Role::Deferred {
+            return match socket.is_nonblocking {
+                true => Outcome::Fails("EAGAIN"),
+                false => Outcome::Waits,
+            };
+        }
+        let Some(connection) = self.connection_of(fd) else {
             return Outcome::Fails("ENOTCONN");
         };
         let taken = connection.read(bytes, now);
-        self.application.read_bytes += taken;
         if taken > 0 || bytes == 0 {
             return Outcome::Returns(taken as i64);
         }
-        if connection.state() == State::Reset && !socket.was_told {
+        if let (Some(error), false) = (connection.state().error(), socket.was_told) {
             self.with_socket(fd, |socket| socket.was_told = true);
-            return Outcome::Fails("ECONNRESET");
+            return Outcome::Fails(error);
         }
-        let is_at_end = connection.has_peer_finished()
-            || socket.reads_no_more
-            || matches!(connection.state(), State::Reset | State::Gone);
+        let is_at_end =
+            connection.has_peer_finished() || socket.reads_no_more || connection.state().is_over();
         match (is_at_end, socket.is_nonblocking) {
             (true, _) => Outcome::Returns(0),
             (false, true) => Outcome::Fails("EAGAIN"),
@@ -350,26 +497,38 @@ impl Run<'_> {
         }
     }
 
-    fn write(&mut self, fd: i64, bytes: u64, written: &mut u64) -> Outcome {
+    fn write(&mut self, fd: i64, bytes: u64, sending: Sending, progress: &mut Progress) -> Outcome {
         let now = self.now;
-        let Some(socket) = self.application.socket(fd).cloned() else {
+        let Some(mut socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
+        socket.is_nonblocking |= sending.does_not_wait;
+        if (sending.opens || socket.role == Role::Deferred)
+            && !progress.has_opened
+            && let Some(outcome) = self.open_by_write(&socket, bytes, sending, progress)
+        {
+            return outcome;
+        }
         let initial_bytes = self.host.send_memory_bytes;
-        let Some(connection) = &mut self.connection else {
+        let Some(connection) = self.connection_of(fd) else {
             return Outcome::Fails("EPIPE");
         };
-        match connection.state() {
-            State::SynSent if socket.is_nonblocking => return Outcome::Fails("EAGAIN"),
-            State::SynSent | State::SynReceived => return Outcome::Waits,
-            State::Reset if !socket.was_told => {
-                self.with_socket(fd, |socket| socket.was_told = true);
-                return Outcome::Fails("ECONNRESET");
-            }
-            State::Reset | State::Refused | State::Gone => return Outcome::Fails("EPIPE"),
-            State::Open if connection.is_closing() => return Outcome::Fails("EPIPE"),
-            State::Open => {}
+        let state = connection.state();
+        if let (Some(error), false) = (state.error(), socket.was_told) {
+            self.with_socket(fd, |socket| socket.was_told = true);
+            return Outcome::Fails(error);
         }
+        if progress.written < bytes && !socket.is_nonblocking {
+            connection.expect_write();
+        }
+        match state {
+            State::SynSent if socket.is_nonblocking => return Outcome::Fails("EAGAIN"),
+            State::SynSent => return Outcome::Waits,
+            State::SynReceived if !connection.can_send() => return Outcome::Waits,
+            _ if state.is_over() || connection.is_closing() => return Outcome::Fails("EPIPE"),
+            _ => {}
+        }
+        let written = &mut progress.written;
         let room = room_bytes(connection, &socket, initial_bytes);
         if socket.is_nonblocking {
             let taken = room.min(bytes);
@@ -402,24 +561,85 @@ impl Run<'_> {
         }
     }
 
+    /// `MSG_FASTOPEN`, and the first write to a socket that was connected in name only; None where
+    /// it goes on as any other write (`tcp_sendmsg_fastopen`).
+    fn open_by_write(
+        &mut self,
+        socket: &Socket,
+        bytes: u64,
+        sending: Sending,
+        progress: &mut Progress,
+    ) -> Option<Outcome> {
+        if sending.is_to_nobody || !self.host.fast_open.allow_client() {
+            return Some(Outcome::Fails("EOPNOTSUPP"));
+        }
+        match socket.role {
+            Role::Fresh | Role::Deferred => {
+                progress.has_opened = true;
+                progress.written = self.open_with(socket.fd, bytes);
+                if !socket.is_nonblocking {
+                    // The rest of it is waiting, and takes the acknowledgement of the answer along.
+                    if progress.written < bytes
+                        && let Some(connection) = self.connection_of(socket.fd)
+                    {
+                        connection.expect_write();
+                    }
+                    return Some(Outcome::Waits);
+                }
+                Some(match progress.written {
+                    0 => Outcome::Fails("EINPROGRESS"),
+                    written => Outcome::Returns(written as i64),
+                })
+            }
+            Role::Listening => Some(Outcome::Fails("EISCONN")),
+            Role::Connected(index) => match self.connections[index].state() {
+                State::SynSent => Some(Outcome::Fails("EALREADY")),
+                state if state.error().is_some() => None,
+                state => match self.connected(socket.fd, state) {
+                    Outcome::Returns(_) => None,
+                    failure => Some(failure),
+                },
+            },
+        }
+    }
+
     fn close(&mut self, fd: i64) -> Outcome {
         let now = self.now;
         let Some(socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
         self.application.sockets.retain(|other| other.fd != fd);
-        let unread = self.unread_bytes();
-        let is_accepted = self.application.is_accepted;
-        if let Some(connection) = &mut self.connection
-            && (socket.role == Role::Connected || (socket.role == Role::Listening && !is_accepted))
+        if let Some(index) = socket.connection() {
+            let connection = &mut self.connections[index];
+            let unread_bytes = connection.unread_bytes();
+            connection.close(unread_bytes, now);
+        }
+        if self.application.listening == Some(fd) {
+            self.application.listening = None;
+        }
+        if let Some((index, _)) = self
+            .application
+            .child
+            .take_if(|(_, listens)| *listens == fd)
         {
-            connection.close(unread, now);
+            self.connections[index].abort(now);
         }
         Outcome::Returns(0)
     }
 
     fn set(&mut self, fd: i64, option: &SocketOption) -> Outcome {
         let now = self.now;
+        let role = self.application.socket(fd).map(|socket| socket.role);
+        match option {
+            SocketOption::FastOpenConnect(_) if !self.host.fast_open.allow_client() => {
+                return Outcome::Fails("EOPNOTSUPP");
+            }
+            SocketOption::FastOpenConnect(_) if role != Some(Role::Fresh) => {
+                return Outcome::Fails("EINVAL");
+            }
+            SocketOption::FastOpenKey(None) => return Outcome::Fails("EINVAL"),
+            _ => {}
+        }
         let outcome = self.with_socket(fd, |socket| match option {
             SocketOption::SendBuffer(bytes) => {
                 socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
@@ -429,21 +649,26 @@ impl Run<'_> {
             SocketOption::CongestionControl(name) => {
                 socket.congestion_control = Some(name.clone());
             }
+            SocketOption::FastOpenQueue(length) => socket.has_fast_open_queue = *length > 0,
+            SocketOption::FastOpenConnect(on) => socket.defers_connect = *on,
+            SocketOption::FastOpenKey(key) => socket.fast_open_key = *key,
+            SocketOption::SynRetries(times) => socket.syn_retries = Some(*times),
             SocketOption::Neutral | SocketOption::Error(_) => {}
         });
-        let role = self.application.socket(fd).map(|socket| socket.role);
-        if let (SocketOption::NoDelay(on), Some(Role::Connected), Some(connection)) =
-            (option, role, &mut self.connection)
-        {
-            connection.set_nodelay(*on, now);
+        if let Some(connection) = self.connection_of(fd) {
+            match option {
+                SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
+                SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
+                _ => {}
+            }
         }
         outcome
     }
 
     fn get(&mut self, fd: i64, option: &SocketOption) -> Outcome {
-        let connection = self.connection.as_ref();
+        let connection = self.connection_of(fd).map(|one| &*one);
         let mss_bytes = connection.map(Endpoint::mss_bytes);
-        let refused = connection.is_some_and(|one| one.state() == State::Refused);
+        let has_failed = connection.is_some_and(|one| one.state().error().is_some());
         let Some(socket) = self.application.socket(fd) else {
             return Outcome::Fails("EBADF");
         };
@@ -454,14 +679,19 @@ impl Run<'_> {
             }
             SocketOption::NoDelay(on) => (u64::from(socket.nodelay), u64::from(*on)),
             SocketOption::LargestSegment(bytes) => {
-                let found = mss_bytes.filter(|_| socket.role == Role::Connected);
-                (
-                    u64::from(found.unwrap_or(socket.mss_bytes)),
-                    u64::from(*bytes),
-                )
+                let found = mss_bytes.unwrap_or(socket.mss_bytes);
+                (u64::from(found), u64::from(*bytes))
             }
-            SocketOption::Error(wanted) => (u64::from(refused), u64::from(*wanted != 0)),
-            SocketOption::Neutral | SocketOption::CongestionControl(_) => (0, 0),
+            SocketOption::Error(wanted) => (u64::from(has_failed), u64::from(*wanted != 0)),
+            SocketOption::FastOpenConnect(on) => (u64::from(socket.defers_connect), u64::from(*on)),
+            SocketOption::SynRetries(times) => (
+                u64::from(socket.syn_retries.unwrap_or(*times)),
+                u64::from(*times),
+            ),
+            SocketOption::Neutral
+            | SocketOption::CongestionControl(_)
+            | SocketOption::FastOpenQueue(_)
+            | SocketOption::FastOpenKey(_) => (0, 0),
         };
         Outcome::Finds(found.0, found.1)
     }

@@ -1,7 +1,6 @@
 //! What is sent, against what is expected.
 
-use super::Run;
-use crate::clock::span;
+use super::{Run, difference};
 use crate::endpoint::Endpoint;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::{SentPacket, shown};
@@ -9,19 +8,25 @@ use crate::verdict::Difference;
 use dumbbell_core::time::Time;
 
 impl Run<'_> {
-    /// A packet is to be sent in this time. Returns when it was.
+    /// A packet is to be sent in this time, so long after the event before. Returns when it was.
     pub(super) fn expect(
         &mut self,
         expected: &TcpPacket,
         mark: Option<EcnMark>,
-        from: Time,
-        to: Time,
+        (from, to): (Time, Time),
+        since_last: Time,
     ) -> Result<Time, Difference> {
-        let tolerance = span(self.plan.tolerance_us);
+        let tolerance = self.plan.tolerance(since_last);
         let latest = to.saturating_add(tolerance);
+        let in_script = expected;
+        let expected = &self.count_from_syn(in_script);
+        let first_sequence = self.first_sequence;
         let missing = |found: Option<&SentPacket>| Difference::Packet {
-            expected: Some(shown((to != Time::NEVER).then_some(from), expected, mark)),
-            found: found.map(|sent| shown(Some(sent.at), &sent.packet, Some(sent.ecn))),
+            expected: Some(shown((to != Time::NEVER).then_some(from), in_script, mark)),
+            found: found.map(|sent| {
+                let packet = first_sequence.in_script(&sent.packet);
+                shown(Some(sent.at), &packet, Some(sent.ecn))
+            }),
         };
         let Some(mut found) = self.next_sent(latest)? else {
             return Err(missing(None));
@@ -37,6 +42,19 @@ impl Run<'_> {
             return Ok(found.at);
         }
         Err(missing(Some(&found)))
+    }
+
+    /// A SYN says where the script counts from.
+    fn count_from_syn(&mut self, expected: &TcpPacket) -> TcpPacket {
+        let mut expected = expected.clone();
+        if expected.flags.has(TcpFlags::SYN) {
+            self.first_sequence.local = expected.seq;
+            expected.seq = 0;
+            if let Some(ack) = &mut expected.ack {
+                *ack = difference(*ack, self.first_sequence.remote);
+            }
+        }
+        expected
     }
 
     /// The next packet that is sent until then.
@@ -96,7 +114,7 @@ impl Run<'_> {
     }
 
     fn mss_bytes(&self) -> u32 {
-        self.connection.as_ref().map_or(0, Endpoint::mss_bytes)
+        self.connections.last().map_or(0, Endpoint::mss_bytes)
     }
 
     /// Padding does not count, nor the order of different options.

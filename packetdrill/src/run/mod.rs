@@ -6,9 +6,10 @@ mod tcp_info;
 
 use crate::clock::{instant, span};
 use crate::endpoint::{Endpoint, MOST_SENT};
+use crate::fast_open::Remembered;
 use crate::language::Place;
 use crate::language::conditions::Statement;
-use crate::language::script::{EcnMark, TcpOption, TcpPacket, When};
+use crate::language::script::{EcnMark, Icmp, TcpFlags, TcpOption, TcpPacket, When};
 use crate::plan::host_settings::{HostSetting, HostSettings};
 use crate::plan::{self, Act, Plan, Step};
 use crate::segments::{SentPacket, shown};
@@ -31,13 +32,20 @@ pub struct Options {
     /// Whether a packet that nobody expects makes a script fail at once. packetdrill itself finds
     /// it when it compares the next one that is expected, or never.
     pub is_exact: bool,
+    /// How far a packet may be off, besides the script's tolerance, unless the script says: of the time
+    /// since the event before, percent. 0: not at all.
+    pub tolerance_percent: f64,
 }
+
+/// packetdrill's.
+const TOLERANCE_PERCENT: f64 = 12.5;
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             profile: Profile::Linux61,
             is_exact: false,
+            tolerance_percent: TOLERANCE_PERCENT,
         }
     }
 }
@@ -67,10 +75,7 @@ pub fn run(plan: &Plan) -> Verdict {
 fn run_with(plan: &Plan, first_phase: u64) -> (Verdict, bool) {
     let mut run = Run::new(plan, first_phase);
     let verdict = run.verdict();
-    (
-        verdict,
-        run.connection.as_ref().is_some_and(Endpoint::has_drawn),
-    )
+    (verdict, run.connections.iter().any(Endpoint::has_drawn))
 }
 
 fn failed(place: Place, difference: Difference) -> Verdict {
@@ -79,6 +84,32 @@ fn failed(place: Place, difference: Difference) -> Verdict {
         column: place.column,
         difference,
     })
+}
+
+/// Sequence numbers of both SYNs, as the script has them; others count from there.
+#[derive(Debug, Clone, Copy, Default)]
+struct FirstSequence {
+    local: u64,
+    remote: u64,
+}
+
+impl FirstSequence {
+    /// As the script would have it.
+    fn in_script(self, packet: &TcpPacket) -> TcpPacket {
+        let mut packet = packet.clone();
+        if packet.flags.has(TcpFlags::SYN) {
+            packet.seq += self.local;
+            packet.ack = packet
+                .ack
+                .map(|ack| (ack + self.remote) & u64::from(u32::MAX));
+        }
+        packet
+    }
+}
+
+/// How far a sequence number is behind another; they begin again with zero (RFC 9293 section 3.4).
+fn difference(seq: u64, from: u64) -> u64 {
+    u64::from((seq as u32).wrapping_sub(from as u32))
 }
 
 /// A field of `tcp_info`, as assertions see it.
@@ -91,7 +122,14 @@ pub(crate) struct Run<'a> {
     first_phase: u64,
     host: HostSettings,
     application: Application,
-    connection: Option<Endpoint>,
+    /// In the order in which they began. Packets are about the last, as in packetdrill.
+    connections: Vec<Endpoint>,
+    /// What is known of the other host, for the next connection.
+    remembered: Remembered,
+    /// Sequence numbers of SYNs as the script has them.
+    first_sequence: FirstSequence,
+    /// Messages about segments that were not out.
+    icmp_out_of_window: u64,
     now: Time,
     /// Where the times of the next event count from.
     last_event: Time,
@@ -112,7 +150,10 @@ impl<'a> Run<'a> {
             first_phase,
             host: plan.host.clone(),
             application: Application::default(),
-            connection: None,
+            connections: Vec::new(),
+            remembered: Remembered::default(),
+            first_sequence: FirstSequence::default(),
+            icmp_out_of_window: 0,
             now: instant(0),
             last_event: instant(0),
             timestamp_shift: None,
@@ -151,11 +192,9 @@ impl<'a> Run<'a> {
             When::Any => (base, Time::NEVER),
         };
         if let Act::Expect(packet, mark) = &step.act {
-            let at = self.expect(packet, *mark, from, to)?;
-            self.last_event = match step.when {
-                When::At(_) | When::After(_) => from,
-                _ => at,
-            };
+            let since_last = from.saturating_sub(base);
+            let at = self.expect(packet, *mark, (from, to), since_last)?;
+            self.last_event = at.max(self.now);
             return Ok(());
         }
         // Assertions are about now, whatever has been sent and not yet compared.
@@ -174,6 +213,7 @@ impl<'a> Run<'a> {
                 .iter()
                 .try_for_each(|setting| self.set_host(setting))?,
             Act::Inject(packet, mark) => self.inject(packet, *mark),
+            Act::InjectIcmp(icmp) => self.inject_icmp(*icmp),
             Act::Assert(statements) => self.assert(statements)?,
             Act::Call(call) => self.call(call, returns, step.place)?,
         }
@@ -183,7 +223,7 @@ impl<'a> Run<'a> {
     fn set_host(&mut self, setting: &HostSetting) -> Result<(), Difference> {
         self.host.set(setting);
         let now = self.now;
-        match (setting, &mut self.connection) {
+        match (setting, self.connections.last_mut()) {
             (HostSetting::HostQueueKeeps, connection) => {
                 self.keeps_host_queue = true;
                 if let Some(connection) = connection {
@@ -191,9 +231,7 @@ impl<'a> Run<'a> {
                 }
             }
             (HostSetting::HostQueueLoses(pkts), connection) => {
-                let has_left = connection
-                    .as_mut()
-                    .is_some_and(|one| one.leave_host_queue(*pkts, now));
+                let has_left = connection.is_some_and(|one| one.leave_host_queue(*pkts, now));
                 if !has_left {
                     return Err(Difference::Call {
                         name: "host-queue loses".into(),
@@ -205,6 +243,17 @@ impl<'a> Run<'a> {
             (HostSetting::ApplicationReads(on), Some(connection)) => {
                 connection.set_reading(*on, now)
             }
+            (HostSetting::ForgetMetrics | HostSetting::Defaults, _) => {
+                self.remembered = Remembered::default();
+            }
+            (HostSetting::RestartCounters, _) => self.icmp_out_of_window = 0,
+            (HostSetting::ExpectIcmpOutOfWindow, _) if self.icmp_out_of_window == 0 => {
+                return Err(Difference::Call {
+                    name: "nstat".into(),
+                    expected: "TcpExtOutOfWindowIcmps".into(),
+                    found: "none".into(),
+                });
+            }
             _ => {}
         }
         Ok(())
@@ -213,6 +262,17 @@ impl<'a> Run<'a> {
     /// A packet arrives, with timestamps as the engine counts them.
     fn inject(&mut self, packet: &TcpPacket, mark: EcnMark) {
         let mut packet = packet.clone();
+        if packet.flags.has(TcpFlags::SYN) {
+            let begins = self.begin_if_listened_for(&packet);
+            self.first_sequence.remote = packet.seq;
+            if begins {
+                return;
+            }
+            packet.seq = 0;
+            if let Some(ack) = &mut packet.ack {
+                *ack = difference(*ack, self.first_sequence.local);
+            }
+        }
         let shift = self.timestamp_shift.unwrap_or(0);
         for option in packet.options.iter_mut().flatten() {
             if let TcpOption::Timestamps { echo, .. } = option
@@ -224,14 +284,24 @@ impl<'a> Run<'a> {
         self.arrive(&packet, mark);
     }
 
+    /// A message about a segment arrives.
+    fn inject_icmp(&mut self, icmp: Icmp) {
+        let (now, is_accepted) = (self.now, self.application.has_accepted_last());
+        if let Some(connection) = self.connections.last_mut()
+            && !connection.on_icmp(icmp, is_accepted, now)
+        {
+            self.icmp_out_of_window += 1;
+        }
+    }
+
     fn sent(&mut self) -> Option<&mut VecDeque<SentPacket>> {
-        self.connection
-            .as_mut()
+        self.connections
+            .last_mut()
             .map(|connection| &mut connection.sent)
     }
 
     fn first_sent(&self) -> Option<&SentPacket> {
-        self.connection.as_ref().and_then(|one| one.sent.front())
+        self.connections.last().and_then(|one| one.sent.front())
     }
 
     fn unexpected(&self) -> Result<(), Difference> {
@@ -245,24 +315,29 @@ impl<'a> Run<'a> {
     }
 
     fn has_too_much(&self) -> bool {
-        let sent = self.connection.as_ref().map_or(0, |one| one.sent.len());
+        let sent = self.connections.last().map_or(0, |one| one.sent.len());
         sent >= MOST_SENT
     }
 
     /// Whether a timer was due by then. What is due is done, and the application goes on.
     fn step_timer(&mut self, latest: Time) -> Result<bool, Difference> {
-        let timer = self
-            .connection
-            .as_ref()
-            .map_or(Time::NEVER, Endpoint::next_timer);
+        let timers = self.connections.iter().map(Endpoint::next_timer);
+        let timer = timers.min().unwrap_or(Time::NEVER);
         if timer == Time::NEVER || timer > latest || self.timers == MOST_TIMERS {
             return Ok(false);
         }
         self.timers += 1;
         self.now = timer.max(self.now);
         let now = self.now;
-        if let Some(connection) = &mut self.connection {
-            connection.on_timer(now);
+        let last = self.connections.len() - 1;
+        for (index, connection) in self.connections.iter_mut().enumerate() {
+            if connection.next_timer() <= now {
+                connection.on_timer(now);
+            }
+            if index < last {
+                // Nobody compares what an earlier one sends.
+                connection.sent.clear();
+            }
         }
         self.application_goes_on()?;
         Ok(true)
@@ -284,7 +359,7 @@ impl<'a> Run<'a> {
         for statement in statements {
             let value_of = |name: &str| {
                 let own = self.own_values.get(name).copied();
-                own.or_else(|| tcp_info::value(self.connection.as_ref(), name, self.now))
+                own.or_else(|| tcp_info::value(self.connections.last(), name, self.now))
             };
             let value = statement.formula().value(&value_of).unwrap_or(f64::NAN);
             match statement {
@@ -311,7 +386,7 @@ impl<'a> Run<'a> {
     /// Nothing may be left that nobody expected, and no call that waits.
     fn finish(&mut self) -> Result<(), Difference> {
         if let Some(until) = self.application.waits_until() {
-            self.advance(until + span(self.plan.tolerance_us + 1))?;
+            self.advance(until.saturating_add(span(1)))?;
         }
         self.unexpected()
     }

@@ -73,7 +73,6 @@ fn state(connection: &Endpoint) -> &'static str {
     match connection.state() {
         State::SynSent => "TCP_SYN_SENT",
         State::SynReceived => "TCP_SYN_RECV",
-        State::Reset | State::Refused | State::Gone => "TCP_CLOSE",
         State::Open => match (closing, heard, connection.is_finished()) {
             (false, false, _) => "TCP_ESTABLISHED",
             (false, true, _) => "TCP_CLOSE_WAIT",
@@ -86,5 +85,6 @@ fn state(connection: &Endpoint) -> &'static str {
             (true, true, false) => "TCP_CLOSING",
             (true, true, true) => "TCP_TIME_WAIT",
         },
+        _ => "TCP_CLOSE",
     }
 }

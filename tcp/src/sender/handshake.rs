@@ -25,6 +25,8 @@ pub(super) struct Handshake {
     syn_due: Time,
     /// When it last was.
     syn_sent: Time,
+    /// It is sent again at once, not as one that was not answered in time.
+    is_at_once: bool,
 }
 
 impl Handshake {
@@ -33,7 +35,13 @@ impl Handshake {
         Handshake {
             syn_due: Time::NEVER,
             syn_sent: Time::ZERO,
+            is_at_once: false,
         }
+    }
+
+    /// It is to be sent now.
+    pub(super) fn repeat(&mut self, now: Time) {
+        (self.syn_due, self.is_at_once) = (now, true);
     }
 
     /// When a SYN is to be sent, while none has been answered.
@@ -100,7 +108,7 @@ impl Sender {
 
     /// The initial window (RFC 6928), one segment after a SYN was lost (RFC 5681 section 3.1; in
     /// Linux after two were).
-    fn begin_transfer(&mut self, now: Time) {
+    pub(super) fn begin_transfer(&mut self, now: Time) {
         let tolerated = u16::from(self.settings.is_linux());
         if self.timers.retransmits > tolerated {
             self.window.set_cwnd(1);
@@ -136,8 +144,10 @@ impl Sender {
         debug_assert_eq!(self.phase, Phase::SynSent);
         if is_repeated {
             self.timers.count_timeout();
-            self.rare.statistics.rto_count += 1;
-            self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
+            if !std::mem::take(&mut self.rare.handshake.is_at_once) {
+                self.rare.statistics.rto_count += 1;
+                self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
+            }
         }
         self.rare.handshake.syn_sent = now;
         let clock = self.settings.clock;

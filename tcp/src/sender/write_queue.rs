@@ -86,6 +86,11 @@ impl Default for WriteQueue {
 }
 
 impl WriteQueue {
+    /// What comes before has been sent with the SYN.
+    pub(super) fn begin(&mut self, seq: u64) {
+        (self.written, self.pushed) = (seq, seq);
+    }
+
     /// What of a write is being done.
     pub(super) fn writing(&self) -> Writing {
         self.writing
