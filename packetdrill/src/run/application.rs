@@ -1,11 +1,14 @@
 //! The program of a script: its sockets, and the call that it waits in.
 
-use super::{FirstSequence, Run};
-use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup, State, SynData};
-use crate::fast_open::{Key, OPTION_SPACE_BYTES, Server};
+mod opening;
+mod options;
+
+use super::Run;
+use crate::endpoint::{Endpoint, OWN_MSS_BYTES, State};
+use crate::fast_open::Key;
 use crate::language::Place;
-use crate::language::script::{EcnMark, TcpFlags, TcpPacket};
-use crate::plan::operations::{Call, Operation, Sending, SocketOption};
+use crate::language::script::{EcnMark, TcpPacket};
+use crate::plan::operations::{Call, Operation, Sending};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
 
@@ -116,45 +119,6 @@ impl Application {
 }
 
 impl Run<'_> {
-    /// A SYN for a socket that has begun to listen begins a connection: a script has one after the
-    /// other, as packetdrill has.
-    pub(super) fn begin_if_listened_for(&mut self, packet: &TcpPacket) -> bool {
-        if !packet.flags.has(TcpFlags::ACK)
-            && let Some(fd) = self.application.listening.take()
-            && let Some(listener) = self.application.socket(fd).cloned()
-        {
-            let judgement = Server {
-                flags: self.host.fast_open,
-                key: listener.fast_open_key.unwrap_or(self.host.fast_open_key),
-                addresses: self.plan.addresses,
-                has_queue: listener.has_fast_open_queue,
-            }
-            .judge(packet);
-            let mut syn = packet.clone();
-            (syn.seq, syn.ack) = (0, None);
-            let setup = self.setup(&listener);
-            let connection = Endpoint::answer_early(&setup, &syn, judgement, self.now);
-            self.application.child = Some((self.begin(connection), fd));
-            return true;
-        }
-        false
-    }
-
-    /// A connection begins, which packets are about from now on.
-    fn begin(&mut self, mut connection: Endpoint) -> usize {
-        if self.keeps_host_queue {
-            connection.keep_in_host_queue();
-        }
-        connection.poll(self.now);
-        for earlier in &mut self.connections {
-            earlier.sent.clear();
-        }
-        self.timestamp_shift = None;
-        self.first_sequence = FirstSequence::default();
-        self.connections.push(connection);
-        self.connections.len() - 1
-    }
-
     /// A packet arrives.
     pub(super) fn arrive(&mut self, packet: &TcpPacket, mark: EcnMark) {
         let now = self.now;
@@ -164,20 +128,6 @@ impl Run<'_> {
         connection.on_packet(packet, mark, now);
         if let Some(told) = connection.take_told() {
             self.remembered.learn(told);
-        }
-    }
-
-    fn setup(&self, socket: &Socket) -> Setup {
-        let mut host = self.host.clone();
-        if let Some(name) = &socket.congestion_control {
-            host.tcp.congestion_control.clone_from(name);
-        }
-        Setup {
-            syn_retries: socket.syn_retries.unwrap_or(host.syn_retries),
-            host,
-            nodelay: socket.nodelay,
-            mss_bytes: socket.mss_bytes,
-            first_phase: self.first_phase,
         }
     }
 
@@ -333,15 +283,6 @@ impl Run<'_> {
         Outcome::Returns(fd)
     }
 
-    fn listen(&mut self, fd: i64) -> Outcome {
-        let every = self.host.fast_open.open_every_listener();
-        self.application.listening = Some(fd);
-        self.with_socket(fd, |socket| {
-            socket.role = Role::Listening;
-            socket.has_fast_open_queue |= every;
-        })
-    }
-
     fn with_socket(&mut self, fd: i64, change: impl FnOnce(&mut Socket)) -> Outcome {
         match self.application.socket(fd) {
             Some(socket) => {
@@ -350,120 +291,6 @@ impl Run<'_> {
             }
             None => Outcome::Fails("EBADF"),
         }
-    }
-
-    fn accept(&mut self, fd: i64, call: &Call) -> Outcome {
-        let Some(listener) = self.application.socket(fd).cloned() else {
-            return Outcome::Fails("EBADF");
-        };
-        let child = self.application.child.filter(|(index, listens)| {
-            // One that has sent or taken data early is accepted before its handshake is over, and
-            // one that was reset before it was accepted still.
-            let connection = &self.connections[*index];
-            let state = connection.state();
-            let is_opening = matches!(state, State::SynSent | State::SynReceived | State::Gone);
-            *listens == fd && (!is_opening || connection.can_send())
-        });
-        let Some((index, _)) = child else {
-            return match listener.is_nonblocking {
-                true => Outcome::Fails("EAGAIN"),
-                false => Outcome::Waits,
-            };
-        };
-        self.application.child = None;
-        let fd = call.returns.filter(|fd| *fd >= 0).unwrap_or(fd + 1);
-        // A script may go on with a number whose socket it has left open.
-        self.application.sockets.retain(|socket| socket.fd != fd);
-        self.application.sockets.push(Socket {
-            fd,
-            role: Role::Connected(index),
-            is_nonblocking: false,
-            knows_it_is_connected: true,
-            ..listener
-        });
-        Outcome::Returns(fd)
-    }
-
-    /// connect(2).
-    fn connect(&mut self, fd: i64) -> Outcome {
-        let Some(socket) = self.application.socket(fd).cloned() else {
-            return Outcome::Fails("EBADF");
-        };
-        match socket.role {
-            Role::Fresh if socket.defers_connect => {
-                let opening = self.remembered.opening(self.host.fast_open);
-                if opening.takes_data {
-                    return self.with_socket(fd, |socket| socket.role = Role::Deferred);
-                }
-                self.open_with(fd, 0);
-            }
-            Role::Fresh => {
-                let connection = Endpoint::connect(&self.setup(&socket), self.now);
-                self.assign(fd, connection);
-            }
-            Role::Deferred => return Outcome::Fails("EISCONN"),
-            Role::Listening => return Outcome::Fails("EISCONN"),
-            Role::Connected(index) => {
-                let state = self.connections[index].state();
-                if state == State::SynSent && socket.is_nonblocking {
-                    return Outcome::Fails("EALREADY");
-                }
-                if state != State::SynSent {
-                    return self.connected(fd, state);
-                }
-            }
-        }
-        match socket.is_nonblocking {
-            true => Outcome::Fails("EINPROGRESS"),
-            false => Outcome::Waits,
-        }
-    }
-
-    /// What came of it: told once, then it is connected (`__inet_stream_connect`).
-    fn connected(&mut self, fd: i64, state: State) -> Outcome {
-        if let Some(error) = state.error() {
-            return Outcome::Fails(error);
-        }
-        let Some(socket) = self.application.socket(fd) else {
-            return Outcome::Fails("EBADF");
-        };
-        match std::mem::replace(&mut socket.knows_it_is_connected, true) {
-            true => Outcome::Fails("EISCONN"),
-            false => Outcome::Returns(0),
-        }
-    }
-
-    /// A socket's connection begins.
-    fn assign(&mut self, fd: i64, connection: Endpoint) {
-        let index = self.begin(connection);
-        if let Some(socket) = self.application.socket(fd) {
-            socket.role = Role::Connected(index);
-        }
-    }
-
-    /// Opens by Fast Open, with as much of what is written as goes with the SYN; so many bytes
-    /// (`tcp_send_syn_data`).
-    fn open_with(&mut self, fd: i64, bytes: u64) -> u64 {
-        let Some(socket) = self.application.socket(fd).cloned() else {
-            return 0;
-        };
-        let opening = self.remembered.opening(self.host.fast_open);
-        let setup = self.setup(&socket);
-        let mss_bytes = self.remembered.mss_bytes().unwrap_or(setup.mss_bytes);
-        let room = mss_bytes
-            .min(setup.mss_bytes)
-            .saturating_sub(OPTION_SPACE_BYTES);
-        let payload_bytes = match opening.takes_data {
-            true => bytes.min(room.into()),
-            false => 0,
-        };
-        let syn = SynData {
-            option: opening.option,
-            payload_bytes,
-        };
-        let connection = Endpoint::connect_with(&setup, syn, self.now);
-        self.assign(fd, connection);
-        payload_bytes
     }
 
     fn read(&mut self, fd: i64, bytes: u64) -> Outcome {
@@ -561,48 +388,6 @@ impl Run<'_> {
         }
     }
 
-    /// `MSG_FASTOPEN`, and the first write to a socket that was connected in name only; None where
-    /// it goes on as any other write (`tcp_sendmsg_fastopen`).
-    fn open_by_write(
-        &mut self,
-        socket: &Socket,
-        bytes: u64,
-        sending: Sending,
-        progress: &mut Progress,
-    ) -> Option<Outcome> {
-        if sending.is_to_nobody || !self.host.fast_open.allow_client() {
-            return Some(Outcome::Fails("EOPNOTSUPP"));
-        }
-        match socket.role {
-            Role::Fresh | Role::Deferred => {
-                progress.has_opened = true;
-                progress.written = self.open_with(socket.fd, bytes);
-                if !socket.is_nonblocking {
-                    // The rest of it is waiting, and takes the acknowledgement of the answer along.
-                    if progress.written < bytes
-                        && let Some(connection) = self.connection_of(socket.fd)
-                    {
-                        connection.expect_write();
-                    }
-                    return Some(Outcome::Waits);
-                }
-                Some(match progress.written {
-                    0 => Outcome::Fails("EINPROGRESS"),
-                    written => Outcome::Returns(written as i64),
-                })
-            }
-            Role::Listening => Some(Outcome::Fails("EISCONN")),
-            Role::Connected(index) => match self.connections[index].state() {
-                State::SynSent => Some(Outcome::Fails("EALREADY")),
-                state if state.error().is_some() => None,
-                state => match self.connected(socket.fd, state) {
-                    Outcome::Returns(_) => None,
-                    failure => Some(failure),
-                },
-            },
-        }
-    }
-
     fn close(&mut self, fd: i64) -> Outcome {
         let now = self.now;
         let Some(socket) = self.application.socket(fd).cloned() else {
@@ -625,75 +410,6 @@ impl Run<'_> {
             self.connections[index].abort(now);
         }
         Outcome::Returns(0)
-    }
-
-    fn set(&mut self, fd: i64, option: &SocketOption) -> Outcome {
-        let now = self.now;
-        let role = self.application.socket(fd).map(|socket| socket.role);
-        match option {
-            SocketOption::FastOpenConnect(_) if !self.host.fast_open.allow_client() => {
-                return Outcome::Fails("EOPNOTSUPP");
-            }
-            SocketOption::FastOpenConnect(_) if role != Some(Role::Fresh) => {
-                return Outcome::Fails("EINVAL");
-            }
-            SocketOption::FastOpenKey(None) => return Outcome::Fails("EINVAL"),
-            _ => {}
-        }
-        let outcome = self.with_socket(fd, |socket| match option {
-            SocketOption::SendBuffer(bytes) => {
-                socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
-            }
-            SocketOption::NoDelay(on) => socket.nodelay = *on,
-            SocketOption::LargestSegment(bytes) => socket.mss_bytes = *bytes,
-            SocketOption::CongestionControl(name) => {
-                socket.congestion_control = Some(name.clone());
-            }
-            SocketOption::FastOpenQueue(length) => socket.has_fast_open_queue = *length > 0,
-            SocketOption::FastOpenConnect(on) => socket.defers_connect = *on,
-            SocketOption::FastOpenKey(key) => socket.fast_open_key = *key,
-            SocketOption::SynRetries(times) => socket.syn_retries = Some(*times),
-            SocketOption::Neutral | SocketOption::Error(_) => {}
-        });
-        if let Some(connection) = self.connection_of(fd) {
-            match option {
-                SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
-                SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
-                _ => {}
-            }
-        }
-        outcome
-    }
-
-    fn get(&mut self, fd: i64, option: &SocketOption) -> Outcome {
-        let connection = self.connection_of(fd).map(|one| &*one);
-        let mss_bytes = connection.map(Endpoint::mss_bytes);
-        let has_failed = connection.is_some_and(|one| one.state().error().is_some());
-        let Some(socket) = self.application.socket(fd) else {
-            return Outcome::Fails("EBADF");
-        };
-        let found = match option {
-            SocketOption::SendBuffer(bytes) => {
-                let asked = socket.send_buffer_bytes.map(|asked| 2 * asked);
-                (asked.unwrap_or(*bytes), *bytes)
-            }
-            SocketOption::NoDelay(on) => (u64::from(socket.nodelay), u64::from(*on)),
-            SocketOption::LargestSegment(bytes) => {
-                let found = mss_bytes.unwrap_or(socket.mss_bytes);
-                (u64::from(found), u64::from(*bytes))
-            }
-            SocketOption::Error(wanted) => (u64::from(has_failed), u64::from(*wanted != 0)),
-            SocketOption::FastOpenConnect(on) => (u64::from(socket.defers_connect), u64::from(*on)),
-            SocketOption::SynRetries(times) => (
-                u64::from(socket.syn_retries.unwrap_or(*times)),
-                u64::from(*times),
-            ),
-            SocketOption::Neutral
-            | SocketOption::CongestionControl(_)
-            | SocketOption::FastOpenQueue(_)
-            | SocketOption::FastOpenKey(_) => (0, 0),
-        };
-        Outcome::Finds(found.0, found.1)
     }
 }
 

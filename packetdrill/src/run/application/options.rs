@@ -1,0 +1,76 @@
+//! setsockopt(2) and getsockopt(2).
+
+use super::{MOST_SEND_BUFFER_BYTES, Outcome, Role, Run};
+use crate::endpoint::Endpoint;
+use crate::plan::operations::SocketOption;
+
+impl Run<'_> {
+    pub(super) fn set(&mut self, fd: i64, option: &SocketOption) -> Outcome {
+        let now = self.now;
+        let role = self.application.socket(fd).map(|socket| socket.role);
+        match option {
+            SocketOption::FastOpenConnect(_) if !self.host.fast_open.allow_client() => {
+                return Outcome::Fails("EOPNOTSUPP");
+            }
+            SocketOption::FastOpenConnect(_) if role != Some(Role::Fresh) => {
+                return Outcome::Fails("EINVAL");
+            }
+            SocketOption::FastOpenKey(None) => return Outcome::Fails("EINVAL"),
+            _ => {}
+        }
+        let outcome = self.with_socket(fd, |socket| match option {
+            SocketOption::SendBuffer(bytes) => {
+                socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
+            }
+            SocketOption::NoDelay(on) => socket.nodelay = *on,
+            SocketOption::LargestSegment(bytes) => socket.mss_bytes = *bytes,
+            SocketOption::CongestionControl(name) => {
+                socket.congestion_control = Some(name.clone());
+            }
+            SocketOption::FastOpenQueue(length) => socket.has_fast_open_queue = *length > 0,
+            SocketOption::FastOpenConnect(on) => socket.defers_connect = *on,
+            SocketOption::FastOpenKey(key) => socket.fast_open_key = *key,
+            SocketOption::SynRetries(times) => socket.syn_retries = Some(*times),
+            SocketOption::Neutral | SocketOption::Error(_) => {}
+        });
+        if let Some(connection) = self.connection_of(fd) {
+            match option {
+                SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
+                SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
+                _ => {}
+            }
+        }
+        outcome
+    }
+
+    pub(super) fn get(&mut self, fd: i64, option: &SocketOption) -> Outcome {
+        let connection = self.connection_of(fd).map(|one| &*one);
+        let mss_bytes = connection.map(Endpoint::mss_bytes);
+        let has_failed = connection.is_some_and(|one| one.state().error().is_some());
+        let Some(socket) = self.application.socket(fd) else {
+            return Outcome::Fails("EBADF");
+        };
+        let found = match option {
+            SocketOption::SendBuffer(bytes) => {
+                let asked = socket.send_buffer_bytes.map(|asked| 2 * asked);
+                (asked.unwrap_or(*bytes), *bytes)
+            }
+            SocketOption::NoDelay(on) => (u64::from(socket.nodelay), u64::from(*on)),
+            SocketOption::LargestSegment(bytes) => {
+                let found = mss_bytes.unwrap_or(socket.mss_bytes);
+                (u64::from(found), u64::from(*bytes))
+            }
+            SocketOption::Error(wanted) => (u64::from(has_failed), u64::from(*wanted != 0)),
+            SocketOption::FastOpenConnect(on) => (u64::from(socket.defers_connect), u64::from(*on)),
+            SocketOption::SynRetries(times) => (
+                u64::from(socket.syn_retries.unwrap_or(*times)),
+                u64::from(*times),
+            ),
+            SocketOption::Neutral
+            | SocketOption::CongestionControl(_)
+            | SocketOption::FastOpenQueue(_)
+            | SocketOption::FastOpenKey(_) => (0, 0),
+        };
+        Outcome::Finds(found.0, found.1)
+    }
+}
