@@ -10,6 +10,8 @@ import pytest
 from dumbbell.compare import Basis, Difference, Outcome, Quantity
 from dumbbell.compare.judging import agreement, judged, margin_of, measured, paired
 from dumbbell.compare.measures import Scale
+from dumbbell.compare.words import group_words
+from dumbbell.stats import student_interval
 
 RTT = Quantity.parse("probe[call].mean_rtt_ms")
 TAIL = Quantity.parse("probe[call].rtt_p99_ms")
@@ -139,3 +141,41 @@ def test_backends_agree_within_a_twentieth_or_half_a_millisecond() -> None:
     assert found(0.4, 1.0) is Outcome.SAME
     assert found(0.6, 1.0) is Outcome.DIFFERS
     assert found(4.0, 100.0, n=4) is Outcome.OPEN
+
+
+BBR_BPS = np.array([19e6, 18e6, 19e6, 14e6, 1.7e6])
+RATE = Quantity.parse("flow[bbr].goodput_bps")
+
+
+def test_no_interval_reaches_beyond_what_can_be() -> None:
+    """Of a rate not below zero, of a share not above one; of a difference it may."""
+    scattered = np.array([19e6, 1e6, 1.5e6, 1e6])
+    found = measured(scattered, Scale.RATE, possible=RATE.measure.possible)
+    whole = student_interval(scattered)
+    assert whole.low < 0.0
+    assert (found.low, found.high, found.is_cut) == (0.0, whole.high, True)
+    share = Quantity.parse("flow[bbr].goodput_share").measure.possible
+    found = measured(np.array([0.99, 0.7, 1.0]), Scale.SHARE, possible=share)
+    assert found.high == 1.0 and found.is_cut
+    free = measured(scattered, Scale.OTHER)
+    assert (free.low, free.is_cut) == (whole.low, False)
+
+
+def test_what_a_run_had_is_possible() -> None:
+    """A burst that a shaper lets pass: more than the capacity for a while."""
+    values = np.array([1.2, 1.1, 1.3])
+    found = measured(values, Scale.SHARE, possible=(0.0, 1.0))
+    assert found.low < found.value < found.high <= 1.3
+
+
+def test_runs_in_two_states_are_told_with_their_shares() -> None:
+    found = measured(BBR_BPS, Scale.RATE, possible=RATE.measure.possible)
+    assert found.groups is not None
+    assert group_words(found.groups, "Mbit/s", 1e-6) == (
+        "the runs fall into two groups, 4 of 5 at 14.0 to 19.0 Mbit/s and 1 at 1.70 Mbit/s; the "
+        "mean of all describes neither"
+    )
+    possible = RATE.measure.possible
+    assert measured(BBR_BPS, Scale.RATE, possible=possible, is_ensemble=True).groups is None
+    assert measured(BBR_BPS[:4], Scale.RATE, possible=possible).groups is None
+    assert measured(BBR_BPS, Scale.OTHER).groups is None

@@ -39,7 +39,7 @@ from dumbbell.compare import (
 )
 from dumbbell.compare.comparison import REPLICATIONS
 from dumbbell.compare.judging import LEVEL, BackendAgreement
-from dumbbell.compare.words import digits, with_reach
+from dumbbell.compare.words import digits, sentences_of_groups, with_reach
 from dumbbell.errors import (
     EXIT_CONTRADICTED_OR_FAILED,
     EXIT_DONE,
@@ -213,7 +213,7 @@ def print_comparison(found: Comparison, console: Console) -> None:
     for cell in found.cells:
         _print_backends(found, cell.label, console)
     console.print(Text(legend(found), style="dim"), soft_wrap=True)
-    for sentence in sentences(found):
+    for sentence in (*sentences(found), *sentences_of_groups(found)):
         console.print(Text(sentence), soft_wrap=True)
 
 
@@ -245,13 +245,16 @@ def _declared(found: Comparison) -> str:
 def legend(found: Comparison) -> str:
     """What the marks mean that a table has."""
     parts = []
-    bases = {
-        found.measured(quantity, arm.cell, arm.backend).basis
+    numbers = [
+        found.measured(quantity, arm.cell, arm.backend)
         for arm in found.arms
         for quantity in found.quantities
-    }
+    ]
+    bases = {each.basis for each in numbers}
     if Basis.MEAN in bases or Basis.GEOMETRIC in bases:
         parts.append(f"±: {100 * LEVEL:g} % interval of the mean, of each number by itself")
+    if any(each.is_cut for each in numbers):
+        parts.append("brackets: the same, cut where nothing can be, as a rate below 0")
     if Basis.GEOMETRIC in bases:
         parts.append(
             "±%: the same of the geometric mean, where values are skewed; ×: times as large"
@@ -330,7 +333,7 @@ def measured_text(quantity: Quantity, number: Measured) -> str:
     value = digits(factor * number.value)
     if not number.has_ends:
         return value
-    if number.basis is Basis.MEAN:
+    if number.basis is Basis.MEAN and not number.is_cut:
         return with_reach(factor * number.value, factor * (number.high - number.value))
     if number.basis is Basis.GEOMETRIC:
         return f"{value} {_percent(number)}"

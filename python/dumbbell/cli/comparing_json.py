@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from dumbbell.compare import (
@@ -102,6 +103,7 @@ def _measured(number: Measured) -> dict[str, Any]:
         "high": number.high,
         "basis": number.basis.value,
         "n": number.n,
+        "groups": None if number.groups is None else asdict(number.groups),
     }
 
 

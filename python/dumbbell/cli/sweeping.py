@@ -13,6 +13,7 @@ from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.telling import tell
 from dumbbell.compare import Arm, Cell, Comparison, FailedCell, Quantity, sentences
 from dumbbell.compare.axes import Grid
+from dumbbell.compare.words import sentences_of_groups
 
 MOST_ROWS = 200
 """More rows nobody reads; the page's tables and ``--json`` have all."""
@@ -36,7 +37,7 @@ def print_sweep(found: Comparison, grid: Grid, console: Console) -> None:
     for backend in found.backends:
         _print_cells(found, grid, backend, console)
     console.print(Text(_legend(found, grid), style="dim"), soft_wrap=True)
-    for sentence in sentences(found):
+    for sentence in (*sentences(found), *sentences_of_groups(found)):
         console.print(Text(sentence), soft_wrap=True)
     _say_imprecise(found)
 

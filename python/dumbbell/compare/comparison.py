@@ -108,7 +108,12 @@ class Comparison:
         """A number of a cell, with its interval or spread where it has one."""
         wanted = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
         values = self.replicates(cell, backend).values(wanted)
-        return measured(values, wanted.measure.scale, is_ensemble=self.ensemble is not None)
+        return measured(
+            values,
+            wanted.measure.scale,
+            possible=wanted.measure.possible,
+            is_ensemble=self.ensemble is not None,
+        )
 
     def difference(self, quantity: Quantity | str, cell: str, backend: str = "") -> Difference:
         """A row of `differences`.

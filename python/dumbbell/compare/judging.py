@@ -20,17 +20,20 @@ from dumbbell.claims.rules.equivalent import (
     RATE_MARGIN_MBPS,
     RATE_MARGIN_SHARE,
 )
+from dumbbell.claims.rules.intervals import cut
 from dumbbell.compare.measures import Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Floats
 from dumbbell.stats import (
     Estimate,
+    TwoGroups,
     difference_interval,
     equivalence,
     geometric_interval,
     holm,
     paired_p_value,
     student_interval,
+    two_groups,
 )
 from dumbbell.stats.estimate import IntervalKind
 
@@ -70,6 +73,8 @@ class Measured:
         high: Upper end.
         basis: What the ends are.
         n: Replications behind it.
+        groups: The two groups that the runs fall into, or None where they are one.
+        is_cut: Whether an end of the interval was beyond what can be, and stands at its limit.
     """
 
     value: float
@@ -77,6 +82,8 @@ class Measured:
     high: float
     basis: Basis
     n: int
+    groups: TwoGroups | None = None
+    is_cut: bool = False
 
     @property
     def has_ends(self) -> bool:
@@ -144,12 +151,24 @@ class BackendAgreement:
     outcome: Outcome
 
 
-def measured(values: Floats, scale: Scale, *, is_ensemble: bool = False) -> Measured:
+def measured(
+    values: Floats,
+    scale: Scale,
+    *,
+    possible: tuple[float, float] | None = None,
+    is_ensemble: bool = False,
+) -> Measured:
     """A number of an arm with what may honestly stand beside it.
+
+    An interval of few runs that scatter widely reaches beyond what can be, such as a rate below
+    zero. It is cut there: as the true mean is not beyond, an interval without that part holds it as
+    often.
 
     Args:
         values: One a replication.
         scale: Of the quantity.
+        possible: Least and greatest value that its mean can have; what a run had is possible. None
+            of a difference, which may be anything, and of which no groups are looked for.
         is_ensemble: Whether the replications are members of an ensemble.
     """
     plain = _without_interval(values)
@@ -159,7 +178,13 @@ def measured(values: Floats, scale: Scale, *, is_ensemble: bool = False) -> Meas
         return _spread(values)
     if scale is Scale.TAIL and (values > 0).all():
         return _of(geometric_interval(values, LEVEL), Basis.GEOMETRIC)
-    return _of(student_interval(values, LEVEL), Basis.MEAN)
+    student = student_interval(values, LEVEL)
+    if possible is None:
+        return _of(student, Basis.MEAN)
+    low, high = min(possible[0], values.min()), max(possible[1], values.max())
+    found = _of(cut(student, low, high), Basis.MEAN)
+    is_cut = (found.low, found.high) != (student.low, student.high)
+    return replace(found, groups=two_groups(values), is_cut=is_cut)
 
 
 def margin_of(quantity: Quantity, capacity_bps: float) -> float | None:

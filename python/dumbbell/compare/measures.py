@@ -7,6 +7,7 @@ a probe, a program or the whole network.
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -79,6 +80,15 @@ class Measure:
     def unit(self) -> str:
         """As the metric's."""
         return METRICS[self.metric].unit
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Between which values its mean can be: nothing here is negative, and ratios end at 1.
+
+        All but the share of a capacity, which a burst that a shaper lets pass may lift above 1.
+        """
+        has_end = self.unit == "1" and self.metric != "capacity_share"
+        return 0.0, (1.0 if has_end else math.inf)
 
     @property
     def shown_unit(self) -> tuple[str, float]:

@@ -11,7 +11,7 @@ from dumbbell.compare.figures import arm_name, figures_of, goodput_of, latency_o
 from dumbbell.compare.judging import Basis, Difference, Measured, Outcome
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm
-from dumbbell.compare.words import sentences, with_unit
+from dumbbell.compare.words import sentences, sentences_of_groups, with_unit
 from dumbbell.report import Cell, Report, Topology, ValueRow, ValueTable
 from dumbbell.spec import testbed_lines
 
@@ -104,7 +104,8 @@ def _in_brackets(found: Comparison) -> str:
         return "the least and the greatest of the ensemble, which is no interval"
     return (
         "the 95 % interval of the mean, of each number by itself; of skewed numbers (far "
-        "percentiles, completion times) of the geometric mean"
+        "percentiles, completion times) of the geometric mean; cut where nothing can be, as a "
+        "rate below 0"
     )
 
 
@@ -195,6 +196,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         )
     for failed in found.failed:
         yield f"{failed.label} failed: {failed.error} Again: {failed.command}"
+    yield from sentences_of_groups(found)
     for arm in found.arms:
         if not found.results[arm].precise:
             yield f"{arm_name(found, arm)}: {found.results[arm].stopped_because}"

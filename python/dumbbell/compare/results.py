@@ -184,7 +184,12 @@ def pivot(
             where,
             backend,
             is_ensemble,
-            measured(np.array(found), quantity.measure.scale, is_ensemble=is_ensemble),
+            measured(
+                np.array(found),
+                quantity.measure.scale,
+                possible=quantity.measure.possible,
+                is_ensemble=is_ensemble,
+            ),
         )
         for (where, backend, is_ensemble), found in sorted(values.items(), key=_by_size)
     ]

@@ -17,7 +17,7 @@ from dumbbell.compare.page import difference_cell, number_cell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm
 from dumbbell.compare.sweep_figures import figures_of_sweep
-from dumbbell.compare.words import sentences
+from dumbbell.compare.words import sentences, sentences_of_groups
 from dumbbell.report import Cell, Report, Topology, ValueRow, ValueTable
 from dumbbell.spec import testbed_lines
 
@@ -190,6 +190,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         yield f"{failed.label} failed: {failed.error} Again: {failed.command}"
     if len(found.failed) > MOST_NOTES:
         yield f"{len(found.failed) - MOST_NOTES} more failed; meta.json names them."
+    yield from sentences_of_groups(found)
     wanting = found.imprecise
     for arm in wanting[:MOST_NOTES]:
         yield f"{arm.cell}: {found.results[arm].stopped_because}."

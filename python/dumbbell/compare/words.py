@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.judging import BackendAgreement, Basis, Difference, Outcome
 from dumbbell.compare.quantity import Quantity
+from dumbbell.stats import Group, TwoGroups
 
 
 def sentences(comparison: Comparison) -> list[str]:
@@ -51,6 +52,52 @@ def with_reach(value: float, reach: float) -> str:
 def with_unit(quantity: Quantity, value: float) -> str:
     """A value with the unit of tables."""
     return f"{shown_number(quantity, value)} {quantity.measure.shown_unit[0]}".rstrip()
+
+
+MOST_GROUPED = 12
+"""Numbers whose runs fall into two groups that are told; the JSON has all."""
+
+
+def sentences_of_groups(comparison: Comparison) -> list[str]:
+    """Of each number of the table whose runs fall into two groups: both, with their shares."""
+    said = []
+    for arm in comparison.arms:
+        where = ", ".join(filter(None, (arm.cell, arm.backend if _has_several(comparison) else "")))
+        for quantity in comparison.quantities:
+            groups = comparison.measured(quantity, arm.cell, arm.backend).groups
+            if groups is not None:
+                named = f"{quantity.words} ({where})" if where else quantity.words
+                unit, factor = quantity.measure.shown_unit
+                said.append(f"{named}: {group_words(groups, unit, factor)}.")
+    more = len(said) - MOST_GROUPED
+    return [*said[:MOST_GROUPED], f"{more} more numbers so."] if more > 0 else said
+
+
+def group_words(groups: TwoGroups, unit: str, factor: float = 1.0) -> str:
+    """Two groups of runs in words, the larger one first.
+
+    Args:
+        groups: Of the values of runs.
+        unit: In which they are shown; ``1`` of a pure number.
+        factor: A value times this is in that unit.
+    """
+    larger, smaller = groups.upper, groups.lower
+    if smaller.n > larger.n:
+        larger, smaller = smaller, larger
+    return (
+        f"the runs fall into two groups, {larger.n} of {groups.n} at "
+        f"{_group(larger, unit, factor)} and {smaller.n} at {_group(smaller, unit, factor)}; the "
+        "mean of all describes neither"
+    )
+
+
+def _group(group: Group, unit: str, factor: float) -> str:
+    ends = dict.fromkeys(digits(factor * end) for end in (group.low, group.high))
+    return f"{' to '.join(ends)} {'' if unit == '1' else unit}".rstrip()
+
+
+def _has_several(comparison: Comparison) -> bool:
+    return len(comparison.backends) > 1
 
 
 def _of_cells(comparison: Comparison) -> Iterator[str]:

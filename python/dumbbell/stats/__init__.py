@@ -23,6 +23,7 @@ from dumbbell.stats.equivalence import Equivalence, equivalence
 from dumbbell.stats.errors import StatsError
 from dumbbell.stats.estimate import Estimate, IntervalKind
 from dumbbell.stats.goodness import Coverage, GoodnessOfFit, chi_square_fit, coverage
+from dumbbell.stats.groups import Group, TwoGroups, two_groups
 from dumbbell.stats.intervals import (
     batch_means,
     difference_interval,
@@ -51,12 +52,14 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "GoodnessOfFit",
+    "Group",
     "IntervalKind",
     "Moments",
     "ScoreTest",
     "StatsError",
     "StoppingPoint",
     "StoppingRule",
+    "TwoGroups",
     "WarmUpCut",
     "batch_means",
     "cdf_crossings",
@@ -85,6 +88,7 @@ __all__ = [
     "replications_for_prediction",
     "simultaneous_band",
     "student_interval",
+    "two_groups",
     "warm_up_cut",
     "weighted_quantile",
     "welch_interval",

@@ -20,7 +20,7 @@ from dumbbell.claims.rules.base import (
     quantity,
     standing_of,
 )
-from dumbbell.claims.rules.intervals import equivalent, interval
+from dumbbell.claims.rules.intervals import ANYTHING, cut, equivalent, interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,7 @@ class Equals(Rule[Parameter]):
         margin: Half-width of what counts as equal, positive, in ``unit``.
         unit: Of all numbers.
         origin: Who says so; only theory can be contradicted (exit status 1).
+        possible: Least and greatest value that it can have: the interval that is shown ends there.
         level: Of the interval.
     """
 
@@ -41,6 +42,7 @@ class Equals(Rule[Parameter]):
     margin: float
     unit: str
     origin: Origin = Origin.THEORY
+    possible: tuple[float, float] = ANYTHING
     level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -73,7 +75,7 @@ class Equals(Rule[Parameter]):
         found = interval(evidence, self.level)
         return Decision(
             verdict=equivalent(found, self.value, self.margin),
-            found=Found.of(found),
+            found=Found.of(cut(found, *self.possible)),
             margin=self.margin,
             p_value=contradiction_p_value(found, self.value, self.margin),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from dumbbell.claims.decision import Decision, Found
@@ -20,6 +21,10 @@ from dumbbell.stats import (
 LEAST_FOR_A_BAND = 3
 """Replications. From two, a band of several points misses the truth in 16 % of cases, not 5 %: its
 critical value comes from a correlation that two curves cannot show."""
+
+
+ANYTHING = (-math.inf, math.inf)
+"""What a parameter can be of which nothing is known."""
 
 
 def interval(evidence: Parameter, level: float) -> Estimate:

@@ -21,7 +21,7 @@ from dumbbell.claims.rules.base import (
     quantity,
     standing_of,
 )
-from dumbbell.claims.rules.intervals import inconclusive
+from dumbbell.claims.rules.intervals import ANYTHING, cut, inconclusive
 from dumbbell.claims.rules.prediction import (
     INFORMATIVE_HALF_WIDTH,
     LEAST_AGAINST,
@@ -55,6 +55,7 @@ class Published(Rule[Runs]):
         jitter: Standard deviation of the published instrument besides, such as a host's.
         unit: Of all numbers.
         origin: ``ELSEWHERE`` for what was measured but not published.
+        possible: Least and greatest value that it can have: the interval that is shown ends there.
         level: Of the prediction.
     """
 
@@ -66,6 +67,7 @@ class Published(Rule[Runs]):
     law: Law = Law.NORMAL
     jitter: float = 0.0
     origin: Origin = Origin.PUBLISHED
+    possible: tuple[float, float] = ANYTHING
     level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -103,14 +105,14 @@ class Published(Rule[Runs]):
         least = least_runs(self.law, self.level)
         if evidence.n < least:
             against = self._against(evidence, least)
-            return against or inconclusive(Found.of(found), evidence.n, least)
+            return against or inconclusive(self._shown(found), evidence.n, least)
         p_value = None
         if not self.jitter:
             p_value = prediction_p_value(
                 evidence.values, self.printed, self.law, rounding=self.rounding
             )
         return Decision(
-            verdict=predicted(found, self.printed), found=Found.of(found), p_value=p_value
+            verdict=predicted(found, self.printed), found=self._shown(found), p_value=p_value
         )
 
     def _against(self, evidence: Runs, least: int) -> Decision | None:
@@ -127,10 +129,13 @@ class Published(Rule[Runs]):
             return None
         return Decision(
             verdict=Verdict.NOT_REPRODUCED,
-            found=Found.of(found),
+            found=self._shown(found),
             remark=f"{evidence.n} runs are enough against it, as it lies outside their "
             f"{percent(level)} interval; for it this rule needs {least}",
         )
+
+    def _shown(self, found: Estimate) -> Found:
+        return Found.of(cut(found, *self.possible))
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
         """The printed number in the middle of -50 % to +50 %."""

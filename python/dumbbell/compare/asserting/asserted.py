@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dumbbell.backends import Cancellation
-from dumbbell.claims import Judged, Verdict, judge, not_testable
+from dumbbell.claims import Judged, Runs, Verdict, judge, not_testable
 from dumbbell.compare.asserting.numbers import LackingError, Numbers
 from dumbbell.compare.asserting.placing import Cells
 from dumbbell.compare.asserting.planning import Plan, Planning, least_replications
@@ -16,10 +16,12 @@ from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
 from dumbbell.compare.ensemble import ensemble_for
 from dumbbell.compare.executing import Executor
 from dumbbell.compare.sweeps import has_sweep, sweep_of_document
+from dumbbell.compare.words import group_words
 from dumbbell.errors import SpecError
 from dumbbell.spec import Setting
 from dumbbell.spec.claim_tables import CLAIM, Claims
 from dumbbell.spec.toml_file import load
+from dumbbell.stats import two_groups
 from dumbbell.sweep import ProgressCallback
 
 CONTRADICTED = frozenset(
@@ -212,4 +214,9 @@ def _one(plan: Plan, here: Numbers, first: Numbers) -> Judged:
         evidence = plan.evidence(here, first)
     except LackingError as error:
         return not_testable(plan.claim, str(error), backend=here.backend)
-    return judge(plan.claim, evidence, backend=here.backend, note=plan.note)
+    note = plan.note
+    if isinstance(evidence, Runs) and evidence.is_complete:
+        groups = two_groups(evidence.values)
+        told = "" if groups is None else group_words(groups, plan.claim.rule.unit)
+        note = "; ".join(filter(None, (note, told)))
+    return judge(plan.claim, evidence, backend=here.backend, note=note)

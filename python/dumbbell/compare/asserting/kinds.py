@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ from dumbbell.claims.rules import (
     Spread,
     Supremum,
 )
+from dumbbell.claims.rules.intervals import ANYTHING
 from dumbbell.compare.asserting.amounts import PURE, Scale
 from dumbbell.compare.asserting.numbers import Number, Numbers, capacity_bps, paired
 from dumbbell.compare.asserting.placing import Cells
@@ -145,6 +147,7 @@ def _equals(table: claim_tables.EqualsTable, place: Place) -> Planned:
         margin=scale.read_margin(table.margin, f"{place.path}.margin", value),
         unit=scale.unit,
         origin=ORIGINS[table.origin],
+        possible=_possible(number, table, has_other=other is not None),
         level=table.level,
     )
 
@@ -195,9 +198,23 @@ def _published(table: claim_tables.PublishedTable, place: Place) -> Planned:
         law=Law(table.law),
         jitter=_width(scale, table.jitter, f"{path}.jitter"),
         origin=ORIGINS[table.origin],
+        possible=_possible(number, table, has_other=other is not None),
         level=table.level,
     )
     return Planned(rule, lambda ours, _: Runs(values(ours)), number.cell)
+
+
+def _possible(
+    number: Number,
+    table: claim_tables.EqualsTable | claim_tables.PublishedTable,
+    *,
+    has_other: bool,
+) -> tuple[float, float]:
+    """What the number of a claim can be: a ratio of two is not negative, a difference anything."""
+    if not has_other:
+        low, high = number.quantity.measure.possible
+        return number.scale.factor * low, number.scale.factor * high
+    return (0.0, math.inf) if table.divided_by is not None else ANYTHING
 
 
 def _with_other(
