@@ -8,8 +8,13 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 #[pyfunction]
-#[pyo3(signature = (text, profile))]
-fn check_packet_script(py: Python<'_>, text: &str, profile: &str) -> PyResult<String> {
+#[pyo3(signature = (text, profile, gso_max_segs = 1))]
+fn check_packet_script(
+    py: Python<'_>,
+    text: &str,
+    profile: &str,
+    gso_max_segs: u32,
+) -> PyResult<String> {
     let profile = match profile {
         "linux-6.1" => Profile::Linux61,
         "rfc" => Profile::Rfc,
@@ -20,6 +25,7 @@ fn check_packet_script(py: Python<'_>, text: &str, profile: &str) -> PyResult<St
     };
     let options = Options {
         profile,
+        gso_max_segs: gso_max_segs.max(1),
         ..Options::default()
     };
     let verdict = py.detach(|| check(text, &options));

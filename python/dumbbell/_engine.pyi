@@ -197,8 +197,13 @@ def shown_time(time_ns: int) -> str:
 def disciplines() -> str:
     """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""
 
-def check_packet_script(text: str, profile: str) -> str:
+def check_packet_script(text: str, profile: str, gso_max_segs: int = 1) -> str:
     """Run a script of packetdrill's language against the TCP of the simulator.
+
+    Args:
+        text: The script.
+        profile: Whose behaviour is required: ``linux-6.1`` or ``rfc``.
+        gso_max_segs: Segments of one sk_buff at most, until the script says otherwise.
 
     Returns:
         JSON. ``verdict`` is ``passed``; ``failed``, with ``line``, ``column`` and a ``difference``

@@ -132,6 +132,12 @@ impl HostSettings {
         }
     }
 
+    /// So many segments of one sk_buff at most.
+    pub fn with_gso_max_segs(mut self, segments: u32) -> HostSettings {
+        self.tcp.gso_max_segs = segments;
+        self
+    }
+
     /// Changes one. What concerns the host's queue, its counters and what it knows of others changes
     /// nothing here.
     pub fn set(&mut self, setting: &HostSetting) {

@@ -82,7 +82,7 @@ pub enum Act {
 /// What a script needs, or the first thing that is missing, with the number of others.
 pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
     let mut plan = Plan {
-        host: HostSettings::of(options.profile),
+        host: HostSettings::of(options.profile).with_gso_max_segs(options.gso_max_segs),
         tolerance_us: TOLERANCE_US,
         tolerance_percent: options.tolerance_percent,
         is_strict: false,

@@ -35,6 +35,8 @@ pub struct Options {
     /// How far a packet may be off, besides the script's tolerance, unless the script says: of the time
     /// since the event before, percent. 0: not at all.
     pub tolerance_percent: f64,
+    /// Segments of one sk_buff at most, until the script says otherwise.
+    pub gso_max_segs: u32,
 }
 
 /// packetdrill's.
@@ -46,6 +48,7 @@ impl Default for Options {
             profile: Profile::Linux61,
             is_exact: false,
             tolerance_percent: TOLERANCE_PERCENT,
+            gso_max_segs: 1,
         }
     }
 }

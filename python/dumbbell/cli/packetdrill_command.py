@@ -44,7 +44,10 @@ def packetdrill_command(
     gso_max_segs: Annotated[
         int | None,
         typer.Option(
-            min=1, max=65535, help="Of the kernel's device: segments of a packet at most."
+            min=1,
+            max=65535,
+            help="Segments of a packet at most, of both; otherwise 65535 of the kernel's device, "
+            "and one by one in the simulator.",
         ),
     ] = None,
     offloads: Annotated[
@@ -115,7 +118,7 @@ def packetdrill_command(
     texts = {path: _text(path) for path in _paths(files)}
     verdicts: dict[Path, dict[str, Verdict]] = {path: {} for path in texts}
     if SIM in backends:
-        for path, verdict in _by_simulator(texts, profile).items():
+        for path, verdict in _by_simulator(texts, profile, gso_max_segs or 1).items():
             verdicts[path][SIM] = verdict
             if backends == (SIM,) and not as_json:
                 print_script(str(path), verdicts[path])
@@ -174,10 +177,15 @@ def _build(source: Path, *, quiet: bool) -> None:
         say(f"packetdrill: {printable(str(info.path))}, of source {info.source_sha256[:16]}")
 
 
-def _by_simulator(texts: Mapping[Path, str], profile: str) -> dict[Path, Verdict]:
+def _by_simulator(
+    texts: Mapping[Path, str], profile: str, gso_max_segs: int
+) -> dict[Path, Verdict]:
     from dumbbell._engine import check_packet_script
 
-    return {path: json.loads(check_packet_script(text, profile)) for path, text in texts.items()}
+    return {
+        path: json.loads(check_packet_script(text, profile, gso_max_segs))
+        for path, text in texts.items()
+    }
 
 
 def _end(
