@@ -305,12 +305,12 @@ def test_numbers_of_several_captures_have_their_names(
     [
         (["a.pcapng", "b.flent.gz"], "files of one kind"),
         (["a.pcapng"] * 7, "at most 6 captures"),
-        (["a.pcapng", "b.pcap", "--write", "c.pcap"], "one capture at a time"),
+        (["a.pcapng", "b.pcap", "--write", "c.pcap"], "a capture, one at a time"),
         (["a.pcapng", "b.pcap", "--rtt", "5ms"], "a data file of Flent, not 2 files"),
         (["a.pcapng", "--replications", "3"], "--replications"),
         (["a.flent.gz"] * 13, "at most 12 files"),
-        (["a.flent.gz", "b.flent.gz", "--rtt", "5ms"], "one data file, not 2 files"),
-        (["a.flent.gz", "b.flent.gz", "--json"], "a capture, not 2 files"),
+        (["a.flent.gz", "b.flent.gz", "--rtt", "5ms"], "with --simulate"),
+        (["a.flent.gz", "b.flent.gz", "--simulate"], "one at a time, not 2 files"),
     ],
 )
 def test_what_cannot_be_set_side_by_side_is_refused(

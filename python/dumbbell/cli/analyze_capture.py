@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,22 +12,31 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.measured_tables import (
+    measured_folder,
+    table_files,
+    table_formats,
+    write_tables,
+)
 from dumbbell.cli.tables import print_table
 from dumbbell.cli.telling import say, tell
 from dumbbell.cli.told_apart import told_apart
 from dumbbell.cli.waiting import say_if_pipe
+from dumbbell.compare.exporting import Format
 from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
 from dumbbell.formats.kinds import FileKind, kind_of
 from dumbbell.metrics.captured import CapturedFlows, captured_places
 from dumbbell.printable import printable
-from dumbbell.report import report_folder, write_report
+from dumbbell.report import write_report
 from dumbbell.report.capture_page import (
     MOST_ROWS,
     capture_report,
+    captured_tables,
     flow_cells,
     largest,
     mean,
@@ -40,6 +50,7 @@ from dumbbell.tables import Run
 
 MOST_PLACES = 6
 """Places whose flows the terminal shows."""
+_KIND = "capture"
 MOST_CAPTURES = 6
 """That one page has side by side."""
 
@@ -52,9 +63,11 @@ def analyze_capture(
     write: Path | None,
     as_json: bool,
     console: Console,
+    to: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Print the flows of files; with ``out`` write a page of them, with ``write`` a view of one.
+    """Print the flows of files; with ``out`` write a page of them, with ``to`` their tables, with
+    ``write`` a view of one.
 
     Raises:
         FormatError: Nothing of a file can be read.
@@ -66,10 +79,9 @@ def analyze_capture(
         raise SpecError("FILE", f"{len(files)} files", allowed)
     if write is not None and len(files) > 1:
         raise SpecError("--write", write, "one capture at a time")
-    place = None
-    if out is not None:
-        place = _folder(files, out, replace=replace)
-        place.check()
+    formats = table_formats(to)
+    is_wanted = out is not None or bool(formats)
+    place = measured_folder(files, out, kind=_KIND, replace=replace, is_wanted=is_wanted)
     if write is not None and files[0].is_fifo():
         raise SpecError("--write", write, "a capture in a file; a pipe is read once")
     runs: dict[str, Run] = {}
@@ -83,22 +95,26 @@ def analyze_capture(
             raise SpecError("--write", write, "a capture; a CSV has no packets")
         _write(next(iter(runs.values())), files[0], write, view)
     # Before anything is printed: whoever reads that may go away (`| head`).
-    page = None
-    if place is not None:
-        page = write_report(capture_report(runs), place, tell=print_warning)
+    said = None if place is None else _written(runs, place, formats, has_page=out is not None)
     if as_json:
         say(json_text(_numbers(runs)))
-        return
-    _show(runs, console)
-    if page is not None:
-        console.print(f"page: {page}", markup=False, soft_wrap=True)
+    else:
+        _show(runs, console)
+    if said is not None:
+        where = standard_error() if as_json else console
+        where.print(said, soft_wrap=True)
 
 
-def _folder(files: Sequence[Path], out: Path, *, replace: bool) -> ResultFolder:
-    if len(files) == 1:
-        return report_folder(out, "capture", source=files[0], replace=replace, tell=tell)
-    name = f"captures {', '.join(told_apart(files))}"
-    return report_folder(out, name, replace=replace, tell=tell)
+def _written(
+    runs: Mapping[str, Run], place: ResultFolder, formats: Sequence[Format], *, has_page: bool
+) -> str:
+    """Write the page, tables, or both; returns where to."""
+    tables = table_files(captured_tables(runs), formats, kind=_KIND)
+    if not has_page:
+        return write_tables(place, tables)
+    report = capture_report(runs)
+    whole = dataclasses.replace(report, files={**report.files, **tables})
+    return f"page: {write_report(whole, place, tell=print_warning)}"
 
 
 def _is_csv(file: Path) -> bool:

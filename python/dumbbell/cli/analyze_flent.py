@@ -1,4 +1,4 @@
-"""``dumbbell analyze FILE.flent.gz``: a measurement in our tables, beside simulated runs of it."""
+"""``dumbbell analyze FILE.flent.gz...``: what Flent measured, and simulated runs beside it."""
 
 from __future__ import annotations
 
@@ -8,183 +8,256 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
+from dumbbell.cli.flent import MOST_FILES, read_files
+from dumbbell.cli.flent_asked import Asked, Statement, statements_of
+from dumbbell.cli.flent_beside import (
+    Compared,
+    check_replications,
+    compare,
+    simulated_runs,
+    statistic_of,
+    statistics_of,
+)
 from dumbbell.cli.flent_network import same_test
+from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
-from dumbbell.cli.telling import tell
+from dumbbell.cli.telling import say
+from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
+from dumbbell.printable import printable
 
 if TYPE_CHECKING:
-    from dumbbell.cli.flent_network import SameTest
-    from dumbbell.formats.flent import FlentFile
-    from dumbbell.report import Figure, Report, ValueTable
+    from dumbbell.formats.flent import FlentFile, SummaryRow
+    from dumbbell.report import ValueTable
     from dumbbell.spec import Experiment
 
-FEWEST_REPLICATIONS = 2
-DEFAULT_REPLICATIONS = 5
-FIGURES = ("all_scaled", "totals", "ellipsis", "ping", "tcp_cwnd", "drops", "delay", "backlog")
-"""Plots that a page has beside its test's default one, where a file has something for them."""
+MOST_COLUMNS = 40
+"""Rows of sockets, queues and hosts that a terminal shows; page, tables and JSON have all."""
+_KIND = "flent"
+_Row = tuple[str, str, str, list[float]]
+"""Series, statistic, unit, and the value in each file; NaN in those without that series."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """The simulated runs to set a measurement beside.
+class Runs:
+    """The simulated runs that were asked for.
 
     Attributes:
-        network: Keys of `Network` that somebody gave; the others are estimated from the file.
-        replications: How many runs; 0 for none.
-        seed: All randomness follows from it.
-        timer_hz: Of the kernel that is modelled; the file's own, else 1000, when None.
+        asked: In which network, with which controllers.
+        replications: How many.
         jobs: Threads; 0 for one a core.
-        instead: Controllers to run in place of those the test names.
     """
 
-    network: Mapping[str, str]
-    replications: int = DEFAULT_REPLICATIONS
-    seed: int = 1
-    timer_hz: int | None = None
+    asked: Asked
+    replications: int
     jobs: int = 0
-    instead: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a number of runs that says nothing."""
-        if self.replications and self.replications < FEWEST_REPLICATIONS:
-            allowed = "0 (none), or 2 and more: one has no interval"
-            raise SpecError("--replications", self.replications, allowed)
+        check_replications(self.replications)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One number of a measurement beside those of simulated runs.
+class BesideFlent:
+    """Simulated runs beside a measurement.
 
     Attributes:
-        series: Of the data file.
-        statistic: ``mean``, or ``95 %`` (the 95th percentile).
-        unit: ``Mbits/s`` or ``ms``.
-        measured: In the file.
-        simulated: Mean over the runs; NaN without runs.
-        low: Lower end of the 95 % prediction interval for one more run; not below 0.
-        high: Upper end of it.
+        experiment: Traffic and network of the runs.
+        runs: Their data files.
+        rows: Their numbers beside the measured ones.
     """
 
-    series: str
-    statistic: str
-    unit: str
-    measured: float
-    simulated: float
-    low: float
-    high: float
+    experiment: Experiment
+    runs: Sequence[FlentFile]
+    rows: Sequence[Compared]
 
-    @property
-    def inside(self) -> bool:
-        """Whether the measurement could be one more of the runs."""
-        return self.low <= self.measured <= self.high
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A data file, what it says of its network, and what stands beside it.
+
+    Attributes:
+        name: What tells it from the others.
+        path: Where it lies.
+        file: As it was read.
+        statements: What it says.
+        notes: The same in sentences, and where a simulated network comes from.
+        beside: None where nothing is simulated.
+    """
+
+    name: str
+    path: Path
+    file: FlentFile
+    statements: Sequence[Statement]
+    notes: Sequence[str]
+    beside: BesideFlent | None = None
 
 
 def analyze_flent(
-    path: Path, *, beside: Beside, out: Path | None, console: Console, replace: bool = False
+    paths: Sequence[Path],
+    *,
+    runs: Runs | None,
+    out: Path | None,
+    to: str | None,
+    replace: bool,
+    as_json: bool,
+    console: Console,
 ) -> None:
-    """Print a measurement's numbers, beside simulated ones, and write a page with ``out``.
+    """Print what data files say, beside simulated runs where ``runs`` were asked for.
 
-    With ``replace`` also where the page of another file lies.
+    What was measured is printed also where nothing can be simulated, before the error is raised.
 
     Raises:
-        SpecError: The file or an option is not what it should be.
+        SpecError: A file or an option is not what it should be, or something is lacking.
         RunError: A simulated run failed.
     """
-    from dumbbell.formats.flent import read_flent
-    from dumbbell.report import report_folder, write_report
+    from dumbbell.cli.measured_tables import measured_folder, table_formats
 
-    file = read_flent(path)
-    place = None
-    if out is not None:
-        name = f"flent-{file.text('NAME')}"
-        place = report_folder(out, name, source=path, replace=replace, tell=tell)
-        place.check()
-    runs: list[FlentFile] = []
-    same = None
-    if beside.replications:
-        same = same_test(
-            file, beside.network, beside.instead or {}, seed=beside.seed, timer_hz=beside.timer_hz
-        )
-        runs = _simulated(same, beside)
-    notes = same.notes if same is not None else []
-    experiment = same.experiment if same is not None else None
-    rows = compare(file, runs)
-    console.print(Text(headline(file)))
-    for note in notes:
-        console.print(Text(note), soft_wrap=True)
-    print_table(_grid(rows, with_runs=bool(runs)), console)
+    if len(paths) > MOST_FILES:
+        allowed = f"at most {MOST_FILES} files, as more curves cannot be told apart"
+        raise SpecError("FILE", f"{len(paths)} files", allowed)
+    if runs is not None and len(paths) > 1:
+        allowed = "one data file: runs beside several measurements would be of one network"
+        raise SpecError("--simulate", f"{len(paths)} files", allowed)
+    formats = table_formats(to)
+    is_wanted = out is not None or bool(formats)
+    place = measured_folder(paths, out, kind=_KIND, replace=replace, is_wanted=is_wanted)
+    measured = _read(paths, runs)
+    try:
+        if runs is not None:
+            measured = [_with_runs(measured[0], runs)]
+    except SpecError:
+        _print(measured, console, as_json=as_json)
+        raise
+    said = []
     if place is not None:
-        page = write_report(_report(file, runs, rows, experiment, notes), place, tell=print_warning)
-        console.print(f"page: {page}", markup=False, soft_wrap=True)
+        from dumbbell.cli.flent_page import flent_tables, measured_report, side_by_side_report
+        from dumbbell.cli.measured_tables import table_files, write_tables
+        from dumbbell.report import write_report
+
+        tables = flent_tables(measured)
+        files = table_files(tables, formats, kind=_KIND)
+        if out is None:
+            said = [write_tables(place, files)]
+        else:
+            report = (
+                measured_report(measured[0], tables, files)
+                if len(measured) == 1
+                else side_by_side_report(measured, _side_by_side_table(measured), tables, files)
+            )
+            said = [f"page: {write_report(report, place, tell=print_warning)}"]
+    _print(measured, console, as_json=as_json)
+    where = standard_error() if as_json else console
+    for each in said:
+        where.print(each, soft_wrap=True)
 
 
-def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[Compared]:
-    """Means of every series, and 95th percentiles of latencies, beside those of the runs.
+def _read(paths: Sequence[Path], runs: Runs | None) -> list[Measured]:
+    from dumbbell.formats.flent import read_flent
+    from dumbbell.spec.flent import TEST_NAMES
 
-    Args:
-        file: The measurement.
-        runs: Simulated runs of the same test; series they do not have get NaN.
+    if len(paths) == 1:
+        say_if_pipe(paths[0])
+        files = {printable(paths[0].name): read_flent(paths[0])}
+    else:
+        files = read_files(paths)
+    measured = []
+    for path, (name, file) in zip(paths, files.items(), strict=True):
+        statements = statements_of(file)
+        given = [] if runs is None else [*runs.asked.network, *_controller_given(runs.asked)]
+        notes = [
+            each.sentence(
+                can_run=file.text("NAME") in TEST_NAMES and len(paths) == 1,
+                is_running=runs is not None,
+                given=given,
+            )
+            for each in statements
+        ]
+        measured.append(Measured(name, path, file, statements, notes))
+    return measured
+
+
+def _controller_given(asked: Asked) -> list[str]:
+    from dumbbell.cli.flent_asked import CONTROLLER
+
+    return [CONTROLLER] if asked.congestion_control else []
+
+
+def _with_runs(measured: Measured, runs: Runs) -> Measured:
+    same = same_test(measured.file, runs.asked)
+    files = simulated_runs(same, runs.replications, jobs=runs.jobs)
+    beside = BesideFlent(same.experiment, files, compare(measured.file, files))
+    return Measured(
+        measured.name,
+        measured.path,
+        measured.file,
+        measured.statements,
+        [*measured.notes, *same.notes],
+        beside,
+    )
+
+
+def _print(measured: Sequence[Measured], console: Console, *, as_json: bool) -> None:
+    if as_json:
+        say(json_text({"measurements": [_as_json(each) for each in measured]}))
+    elif len(measured) > 1:
+        for each in measured:
+            console.print(Text(f"{each.name}: {headline(each.file)}"))
+            _print_notes(each, console)
+        print_table(_side_by_side_grid(measured), console)
+    else:
+        _print_one(measured[0], console)
+
+
+def _print_one(each: Measured, console: Console) -> None:
+    console.print(Text(headline(each.file)))
+    _print_notes(each, console)
+    series, others = parted_rows(each.file)
+    if each.beside is not None:
+        print_table(_beside_grid(each.beside.rows), console)
+    elif series:
+        print_table(_grid("", series), console)
+    if others:
+        shown = others[:MOST_COLUMNS]
+        grid = _grid("Sockets, queues and hosts", shown)
+        if len(others) > len(shown):
+            grid.caption = (
+                f"the first {len(shown)} of {len(others)}; --out, --to and --json have all"
+            )
+        print_table(grid, console)
+    empty = [row for row in (*series, *others) if not row.points]
+    if len(empty) == len(series) + len(others):
+        console.print(Text("The file has no series with a value."))
+
+
+def _print_notes(each: Measured, console: Console) -> None:
+    for note in each.notes:
+        console.print(Text(note), soft_wrap=True)
+
+
+def parted_rows(file: FlentFile) -> tuple[list[SummaryRow], list[SummaryRow]]:
+    """What the test measured, and columns of sockets, queues and hosts beside it.
+
+    Columns of a series without numbers of its own, such as those of a call, are what was measured.
     """
-    import numpy as np
+    from dumbbell.formats.flent import is_column, summary_rows
 
-    from dumbbell.formats.flent import series_values, summary_rows
-    from dumbbell.stats import prediction_interval
+    rows = summary_rows(file)
+    beside = ("qdisc_stats_", "cpu_stats_", "wifi_stats_", "netstat_")
 
-    rows = []
-    for row in summary_rows(file):
-        if not row.points:
-            continue
-        ours = [np.array(series_values(run, row.series)) for run in runs]
-        theirs = np.array(series_values(file, row.series))
-        for name in ("mean", "95 %") if row.unit == "ms" else ("mean",):
-            found = [statistic_of(name, values) for values in ours if len(values)]
-            low = high = simulated = float("nan")
-            if len(found) >= FEWEST_REPLICATIONS:
-                interval = prediction_interval(found)
-                low, high, simulated = max(interval.low, 0.0), interval.high, interval.value
-            measured = statistic_of(name, theirs)
-            rows.append(Compared(row.series, name, row.unit, measured, simulated, low, high))
-    return rows
+    def is_beside(series: str) -> bool:
+        of = series.rpartition("::")[0]
+        return is_column(series) and (of in file.results or series.startswith(beside))
 
-
-def statistic_of(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """``mean``, or ``95 %``: the 95th percentile; of one value or more."""
-    return float(values.mean() if name == "mean" else np.percentile(values, 95))
-
-
-def _simulated(same: SameTest, beside: Beside) -> list[FlentFile]:
-    """A data file a replication, in their order; never the replication that the file itself is."""
-    from dumbbell.backends import BatchProgress, run_many
-    from dumbbell.cli.flent import hint_at_instead
-    from dumbbell.cli.progress import shown_progress
-    from dumbbell.cli.stopping import stopped_by_ctrl_c
-    from dumbbell.formats.flent import flent_file
-    from dumbbell.sweep import Interrupted, Progress
-
-    files: dict[int, FlentFile] = {}
-    total = beside.replications
-    with stopped_by_ctrl_c() as stop, shown_progress() as show:
-
-        def tell(progress: BatchProgress) -> None:
-            show(Progress(same.test.name, min(progress.done, float(total)), float(total), "runs"))
-
-        numbers = [number for number in range(total + 1) if number != same.own_replication]
-        jobs = [(same.experiment, number) for number in numbers[:total]]
-        with hint_at_instead():
-            for _, run in run_many(jobs, jobs=beside.jobs, cancel=stop, on_progress=tell):
-                title = f"simulated-{run.replication}"
-                files[run.replication] = flent_file(run, same.test, title=title)
-        if stop.is_set():
-            raise Interrupted("stopped; nothing was written")
-    return [files[number] for number in sorted(files)]
+    series = [row for row in rows if not is_beside(row.series)]
+    return series, [row for row in rows if is_beside(row.series)]
 
 
 def headline(file: FlentFile) -> str:
@@ -199,141 +272,136 @@ def _joined(between: str, *parts: str) -> str:
     return between.join(part for part in parts if part)
 
 
-def _cells(row: Compared, *, with_runs: bool) -> list[str]:
-    cells = [f"{row.measured:.2f}"]
-    if with_runs:
-        known = row.simulated == row.simulated
-        cells.append(f"{row.simulated:.2f}" if known else "-")
-        cells.append(f"{row.low:.2f} to {row.high:.2f}" if known else "-")
-        cells.append(("yes" if row.inside else "no") if known else "-")
-    return cells
-
-
-_HEAD = ("measured", "simulated", "one run, 95 %", "inside")
-
-
-def _grid(rows: Sequence[Compared], *, with_runs: bool) -> Grid:
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    grid.add_column("", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    for name in _HEAD[: 4 if with_runs else 1]:
-        grid.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        cells = [row.series, row.statistic, row.unit, *_cells(row, with_runs=with_runs)]
-        grid.add_row(*(Text(cell) for cell in cells))
+def _empty_grid(title: str) -> Grid:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
+    if title:
+        grid.title = Text(title, style="bold")
+    grid.caption_justify = "left"
     return grid
 
 
-def _report(
-    file: FlentFile,
-    runs: Sequence[FlentFile],
-    rows: Sequence[Compared],
-    experiment: Experiment | None,
-    notes: Sequence[str],
-) -> Report:
-    from dumbbell.formats.flent import flent_bytes, imported_run
-    from dumbbell.report import Report, Topology
-
-    run = imported_run(file)
-    inside, known = sum(row.inside for row in rows), sum(row.low == row.low for row in rows)
-    summary = f"{headline(file)}."
-    topologies = [Topology.of("Simulated", experiment)] if experiment is not None else []
-    if runs:
-        summary += (
-            f" {inside} of {known} numbers lie where one more of {len(runs)} simulated runs of "
-            "the same test would lie, with 95 % each."
-        )
-    return Report(
-        study=f"flent-{file.text('NAME')}",
-        title=f"{file.text('NAME')} {file.text('TITLE')}".strip(),
-        summary=summary,
-        topologies=topologies,
-        values=[_value_table(rows, len(runs))],
-        figures=_figures(file, runs),
-        notes=list(notes),
-        meta={
-            "measurement": {
-                **{key: file.text(key) for key in ("NAME", "TITLE", "TIME", "HOST")},
-                **{key: file.number(key) for key in ("LENGTH", "STEP_SIZE")},
-            },
-            "experiment": experiment.resolved() if experiment is not None else None,
-        },
-        tables={name: run.named_columns(name) for name in run.tables},
-        files={
-            f"simulated-{number}.flent.gz": flent_bytes(each) for number, each in enumerate(runs)
-        },
-    )
+def _grid(title: str, rows: Sequence[SummaryRow]) -> Grid:
+    """Flent's own columns, and the 95th percentile."""
+    grid = _empty_grid(title)
+    grid.add_column("", overflow="fold")
+    for head in ("mean", "median", "95 %", "99 %", "samples"):
+        grid.add_column(head, justify="right", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    for row in rows:
+        numbers = [f"{value:.2f}" for value in (row.mean, row.median, row.p95, row.p99)]
+        cells = numbers if row.points else ["-"] * 4
+        grid.add_row(*map(Text, (row.series, *cells, str(row.points), row.unit)))
+    return grid
 
 
-def _value_table(rows: Sequence[Compared], n_runs: int) -> ValueTable:
+_BESIDE_HEAD = ("measured", "simulated", "one run, 95 %", "inside")
+
+
+def _beside_grid(rows: Sequence[Compared]) -> Grid:
+    grid = _empty_grid("")
+    for _ in range(3):
+        grid.add_column("", no_wrap=True)
+    for name in _BESIDE_HEAD:
+        grid.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [f"{row.measured:.2f}", "-", "-", "-"]
+        if row.is_known:
+            inside = "yes" if row.inside else "no"
+            interval = f"{row.low:.2f} to {row.high:.2f}"
+            cells[1:] = [f"{row.simulated:.2f}", interval, inside]
+        grid.add_row(*map(Text, (row.series, row.statistic, row.unit, *cells)))
+    return grid
+
+
+def side_by_side(measured: Sequence[Measured]) -> list[_Row]:
+    """Means of every series that a file has, and 95th percentiles of latencies."""
+    units = {
+        row.series: row.unit for each in measured for row in parted_rows(each.file)[0] if row.points
+    }
+    return [
+        (series, name, unit, [statistic_of(name, each.file, series) for each in measured])
+        for series, unit in sorted(units.items())
+        for name in statistics_of(unit)
+    ]
+
+
+def _side_by_side_grid(measured: Sequence[Measured]) -> Grid:
+    grid = _empty_grid("")
+    for _ in range(3):
+        grid.add_column("", no_wrap=True)
+    for each in measured:
+        grid.add_column(Text(each.name), justify="right", overflow="fold")
+    for series, statistic, unit, values in side_by_side(measured):
+        cells = ["-" if math.isnan(value) else f"{value:.2f}" for value in values]
+        grid.add_row(*map(Text, (series, statistic, unit, *cells)))
+    return grid
+
+
+def _side_by_side_table(measured: Sequence[Measured]) -> ValueTable:
     from dumbbell.report import Cell, ValueRow, ValueTable
 
-    def cells(row: Compared) -> list[Cell | str | None]:
-        measured = Cell(row.measured)
-        if not n_runs:
-            return [measured]
-        if math.isnan(row.simulated):
-            return [measured, None, None]
-        return [measured, Cell(row.simulated, row.low, row.high), "yes" if row.inside else "no"]
-
-    caption = f"Simulated: mean over {n_runs} runs, and where one more would lie, 95 %."
     return ValueTable(
-        "Measured and simulated" if n_runs else "Measured",
-        ("measured", "simulated [one run]", "inside")[: 3 if n_runs else 1],
-        [ValueRow(f"{row.series}, {row.statistic}", row.unit, cells(row)) for row in rows],
-        caption if n_runs else "",
+        "Side by side",
+        [each.name for each in measured],
+        [
+            ValueRow(
+                f"{series}, {statistic}",
+                unit,
+                [None if math.isnan(value) else Cell(value) for value in values],
+            )
+            for series, statistic, unit, values in side_by_side(measured)
+        ],
+        "One measurement each: what differs may differ by chance.",
     )
 
 
-def _figures(file: FlentFile, runs: Sequence[FlentFile]) -> list[Figure]:
-    """The measurement's own plots, and distributions beside the simulated ones."""
-    return _beside_figures(file, runs) + drawn_plots(file, said=", measured")
+def _as_json(each: Measured) -> Mapping[str, Any]:
+    from dumbbell.formats.flent import summary_rows
 
-
-def drawn_plots(of: FlentFile | Mapping[str, FlentFile], *, said: str = "") -> list[Figure]:
-    """Of a file or of several by name: each one's default plot, then those of `FIGURES`.
-
-    Args:
-        of: The file; several are drawn over one another.
-        said: At the end of each caption.
-    """
-    from dumbbell.report import Figure
-    from dumbbell.report.flent_plots import draw_plot, plot_names
-
-    files = of.values() if isinstance(of, Mapping) else [of]
-    of_each = [plot_names(file) for file in files]
-    known = {name for names in of_each for name in names}
-    wanted = [names[0] for names in of_each] + [name for name in FIGURES if name in known]
-    figures = []
-    for name in dict.fromkeys(wanted):
-        try:
-            plot = draw_plot(of, name)
-        except SpecError:
-            continue  # a file need not have what its test has
-        caption = f"{plot.caption}{said}"
-        figures.append(Figure(name.replace("_", "-"), plot.chart, plot.data, caption, caption))
-    return figures
-
-
-def _beside_figures(file: FlentFile, runs: Sequence[FlentFile]) -> list[Figure]:
-    from dumbbell.formats.flent import series_values
-    from dumbbell.report import Figure, Sample, ecdf_chart
-
-    figures = []
-    for series, x_title in (
-        ("Ping (ms) ICMP", "Ping (ms)"),
-        ("TCP upload sum", "Upload (Mbit/s)"),
-        ("TCP download sum", "Download (Mbit/s)"),
-    ):
-        samples = [Sample("measured", "", series_values(file, series))]
-        pooled = [value for run in runs for value in series_values(run, series)]
-        samples.append(Sample("simulated", "", pooled))
-        samples = [sample for sample in samples if len(sample.values)]  # type: ignore[arg-type]
-        if len(samples) < 2:
-            continue
-        caption = f"{series}: all samples of the measurement and of {len(runs)} simulated runs"
-        name = f"beside-{series.replace(' (ms)', '').replace(' ', '-').lower()}"
-        plot = ecdf_chart(samples, x_title=x_title, colour_title="")
-        figures.append(Figure(name, plot.chart, plot.data, caption, f"{series}, side by side"))
-    return figures
+    file, beside = each.file, each.beside
+    return {
+        "source": each.path.name,
+        "test": file.text("NAME"),
+        "title": file.text("TITLE"),
+        "time": file.text("TIME"),
+        "host": file.text("HOST"),
+        "length_s": file.number("LENGTH"),
+        "step_s": file.number("STEP_SIZE"),
+        "says": [
+            {"where": one.where, "said": dict(one.said), "set": list(one.options)}
+            for one in each.statements
+        ],
+        "series": [
+            {
+                "name": row.series,
+                "unit": row.unit,
+                "samples": row.points,
+                "mean": row.mean,
+                "median": row.median,
+                "p95": row.p95,
+                "p99": row.p99,
+                "least": row.least,
+                "greatest": row.greatest,
+            }
+            for row in summary_rows(file)
+        ],
+        "beside": None
+        if beside is None
+        else {
+            "runs": len(beside.runs),
+            "notes": list(each.notes[len(each.statements) :]),
+            "numbers": [
+                {
+                    "series": row.series,
+                    "statistic": row.statistic,
+                    "unit": row.unit,
+                    "measured": row.measured,
+                    "simulated": row.simulated,
+                    "low": row.low,
+                    "high": row.high,
+                    "is_inside": row.inside if row.is_known else None,
+                }
+                for row in beside.rows
+            ],
+        },
+    }

@@ -70,12 +70,14 @@ def analyze_logs(
         SpecError: Too many files, a folder that holds files that are not ours, or runs that
             cannot stand beside.
     """
-    from dumbbell.cli.log_page import check_table_formats, log_folder, write_log_page
+    from dumbbell.cli.log_page import write_log_page
+    from dumbbell.cli.measured_tables import measured_folder, table_formats
 
     if len(files) > MOST_LOGS:
         raise SpecError("FILE", f"{len(files)} files", f"at most {MOST_LOGS} logs at a time")
-    formats = check_table_formats(to)
-    place = log_folder(files, out, replace=replace, is_wanted=out is not None or bool(formats))
+    formats = table_formats(to)
+    is_wanted = out is not None or bool(formats)
+    place = measured_folder(files, out, kind="log", replace=replace, is_wanted=is_wanted)
     analyzed = [
         Analyzed(name, log, log_numbers(log), log_series(log))
         for name, log in zip(told_apart(files), map(_read, files), strict=True)

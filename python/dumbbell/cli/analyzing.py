@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.analyze_options import Kind, check_options
 from dumbbell.cli.consoles import standard_output
-from dumbbell.cli.waiting import say_if_pipe
+from dumbbell.cli.flent import pairs
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
-    from dumbbell.cli.beside_log import Beside as BesideLog
-    from dumbbell.formats.kinds import FileKind
+    from dumbbell.cli.beside_log import Beside
 
 
 def analyze_command(
@@ -34,24 +34,40 @@ def analyze_command(
     replace: Annotated[
         bool, typer.Option("--replace", help="Also where the page of another file lies.")
     ] = False,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate", help="Of Flent's: run the same test beside it, in the network given."
+        ),
+    ] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Of what is simulated: rate, qdisc, congestion_control, rtt, or a path as in run.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     rate: Annotated[
-        str | None, typer.Option(help="Of the bottleneck; guessed when left out.")
+        str | None, typer.Option(help="Of the bottleneck; the same as --set rate=RATE.")
     ] = None,
     rate_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
     qdisc: Annotated[
         str | None, typer.Option(help='Queue at the bottleneck, as typed after "root".')
     ] = None,
     qdisc_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
-    rtt: Annotated[str | None, typer.Option(help="Base round trip; guessed when left out.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Base round trip; else the least ping.")] = None,
     overhead: Annotated[str | None, typer.Option(help="ethernet, wire or a size.")] = None,
     instead: Annotated[
         list[str] | None,
-        typer.Option(help="Another controller: westwood=reno.", metavar="NAME=OTHER"),
+        typer.Option(
+            help="Another controller in place of one: cubic-sce=cubic.", metavar="NAME=OTHER"
+        ),
     ] = None,
     replications: Annotated[
         int | None,
         typer.Option(
-            help="Simulated runs to set one measurement beside; 0 for none.",
+            help="Simulated runs to set a measurement beside.",
             min=0,
             max=10_000,
             show_default="5",
@@ -64,7 +80,9 @@ def analyze_command(
     seed: Annotated[
         int | None, typer.Option(help="All randomness follows from it.", show_default="1")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.", min=0)] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(help="Threads; 0 for one a core.", min=0, show_default="0")
+    ] = None,
     view: Annotated[
         str | None,
         typer.Option(help="Place of a capture to write: 'a->b after'.", metavar="PLACE"),
@@ -76,7 +94,7 @@ def analyze_command(
     beside: Annotated[
         Path | None,
         typer.Option(
-            help="Of a log: simulated runs of an experiment, or a folder of dumbbell run --out.",
+            help="Of a capture or a log: runs of an experiment, or a folder of dumbbell run --out.",
             metavar="FILE.toml|FOLDER",
         ),
     ] = None,
@@ -87,109 +105,143 @@ def analyze_command(
     to: Annotated[
         str | None,
         typer.Option(
-            help="Of a log: its tables too, in --out or results: csv, parquet, sqlite.",
+            help="Its tables too, in --out or results: csv, parquet, sqlite.",
             metavar="FORMAT[,...]",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Of a capture or a log: print JSON.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print what measurements say.
 
-    Of Flent's, its numbers beside those of simulated runs of the same test; of a capture,
-    throughput and loss of each flow; of what a program printed, what its users ask of it, and with
-    --beside the same of simulated runs. Several files of one kind are set side by side, and their
-    figures over one another or on common axes. Exit status: 0 something was read of each (what was
-    not is named on standard error), 2 nothing was of one.
+    Of Flent's, mean, median and percentiles of each series; of a capture, throughput and loss of
+    each flow; of what a program printed, what its users ask of it. With --simulate or --beside the
+    same of simulated runs stands beside it. Several files of one kind are set side by side, and
+    their figures over one another or on common axes. Exit status: 0 something was read of each
+    (what was not is named on standard error), 2 nothing was of one, or what --simulate needs is
+    lacking; what was measured is printed all the same.
     """
     network = {
         "rate": rate,
         "rate_down": rate_down,
         "qdisc": qdisc,
         "qdisc_down": qdisc_down,
-        "rtts": rtt,
+        "rtt": rtt,
         "overhead": overhead,
     }
     console = standard_output()
-    simulated = {**network, "instead": instead or None, "timer_hz": timer_hz}
-    of_logs = {"beside": beside, "of": of or None, "to": to}
-    from dumbbell.formats.kinds import FileKind
+    kind = _kind_of_all(files)
+    given = {
+        "--json": as_json,
+        "--out": out,
+        "--to": to,
+        "--replace": replace,
+        "--simulate": simulate,
+        "--beside": beside,
+        "--of": of,
+        "--set": set_,
+        "--instead": instead,
+        "--replications": replications or (0 if simulate or beside else None),
+        "--seed": seed,
+        "--timer-hz": timer_hz,
+        "--jobs": jobs,
+        **{f"--{name.replace('_', '-')}": value for name, value in network.items()},
+        "--view": view,
+        "--write": write,
+    }
+    check_options(kind, given, files)
+    others = pairs("--instead", instead or [])
+    if kind is Kind.FLENT:
+        from dumbbell.cli.analyze_flent import Runs, analyze_flent
+        from dumbbell.cli.flent_asked import Asked
+        from dumbbell.cli.flent_beside import DEFAULT_REPLICATIONS
 
-    kind = _one_kind(files)
-    if kind is FileKind.LOG:
-        _refuse({**simulated, "view": view, "write": write}, files, "another kind of file")
+        runs = None
+        if simulate:
+            asked = Asked.of(
+                network,
+                set_ or [],
+                instead=others,
+                seed=1 if seed is None else seed,
+                timer_hz=timer_hz,
+            )
+            count = DEFAULT_REPLICATIONS if replications is None else replications
+            runs = Runs(asked=asked, replications=count, jobs=jobs or 0)
+        analyze_flent(
+            files, runs=runs, out=out, to=to, replace=replace, as_json=as_json, console=console
+        )
+        return
+    runs_beside = None
+    if beside is not None:
+        runs_beside = _beside(
+            beside,
+            of,
+            set_,
+            others,
+            replications=replications,
+            seed=seed,
+            timer_hz=timer_hz,
+            jobs=jobs,
+        )
+    if kind is Kind.LOG:
         from dumbbell.cli.analyze_logs import analyze_logs
 
         analyze_logs(
             files,
-            beside=_beside_a_log(
-                files, beside, names=of, replications=replications, seed=seed, jobs=jobs
-            ),
+            beside=runs_beside,
             out=out,
             to=to,
             replace=replace,
             as_json=as_json,
             console=console,
         )
-        return
-    _refuse(of_logs, files, "the output of a program")
-    if kind is FileKind.CAPTURE:
+    else:
         from dumbbell.cli.analyze_capture import analyze_capture
 
-        _refuse({**simulated, "replications": replications}, files, "a data file of Flent")
         analyze_capture(
             files,
             out=out,
+            to=to,
             replace=replace,
             view=view,
             write=write,
             as_json=as_json,
             console=console,
         )
-        return
-    _refuse({"view": view, "write": write, "json": as_json or None}, files, "a capture")
-    if len(files) > 1:
-        from dumbbell.cli.analyze_flents import analyze_flents
-
-        _refuse({**simulated, "replications": replications or None}, files, "one data file")
-        analyze_flents(files, out=out, replace=replace, console=console)
-        return
-    from dumbbell.cli.analyze_flent import DEFAULT_REPLICATIONS, Beside, analyze_flent
-    from dumbbell.cli.flent import pairs
-
-    say_if_pipe(files[0])
-    simulated_beside = Beside(
-        network={key: value for key, value in network.items() if value is not None},
-        replications=DEFAULT_REPLICATIONS if replications is None else replications,
-        seed=1 if seed is None else seed,
-        timer_hz=timer_hz,
-        jobs=jobs,
-        instead=pairs("--instead", instead or []),
-    )
-    analyze_flent(files[0], beside=simulated_beside, out=out, replace=replace, console=console)
+    if simulate and beside is None:
+        allowed = "with --beside FILE.toml, the experiment to run, or --beside FOLDER, a run of it"
+        reason = f"{kind.value} says neither links nor traffic"
+        raise SpecError("--simulate", files[0].name, allowed, reason=reason)
 
 
-def _beside_a_log(
-    files: Sequence[Path],
-    source: Path | None,
+def _beside(
+    source: Path,
+    names: Sequence[str] | None,
+    settings: Sequence[str] | None,
+    instead: Mapping[str, str],
     *,
-    names: list[str] | None,
     replications: int | None,
     seed: int | None,
-    jobs: int,
-) -> BesideLog | None:
+    timer_hz: int | None,
+    jobs: int | None,
+) -> Beside:
     from dumbbell.cli.beside_log import DEFAULT_REPLICATIONS, Beside
+    from dumbbell.spec import Setting
 
-    if source is None:
-        asked = {"of": names or None, "replications": replications, "seed": seed}
-        _refuse(asked, files, "--beside FILE.toml too")
-        return None
-    count = DEFAULT_REPLICATIONS if replications is None else replications
-    return Beside(source, names or (), count, seed, jobs)
+    own = {"seed": seed, "timer_hz": timer_hz}
+    return Beside(
+        source,
+        names or (),
+        DEFAULT_REPLICATIONS if replications is None else replications,
+        [
+            *(Setting.parse(each) for each in settings or []),
+            *(Setting(name, value) for name, value in own.items() if value is not None),
+        ],
+        instead,
+        jobs or 0,
+    )
 
 
-def _one_kind(files: Sequence[Path]) -> FileKind:
+def _kind_of_all(files: Sequence[Path]) -> Kind:
     """Of which kind files are; captures and CSVs of tshark's fields are of one.
 
     Raises:
@@ -198,29 +250,17 @@ def _one_kind(files: Sequence[Path]) -> FileKind:
     """
     from dumbbell.formats.kinds import FileKind, kind_of
 
-    kinds = {file: kind_of(file) for file in files}
-    for file, kind in kinds.items():
-        if kind is FileKind.TSHARK_CSV:
-            kinds[file] = FileKind.CAPTURE
+    of_file = {
+        FileKind.FLENT: Kind.FLENT,
+        FileKind.CAPTURE: Kind.CAPTURE,
+        FileKind.TSHARK_CSV: Kind.CAPTURE,
+        FileKind.LOG: Kind.LOG,
+    }
+    kinds = {file: of_file[kind_of(file)] for file in files}
     first = files[0]
     for file, kind in kinds.items():
         if kind is not kinds[first]:
-            found = f"{first}, a {kinds[first].value}, and {file}, a {kind.value}"
-            allowed = (
-                "files of one kind: logs, captures, or data files of Flent; one kind at a time"
-            )
+            found = f"{first}, {kinds[first].value}, and {file}, {kind.value}"
+            allowed = "files of one kind: logs, captures or data files of Flent; one kind at a time"
             raise SpecError("FILE", found, allowed)
     return kinds[first]
-
-
-def _refuse(options: Mapping[str, object], files: Sequence[Path], allowed: str) -> None:
-    """Options that this kind of file does not have.
-
-    Raises:
-        SpecError: One of them was given.
-    """
-    found = files[0].name if len(files) == 1 else f"{len(files)} files"
-    for name, value in options.items():
-        if value is not None:
-            option = {"rtts": "rtt"}.get(name, name).replace("_", "-")
-            raise SpecError(f"--{option}", value, f"{allowed}, not {found}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from dumbbell.printable import printable
 
 if TYPE_CHECKING:
     from dumbbell.cli.analyze_logs import Analyzed
+    from dumbbell.spec import Experiment, Setting
     from dumbbell.tables import Run
 
 DEFAULT_REPLICATIONS = 5
@@ -30,14 +31,16 @@ class Beside:
         source: An experiment's file, or a folder that ``dumbbell run --out`` wrote.
         names: Of the probe, flow or queue; empty for the only one.
         replications: Of an experiment.
-        seed: In place of the file's; None where not said.
+        settings: Values in place of the file's.
+        instead: Controllers to run in place of those that its flows have.
         jobs: Threads; 0 for one a core.
     """
 
     source: Path
     names: Sequence[str] = ()
     replications: int = DEFAULT_REPLICATIONS
-    seed: int | None = None
+    settings: Sequence[Setting] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 0
 
 
@@ -141,6 +144,10 @@ def _runs(beside: Beside) -> list[Run]:
     if beside.source.is_dir():
         from dumbbell.tables import read_parquet
 
+        for option, value in (("--set", beside.settings), ("--instead", beside.instead)):
+            if value:
+                allowed = "with an experiment's file; the run of a folder is as it was"
+                raise SpecError(option, beside.source, allowed)
         return [read_parquet(beside.source)]
     if beside.replications < FEWEST_REPLICATIONS:
         allowed = f"{FEWEST_REPLICATIONS} and more: one has no interval"
@@ -148,16 +155,32 @@ def _runs(beside: Beside) -> list[Run]:
     return _made(beside)
 
 
+def beside_experiment(beside: Beside) -> Experiment:
+    """The experiment of the file, with other values and controllers where they were given.
+
+    A controller that nothing here knows may stand in the file where another runs in its place.
+
+    Raises:
+        SpecError: The file describes no experiment, or what was given is not allowed.
+    """
+    from dumbbell.cli.instead import named_controllers, with_controllers
+    from dumbbell.cli.planning import Document
+
+    document = Document.read(beside.source)
+    table, replaced = named_controllers(document.table, beside.instead)
+    experiment = replace(document, table=table).experiment(beside.settings)
+    rest = {name: other for name, other in beside.instead.items() if name not in replaced}
+    experiment, _ = with_controllers(experiment, rest)
+    return experiment
+
+
 def _made(beside: Beside) -> list[Run]:
     from dumbbell.backends import BatchProgress, run_many
-    from dumbbell.cli.planning import Document
     from dumbbell.cli.progress import shown_progress
     from dumbbell.cli.stopping import stopped_by_ctrl_c
-    from dumbbell.spec import Setting
     from dumbbell.sweep import Interrupted, Progress
 
-    settings = [] if beside.seed is None else [Setting("seed", beside.seed)]
-    experiment = Document.read(beside.source).experiment(settings)
+    experiment = beside_experiment(beside)
     total = beside.replications
     runs: dict[int, Run] = {}
     with stopped_by_ctrl_c() as stop, shown_progress() as show:

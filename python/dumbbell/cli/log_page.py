@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.cli.analyze_logs import cell_of, headline, rows_of
-from dumbbell.cli.paging import page_folder
-from dumbbell.cli.telling import tell as tell_person
-from dumbbell.cli.told_apart import told_apart
-from dumbbell.compare.exporting import Format, formats_of, sqlite_bytes
-from dumbbell.errors import SpecError
+from dumbbell.cli.measured_tables import table_files, write_tables
+from dumbbell.compare.exporting import Format
 from dumbbell.formats.logs import LogTable
 from dumbbell.metrics.logs import LogSeries
 from dumbbell.printable import listed
@@ -27,7 +21,6 @@ from dumbbell.report import (
     ValueTable,
     ecdf_chart,
     line_with_band,
-    report_folder,
     write_report,
 )
 
@@ -37,40 +30,9 @@ if TYPE_CHECKING:
     from dumbbell.cli.analyze_logs import Analyzed
     from dumbbell.folders import Content, ResultFolder
 
-TABLE_FORMATS = (Format.CSV, Format.PARQUET, Format.SQLITE)
 MOST_CURVES = 6
 _NAMES = ("rtt_ms", "delay_ms")
 """Series whose distribution is drawn too."""
-
-
-def check_table_formats(to: str | None) -> tuple[Format, ...]:
-    """What ``--to`` says, of tables.
-
-    Raises:
-        SpecError: One is of runs only.
-    """
-    formats = formats_of(to) if to is not None else ()
-    for each in formats:
-        if each not in TABLE_FORMATS:
-            allowed = f"one of {', '.join(known.value for known in TABLE_FORMATS)} of a log"
-            raise SpecError("--to", each.value, allowed)
-    return formats
-
-
-def log_folder(
-    files: Sequence[Path], out: Path | None, *, replace: bool, is_wanted: bool
-) -> ResultFolder | None:
-    """Where a page or tables go: ``results/NAME`` where nobody said it; None where none do."""
-    if not is_wanted:
-        return None
-    stem = re.sub(r"[^A-Za-z0-9._-]", "_", files[0].stem).lstrip("._-") or "log"
-    several = len(files) > 1
-    name = f"logs {', '.join(told_apart(files))}" if several else "log"
-    source = None if several else files[0]
-    folder = out or page_folder(stem, "-log")
-    place = report_folder(folder, name, source=source, replace=replace, tell=tell_person)
-    place.check()
-    return place
 
 
 def write_log_page(
@@ -86,17 +48,12 @@ def write_log_page(
     Returns:
         Where to.
     """
-    from dumbbell.folders import write_content
-
     frames = _frames(analyzed)
-    files = _files(frames, formats)
+    files = table_files(frames, formats, kind="log")
     if has_page:
         page = write_report(_report(analyzed, frames, files), place, tell=tell)
         return f"page: {page}"
-    with place.replaced() as staging:
-        for name, content in files.items():
-            write_content(staging / name, content)
-    return f"exported: {', '.join(files)} in {place.folder}"
+    return write_tables(place, files)
 
 
 def _report(
@@ -219,19 +176,3 @@ def _frame(table: LogTable) -> pl.DataFrame:
         {each.name: table[each.name].tolist() for each in table.columns},
         schema={each.name: types[each.holds] for each in table.columns},
     )
-
-
-def _files(frames: dict[str, pl.DataFrame], formats: Sequence[Format]) -> dict[str, Content]:
-    from dumbbell.report.spreadsheets import for_spreadsheets
-
-    files: dict[str, Content] = {}
-    for name, frame in frames.items():
-        if Format.CSV in formats:
-            files[f"{name}.csv"] = for_spreadsheets(frame).write_csv()
-        if Format.PARQUET in formats:
-            out = io.BytesIO()
-            frame.write_parquet(out)
-            files[f"{name}.parquet"] = out.getvalue()
-    if Format.SQLITE in formats:
-        files["log.sqlite"] = sqlite_bytes(frames)
-    return files

@@ -73,7 +73,7 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
         ],
         notes=[_RULES, *_notes(runs, places, drawn, most)],
         meta=_meta(runs),
-        tables=_tables(runs),
+        tables=captured_tables(runs),
     )
 
 
@@ -136,8 +136,8 @@ def _meta(runs: Mapping[str, Run]) -> dict[str, Any]:
     return next(iter(said.values())) if len(said) == 1 else said
 
 
-def _tables(runs: Mapping[str, Run]) -> dict[str, pl.DataFrame]:
-    """Of several captures with a column that says which."""
+def captured_tables(runs: Mapping[str, Run]) -> dict[str, pl.DataFrame]:
+    """``captured_flows`` and ``captured_intervals``; of several with a column that says which."""
     tables = {}
     for table in ("captured_flows", "captured_intervals"):
         frames = [

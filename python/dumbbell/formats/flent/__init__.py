@@ -12,9 +12,18 @@ from dumbbell.formats.flent.imported import (
     imported_run,
     is_measured,
     measured_series,
+    parameters_of_test,
     raw_samples,
 )
 from dumbbell.formats.flent.reader import read_flent
+from dumbbell.formats.flent.stated import (
+    QueueSays,
+    TitleSays,
+    is_qdisc,
+    said_by_sysctl,
+    said_by_tc,
+    said_by_title,
+)
 from dumbbell.formats.flent.summary import (
     SummaryRow,
     series_mean,
@@ -28,7 +37,9 @@ __all__ = [
     "FORMAT_VERSION",
     "SUFFIX",
     "FlentFile",
+    "QueueSays",
     "SummaryRow",
+    "TitleSays",
     "flent_bytes",
     "flent_file",
     "flent_file_name",
@@ -36,9 +47,14 @@ __all__ = [
     "imported_run",
     "is_column",
     "is_measured",
+    "is_qdisc",
     "measured_series",
+    "parameters_of_test",
     "raw_samples",
     "read_flent",
+    "said_by_sysctl",
+    "said_by_tc",
+    "said_by_title",
     "series_mean",
     "series_values",
     "summary_rows",

@@ -70,10 +70,24 @@ def imported_run(file: FlentFile) -> Run:
     return Run("imported", 0, None, tables, meta)
 
 
-def flent_test_of(file: FlentFile) -> FlentTest:
+def parameters_of_test(file: FlentFile) -> dict[str, str]:
+    """The parameters a test was run with, keys in lower case; not those of queues' counters."""
+    given = file.metadata.get("TEST_PARAMETERS") or {}
+    return {
+        key.lower(): value
+        for key, value in given.items()
+        if isinstance(key, str) and isinstance(value, str) and not key.startswith("qdisc_stats")
+    }
+
+
+def flent_test_of(file: FlentFile, parameters: Mapping[str, str] | None = None) -> FlentTest:
     """The test that a data file is of, with the parameters it was run with.
 
     Hosts whose names cannot stand in an experiment are called ``server``, ``server-2`` and so on.
+
+    Args:
+        file: The measurement.
+        parameters: In place of the file's own, see `parameters_of_test`.
 
     Raises:
         SpecError: It is not one of the tests there are, or its parameters cannot be read.
@@ -81,12 +95,7 @@ def flent_test_of(file: FlentFile) -> FlentTest:
     name = file.text("NAME")
     length = file.number("LENGTH") or file.number("TOTAL_LENGTH") or 60.0
     hosts = file.metadata.get("HOSTS") or []
-    given = file.metadata.get("TEST_PARAMETERS") or {}
-    parameters = {
-        key: value
-        for key, value in given.items()
-        if isinstance(key, str) and isinstance(value, str) and not key.startswith("qdisc_stats")
-    }
+    parameters = dict(parameters_of_test(file) if parameters is None else parameters)
     for way in ("upload", "download"):
         if name in ("rrul_be_nflows", f"tcp_n{'up' if way == 'upload' else 'down'}"):
             label = f"TCP {way} BE::" if name == "rrul_be_nflows" else f"TCP {way}::"

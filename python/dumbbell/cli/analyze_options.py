@@ -1,0 +1,114 @@
+"""Which options of ``dumbbell analyze`` go with which kind of file."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from dumbbell.errors import SpecError
+from dumbbell.printable import printable
+
+
+class Kind(enum.Enum):
+    """What a file is; the value is how a sentence calls it."""
+
+    FLENT = "a data file of Flent"
+    CAPTURE = "a capture"
+    LOG = "the output of a program"
+
+
+class When(enum.Enum):
+    """When an option goes with a kind of file; the value stands in the table of the page."""
+
+    ALWAYS = "yes"
+    ONE_FILE = "one file"
+    SIMULATED = "with `--simulate`"
+    BESIDE = "with `--beside`"
+    NEVER = "no"
+
+
+def _same(when: When) -> Mapping[Kind, When]:
+    return dict.fromkeys(Kind, when)
+
+
+_OF_RUNS = {
+    Kind.FLENT: When.SIMULATED,
+    Kind.CAPTURE: When.BESIDE,
+    Kind.LOG: When.BESIDE,
+}
+_OF_NETWORK = {Kind.FLENT: When.SIMULATED, Kind.CAPTURE: When.NEVER, Kind.LOG: When.NEVER}
+_OF_CAPTURE = {Kind.FLENT: When.NEVER, Kind.CAPTURE: When.ONE_FILE, Kind.LOG: When.NEVER}
+OPTIONS: Mapping[str, Mapping[Kind, When]] = MappingProxyType(
+    {
+        "--json": _same(When.ALWAYS),
+        "--out": _same(When.ALWAYS),
+        "--to": _same(When.ALWAYS),
+        "--replace": _same(When.ALWAYS),
+        "--simulate": {**_OF_RUNS, Kind.FLENT: When.ONE_FILE},
+        "--beside": {**_same(When.ALWAYS), Kind.FLENT: When.NEVER},
+        "--of": {**_same(When.BESIDE), Kind.FLENT: When.NEVER},
+        "--set": _OF_RUNS,
+        "--instead": _OF_RUNS,
+        "--replications": _OF_RUNS,
+        "--seed": _OF_RUNS,
+        "--timer-hz": _OF_RUNS,
+        "--jobs": _OF_RUNS,
+        "--rate": _OF_NETWORK,
+        "--rate-down": _OF_NETWORK,
+        "--qdisc": _OF_NETWORK,
+        "--qdisc-down": _OF_NETWORK,
+        "--rtt": _OF_NETWORK,
+        "--overhead": _OF_NETWORK,
+        "--view": _OF_CAPTURE,
+        "--write": _OF_CAPTURE,
+    }
+)
+"""Every option there is. ``--simulate`` of a capture or a log is refused with the reason that the
+experiment is lacking, after what was measured has been shown."""
+
+
+def check_options(kind: Kind, given: Mapping[str, object], files: Sequence[Path]) -> None:
+    """Refuse options that do not go with the files, or lack the option they go with.
+
+    Args:
+        kind: Of all files.
+        given: Every option by its name with what was typed; None, False and empty for nothing.
+        files: What is analyzed.
+
+    Raises:
+        SpecError: One does not go with them.
+    """
+    typed = {name: value for name, value in given.items() if value not in (None, False, [], ())}
+    found = printable(files[0].name) if len(files) == 1 else f"{len(files)} files"
+    for name, value in typed.items():
+        when = OPTIONS[name][kind]
+        if when is When.NEVER:
+            others = [each.value for each in Kind if OPTIONS[name][each] is not When.NEVER]
+            allowed = f"{' or '.join(others)}, not {found}"
+        elif when is When.ONE_FILE and len(files) > 1:
+            allowed = f"{kind.value}, one at a time, not {found}"
+        elif when is When.SIMULATED and "--simulate" not in typed:
+            allowed = "with --simulate, which runs the test of the file beside it"
+        elif when is When.BESIDE and name != "--simulate" and "--beside" not in typed:
+            allowed = "--beside FILE.toml too, the experiment that is run"
+        else:
+            continue
+        raise SpecError(name, _shown(value), allowed)
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, list):
+        return value[0]
+    return "given" if value is True else value
+
+
+def options_table() -> str:
+    """The table of the page, in Markdown."""
+    heads = ("option", *(kind.value for kind in Kind))
+    lines = [heads, ("---",) * len(heads)]
+    lines += [
+        (f"`{name}`", *(of_kind[kind].value for kind in Kind)) for name, of_kind in OPTIONS.items()
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -1,0 +1,203 @@
+"""What somebody types of the runs beside a measurement of Flent's, and what its file says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dumbbell import _engine
+from dumbbell.errors import SpecError
+from dumbbell.printable import listed
+from dumbbell.spec import Setting
+
+if TYPE_CHECKING:
+    from dumbbell.formats.flent import FlentFile
+
+CONTROLLER = "congestion_control"
+NETWORK_NAMES = ("rate", "rate_down", "qdisc", "qdisc_down", "rtt", "overhead")
+"""What ``--set`` takes of the network around a test; other names are paths of its experiment."""
+SIMULATED_CONTROLLERS = tuple(n for n in _engine.congestion_controllers() if n != "manual")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The runs that were asked for, as typed.
+
+    Attributes:
+        network: Of `NETWORK_NAMES`, those that were given.
+        congestion_control: Of TCP flows: ``A``, or ``A,B`` for uploads and downloads, as Flent's
+            ``tcp_cong_control``; empty where nobody said it.
+        settings: Further values of the experiment, by their paths.
+        instead: Controllers to run in place of those that test, file or experiment name.
+        seed: All randomness follows from it.
+        timer_hz: Of the kernel that is modelled; the file's own, else 1000, when None.
+    """
+
+    network: Mapping[str, str] = field(default_factory=dict)
+    congestion_control: str = ""
+    settings: Sequence[Setting] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 1
+    timer_hz: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, str | None],
+        settings: Sequence[str],
+        *,
+        instead: Mapping[str, str],
+        seed: int,
+        timer_hz: int | None,
+    ) -> Asked:
+        """From options of the network by their names, None where not given, and ``--set``.
+
+        Raises:
+            SpecError: Something is said twice, or is no setting.
+        """
+        network = {name: value for name, value in options.items() if value is not None}
+        controller = ""
+        others = []
+        for each in map(Setting.parse, settings):
+            name, value = each.path, str(each.value)
+            if name == CONTROLLER:
+                controller = value
+            elif name in NETWORK_NAMES:
+                if network.get(name, value) != value:
+                    option = f"--{name.replace('_', '-')} {network[name]}"
+                    raise SpecError("--set", str(each), f"one of it and {option}")
+                network[name] = value
+            else:
+                others.append(each)
+        return cls(
+            network=network,
+            congestion_control=controller,
+            settings=others,
+            instead=instead,
+            seed=seed,
+            timer_hz=timer_hz,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a file says of the network it was measured in.
+
+    Attributes:
+        where: In it, such as ``the title``.
+        said: By the name that ``--set`` has for it, in the words of the file.
+        options: What to type to take it, as far as the simulator can.
+        remarks: Why not what is left.
+    """
+
+    where: str
+    said: Mapping[str, str]
+    options: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    def sentence(self, *, can_run: bool, is_running: bool, given: Sequence[str]) -> str:
+        """The statement as one line.
+
+        Args:
+            can_run: Whether there is a simulated test of the file's.
+            is_running: Whether runs were asked for.
+            given: Names of ``--set`` that somebody gave: those need not be offered.
+        """
+        words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.said.items())
+        left = [each for each in self.options if each.partition("=")[0] not in given]
+        how = ""
+        if can_run and left:
+            typed = [f"--set {shlex.quote(each)}" for each in left]
+            how = f"{': ' if is_running else ': --simulate '}{' '.join(typed)} uses it"
+        remarks = f" ({'; '.join(self.remarks)})" if can_run and self.remarks else ""
+        return f"{self.where[0].upper()}{self.where[1:]} says {words}{how}{remarks}."
+
+
+def statements_of(file: FlentFile) -> list[Statement]:
+    """What title and metadata of a file say; of one of ours nothing, as it has its experiment."""
+    from dumbbell.formats.flent import said_by_tc
+
+    if isinstance(file.metadata.get("DUMBBELL"), Mapping):
+        return []
+    found = [*_title_statements(file)]
+    queues = said_by_tc(file)
+    if queues:
+        said: dict[str, str] = {}
+        for each in queues:
+            down = "" if each.is_upload else "_down"
+            said |= {f"rate{down}": each.rate} | (
+                {f"qdisc{down}": each.qdisc} if each.qdisc else {}
+            )
+        for name in ("rate", "qdisc"):
+            if said.get(name) == said.get(f"{name}_down"):
+                said.pop(f"{name}_down", None)
+        hosts = listed(dict.fromkeys(each.host for each in queues))
+        found.append(_statement(f"on {hosts} tc", said, []))
+    return found
+
+
+def _title_statements(file: FlentFile) -> Iterator[Statement]:
+    from dumbbell.formats.flent import said_by_title
+
+    says = said_by_title(file.text("TITLE"))
+    said: dict[str, str] = {}
+    remarks = []
+    if len(says.rates) == 1:
+        said["rate"] = says.rates[0]
+    elif says.rates:
+        up = _upload_of(file, says.rates)
+        if up:
+            said |= {"rate": up[0], "rate_down": up[1]}
+        else:
+            said["rate"] = "/".join(says.rates)
+            remarks.append("which of them is the upload's it does not say")
+    if says.qdisc:
+        said["qdisc"] = says.qdisc
+    if says.congestion_control:
+        said[CONTROLLER] = says.congestion_control
+    if says.rtt:
+        said["rtt"] = says.rtt
+    if said:
+        yield _statement("the title", said, remarks)
+
+
+def _statement(where: str, said: Mapping[str, str], remarks: Sequence[str]) -> Statement:
+    from dumbbell.formats.flent import is_qdisc
+
+    options, lacks = [], []
+    for name, value in said.items():
+        if name.startswith("qdisc") and not is_qdisc(value):
+            lacks.append(f"the simulator has no qdisc {value}")
+        elif name == CONTROLLER and value not in SIMULATED_CONTROLLERS:
+            lacks.append(f"the simulator has no {value}: --instead {value}=NAME")
+        elif "/" not in value:
+            options.append(f"{name}={value}")
+    return Statement(where, dict(said), tuple(options), (*remarks, *lacks))
+
+
+def _upload_of(file: FlentFile, rates: tuple[str, ...]) -> tuple[str, str] | None:
+    """(upload, download) of two rates, where only one order is possible.
+
+    Nothing comes faster than its bottleneck; None where both orders or neither would do.
+    """
+    from dumbbell import units
+    from dumbbell.formats.flent import series_mean
+
+    up, down = (
+        series_mean(file, series) * 1e6 if series in file.results else 0.0
+        for series in (_sum_of(file, "upload"), _sum_of(file, "download"))
+    )
+    orders = [
+        order
+        for order in (rates, rates[::-1])
+        if up <= units.parse_rate_bps(order[0]) and down <= units.parse_rate_bps(order[1])
+    ]
+    return (orders[0][0], orders[0][1]) if len(orders) == 1 else None
+
+
+def _sum_of(file: FlentFile, way: str) -> str:
+    """The series of all that went one way."""
+    sums = f"TCP {way} sum"
+    return sums if sums in file.results else f"TCP {way}"
