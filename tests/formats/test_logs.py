@@ -25,7 +25,7 @@ from dumbbell.formats.logs import (
     log_of_text,
     read_log,
 )
-from dumbbell.formats.logs.text import epoch_ns
+from dumbbell.formats.logs.times import epoch_ns
 from dumbbell.metrics.logs import log_numbers, log_series, mean_interval
 
 

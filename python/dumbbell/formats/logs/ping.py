@@ -17,7 +17,7 @@ from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number
 REQUESTS = (
     LogColumn("session", "-", "Number of the ping in the file, from 1."),
     LogColumn("seq", "-", "Sequence number, unwrapped where its 16 bits have."),
-    LogColumn("received_epoch_ns", "ns", "Unix time of the answer (``ping -D``)."),
+    LogColumn("received_epoch_ns", "ns", "Unix time of the answer (``ping -D``, ``ts %.s``)."),
     LogColumn("rtt_ns", "ns", "Round-trip time as printed; -1 without an answer."),
 )
 TOTALS = (
@@ -163,7 +163,7 @@ def read_ping_log(text: LogText) -> PingLog:
     noted = Noted()
     sessions = [_Session()]
     variants: set[str] = set()
-    noted.lines(text, lambda line: _take(line, sessions, variants))
+    noted.lines(text, lambda line: _take(line, sessions, variants, text.time_ns(noted.at)))
     done = [each for each in sessions if not each.is_empty]
     if not done:
         raise nothing_in(text, "ping")
@@ -189,14 +189,14 @@ def read_ping_log(text: LogText) -> PingLog:
     )
 
 
-def _take(line: str, sessions: list[_Session], variants: set[str]) -> bool:
-    """Whether the line was understood."""
+def _take(line: str, sessions: list[_Session], variants: set[str], at_ns: int) -> bool:
+    """Whether the line was understood; ``at_ns`` is its time, -1 where only it may say it."""
     session = sessions[-1]
     if reply := _REPLY.fullmatch(line):
         if reply["key"] == "seq":
             variants.add("busybox")
             session.numbered_from = 0
-        return _reply(reply, session)
+        return _reply(reply, session, at_ns)
     if header := _HEADER.fullmatch(line):
         if not session.is_empty:
             sessions.append(session := _Session())
@@ -217,7 +217,7 @@ def _take(line: str, sessions: list[_Session], variants: set[str]) -> bool:
     return bool(_ELSE.fullmatch(line))
 
 
-def _reply(reply: re.Match[str], session: _Session) -> bool:
+def _reply(reply: re.Match[str], session: _Session, at_ns: int) -> bool:
     if "DUP!" in reply["rest"]:
         session.duplicates += 1
         return True
@@ -235,6 +235,8 @@ def _reply(reply: re.Match[str], session: _Session) -> bool:
     session.rtt_ns[seq] = number(reply["ms"], _NS_PER_MS)
     if reply["stamp"]:
         session.epoch_ns[seq] = number(reply["stamp"], 10**9)
+    elif at_ns >= 0:
+        session.epoch_ns[seq] = at_ns
     return True
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, epoch_ns, nothing_in, number
+from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number
+from dumbbell.formats.logs.times import epoch_ns
 
 Row = dict[str, int | float | str]
 
@@ -169,7 +170,7 @@ def read_ss(text: LogText) -> SsLog:
     """
     noted = Noted()
     reading = _Reading()
-    noted.lines(text, lambda line: _take(line, reading))
+    noted.lines(text, lambda line: _take(line, reading, text.time_ns(noted.at)))
     rows = [row for row in reading.rows if "mss_bytes" in row or "cwnd_pkts" in row]
     if not rows:
         raise nothing_in(text, "ss -i")
@@ -191,11 +192,11 @@ def read_ss(text: LogText) -> SsLog:
     )
 
 
-def _take(line: str, reading: _Reading) -> bool:
-    """Whether the line was understood."""
+def _take(line: str, reading: _Reading, at_ns: int) -> bool:
+    """Whether the line was understood; ``at_ns`` is its time, -1 where other lines say it."""
     stripped = line.strip()
     if stripped and line[0] not in " \t" and (socket := _SOCKET.fullmatch(line)):
-        return _socket(socket, reading)
+        return _socket(socket, reading, at_ns)
     if stripped and line[0] in " \t" and reading.waits_for_info:
         reading.waits_for_info = False
         return _info(line.split(), reading.rows[-1])
@@ -209,7 +210,7 @@ def _take(line: str, reading: _Reading) -> bool:
     return True
 
 
-def _socket(found: re.Match[str], reading: _Reading) -> bool:
+def _socket(found: re.Match[str], reading: _Reading, at_ns: int) -> bool:
     ends = found["local"], found["peer"]
     if reading.is_pending or ends in reading.seen:
         reading.call += 1
@@ -218,7 +219,7 @@ def _socket(found: re.Match[str], reading: _Reading) -> bool:
     reading.seen.add(ends)
     row: Row = {
         "call": reading.call,
-        "epoch_ns": reading.epoch_ns,
+        "epoch_ns": reading.epoch_ns if reading.epoch_ns >= 0 else at_ns,
         "local": ends[0],
         "peer": ends[1],
         "state": found["state"] or "",

@@ -19,12 +19,12 @@ from dumbbell.formats.logs.text import (
     LogText,
     Members,
     Noted,
-    epoch_ns,
     nothing_in,
     number,
     real,
     understood,
 )
+from dumbbell.formats.logs.times import epoch_ns
 
 Row = dict[str, int | float | str]
 
@@ -169,11 +169,14 @@ def _calls(text: LogText, noted: Noted) -> Iterator[_Call]:
         elif stripped:
             is_understood = understood(line, partial(_take, call=call))
             noted.read(text, at, is_understood=is_understood)
+            if call.rows and call.epoch_ns < 0:
+                call.epoch_ns = text.time_ns(at)
         if call.rows and len(call.names) < len(call.rows):
             # A queue that comes again: the next call began.
             again = call.rows.pop()
             yield call
-            call = _Call([again], call.epoch_ns if is_before else NOT_SAID, {str(again["queue"])})
+            at_ns = call.epoch_ns if is_before else text.time_ns(at)
+            call = _Call([again], at_ns, {str(again["queue"])})
     yield call
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from dumbbell.formats.errors import UnreadableError
-from dumbbell.formats.logs.model import LARGEST_NUMBER, Unknown
+from dumbbell.formats.logs.model import LARGEST_NUMBER, NOT_SAID, Unknown
+from dumbbell.formats.logs.stamps import without_stamps
 from dumbbell.formats.unpacking import read_unpacked
 from dumbbell.printable import printable
 
@@ -41,12 +41,14 @@ class LogText:
         text: All of it; empty of a binary file.
         damage: What ended the file too early, in words; empty where nothing did.
         content: Of a binary file all of it; empty of a text.
+        times_ns: Unix time of each line that `ts` put there, else -1; empty where there is none.
     """
 
     name: str
     text: str
     damage: str = ""
     content: bytes = b""
+    times_ns: Sequence[int] = ()
 
     @classmethod
     def of_file(cls, path: Path, most_bytes: int = LARGEST_LOG_BYTES) -> LogText:
@@ -65,8 +67,14 @@ class LogText:
         """Of what was read: UTF-8 with or without a mark, or UTF-16 as PowerShell's ``>``."""
         if content.startswith(_BINARY):
             return cls(name, "", damage, content)
+        # Times that `ts` put before each line are taken off.
         encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-        return cls(name, content.decode(encoding, errors="replace"), damage)
+        text, times_ns = without_stamps(content.decode(encoding, errors="replace"))
+        return cls(name, text, damage, times_ns=times_ns)
+
+    def time_ns(self, number: int) -> int:
+        """Unix time of a line, by its number from 1; -1 where nothing says it."""
+        return self.times_ns[number - 1] if number <= len(self.times_ns) else NOT_SAID
 
     @cached_property
     def lines(self) -> list[str]:
@@ -116,6 +124,8 @@ class Noted:
         self._count = 0
         self._first = Unknown()
         self._understood = 0
+        self.at = 0
+        """Number of the line that is being read."""
 
     def lines(self, text: LogText, take: Callable[[str], bool]) -> None:
         """Give each line to ``take``, which says whether it understood it.
@@ -124,6 +134,7 @@ class Noted:
             UnreadableError: As `read`.
         """
         for at, line in enumerate(text.lines, start=1):
+            self.at = at
             self.read(text, at, is_understood=understood(line, take))
 
     def read(self, text: LogText, number: int, *, is_understood: bool) -> None:
@@ -242,58 +253,6 @@ class Members:
             return
         for index, each in enumerate(value):
             yield Members(each, f"{self._at(name)}[{index}]", self._noted)
-
-
-_EPOCH = re.compile(
-    r"(?:(?:Time:|timestamp:|#) *(?P<said>\d{1,12})|(?P<bare>\d{9,11}(?!\.)|\d{1,11}(?=\.\d{9}\s*$)"
-    r"|\d{9,11}(?=\.)))(?:[.,](?P<part>\d{1,9}))?\s*"
-)
-_ISO = re.compile(
-    r"(?:# ?)?(?P<when>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](?P<part>\d{1,9}))?"
-    r"(?P<zone>Z|[+-]\d\d:?\d\d)?\s*"
-)
-_DATE = re.compile(
-    r"(?:\w{3}),? (?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<time>\d\d:\d\d:\d\d)"
-    r"(?P<half> [AP]M)?(?: (?P<zone>[A-Z]{1,5}|[+-]\d\d))? (?P<year>\d{4})\s*"
-)
-
-
-def epoch_ns(line: str) -> int | None:
-    """Unix time of a line that has nothing but a time, in nanoseconds; None of any other.
-
-    ``date +%s.%N``, Flent's ``Time: ``, ISO 8601 (``date -Ins``) and what ``date`` prints in
-    English. A zone that is only a name counts as UTC: differences of such times are right, unless
-    the clock was set forward or back between them.
-    """
-    found = _epoch_ns(line)
-    return found if found is not None and 0 <= found < LARGEST_NUMBER else None
-
-
-def _epoch_ns(line: str) -> int | None:
-    if found := _EPOCH.fullmatch(line):
-        return int(found["said"] or found["bare"]) * 10**9 + _part_ns(found["part"])
-    if found := _ISO.fullmatch(line):
-        zone = (found["zone"] or "+00:00").replace("Z", "+00:00")
-        at = _of_date(f"{found['when'].replace(' ', 'T')}{zone}", "%Y-%m-%dT%H:%M:%S%z")
-        return None if at is None else at + _part_ns(found["part"])
-    if found := _DATE.fullmatch(line):
-        day = f"{found['day']} {found['month']} {found['year']}"
-        hours = "%I:%M:%S %p" if found["half"] else "%H:%M:%S"
-        return _of_date(f"{day} {found['time']}{found['half'] or ''}", f"%d %b %Y {hours}")
-    return None
-
-
-def _of_date(said: str, form: str) -> int | None:
-    try:
-        found = datetime.strptime(said, form)
-        aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return int(aware.timestamp()) * 10**9
-    except (ValueError, OverflowError):
-        return None
-
-
-def _part_ns(digits: str | None) -> int:
-    return int((digits or "0").ljust(9, "0"))
 
 
 def number(text: str, scale: int = 1) -> int:
