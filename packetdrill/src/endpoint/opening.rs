@@ -103,7 +103,7 @@ impl Endpoint {
         let segment = segment_of(packet, EcnMark::None, 0);
         let mut sender = self.opened_sender(&segment, now);
         let mut syn = segment;
-        syn.flags = Flags::SYN;
+        (syn.flags, syn.payload_bytes) = (Flags::SYN, 0);
         if self.agreed.ecn {
             syn.flags |= Flags::ECE | Flags::CWR;
         }

@@ -4,6 +4,7 @@
 pub mod fields;
 pub mod host_settings;
 pub mod operations;
+pub mod polling;
 mod shell;
 
 use crate::clock::span;

@@ -1,5 +1,6 @@
 //! System calls that the application of a script can make here.
 
+use super::polling::{self, Control, Events, Polled, Timeout};
 use crate::fast_open::Key;
 use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
@@ -37,6 +38,14 @@ pub enum Operation {
     Read(i64, u64),
     /// `write`, `send` ...
     Write(i64, u64, Sending),
+    /// `poll`
+    Poll(Vec<Polled>, Timeout),
+    /// `epoll_create`
+    EpollCreate,
+    /// `epoll_ctl`: of this instance, this socket.
+    EpollControl(i64, i64, Control),
+    /// `epoll_wait`: on this instance; what must be told first.
+    EpollWait(i64, Events, Timeout),
     /// `close`
     Close(i64),
     /// `shutdown`
@@ -130,6 +139,8 @@ pub(super) fn call(call: &script::Call, waits: bool) -> Result<Call, String> {
             | Operation::Read(..)
             | Operation::Write(..)
             | Operation::Close(_)
+            | Operation::Poll(..)
+            | Operation::EpollWait(..)
     );
     if waits && !may_wait {
         return Err(format!("{} that waits", call.name));
@@ -192,6 +203,19 @@ fn operation(call: &script::Call) -> Result<Operation, String> {
         "write" => Operation::Write(fd()?, bytes(call, 2)?, Sending::default()),
         "send" | "sendto" => Operation::Write(fd()?, bytes(call, 2)?, sending(call, 3)?),
         "sendmsg" => Operation::Write(fd()?, message_bytes(call)?, sending(call, 2)?),
+        "poll" => {
+            let (polled, timeout) = polling::poll(call)?;
+            Operation::Poll(polled, timeout)
+        }
+        "epoll_create" | "epoll_create1" => Operation::EpollCreate,
+        "epoll_ctl" => {
+            let (socket, control) = polling::control(call)?;
+            Operation::EpollControl(fd()?, socket, control)
+        }
+        "epoll_wait" => {
+            let (told, timeout) = polling::wait(call)?;
+            Operation::EpollWait(fd()?, told, timeout)
+        }
         "close" => Operation::Close(fd()?),
         "shutdown" => match name(call, 1) {
             "SHUT_RD" => shutdown(fd()?, true, false),

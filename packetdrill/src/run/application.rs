@@ -2,15 +2,19 @@
 
 mod opening;
 mod options;
+mod polling;
 
 use super::Run;
+use crate::clock::span;
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, State};
 use crate::fast_open::Key;
 use crate::language::Place;
 use crate::language::script::{EcnMark, TcpPacket};
 use crate::plan::operations::{Call, Operation, Sending};
+use crate::plan::polling::{Events, Timeout};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
+use polling::Epoll;
 
 /// Memory of a packet beside its payload, bytes, as the engine's senders reckon.
 const STRUCTURE_BYTES: u64 = 768;
@@ -67,6 +71,8 @@ struct Waiting {
     until: Time,
     /// How far it may be off.
     tolerance: Time,
+    /// It returns then, whatever happens.
+    deadline: Time,
     place: Place,
     progress: Progress,
 }
@@ -87,14 +93,22 @@ pub(super) struct Application {
     waiting: Option<Waiting>,
     /// The socket that listens for the next SYN.
     listening: Option<i64>,
+    epolls: Vec<Epoll>,
     /// The connection that waits to be accepted, and the socket that listened for it.
     child: Option<(usize, i64)>,
+    /// The timeout of the call that is tried is over.
+    is_call_over: bool,
 }
 
 /// What a call comes to.
 enum Outcome {
     Returns(i64),
     Fails(&'static str),
+    /// What it tells of sockets differs from what is wanted.
+    Tells {
+        found: Events,
+        wanted: Events,
+    },
     /// A value to be looked at: the one there is, and the one that is wanted.
     Finds(u64, u64),
     /// Later, perhaps.
@@ -105,6 +119,12 @@ impl Application {
     /// Whether the last connection is not waiting to be accepted.
     pub(super) fn has_accepted_last(&self) -> bool {
         self.child.is_none()
+    }
+
+    /// When the call that it waits in gives up.
+    pub(super) fn deadline(&self) -> Time {
+        let waiting = self.waiting.as_ref();
+        waiting.map_or(Time::NEVER, |waiting| waiting.deadline)
     }
 
     /// When the call that it waits in must return.
@@ -151,6 +171,7 @@ impl Run<'_> {
         self.application.waiting = Some(Waiting {
             call: call.clone(),
             until: until_known,
+            deadline: self.deadline(&call.operation),
             tolerance: self.plan.tolerance(until_known.saturating_sub(self.now)),
             place,
             progress: Progress::default(),
@@ -162,12 +183,28 @@ impl Run<'_> {
         }
     }
 
+    /// When a call that has a timeout gives up.
+    fn deadline(&self, operation: &Operation) -> Time {
+        match operation {
+            Operation::Poll(_, Timeout::Ms(ms)) | Operation::EpollWait(_, _, Timeout::Ms(ms)) => {
+                self.now.saturating_add(span(ms.saturating_mul(1000)))
+            }
+            _ => Time::NEVER,
+        }
+    }
+
+    fn is_call_over(&self) -> bool {
+        self.application.is_call_over
+    }
+
     /// Tries the call that waits again.
     pub(super) fn application_goes_on(&mut self) -> Result<(), Difference> {
+        self.wake_epolls();
         let Some(mut waiting) = self.application.waiting.take() else {
             return Ok(());
         };
         let call = waiting.call.clone();
+        self.application.is_call_over = self.now >= waiting.deadline;
         let outcome = self.try_call(&call, &mut waiting.progress);
         let (value, error) = match outcome {
             Outcome::Waits => {
@@ -180,6 +217,14 @@ impl Run<'_> {
                     name: call.name,
                     expected: format!("[{wanted}]"),
                     found: format!("[{found}]"),
+                });
+            }
+            Outcome::Tells { found, wanted } => {
+                self.place = Some(waiting.place);
+                return Err(Difference::Call {
+                    name: call.name,
+                    expected: wanted.shown(),
+                    found: found.shown(),
                 });
             }
             Outcome::Finds(..) => (0, None),
@@ -225,6 +270,16 @@ impl Run<'_> {
             Operation::Connect(fd) => self.connect(*fd),
             Operation::Read(fd, bytes) => self.read(*fd, *bytes),
             Operation::Write(fd, bytes, sending) => self.write(*fd, *bytes, *sending, progress),
+            Operation::Poll(polled, _) => self.poll(polled),
+            Operation::EpollCreate => {
+                let fd = call.returns.unwrap_or(0);
+                self.application.epolls.push(Epoll::new(fd));
+                Outcome::Returns(fd)
+            }
+            Operation::EpollControl(epoll, fd, control) => {
+                self.epoll_control(*epoll, *fd, *control)
+            }
+            Operation::EpollWait(epoll, wanted, _) => self.epoll_wait(*epoll, *wanted),
             Operation::Close(fd) => self.close(*fd),
             Operation::Shutdown { fd, reads, writes } => {
                 if *reads && let Some(socket) = self.application.socket(*fd) {
@@ -390,6 +445,13 @@ impl Run<'_> {
 
     fn close(&mut self, fd: i64) -> Outcome {
         let now = self.now;
+        if let Some(at) = self.application.epolls.iter().position(|one| one.fd == fd) {
+            self.application.epolls.remove(at);
+            return Outcome::Returns(0);
+        }
+        for epoll in &mut self.application.epolls {
+            epoll.forget(fd);
+        }
         let Some(socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };

@@ -326,13 +326,14 @@ impl<'a> Run<'a> {
     fn step_timer(&mut self, latest: Time) -> Result<bool, Difference> {
         let timers = self.connections.iter().map(Endpoint::next_timer);
         let timer = timers.min().unwrap_or(Time::NEVER);
+        let timer = timer.min(self.application.deadline());
         if timer == Time::NEVER || timer > latest || self.timers == MOST_TIMERS {
             return Ok(false);
         }
         self.timers += 1;
         self.now = timer.max(self.now);
         let now = self.now;
-        let last = self.connections.len() - 1;
+        let last = self.connections.len().saturating_sub(1);
         for (index, connection) in self.connections.iter_mut().enumerate() {
             if connection.next_timer() <= now {
                 connection.on_timer(now);

@@ -74,15 +74,7 @@ impl Run<'_> {
         let Some(listener) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
         };
-        let child = self.application.child.filter(|(index, listens)| {
-            // One that has sent or taken data early is accepted before its handshake is over, and
-            // one that was reset before it was accepted still.
-            let connection = &self.connections[*index];
-            let state = connection.state();
-            let is_opening = matches!(state, State::SynSent | State::SynReceived | State::Gone);
-            *listens == fd && (!is_opening || connection.can_send())
-        });
-        let Some((index, _)) = child else {
+        let Some(index) = self.acceptable(fd) else {
             return match listener.is_nonblocking {
                 true => Outcome::Fails("EAGAIN"),
                 false => Outcome::Waits,

@@ -1,0 +1,210 @@
+//! poll(2) and epoll(7) as a script has them.
+
+use crate::language::script::{self, Expression};
+
+/// What a program can wait for (poll(2); `EPOLLIN` and the like are the same bits).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Events(pub u32);
+
+/// Names without `POLL`.
+const NAMES: [(&str, Events); 11] = [
+    ("IN", Events::IN),
+    ("PRI", Events(0x2)),
+    ("OUT", Events::OUT),
+    ("ERR", Events::ERR),
+    ("HUP", Events::HUP),
+    ("RDNORM", Events(0x40)),
+    ("WRNORM", Events(0x100)),
+    ("RDHUP", Events::RDHUP),
+    ("EXCLUSIVE", Events(1 << 28)),
+    ("ONESHOT", Events::ONESHOT),
+    ("ET", Events::EDGE),
+];
+
+impl Events {
+    /// Something can be read, or accepted.
+    pub const IN: Events = Events(0x1);
+    /// Something can be written.
+    pub const OUT: Events = Events(0x4);
+    /// There is an error that was not told.
+    pub const ERR: Events = Events(0x8);
+    /// Both directions are shut down.
+    pub const HUP: Events = Events(0x10);
+    /// The other end has shut its direction down.
+    pub const RDHUP: Events = Events(0x2000);
+    /// `EPOLLONESHOT`
+    pub const ONESHOT: Events = Events(1 << 30);
+    /// `EPOLLET`
+    pub const EDGE: Events = Events(1 << 31);
+    /// Those that are told whether they are asked for or not.
+    pub const ALWAYS: Events = Events(Events::ERR.0 | Events::HUP.0);
+
+    /// Whether one of these is among them.
+    pub fn has(self, any: Events) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    /// Both.
+    pub fn with(self, others: Events) -> Events {
+        Events(self.0 | others.0)
+    }
+
+    /// Those that are asked for, or always told.
+    pub fn told_of(self, asked: Events) -> Events {
+        Events(self.0 & asked.with(Events::ALWAYS).0)
+    }
+
+    /// `IN|OUT`; None for a name that there is not, or that is not simulated.
+    fn parse(value: &Expression) -> Option<Events> {
+        let one = |part: &Expression| match part {
+            Expression::Name(name) => {
+                let name = name
+                    .strip_prefix('E')
+                    .unwrap_or(name)
+                    .strip_prefix("POLL")?;
+                let (_, event) = NAMES.iter().find(|(known, _)| *known == name)?;
+                (name != "PRI" && name != "EXCLUSIVE").then_some(*event)
+            }
+            Expression::Number(0) => Some(Events::default()),
+            _ => None,
+        };
+        match value {
+            Expression::Either(parts) => parts
+                .iter()
+                .try_fold(Events::default(), |sum, part| Some(sum.with(one(part)?))),
+            other => one(other),
+        }
+    }
+
+    /// As poll(2) names them.
+    pub fn shown(self) -> String {
+        let names = NAMES.iter().filter(|(_, event)| self.has(*event));
+        let names: Vec<String> = names.map(|(name, _)| format!("POLL{name}")).collect();
+        match names.is_empty() {
+            true => "0".into(),
+            false => names.join("|"),
+        }
+    }
+}
+
+/// A socket, what is asked of it, and what must be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Polled {
+    /// Which.
+    pub fd: i64,
+    /// What is asked for.
+    pub asked: Events,
+    /// What must be told.
+    pub told: Events,
+}
+
+/// How long a call waits at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// Milliseconds.
+    Ms(u64),
+    /// For ever.
+    Never,
+}
+
+/// What is done with a socket of an epoll instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// `EPOLL_CTL_ADD`
+    Add(Events),
+    /// `EPOLL_CTL_MOD`
+    Modify(Events),
+    /// `EPOLL_CTL_DEL`
+    Delete,
+}
+
+/// The longest timeout: a day.
+const LONGEST_MS: i64 = 86_400_000;
+/// Sockets of a call at most.
+const MOST_SOCKETS: usize = 64;
+
+fn unknown(call: &script::Call) -> String {
+    format!("arguments of {}", call.name)
+}
+
+fn timeout(call: &script::Call, index: usize) -> Result<Timeout, String> {
+    match call.arguments.get(index) {
+        Some(Expression::Number(-1)) => Ok(Timeout::Never),
+        Some(Expression::Number(ms @ 0..=LONGEST_MS)) => Ok(Timeout::Ms(*ms as u64)),
+        _ => Err(unknown(call)),
+    }
+}
+
+/// The value of a field of a structure.
+fn field<'a>(parts: &'a [Expression], wanted: &str) -> Option<&'a Expression> {
+    parts.iter().find_map(|part| match part {
+        Expression::Field(name, value) => match name.as_ref() {
+            Expression::Name(name) if name == wanted => Some(value.as_ref()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn events(call: &script::Call, parts: &[Expression], name: &str) -> Result<Events, String> {
+    let value = field(parts, name).ok_or_else(|| unknown(call))?;
+    Events::parse(value).ok_or_else(|| format!("{name} of {}", call.name))
+}
+
+fn number(call: &script::Call, value: Option<&Expression>) -> Result<i64, String> {
+    match value {
+        Some(Expression::Number(value)) => Ok(*value),
+        _ => Err(unknown(call)),
+    }
+}
+
+/// `poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 100)`
+pub(super) fn poll(call: &script::Call) -> Result<(Vec<Polled>, Timeout), String> {
+    let Some(Expression::List(all)) = call.arguments.first() else {
+        return Err(unknown(call));
+    };
+    let polled = all.iter().map(|one| {
+        let Expression::Structure(parts) = one else {
+            return Err(unknown(call));
+        };
+        Ok(Polled {
+            fd: number(call, field(parts, "fd"))?,
+            asked: events(call, parts, "events")?,
+            told: events(call, parts, "revents")?,
+        })
+    });
+    let polled: Vec<Polled> = polled.collect::<Result<_, String>>()?;
+    let count = number(call, call.arguments.get(1))?;
+    if polled.len() > MOST_SOCKETS || i64::try_from(polled.len()) != Ok(count) {
+        return Err(unknown(call));
+    }
+    Ok((polled, timeout(call, 2)?))
+}
+
+/// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4})`: the socket, and what is done.
+pub(super) fn control(call: &script::Call) -> Result<(i64, Control), String> {
+    let fd = number(call, call.arguments.get(2))?;
+    let asked = || match call.arguments.get(3) {
+        Some(Expression::Structure(parts)) => events(call, parts, "events"),
+        _ => Err(unknown(call)),
+    };
+    let control = match call.arguments.get(1) {
+        Some(Expression::Name(name)) => match name.as_str() {
+            "EPOLL_CTL_ADD" => Control::Add(asked()?),
+            "EPOLL_CTL_MOD" => Control::Modify(asked()?),
+            "EPOLL_CTL_DEL" => Control::Delete,
+            _ => return Err(unknown(call)),
+        },
+        _ => return Err(unknown(call)),
+    };
+    Ok((fd, control))
+}
+
+/// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`: what must be told first.
+pub(super) fn wait(call: &script::Call) -> Result<(Events, Timeout), String> {
+    let told = match call.arguments.get(1) {
+        Some(Expression::Structure(parts)) => events(call, parts, "events")?,
+        _ => return Err(unknown(call)),
+    };
+    Ok((told, timeout(call, 3)?))
+}
