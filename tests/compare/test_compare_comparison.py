@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import tomllib
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from dumbbell.compare import (
     sentences,
     summary_of,
 )
+from dumbbell.compare.capacity import possible_bps
+from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import FailureKind, RunError, SpecError
-from dumbbell.spec import Experiment
+from dumbbell.spec import Experiment, Resolved, Setting, settings_applied
 from dumbbell.stats import difference_interval
 from dumbbell.sweep import Interrupted, Progress
 
@@ -209,3 +212,52 @@ def test_a_number_that_some_run_has_not_is_not_made_up() -> None:
     row = found.measured("flow[web].mean_completion_time_s", "pfifo")
     assert row.basis is Basis.UNDEFINED
     assert math.isnan(row.value)
+
+
+POLICED = """
+duration = "3s"
+[[links]]
+a = "a"
+b = "r"
+[[links]]
+a = "r"
+b = "b"
+delay = "10ms"
+[links.forward]
+rate = "100mbit"
+police = "police rate 10mbit burst 50kb drop"
+[[flows]]
+name = "download"
+from = "a"
+to = "b"
+source = { kind = "greedy" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "most_mbps"),
+    [
+        ("flow[download].goodput_bps", "", 10.0),
+        ("flows[download].total_goodput_bps", "", 10.0),
+        ("network.total_goodput_bps", "", 10.0),
+        ("queue[r->b].throughput_bps", "", 10.0),
+        ("flow[download].goodput_bps", "links[r->b].forward.police=none", 100.0),
+        ("queue[b->r].throughput_bps", "", math.inf),
+    ],
+)
+def test_a_margin_is_of_what_is_sold(path: str, change: str, most_mbps: float) -> None:
+    """3 % of the line would call 8.15 and 9.10 Mbit/s the same where 10 of 100 are sold."""
+    settings = [Setting.parse(change)] if change else []
+    experiment = Experiment.read(settings_applied(tomllib.loads(POLICED), settings))
+    described = Resolved(experiment.resolved())
+    assert possible_bps(Quantity.parse(path), described) == 1e6 * most_mbps
+
+
+def test_a_shaper_on_a_fast_link_is_what_is_possible() -> None:
+    shaped = POLICED.replace(
+        'police = "police rate 10mbit burst 50kb drop"',
+        'qdisc = "tbf rate 4mbit burst 20kb latency 50ms"',
+    )
+    described = Resolved(Experiment.from_toml(shaped).resolved())
+    assert described.queue("r->b").least_rate_bps == 4_000_000
+    assert possible_bps(Quantity.parse("flow[download].goodput_bps"), described) == 4e6

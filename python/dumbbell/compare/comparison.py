@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dumbbell.backends import Cancellation
+from dumbbell.compare.capacity import possible_bps
 from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.compare.ensemble import Ensemble, ensemble_for, packet_time_ns
 from dumbbell.compare.executing import Executor, Threads
@@ -21,7 +22,7 @@ from dumbbell.compare.judging import (
     measured,
     paired,
 )
-from dumbbell.compare.measures import Of
+from dumbbell.compare.measures import Of, Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates, Replicating
 from dumbbell.compare.rows import shown_rows, telling_rows
@@ -252,12 +253,14 @@ def _compared(bare: Comparison) -> Comparison:
 
 
 def _differences(bare: Comparison) -> Sequence[Difference]:
-    found = []
+    found, capacities = [], _Capacities(bare)
     for backend in bare.backends:
         for cell, base in _pairs(bare, backend):
             ours, theirs = (bare.results[Arm(label, backend)] for label in (cell, base))
             for quantity in bare.quantities:
-                capacity = min(_capacity_bps(quantity, each) for each in (ours, theirs))
+                capacity = min(
+                    capacities.of(quantity, Arm(label, backend)) for label in (cell, base)
+                )
                 found.append(
                     paired(
                         quantity,
@@ -284,7 +287,7 @@ def _pairs(bare: Comparison, backend: str) -> Iterator[tuple[str, str]]:
 
 
 def _agreements(bare: Comparison) -> Sequence[BackendAgreement]:
-    found = []
+    found, capacities = [], _Capacities(bare)
     for cell in bare.cells:
         here = [each for each in bare.backends if Arm(cell.label, each) in bare.results]
         packet_s = packet_time_ns(Resolved(cell.experiment.resolved())) / 1e9
@@ -297,7 +300,7 @@ def _agreements(bare: Comparison) -> Sequence[BackendAgreement]:
                         (cell.label, backend, here[0]),
                         ours.values(quantity),
                         other.values(quantity),
-                        capacity_bps=_capacity_bps(quantity, other),
+                        capacity_bps=capacities.of(quantity, Arm(cell.label, here[0])),
                         packet_s=packet_s,
                         is_ensemble=bare.ensemble is not None,
                     )
@@ -305,9 +308,24 @@ def _agreements(bare: Comparison) -> Sequence[BackendAgreement]:
     return found
 
 
-def _capacity_bps(quantity: Quantity, replicates: Replicates) -> float:
-    """The most that a flow's way carries; infinite of what is no flow's."""
-    if quantity.of not in (Of.FLOW, Of.FLOWS):
-        return math.inf
-    capacity = Quantity(quantity.of, quantity.name, "path_capacity_bps")
-    return float(replicates.summaries[0].values.get(capacity, math.inf))
+class _Capacities:
+    """The most that a rate can be, of each arm; its description is read once."""
+
+    def __init__(self, bare: Comparison) -> None:
+        self._results = bare.results
+        self._cells = {each.label: each for each in bare.cells}
+        self._described: dict[str, Resolved] = {}
+
+    def of(self, quantity: Quantity, arm: Arm) -> float:
+        """By the description; where a link's rate changes, by its mean too."""
+        if quantity.measure.scale is not Scale.RATE:
+            return math.inf
+        if arm.cell not in self._described:
+            experiment = self._cells[arm.cell].experiment
+            self._described[arm.cell] = Resolved(experiment.resolved())
+        possible = possible_bps(quantity, self._described[arm.cell])
+        if quantity.of not in (Of.FLOW, Of.FLOWS):
+            return possible
+        capacity = Quantity(quantity.of, quantity.name, "path_capacity_bps")
+        values = self._results[arm].summaries[0].values
+        return min(possible, float(values.get(capacity, math.inf)))

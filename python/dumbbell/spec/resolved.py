@@ -205,6 +205,17 @@ class Queue(_View):
         return self.rate_bps or self.qdisc.rate_bps
 
     @property
+    def least_rate_bps(self) -> int:
+        """What goes through at most in the long run: the least rate of link, shaper and policer.
+
+        Of a link whose rate changes the greatest that it has; 0 where nothing limits it.
+        """
+        changed = [each.rate_bps for each in self.changes if each.rate_bps is not None]
+        of_link = 0 if 0 in (self.rate_bps, *changed) else max([self.rate_bps, *changed])
+        policed = 0 if self.police is None else self.police.rate_bps
+        return min((rate for rate in (of_link, self.qdisc.rate_bps, policed) if rate), default=0)
+
+    @property
     def limit_bytes(self) -> int | None:
         """The discipline's limit, where it counts bytes."""
         return self.qdisc.limit_bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.compare.asserting.amounts import Scale
+from dumbbell.compare.capacity import possible_bps
 from dumbbell.compare.cells import Cell
 from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.measures import Of
@@ -107,19 +107,8 @@ def paired(*columns: Floats) -> list[Floats]:
 
 
 def capacity_bps(number: Number) -> float:
-    """The most that a flow's way or a queue carries; infinite where nothing limits it."""
-    described = Resolved(number.cell.experiment.resolved())
-    name = number.quantity.name
-    match number.quantity.of:
-        case Of.QUEUE:
-            rates: Sequence[float] = [described.queue(name).own_rate_bps]
-        case Of.FLOW | Of.FLOWS:
-            group = named_groups(described.mapping)[name]
-            flow = described.flow(group[0])
-            rates = [queue.own_rate_bps for queue in described.route(flow.from_, flow.to)]
-        case _:
-            rates = []
-    return min((rate for rate in rates if rate), default=math.inf)
+    """The most that a rate can be; infinite where nothing limits it."""
+    return possible_bps(number.quantity, Resolved(number.cell.experiment.resolved()))
 
 
 def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) -> None:
