@@ -9,7 +9,7 @@ from dumbbell.folders.content import Content, write_content
 from dumbbell.folders.full_disk import file_of_library, no_room
 from dumbbell.folders.manifest import Kind, Subject
 from dumbbell.folders.result import ResultFolder
-from dumbbell.folders.single import replace_file, replaced_file
+from dumbbell.folders.single import new_file, remove_left_beside, replace_file, replaced_file
 
 __all__ = [
     "Content",
@@ -18,7 +18,9 @@ __all__ = [
     "Subject",
     "cache_folder",
     "file_of_library",
+    "new_file",
     "no_room",
+    "remove_left_beside",
     "replace_file",
     "replaced_file",
     "write_content",

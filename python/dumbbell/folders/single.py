@@ -35,19 +35,46 @@ def replaced_file(target: str | Path) -> Iterator[Path]:
         with naming(Path(target)):
             yield place
         return
-    for left in left_beside(place):
-        left.remove()
-    for earlier in left_by_earlier_versions(place):
-        if earlier.is_dir():
-            remove_tree(earlier)
-        else:
-            earlier.unlink(missing_ok=True)
+    remove_left_beside(place)
     with naming(Path(target)), staged(place, Staging.remove) as staging:
         new = staging.path / NEW
         yield new
         if place.exists():
             shutil.copymode(place, new)
         new.replace(place)
+
+
+@contextlib.contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Give a path to write a file at; on a clean exit it gets its name, unless that is taken.
+
+    Args:
+        target: Its folder is made when missing. What another process put there meanwhile stays.
+
+    Raises:
+        OSError: It cannot be written; a full disk names the target.
+    """
+    with naming(target), staged(target, Staging.remove) as staging:
+        new = staging.path / NEW
+        yield new
+        try:
+            os.link(new, target)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            if not target.exists():
+                new.rename(target)
+
+
+def remove_left_beside(target: Path) -> None:
+    """Remove what processes left that were killed while they wrote a file."""
+    for left in left_beside(target):
+        left.remove()
+    for earlier in left_by_earlier_versions(target):
+        if earlier.is_dir():
+            remove_tree(earlier)
+        else:
+            earlier.unlink(missing_ok=True)
 
 
 def replace_file(target: str | Path, content: str | bytes) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import sqlite3
 from pathlib import Path
 
+from dumbbell.folders import new_file, remove_left_beside
 from dumbbell.store.digests import as_text
 from dumbbell.store.errors import ELSEWHERE, StoreError, corrupt, named_errors
 from dumbbell.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
@@ -33,6 +33,7 @@ def make_database(file: Path, *, shared: bool) -> None:
         OSError: It cannot be written.
         StoreError: As `named_errors`.
     """
+    remove_left_beside(file)
     if file.exists():
         return
     try:
@@ -41,31 +42,9 @@ def make_database(file: Path, *, shared: bool) -> None:
         raise StoreError(
             str(file.parent), error.strerror or str(error), "a folder that can be written"
         ) from error
-    new = file.with_name(f".{file.name}.new-{secrets.token_hex(8)}")
-    try:
-        with named_errors(new):
-            _fill(new, shared=shared)
-        # A second process that makes the store has the first one's.
-        with contextlib.suppress(FileExistsError):
-            _name(new, file)
-    finally:
-        for left in (new, *(new.with_name(f"{new.name}{each}") for each in _BESIDE)):
-            with contextlib.suppress(OSError):
-                left.unlink()
-
-
-_BESIDE = ("-journal", "-wal", "-shm")
-
-
-def _name(new: Path, file: Path) -> None:
-    """Give it its name, unless that is taken."""
-    try:
-        os.link(new, file)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if not file.exists():
-            new.rename(file)
+    # A second process that makes the store has the first one's.
+    with new_file(file) as new, named_errors(new):
+        _fill(new, shared=shared)
 
 
 def _fill(file: Path, *, shared: bool) -> None:
