@@ -64,6 +64,49 @@ def test_what_holds_back_is_a_rate_at_the_sender(
     assert found(TWO_HOSTS.replace(old, new), small_queues=False) == {}
 
 
+SHAPERS = {
+    "tbf": "tbf rate RATE burst 10kb limit 1mb",
+    "netem": "netem rate RATE limit 1000",
+    "htb": """
+qdisc add dev X root handle 1: htb default 1
+class add dev X parent 1: classid 1:1 htb rate RATE
+""",
+}
+
+
+@pytest.mark.parametrize("shaper", SHAPERS)
+@pytest.mark.parametrize(("rate", "queues"), [("5mbit", {}), ("50mbit", {0: ["down"]})])
+def test_a_router_that_shapes_is_slower_than_a_link(
+    shaper: str, rate: str, queues: dict[int, list[str]]
+) -> None:
+    """The sender's own link has 10 Mbit/s, the router's a gigabit and what its qdisc lets pass."""
+    behind = f"""rate = "1gbit"
+qdisc = '''{SHAPERS[shaper].replace("RATE", rate)}'''
+"""
+    text = TWO_HOSTS.replace('b = "client"', 'b = "router"').replace(
+        "[[flows]]",
+        f"""[[links]]
+a = "router"
+b = "client"
+{behind}[[flows]]""",
+    )
+    assert found(text) == queues
+    assert found(text.replace("10mbit", "inf")) == {}
+
+
+@pytest.mark.parametrize(("rate", "queues"), [("5mbit", {}), ("50mbit", {0: ["down"]})])
+@pytest.mark.parametrize("where", ["server", "router"])
+def test_a_policer_on_the_way_is_slower_than_a_link(
+    where: str, rate: str, queues: dict[int, list[str]]
+) -> None:
+    police = f'police = "police rate {rate} burst 10kb drop"\n'
+    own, behind = (police, "") if where == "server" else ("", police)
+    link = f'[[links]]\na = "router"\nb = "client"\n{behind}'
+    text = TWO_HOSTS.replace('b = "client"', 'b = "router"', 1)
+    text = text.replace("[[flows]]", f"{own}{link}[[flows]]")
+    assert found(text) == queues
+
+
 def test_the_router_is_named_anew_where_there_is_one() -> None:
     spec = Experiment.from_toml(TWO_HOSTS + ROUTER).resolved()
     (note,) = own_queue_notes(Resolved(spec))

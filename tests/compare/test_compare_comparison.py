@@ -259,5 +259,5 @@ def test_a_shaper_on_a_fast_link_is_what_is_possible() -> None:
         'qdisc = "tbf rate 4mbit burst 20kb latency 50ms"',
     )
     described = Resolved(Experiment.from_toml(shaped).resolved())
-    assert described.queue("r->b").least_rate_bps == 4_000_000
+    assert described.queue("r->b").most_passed_bps == 4_000_000
     assert possible_bps(Quantity.parse("flow[download].goodput_bps"), described) == 4e6

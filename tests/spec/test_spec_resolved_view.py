@@ -151,12 +151,12 @@ def test_limits_and_rates(found: Resolved) -> None:
     shaped, aqm = found.queue("router->server"), found.queue("router->server#2")
     assert (shaped.limit_bytes, shaped.limit_pkts) == (40960, None)
     assert (aqm.limit_bytes, aqm.limit_pkts, aqm.qdisc.kind) == (None, 100, "pie")
-    assert (shaped.rate_bps, shaped.own_rate_bps, shaped.qdisc.rate_bps) == (
-        8_000_000,
+    assert (shaped.rate_bps, shaped.served_bps, shaped.qdisc.rate_bps) == (
         8_000_000,
         1_000_000,
+        1_000_000,
     )
-    assert aqm.own_rate_bps == 0
+    assert (aqm.served_bps, aqm.passed_bps, shaped.passed_bps) == (0, 0, 1_000_000)
     assert shaped.police is not None
     assert (shaped.police.rate_bps, aqm.police is None) == (3_000_000, True)
     assert [(change.at_ns, change.rate_bps) for change in shaped.changes] == [
@@ -164,6 +164,50 @@ def test_limits_and_rates(found: Resolved) -> None:
     ]
     assert found.queue("client->router").qdisc.is_plain_fifo
     assert not aqm.qdisc.is_plain_fifo
+
+
+HTB = """
+qdisc add dev X root handle 1: htb default DEFAULT
+class add dev X parent 1: classid 1:1 htb rate 5mbit ceil 8mbit
+class add dev X parent 1:1 classid 1:10 htb rate 1mbit ceil 8mbit
+class add dev X parent 1: classid 1:20 htb rate 2mbit
+"""
+PRIO = """
+qdisc add dev X root handle 1: prio bands 2 priomap 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1
+qdisc add dev X parent 1:1 tbf rate 1mbit burst 5k limit 50k
+"""
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "rate_bps"),
+    [
+        ("pfifo limit 9", 0),
+        ("fq maxrate 5mbit", 0),
+        ("netem delay 3ms", 0),
+        ("netem rate 3mbit", 3_000_000),
+        ("tbf rate 4mbit burst 5k limit 50k", 4_000_000),
+        ("tbf rate 4mbit burst 5k limit 50k peakrate 9mbit mtu 1600", 4_000_000),
+        # What two classes at the root may reach together; none where some pass unclassified.
+        (HTB.replace("DEFAULT", "10"), 10_000_000),
+        (HTB.replace("DEFAULT", "1"), 0),
+        (HTB.replace("DEFAULT", "0"), 0),
+        # One of two bands is held back, then both.
+        (PRIO, 0),
+        (PRIO + "qdisc add dev X parent 1:2 netem rate 2mbit", 3_000_000),
+        (
+            "qdisc add dev X root handle 1: tbf rate 4mbit burst 5k limit 50k\n"
+            "qdisc add dev X parent 1: netem rate 3mbit",
+            3_000_000,
+        ),
+    ],
+)
+def test_what_a_discipline_holds_a_queue_to(qdisc: str, rate_bps: int) -> None:
+    link = {"a": "x", "b": "y", "forward": {"qdisc": qdisc}, "reverse": {"qdisc": qdisc}}
+    for rate, served_bps in (("inf", rate_bps), ("1mbit", 1_000_000), ("1gbit", rate_bps or 10**9)):
+        described = {"duration": "1s", "links": [{**link, "rate": rate}]}
+        queue = Resolved(Experiment.read(described).resolved()).queue("x->y")
+        assert queue.qdisc.shaped_bps == rate_bps
+        assert queue.served_bps == queue.passed_bps == served_bps
 
 
 def test_flows_and_probes(found: Resolved) -> None:

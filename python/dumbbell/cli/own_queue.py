@@ -20,11 +20,13 @@ def own_bottlenecks(described: Resolved) -> dict[int, list[str]]:
         if flow.tcp is None or not flow.tcp.small_queues:
             continue
         way = described.route(flow.from_, flow.to)
-        rates = [queue.own_rate_bps or float("inf") for queue in way]
-        if not way or rates[0] == float("inf") or rates[0] > min(rates):
+        if not way or not way[0].served_bps:
             continue
         own = way[0]
-        if own.rate_bps or own.qdisc.kind != "netem":
+        # A policer drops before a queue is there, also before the sender's own.
+        if any(0 < queue.passed_bps < own.served_bps for queue in way):
+            continue
+        if own.rate_bps == own.served_bps or own.qdisc.kind != "netem":
             found.setdefault(own.index, []).append(flow.name)
     return found
 

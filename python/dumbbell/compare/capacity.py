@@ -40,4 +40,4 @@ def _of_flow(flow: Flow, described: Resolved) -> float:
 
 
 def _least(queues: Iterable[Queue]) -> float:
-    return min((rate for each in queues if (rate := each.least_rate_bps)), default=math.inf)
+    return min((rate for each in queues if (rate := each.most_passed_bps)), default=math.inf)

@@ -112,9 +112,9 @@ def packet_time_ns(described: Resolved) -> int:
     (12 us is a full packet at 1 Gbit/s.)
     """
     times = [
-        8e9 * (queue.mtu_bytes + queue.overhead_bytes) / queue.own_rate_bps
+        8e9 * (queue.mtu_bytes + queue.overhead_bytes) / queue.served_bps
         for queue in described.queues
-        if queue.own_rate_bps
+        if queue.served_bps
     ]
     return max(round(max(times, default=12e3)), _NS_PER_US)
 

@@ -79,9 +79,6 @@ def bottleneck_of(experiment: Experiment) -> str:
     way = experiment.route(*ends[0])
 
     def rate(name: str) -> float:
-        queue = described.queue(name)
-        return min(
-            (each for each in (queue.rate_bps, queue.qdisc.rate_bps) if each), default=math.inf
-        )
+        return described.queue(name).served_bps or math.inf
 
     return min(way, key=rate)

@@ -152,7 +152,7 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
         index, name, asked = queue.index, queue.name, at_queue.load_bps
         measured = offered_load_bps(run, index) * _window_s(described) / at_queue.time_on_s
         asked_for = asked or measured
-        if queue.own_rate_bps and asked_for and not math.isnan(asked):
+        if queue.served_bps and asked_for and not math.isnan(asked):
             rate = _mean_rate_bps(run, index)
             note = notes[index]
             rows.append(LoadComparison(name, asked / 1e6, measured / 1e6, "Mbit/s", note))

@@ -40,7 +40,7 @@ def capacity_bits(run: Run, queue: str | int) -> float:
     start, stop = described.warm_up_ns, described.duration_ns
     steps = [(0, end.rate_bps)]
     steps += [(each.at_ns, each.rate_bps) for each in end.changes if each.rate_bps is not None]
-    paced = end.qdisc.rate_bps
+    paced = end.qdisc.shaped_bps
     total = 0.0
     for (since, rate), (until, _) in zip(steps, [*steps[1:], (stop, 0)], strict=True):
         span_ns = min(until, stop) - max(since, start)

@@ -172,7 +172,7 @@ def _paths(run: Run) -> list[tuple[float, float]]:
     known: dict[tuple[str, str], tuple[float, float]] = {}
     for start, end in dict.fromkeys(ends):
         there, back = described.route(start, end), described.route(end, start)
-        rates = [queue.own_rate_bps for queue in there if queue.own_rate_bps]
+        rates = [queue.served_bps for queue in there if queue.served_bps]
         delay_ns = sum(queue.delay_ns for queue in [*there, *back])
         known[start, end] = delay_ns / NS_PER_S, 8 / min(rates) if rates else 0.0
     return [known[each] for each in ends]

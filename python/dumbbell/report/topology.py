@@ -199,7 +199,7 @@ def _hop(queue: Queue, text: TextOf) -> Hop:
         rate=text.rate(queue.rate_bps) if queue.rate_bps else "inf",
         delay=text.time(queue.delay_ns),
         qdisc=text.qdisc(json.dumps(queue.qdisc.mapping)),
-        service=text.rate(queue.own_rate_bps) if queue.own_rate_bps else "",
+        service=text.rate(queue.served_bps) if queue.served_bps else "",
         details=_details(queue, text),
     )
 

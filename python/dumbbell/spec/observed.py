@@ -75,4 +75,4 @@ def names(experiment: Experiment, described: Resolved) -> list[str] | None:
 
 def _rate_bps(described: Resolved, name: str) -> float:
     queue = described.queue(name)
-    return min((rate for rate in (queue.rate_bps, queue.qdisc.rate_bps) if rate), default=math.inf)
+    return queue.served_bps or math.inf

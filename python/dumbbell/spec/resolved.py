@@ -91,6 +91,15 @@ def _plain_fifos() -> frozenset[str]:
     return frozenset(each["name"] for each in table if each["is_plain_fifo"])
 
 
+def _least(*rates_bps: int) -> int:
+    """Of rates of which 0 is no limit."""
+    return min((rate for rate in rates_bps if rate), default=0)
+
+
+def _shaped(child: Mapping[str, Any] | None) -> int:
+    return 0 if child is None else Discipline(child).shaped_bps
+
+
 class Discipline(_View):
     """A queue discipline, with what several kinds have; None or 0 where this one has no such.
 
@@ -111,6 +120,33 @@ class Discipline(_View):
     peakrate_bps = _KeyOr[int](0)
     burst_bytes = _KeyOr[int](0)
     mtu_bytes = _KeyOr[int](0)
+
+    @property
+    def shaped_bps(self) -> int:
+        """Rate that packets leave at over a long time, however fast the transmitter is.
+
+        Of token buckets, ``netem rate`` and what htb's classes may reach (their ceilings,
+        tc-htb(8)); the children of a prio together. 0 where some packets are held to no rate. The
+        ``maxrate`` of fq is of each flow, and counts for none.
+        """
+        match self.kind:
+            case "htb":
+                return self._shaped_by_classes()
+            case "prio":
+                bands = [_shaped(child) for child in self.mapping["children"]]
+                return sum(bands) if all(bands) else 0
+            case _:
+                return _least(self.rate_bps, _shaped(self.mapping.get("child")))
+
+    def _shaped_by_classes(self) -> int:
+        """Of htb: packets that no leaf takes pass at once."""
+        classes = self.mapping["classes"]
+        parents = {each["parent_minor"] for each in classes}
+        leaves = {each["minor"] for each in classes} - parents
+        if self.mapping["default_minor"] not in leaves:
+            return 0
+        tops = [each for each in classes if each["parent_minor"] == 0]
+        return sum(max(each["ceil_bps"], each["rate_bps"]) for each in tops)
 
     @property
     def is_plain_fifo(self) -> bool:
@@ -200,20 +236,22 @@ class Queue(_View):
         return [Change(each) for each in self.mapping["changes"]]
 
     @property
-    def own_rate_bps(self) -> int:
-        """Of the transmitter, else of a discipline that paces itself; 0 when nothing shapes."""
-        return self.rate_bps or self.qdisc.rate_bps
+    def served_bps(self) -> int:
+        """Rate at which it is served: of transmitter or discipline, the slower; 0 for no limit."""
+        return _least(self.rate_bps, self.qdisc.shaped_bps)
 
     @property
-    def least_rate_bps(self) -> int:
-        """What goes through at most in the long run: the least rate of link, shaper and policer.
+    def passed_bps(self) -> int:
+        """The most that passes here over a long time, its policer asked too; 0 for no limit."""
+        return _least(self.served_bps, self.police.rate_bps if self.police else 0)
 
-        Of a link whose rate changes the greatest that it has; 0 where nothing limits it.
-        """
+    @property
+    def most_passed_bps(self) -> int:
+        """As `passed_bps`; of a link whose rate changes, with the greatest that it has."""
         changed = [each.rate_bps for each in self.changes if each.rate_bps is not None]
         of_link = 0 if 0 in (self.rate_bps, *changed) else max([self.rate_bps, *changed])
-        policed = 0 if self.police is None else self.police.rate_bps
-        return min((rate for rate in (of_link, self.qdisc.rate_bps, policed) if rate), default=0)
+        policed = self.police.rate_bps if self.police else 0
+        return _least(of_link, self.qdisc.shaped_bps, policed)
 
     @property
     def limit_bytes(self) -> int | None:

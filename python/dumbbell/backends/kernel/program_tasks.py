@@ -197,9 +197,9 @@ def program_packets(resolved: Mapping[str, Any]) -> float:
         rates = [float("inf")]
         if "to" in asked:
             rates += [
-                queue.own_rate_bps
+                queue.served_bps
                 for queue in view.route(asked["from"], asked["to"])
-                if queue.own_rate_bps
+                if queue.served_bps
             ]
         total += model_of(asked).packets(asked, min(rates), resolved["duration_ns"])
     return total

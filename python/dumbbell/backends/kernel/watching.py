@@ -103,7 +103,7 @@ def _most_sent_packets(flow: Flow) -> float:
 def _rate_bps(queue: Queue) -> int:
     """Of a link end or of what shapes it; the fastest it changes to; 0 for none."""
     changed = (change.rate_bps or 0 for change in queue.changes)
-    return max(queue.own_rate_bps, *changed, 0)
+    return max(queue.rate_bps or queue.qdisc.rate_bps, *changed, 0)
 
 
 def copies_name(device: str) -> str:

@@ -275,8 +275,7 @@ class _Export:
         found = []
         for start, end in ways:
             route = self._resolved.route(start, end)
-            finite = [queue for queue in route if queue.rate_bps]
-            found.append(min(finite or route, key=lambda queue: queue.rate_bps).name)
+            found.append(min(route, key=lambda queue: queue.served_bps or math.inf).name)
         return found
 
     def _queue(self, queue: str, label: str, device: str) -> None:

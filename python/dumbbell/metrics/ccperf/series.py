@@ -146,10 +146,7 @@ def policing_rate_bps(run: Run, queue: int) -> float:
 
 
 def _long_term_bps(queue: Queue) -> float:
-    rates = [queue.rate_bps, queue.qdisc.rate_bps]
-    if queue.police:
-        rates.append(queue.police.rate_bps)
-    return float(min((rate for rate in rates if rate), default=np.inf))
+    return float(queue.passed_bps or np.inf)
 
 
 def peak_rate_bps(run: Run, queue: int) -> float:
@@ -159,7 +156,7 @@ def peak_rate_bps(run: Run, queue: int) -> float:
     """
     end = resolved_of(run).queue(queue)
     rates = [rate for rate in (end.rate_bps, end.qdisc.peakrate_bps) if rate]
-    return float(min(rates, default=end.own_rate_bps or np.inf))
+    return float(min(rates, default=end.served_bps or np.inf))
 
 
 def bottleneck(run: Run, flow: str | int) -> int:
