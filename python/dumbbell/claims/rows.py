@@ -19,6 +19,7 @@ from dumbbell.claims.rules.base import Standing
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.claims.view import ClaimView, views_of
 from dumbbell.errors import DumbbellError
+from dumbbell.printable import whole_json
 from dumbbell.stats import IntervalKind
 
 VERSION = 2
@@ -66,7 +67,7 @@ def to_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
 def to_json_text(judged: Iterable[Judged]) -> str:
     """The text of ``claims.json``, indented, ending in a newline."""
     whole = {"version": VERSION, "claims": to_rows(judged)}
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return whole_json(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def read_claims(path: Path) -> list[ClaimView]:

@@ -10,6 +10,7 @@ import typer
 
 from dumbbell.cli.options import Kernel, Replace
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, SpecError
+from dumbbell.printable import utf8
 
 if TYPE_CHECKING:
     from dumbbell.backends.kernel.session import Limits
@@ -138,7 +139,7 @@ def _run(
             error = ended
             said.lines.append(f"# {_how_it_ended(ended)}")
         session.keep(folder / HOSTS)
-        (folder / TRANSCRIPT).write_text(said.text(), encoding="utf-8")
+        (folder / TRANSCRIPT).write_bytes(utf8(said.text()))
         _write_meta(folder, experiment, session.versions)
     if transcript == Path("-"):
         say(said.text().removesuffix("\n"))
@@ -228,4 +229,4 @@ def _write(path: Path, text: str) -> None:
     from dumbbell.folders import replaced_file
 
     with replaced_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(utf8(text))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.printable import printable
 from dumbbell.spec import Experiment, Setting, separate_settings_applied
 from dumbbell.spec.experiment import context
 from dumbbell.spec.questions import parted
@@ -143,4 +144,4 @@ def _crossed(
 def _names_of_files(files: Sequence[Path]) -> dict[Path, str]:
     """What to call each file: its name without the ending, or its path where names are the same."""
     stems = Counter(file.stem for file in files)
-    return {file: file.stem if stems[file.stem] == 1 else str(file) for file in files}
+    return {file: printable(file.stem if stems[file.stem] == 1 else str(file)) for file in files}

@@ -21,6 +21,7 @@ from dumbbell.compare.summary import Summary, summary_of
 from dumbbell.errors import SpecError
 from dumbbell.folders import Content
 from dumbbell.formats.ss import has_one_connection
+from dumbbell.printable import whole_json
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.spreadsheets import for_spreadsheets
 from dumbbell.spec import Experiment, Resolved
@@ -232,5 +233,5 @@ def _columns(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
 
 
 def _json_text(value: Mapping[str, Any]) -> str:
-    text = json.dumps(json_safe(value), ensure_ascii=False, allow_nan=False)
+    text = whole_json(json.dumps(json_safe(value), ensure_ascii=False, allow_nan=False))
     return f"{text}\n"

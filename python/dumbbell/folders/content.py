@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import TypeAlias
 
+from dumbbell.printable import utf8
+
 Content: TypeAlias = str | bytes | Path
 """Text (written as UTF-8, its line ends as they are), bytes, or a file that is copied."""
 
@@ -19,4 +21,4 @@ def write_content(path: Path, content: Content) -> None:
     if isinstance(content, Path):
         shutil.copyfile(content, path)
     else:
-        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        path.write_bytes(utf8(content) if isinstance(content, str) else content)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dumbbell.printable import whole_json
+
 FORMAT = 1
 
 
@@ -151,7 +153,7 @@ class Manifest:
             "staged_in": self.staged_in,
             "files": files,
         }
-        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        return whole_json(json.dumps(content, indent=1, ensure_ascii=False)) + "\n"
 
 
 def source_from(target: Path, subject: Subject) -> str:

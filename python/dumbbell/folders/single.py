@@ -17,6 +17,7 @@ from dumbbell.folders.staging import (
     remove_tree,
     staged,
 )
+from dumbbell.printable import utf8
 
 
 @contextlib.contextmanager
@@ -88,4 +89,4 @@ def replace_file(target: str | Path, content: str | bytes) -> None:
         OSError: It cannot be written; a full disk names the target.
     """
     with replaced_file(target) as path:
-        path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        path.write_bytes(utf8(content) if isinstance(content, str) else content)

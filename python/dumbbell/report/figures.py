@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import altair as alt
 
 from dumbbell.errors import DumbbellError
-from dumbbell.printable import printable
+from dumbbell.printable import printable, utf8
 from dumbbell.report.figure_frames import PDF, PNG, SCRIPT, SVG, Request
 from dumbbell.report.figure_process import Drawing, FigureProcesses
 from dumbbell.report.kept_script import keep_script, kept_script
@@ -248,7 +248,7 @@ def write_figure(files: FigureFiles, folder: Path) -> None:
     (folder / f"{figure.name}{SPEC}").write_text(f"{spec}\n", encoding="utf-8")
     # As text, since the errors of a library's own writing do not say that a disk is full.
     csv = for_spreadsheets(as_polars(figure.data)).write_csv()
-    (folder / f"{figure.name}.csv").write_text(csv, encoding="utf-8", newline="")
+    (folder / f"{figure.name}.csv").write_bytes(utf8(csv))
 
 
 def _request(spec: Mapping[str, Any], suffixes: Sequence[str]) -> Request:

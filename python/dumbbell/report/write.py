@@ -16,6 +16,7 @@ from markupsafe import Markup
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder, file_of_library, replace_file, write_content
+from dumbbell.printable import utf8, whole_json
 from dumbbell.report.figure_frames import SVG
 from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
 from dumbbell.report.folder import REPORT, report_folder
@@ -274,8 +275,9 @@ def _warn(sentence: str) -> None:
 
 
 def _json_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    return json.dumps(json_safe(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(json_safe(value), indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{whole_json(text)}\n"
 
 
 def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(utf8(text))

@@ -26,6 +26,7 @@ from dumbbell.folders import (
     file_of_library,
     write_content,
 )
+from dumbbell.printable import utf8, whole_json
 from dumbbell.tables.run import Origin, Run
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import SCHEMA
@@ -164,12 +165,13 @@ def _folder_of(run: Run, folder: str | Path) -> ResultFolder:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))
+    path.write_bytes(utf8(text))
 
 
 def _json_text(value: Mapping[str, Any]) -> str:
     safe = _json_safe(value)
-    return json.dumps(safe, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(safe, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return f"{whole_json(text)}\n"
 
 
 def _json_safe(value: object) -> object:

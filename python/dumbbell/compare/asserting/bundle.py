@@ -25,6 +25,7 @@ from dumbbell.compare.replicating import Arm, Replicates
 from dumbbell.compare.summary import Summary
 from dumbbell.errors import SpecError
 from dumbbell.inputs import open_input
+from dumbbell.printable import whole_json
 from dumbbell.spec import Setting
 from dumbbell.spec.questions import parted
 from dumbbell.spec.refusal import shown, to_spec_error
@@ -165,7 +166,7 @@ def bundle_files(
     }
     return {
         DESCRIPTION: claims.file.read_bytes(),
-        KEPT: json.dumps(kept, indent=1, ensure_ascii=False) + "\n",
+        KEPT: whole_json(json.dumps(kept, indent=1, ensure_ascii=False)) + "\n",
         RESULTS: _results_text(checked),
         **dict(_traces(claims)),
     }
