@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import builtins
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -24,6 +27,7 @@ from dumbbell.compare.executing import (
     FinishedTask,
     Stored,
     Threads,
+    dask_address,
     on_dask_worker,
     tables_on_wire,
 )
@@ -182,14 +186,89 @@ def test_a_scheduler_that_goes_away(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "gopher://127.0.0.1:9"])
-def test_nobody_answers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import dumbbell.compare.executing.dask as module
-
-    monkeypatch.setattr(module, "CONNECT_S", 0.5)
-    with pytest.raises(SpecError, match=r"as tcp://host:8786") as refused, Dask(address):
+def test_nobody_answers(address: str) -> None:
+    with (
+        pytest.raises(SpecError, match=r"as tcp://host:8786") as refused,
+        Dask(address, connect_s=0.5),
+    ):
         pass
     assert refused.value.value == address
     assert refused.value.exit_code == 2
+
+
+def _silent(connection: socket.socket, ended: threading.Event) -> None:
+    ended.wait()
+
+
+def _http(connection: socket.socket, ended: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    ended.wait()
+
+
+def _closing(connection: socket.socket, ended: threading.Event) -> None:
+    """Nothing is said."""
+
+
+def _greeting_without_end(connection: socket.socket, ended: threading.Event) -> None:
+    """As of mail servers: too little for a message of Dask's."""
+    connection.sendall(b"220 ")
+    ended.wait()
+
+
+@pytest.fixture(params=[_silent, _http, _closing, _greeting_without_end])
+def other_server(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Something else that accepts connections; its address."""
+    ended = threading.Event()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    def answer(connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            request.param(connection, ended)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        ended.set()
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+
+
+def test_something_else_answers(
+    other_server: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is asked what it is, in a limited time, and no client of Dask's is given it."""
+    limits: list[float] = []
+    wait_for = asyncio.wait_for
+
+    async def limited(asked: Any, timeout: float) -> Any:
+        limits.append(timeout)
+        return await wait_for(asked, timeout)
+
+    monkeypatch.setattr(dask_address.asyncio, "wait_for", limited)
+    monkeypatch.setattr("distributed.Client", lambda *_, **__: pytest.fail("a client was made"))
+    with pytest.raises(SpecError) as refused, Dask(other_server, connect_s=1.0):
+        pass
+    assert refused.value.path == "--cluster"
+    assert refused.value.value == other_server
+    assert "no Dask scheduler answers there" in str(refused.value.reason)
+    assert "\n" not in str(refused.value.reason)
+    assert 1.0 in limits
+    assert not caplog.records
+
+
+def test_a_worker_is_no_scheduler(two: Cluster) -> None:
+    """It speaks Dask's protocol."""
+    with Dask(two.address) as executor:
+        assert executor._client is not None
+        worker = next(iter(executor._client.nthreads()))
+    with pytest.raises(SpecError, match="--cluster") as refused, Dask(worker, connect_s=10.0):
+        pass
+    assert "it says that it is Worker" in str(refused.value.reason)
 
 
 def test_a_wish_to_stop_is_heard_and_no_worker_goes_on(two: Cluster) -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dumbbell.backends import Cancellation, get_backend
 from dumbbell.backends.guard import threads_that_fit, usable_threads
 from dumbbell.compare.executing.batch_size import BatchSize
+from dumbbell.compare.executing.dask_address import NoSchedulerError, check_scheduler
 from dumbbell.compare.executing.dask_local import local_scheduler
 from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone
 from dumbbell.compare.executing.wire import Receiver, tasks_as_json
@@ -67,6 +68,7 @@ class Dask:
         memory_bytes: int | None = None,
         with_tables: bool = False,
         patience_s: float = PATIENCE_S,
+        connect_s: float | None = None,
     ) -> None:
         """Set it up; nothing is connected yet.
 
@@ -79,6 +81,8 @@ class Dask:
             with_tables: Whether the tables of runs come back, as `FinishedTask.run`; captures do
                 not.
             patience_s: How long to wait where there is no worker.
+            connect_s: In how many seconds a scheduler has to have said that it is one; None for
+                `CONNECT_S`.
 
         Raises:
             MissingExtraError: Dask is not installed.
@@ -92,6 +96,7 @@ class Dask:
         self._memory_bytes = memory_bytes
         self._with_tables = with_tables
         self._patience_s = patience_s
+        self._connect_s = CONNECT_S if connect_s is None else connect_s
         self._open = contextlib.ExitStack()
         self._client: Client | None = None
 
@@ -99,7 +104,7 @@ class Dask:
         """Connect.
 
         Raises:
-            SpecError: The address is none, or nobody answers there.
+            SpecError: The address is none, or no scheduler answers there.
         """
         try:
             self._client = self._connected()
@@ -175,9 +180,13 @@ class Dask:
         try:
             # A client of what is no address would be left behind half made.
             get_address_host_port(address)
-            client = Client(address, timeout=CONNECT_S, set_as_default=False)
+            check_scheduler(address, self._connect_s)
+            client = Client(address, timeout=self._connect_s, set_as_default=False)
         except ValueError as error:
             raise SpecError("--cluster", address, allowed, reason=str(error)) from None
+        except NoSchedulerError as error:
+            because = f"no Dask scheduler answers there: {error}"
+            raise SpecError("--cluster", address, allowed, reason=because) from None
         except (OSError, TypeError, RuntimeError, ImportError) as error:
             because = f"nobody answers there ({error})"
             raise SpecError("--cluster", address, allowed, reason=because) from None
