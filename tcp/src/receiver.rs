@@ -12,12 +12,17 @@
 //! | what has arrived, SACK blocks, duplicates | `reassembly` |
 //! | when to acknowledge | `acknowledging` |
 //! | the receive window | `window` |
+//! | congestion marks | `marks` |
+//! | what the application reads | `reading` |
+//! | what is not taken | `refused` |
 
 mod acknowledging;
 mod expected;
 mod fast_open;
+mod marks;
 mod reading;
 mod reassembly;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -98,6 +103,8 @@ pub struct Receiver {
     is_reading: bool,
     /// Whether reading may have to be told to the other end: then it is not put off.
     is_reading_due: bool,
+    /// Whether the application reads late in the instant, as it does something else before.
+    is_reading_late: bool,
     /// Whether it closes its own end when everything has come.
     closes_at_end: bool,
     /// Whether the application has closed its own end before: then the FIN is acknowledged at once.
@@ -156,6 +163,7 @@ impl Receiver {
             has_more_to_say: false,
             is_reading: true,
             is_reading_due: false,
+            is_reading_late: false,
             closes_at_end: true,
             own_end_is_closed: false,
         }
@@ -260,49 +268,6 @@ impl Receiver {
         if self.is_reading {
             self.wake_reader(now);
         }
-    }
-
-    /// RFC 9293 section 3.10.7.4, fifth check: what acknowledges more than was sent is dropped
-    /// whole. Of an end with both directions the sender knows.
-    fn is_of_the_unsent(&self, segment: &Header) -> bool {
-        let is_one_way = self.closes_at_end;
-        is_one_way && segment.flags.has(Flags::ACK) && segment.ack > u64::from(self.own_next)
-    }
-
-    /// RFC 9293 section 3.10.7.4, first check, as `tcp_sequence` has it.
-    fn is_in_window(&self, segment: &Header) -> bool {
-        let right = self.data.next() + self.window.offered(self.data.next(), self.acknowledged);
-        segment.end() >= self.acknowledged && segment.seq <= right
-    }
-
-    /// Whether PAWS refuses a segment. Of an end with both directions, `Sender::takes_though_old`
-    /// knows the exceptions.
-    pub fn refuses_timestamp(&self, segment: &Header) -> bool {
-        self.recent.refuses(segment.timestamps, &self.settings)
-    }
-
-    /// TS.Recent, milliseconds; 0 before there is one.
-    pub fn recent_timestamp_ms(&self) -> u32 {
-        self.recent.ms()
-    }
-
-    /// A segment that PAWS refuses is answered and dropped (RFC 7323 section 5.3, R1).
-    pub fn on_old_timestamp(&mut self, segment: &Header, now: Time) {
-        let carries = segment.end() > segment.seq;
-        let own_next = u64::from(self.own_next);
-        let is_duplicate = segment.seq == self.data.next() && segment.ack == own_next;
-        if carries || (!is_duplicate && self.rare.last_answer.may_follow(&self.settings, now)) {
-            self.on_out_of_window(segment);
-        }
-    }
-
-    fn on_out_of_window(&mut self, segment: &Header) {
-        if segment.end() > segment.seq && segment.seq < self.data.next() {
-            self.acknowledging
-                .enter_quick_mode(&self.settings, &self.window);
-            self.report_duplicate(segment.seq, segment.end().min(self.data.next()));
-        }
-        self.must_ack = true;
     }
 
     /// Its own SYN or FIN.
@@ -428,27 +393,6 @@ impl Receiver {
         let window = &mut self.window;
         if window.grow_beyond_gap(payload, is_apart, unread_bytes, &self.data) {
             self.acknowledging.allow_quick();
-        }
-    }
-
-    /// RFC 3168 section 6.1.3.
-    fn check_mark(&mut self, segment: &Header) {
-        if !self.ecn {
-            return;
-        }
-        if segment.flags.has(Flags::CE) {
-            if !self.echoes_mark {
-                self.acknowledging
-                    .enter_quick_mode_for(2, &self.settings, &self.window);
-            }
-            self.echoes_mark = true;
-            self.has_seen_ect = true;
-        } else if segment.flags.has(Flags::ECT) {
-            self.has_seen_ect = true;
-        } else if self.has_seen_ect {
-            // What is sent again is not ECN-capable.
-            self.acknowledging
-                .enter_quick_mode_for(2, &self.settings, &self.window);
         }
     }
 

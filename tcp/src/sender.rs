@@ -33,10 +33,12 @@ mod handshake;
 mod held;
 mod host_queue;
 mod next;
+mod old_timestamps;
 mod pushes;
 mod recovery;
 mod refused;
 mod sack;
+mod seen;
 mod send_buffer;
 mod switches;
 #[cfg(test)]
@@ -54,7 +56,7 @@ use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Header, Segment, Timestamps};
 use super::small_queue::SmallQueue;
 use super::{Settings, timestamp_ms};
-use crate::cca::{Cca, Options, Snapshot, State, Window};
+use crate::cca::{Cca, Options, Snapshot, Window};
 use crate::paws::{LastAnswer, Recent};
 use bursts::Bursts;
 use dumbbell_core::random::Stream;
@@ -241,6 +243,8 @@ struct Rare {
     /// not been sent and others follow it.
     cut: u64,
     peer_has_finished: bool,
+    /// Sent without payload while pacing is on: a FIN by itself.
+    bare_pkts: u64,
     last_answer: LastAnswer,
 }
 
@@ -263,6 +267,7 @@ impl Sender {
                 statistics: Statistics::default(),
                 cut: 0,
                 peer_has_finished: false,
+                bare_pkts: 0,
                 last_answer: LastAnswer::default(),
             }),
             phase: Phase::Closed,
@@ -322,12 +327,6 @@ impl Sender {
     /// Small segments wait for the one before them, unless told otherwise: Nagle's algorithm.
     pub fn with_nagle(mut self) -> Sender {
         self.nagle = true;
-        self
-    }
-
-    /// Leaves refusing old timestamps to the `Receiver` of the same end.
-    pub fn for_both_directions(mut self) -> Sender {
-        self.is_one_way = false;
         self
     }
 
@@ -437,34 +436,6 @@ impl Sender {
         }
     }
 
-    fn refuses_timestamp(&self, segment: &Segment) -> bool {
-        let is_refused = self.recent.refuses(segment.timestamps, &self.settings);
-        is_refused && !self.is_overtaken_duplicate(segment, self.recent)
-    }
-
-    /// Whether a segment with an old timestamp is a duplicate acknowledgement that another has
-    /// overtaken, and is taken all the same (`tcp_disordered_ack`). `recent_ms` is TS.Recent.
-    pub fn takes_though_old(&self, segment: &Segment, recent_ms: u32) -> bool {
-        self.is_overtaken_duplicate(segment, Recent::of_ms(recent_ms))
-    }
-
-    fn is_overtaken_duplicate(&self, segment: &Segment, recent: Recent) -> bool {
-        let is_pure = segment.flags.has(Flags::ACK) && segment.end() == segment.seq;
-        let is_duplicate = segment.seq == self.peer_next && segment.ack == self.una;
-        let opens =
-            segment.seq > self.window_seq || segment.window_bytes > u64::from(self.window_bytes);
-        is_pure
-            && is_duplicate
-            && !opens
-            && recent.may_be_overtaken(segment.timestamps, self.timers.rto)
-    }
-
-    /// A segment that PAWS refuses is answered and dropped (RFC 7323 section 5.3, R1).
-    fn on_old_timestamp(&mut self, segment: &Segment, now: Time) {
-        let carries = segment.end() > segment.seq;
-        self.must_ack |= carries || self.rare.last_answer.may_follow(&self.settings, now);
-    }
-
     fn set_window(&mut self, window_bytes: u64) {
         self.window_end = self.una + window_bytes;
         debug_assert!(window_bytes <= u64::from(u32::MAX));
@@ -530,110 +501,5 @@ impl Sender {
 
     fn is_rack(&self) -> bool {
         self.settings.tcp.rack && self.settings.tcp.sack
-    }
-}
-
-/// What can be seen from outside.
-impl Sender {
-    /// How far the connection is.
-    pub fn phase(&self) -> Phase {
-        self.phase
-    }
-
-    /// The congestion window and what belongs to it.
-    pub fn window(&self) -> &Window {
-        &self.window
-    }
-
-    /// What it does about losses.
-    pub fn state(&self) -> State {
-        self.recovery.state
-    }
-
-    /// The controller.
-    pub fn cca(&self) -> &Cca {
-        &self.cca
-    }
-
-    /// What is out.
-    pub fn board(&self) -> &Scoreboard {
-        &self.board
-    }
-
-    /// Round-trip times.
-    pub fn round_trip(&self) -> &RoundTrip {
-        &self.rtt
-    }
-
-    /// Last rate of delivery, bytes a second.
-    pub fn delivery_rate_bytes_per_s(&self) -> Option<u64> {
-        self.rate.bytes_per_s(self.settings.mss_bytes)
-    }
-
-    /// Before this what was sent last, at `now`, does not leave the queue of its host.
-    pub fn departure(&self, now: Time, is_data: bool) -> Time {
-        self.pacing.departure(now, is_data)
-    }
-
-    /// The rate segments leave at, if they are paced.
-    pub fn pacing_rate_bytes_per_s(&self) -> Option<u64> {
-        let rate = self.window.pacing_rate_bytes_per_s;
-        (self.pacing.is_on() && rate > 0).then_some(rate)
-    }
-
-    /// The retransmission timeout, backing off included.
-    pub fn rto(&self) -> Time {
-        self.timers.rto
-    }
-
-    /// Whether a packet has ever arrived after a later one, as far as SACK blocks show.
-    pub fn has_seen_reordering(&self) -> bool {
-        self.recovery.reordering_seen
-    }
-
-    /// Counters.
-    pub fn statistics(&self) -> Statistics {
-        Statistics {
-            sent_pkts: self.sent_pkts(),
-            sent_payload_bytes: self.sent_payload_bytes(),
-            written_payload_bytes: self.written - 1 + self.uncopied_bytes(),
-            ..self.rare.statistics
-        }
-    }
-
-    /// Segments sent the first time.
-    fn sent_pkts(&self) -> u64 {
-        self.board.tail() + self.rare.statistics.sent_pkts
-    }
-
-    fn sent_payload_bytes(&self) -> u64 {
-        let sent = self.next.min(self.written).saturating_sub(1);
-        sent + self.rare.statistics.sent_payload_bytes
-    }
-
-    /// When something was last sent.
-    fn last_sent(&self) -> Option<Time> {
-        (self.last_sent != Time::NEVER).then_some(self.last_sent)
-    }
-
-    /// Payload that has been acknowledged.
-    pub fn acked_payload_bytes(&self) -> u64 {
-        self.una.min(self.written).saturating_sub(1)
-    }
-
-    /// Payload written and not yet sent.
-    pub fn unsent_bytes(&self) -> u64 {
-        self.written.saturating_sub(self.next) + self.uncopied_bytes()
-    }
-
-    pub(super) fn uncopied_bytes(&self) -> u64 {
-        self.bursts
-            .as_ref()
-            .map_or(0, |bursts| bursts.queue.to_copy())
-    }
-
-    /// Whether both ends have closed and both FINs are acknowledged.
-    pub fn is_done(&self) -> bool {
-        self.phase == Phase::Finished && self.rare.peer_has_finished
     }
 }

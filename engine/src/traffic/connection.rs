@@ -38,6 +38,8 @@ pub struct Connection {
     is_written_up: bool,
     /// By a program whose writes are of one size.
     writes: Option<Writes>,
+    /// When its program last wrote.
+    wrote: Time,
     /// What is counted of it, beside what else a packet of it touches.
     pub transfer: Transfer,
 }
@@ -146,6 +148,7 @@ impl Connection {
             to_write,
             is_written_up: false,
             writes: None,
+            wrote: Time::NEVER,
             transfer: Transfer::new(bytes, now),
         }
     }
@@ -212,6 +215,10 @@ impl Connection {
             .received(arrived.bytes, arrived.tag.is_again, now);
         let before = self.receiver.received_payload_bytes();
         self.receiver.on_header(&arrived.header, now);
+        if self.wrote == now {
+            // Both programs are one, as on the kernel: what it writes goes before what it reads.
+            self.receiver.read_late();
+        }
         self.is_receiver_asked = true;
         let received = self.receiver.received_payload_bytes();
         let is_complete = received > before && self.transfer.bytes == Some(received);
@@ -319,6 +326,7 @@ impl Connection {
         }
         let bytes = self.next_write_bytes();
         self.sender.write_what_fits(bytes, now);
+        self.wrote = now;
         if self.to_write != UNLIMITED {
             self.to_write -= u64::from(bytes);
         }

@@ -7,6 +7,10 @@
 use super::Receiver;
 use dumbbell_core::time::Time;
 
+/// By how much a program that writes before it reads is later than one that only reads. On the kernel
+/// in virtual time it is less, but enough to change the microsecond that the kernel's clocks show.
+const LATE: Time = Time::from_ns(1000);
+
 impl Receiver {
     pub(super) fn unread_bytes(&self) -> u64 {
         self.data.next() - self.read
@@ -37,14 +41,25 @@ impl Receiver {
             && self
                 .acknowledging
                 .waits_for_reading(&self.settings, next - acknowledged);
-        self.is_reading_due = acknowledges || self.window.waits_for_reading(left, now);
+        self.is_reading_due = acknowledges || self.window.waits_for_reading(left, now + LATE);
+    }
+
+    /// The application that will read what has just come does something else before: it writes.
+    /// Where a round trip is a whole number of milliseconds that decides whether one has passed when
+    /// it reads again (`tcp_rcv_space_adjust`).
+    #[inline]
+    pub fn read_late(&mut self) {
+        self.is_reading_late = self.unread_since != Time::NEVER;
     }
 
     /// The application reads all that came before.
     #[inline(always)]
     pub(super) fn read_what_came(&mut self) {
         self.is_reading_due = false;
-        let at = std::mem::replace(&mut self.unread_since, Time::NEVER);
+        let mut at = std::mem::replace(&mut self.unread_since, Time::NEVER);
+        if std::mem::take(&mut self.is_reading_late) {
+            at += LATE;
+        }
         self.read_all(at);
     }
 

@@ -194,3 +194,37 @@ fn an_old_duplicate_is_reported() {
     };
     assert_eq!(answer.sack.as_slice(), [block]);
 }
+
+/// A program that writes before it reads reads late: the next time a round trip has not passed when
+/// one has by the clock (`tcp_rcv_space_adjust`), a microsecond later it has.
+#[test]
+fn a_late_reading_moves_the_round_trip_that_is_measured() {
+    for (is_late, later_ns, is_measured) in [
+        (false, 0, true),
+        (true, 0, false),
+        (true, 999, false),
+        (true, 1000, true),
+    ] {
+        let stamped = |seq, echo_ms| Segment {
+            timestamps: Some(Timestamps {
+                value_ms: 1,
+                echo_ms,
+            }),
+            ..data(seq, 1000, 1)
+        };
+        let mut receiver = opened(Tcp::linux("reno"));
+        // A round trip of 40 ms is known, and one has passed.
+        receiver.on_segment(&stamped(1, timestamp_ms(at(60))), at(100));
+        if is_late {
+            receiver.read_late();
+        }
+        let next = Time(at(140).0 + Time::from_ns(later_ns).0);
+        receiver.on_segment(&stamped(1001, timestamp_ms(at(100))), next);
+        receiver.on_timer(next);
+        // Of the next reading again.
+        let before = receiver.window.clone();
+        receiver.on_segment(&stamped(2001, timestamp_ms(at(100))), Time(next.0 + 1));
+        receiver.on_timer(Time(next.0 + 1));
+        assert_eq!(before.has_measured_up_to(2001), is_measured);
+    }
+}

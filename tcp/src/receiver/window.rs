@@ -275,7 +275,14 @@ impl ReceiveWindow {
     /// Since what was read was last measured.
     #[inline(always)]
     fn has_round_trip_passed(&self, now: Time) -> bool {
-        self.rtt_8us > 0 && as_us(now) - self.read_since_us >= u64::from(self.rtt_8us >> 3)
+        let elapsed_us = as_us(now).saturating_sub(self.read_since_us);
+        self.rtt_8us > 0 && elapsed_us >= u64::from(self.rtt_8us >> 3)
+    }
+
+    /// Whether the last measure was of what is before `read`.
+    #[cfg(test)]
+    pub(super) fn has_measured_up_to(&self, read: u64) -> bool {
+        self.read_from == read
     }
 
     /// Whether reading may open the window so far that the sender is to hear of it (`has_opened`), now
@@ -425,5 +432,67 @@ mod tests {
             window.free_bytes_beside(0, &data, latest),
             left(memory - latest)
         );
+    }
+
+    fn at_us(us: u64) -> Time {
+        Time::from_ns(1_000_000_000 + 1000 * us)
+    }
+
+    /// `time < (rtt_us >> 3)` of `tcp_rcv_space_adjust`: at the tie it is measured.
+    #[test]
+    fn what_was_read_is_measured_when_a_round_trip_has_passed() {
+        for (elapsed_us, is_measured) in [(39_999, false), (40_000, true), (40_001, true)] {
+            let mut window = window(1500);
+            window.enter_round_trip(40_000, true);
+            let memory_bytes = window.memory_bytes;
+            window.adjust(1, 100_000, at_us(elapsed_us));
+            assert_eq!(window.memory_bytes > memory_bytes, is_measured);
+            assert_eq!(window.read_from == 100_000, is_measured, "{elapsed_us} us");
+        }
+    }
+
+    /// Microseconds are counted as the clock shows them, whole.
+    #[test]
+    fn what_is_less_than_a_microsecond_is_cut_off() {
+        for (since_ns, now_ns, is_measured) in [
+            (0, 40_000_000, true),
+            (999, 40_000_000, true),
+            (1000, 40_000_999, false),
+        ] {
+            let settings = Settings::new(Tcp::linux("reno"), Algorithm::Reno, 1500, 1000);
+            let mut window = ReceiveWindow::new(&settings);
+            window.begin(1, Time::from_ns(1_000_000_000 + since_ns));
+            window.enter_round_trip(40_000, true);
+            window.adjust(1, 100_000, Time::from_ns(1_000_000_000 + now_ns));
+            assert_eq!(window.read_from == 100_000, is_measured, "{since_ns} ns");
+        }
+    }
+
+    /// Timestamps tell whole milliseconds, and no less than one (`tcp_rcv_rtt_measure_ts`).
+    #[test]
+    fn a_round_trip_by_timestamps_is_whole_milliseconds() {
+        for (now_ns, rtt_us) in [
+            (1_000_000_000, 1000),
+            (1_000_999_999, 1000),
+            (1_002_000_000, 2000),
+        ] {
+            let mut window = window(1500);
+            let echo_ms = timestamp_ms(Time::from_ns(1_000_000_000));
+            window.measure_by_echo(Some(echo_ms), true, Time::from_ns(now_ns));
+            assert_eq!(window.rtt_8us(), 8 * rtt_us);
+        }
+    }
+
+    /// The window is filled with the byte that ends it, and takes a microsecond at least
+    /// (`tcp_rcv_rtt_measure`).
+    #[test]
+    fn a_round_trip_by_the_window_ends_with_its_last_byte() {
+        for (short_bytes, elapsed_us, rtt_us) in [(1, 500, 0), (0, 500, 500), (0, 0, 1)] {
+            let mut window = window(1500);
+            window.measure_by_window(1, at_us(0));
+            let end = 1 + window.last_offered();
+            window.measure_by_window(end - short_bytes, at_us(elapsed_us));
+            assert_eq!(window.rtt_8us(), 8 * rtt_us);
+        }
     }
 }

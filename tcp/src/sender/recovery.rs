@@ -122,6 +122,17 @@ impl Recovery {
         self.probe_repeats = None;
     }
 
+    /// Whether what is lost is sent again when nothing new is, so that pacing holds it back: only
+    /// then it is sent when pacing's timer is due (`tcp_pacing_check`). `next` is sent next.
+    pub(super) fn looks_for_lost(&self, next: u64) -> bool {
+        match self.goes_first {
+            GoesFirst::Lost | GoesFirst::LostAlone => true,
+            // Behind new data F-RTO waits for what is said of them (`tcp_xmit_recovery`).
+            GoesFirst::New => next <= self.point,
+            GoesFirst::NewAlone | GoesFirst::NewOfWrite => false,
+        }
+    }
+
     /// A write goes on no longer: what is lost is first again.
     pub(super) fn end_write(&mut self) {
         if self.goes_first == GoesFirst::NewOfWrite {

@@ -190,7 +190,9 @@ impl Sender {
             // A write is copied whether something of it may go or not.
             self.copy_all();
             let has_room = self.board.in_flight() < self.window.cwnd_pkts;
-            let wants = (has_room && self.looks_for_lost() && self.board.next_lost().is_some())
+            let wants = (has_room
+                && self.recovery.looks_for_lost(self.next)
+                && self.board.next_lost().is_some())
                 || (self.has_window() && self.may_send_new());
             // Once set it runs out, whatever happens before (`hrtimer_is_queued`).
             if wants && self.timers.paced == Time::NEVER {
@@ -221,17 +223,6 @@ impl Sender {
             }
         }
         self.transmit_lost(now).or_else(|| self.transmit_new(now))
-    }
-
-    /// Whether what is lost is sent again when nothing new is, so that pacing holds it back: only
-    /// then it is sent when pacing's timer is due (`tcp_pacing_check`).
-    fn looks_for_lost(&self) -> bool {
-        match self.recovery.goes_first {
-            GoesFirst::Lost | GoesFirst::LostAlone => true,
-            // Behind new data F-RTO waits for what is said of them (`tcp_xmit_recovery`).
-            GoesFirst::New => self.next <= self.recovery.point,
-            GoesFirst::NewAlone | GoesFirst::NewOfWrite => false,
-        }
     }
 
     /// The rest of a burst.
@@ -393,7 +384,9 @@ impl Sender {
 
     /// Sends a packet again. A probe does not count as a copy in flight.
     fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Outgoing {
-        let sent_us = self.before_send(now);
+        let sent = self.board.get(number);
+        let payload_bytes = self.written.min(sent.end()).saturating_sub(sent.seq) as u32;
+        let sent_us = self.before_send(payload_bytes, now);
         let note = self.rate.on_send(sent_us, self.board.packets_out());
         self.board.retransmit(number, sent_us, note, is_counted);
         self.rare.statistics.retransmitted_pkts += 1;
@@ -478,7 +471,7 @@ impl Sender {
             self.cca
                 .on_transmit_start(&mut self.window, last_sent, &snapshot);
         }
-        let sent_us = self.before_send(now);
+        let sent_us = self.before_send(payload_bytes, now);
         let note = self.rate.on_send(sent_us, self.board.packets_out());
         self.board.push(seq, end, sent_us, note);
         self.next = end;
@@ -521,10 +514,13 @@ impl Sender {
         ends_burst || self.board.get(number).is_pushed()
     }
 
-    /// So many packets leave at once, with so much payload together.
+    /// So many packets leave at once, with so much payload together. A FIN by itself is none of those
+    /// that are counted (`data_segs_out`).
     pub(super) fn pace(&mut self, pkts: u32, payload_bytes: u32, now: Time) {
         if self.pacing.is_on() && pkts > 0 {
+            self.rare.bare_pkts += u64::from(payload_bytes == 0);
             let sent_pkts = self.sent_pkts() + self.rare.statistics.retransmitted_pkts;
+            let sent_pkts = sent_pkts - self.rare.bare_pkts.min(sent_pkts);
             let before_last = sent_pkts + u64::from(pkts - 1);
             let rate = self.window.pacing_rate_bytes_per_s;
             self.pacing.on_send(now, payload_bytes, rate, before_last);
@@ -532,9 +528,9 @@ impl Sender {
     }
 
     /// Returns when the segment counts as sent, in microseconds.
-    fn before_send(&mut self, now: Time) -> u64 {
+    fn before_send(&mut self, payload_bytes: u32, now: Time) -> u64 {
         if self.bursts.is_none() {
-            self.pace(1, self.settings.mss_bytes, now);
+            self.pace(1, payload_bytes, now);
         }
         self.last_sent = now;
         self.has_transmitted = true;

@@ -1,0 +1,42 @@
+//! Acknowledgements whose timestamps are old (PAWS, RFC 7323 section 5).
+
+use super::Sender;
+use crate::paws::Recent;
+use crate::segment::{Flags, Segment};
+use dumbbell_core::time::Time;
+
+impl Sender {
+    /// Leaves refusing old timestamps to the `Receiver` of the same end.
+    pub fn for_both_directions(mut self) -> Sender {
+        self.is_one_way = false;
+        self
+    }
+
+    pub(super) fn refuses_timestamp(&self, segment: &Segment) -> bool {
+        let is_refused = self.recent.refuses(segment.timestamps, &self.settings);
+        is_refused && !self.is_overtaken_duplicate(segment, self.recent)
+    }
+
+    /// Whether a segment with an old timestamp is a duplicate acknowledgement that another has
+    /// overtaken, and is taken all the same (`tcp_disordered_ack`). `recent_ms` is TS.Recent.
+    pub fn takes_though_old(&self, segment: &Segment, recent_ms: u32) -> bool {
+        self.is_overtaken_duplicate(segment, Recent::of_ms(recent_ms))
+    }
+
+    fn is_overtaken_duplicate(&self, segment: &Segment, recent: Recent) -> bool {
+        let is_pure = segment.flags.has(Flags::ACK) && segment.end() == segment.seq;
+        let is_duplicate = segment.seq == self.peer_next && segment.ack == self.una;
+        let opens =
+            segment.seq > self.window_seq || segment.window_bytes > u64::from(self.window_bytes);
+        is_pure
+            && is_duplicate
+            && !opens
+            && recent.may_be_overtaken(segment.timestamps, self.timers.rto)
+    }
+
+    /// A segment that PAWS refuses is answered and dropped (RFC 7323 section 5.3, R1).
+    pub(super) fn on_old_timestamp(&mut self, segment: &Segment, now: Time) {
+        let carries = segment.end() > segment.seq;
+        self.must_ack |= carries || self.rare.last_answer.may_follow(&self.settings, now);
+    }
+}
