@@ -243,6 +243,8 @@ struct Rare {
     /// not been sent and others follow it.
     cut: u64,
     peer_has_finished: bool,
+    /// Whether the other end has opened the connection.
+    is_answering: bool,
     /// Sent without payload while pacing is on: a FIN by itself.
     bare_pkts: u64,
     last_answer: LastAnswer,
@@ -267,6 +269,7 @@ impl Sender {
                 statistics: Statistics::default(),
                 cut: 0,
                 peer_has_finished: false,
+                is_answering: false,
                 bare_pkts: 0,
                 last_answer: LastAnswer::default(),
             }),

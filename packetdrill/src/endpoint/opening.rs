@@ -63,6 +63,9 @@ impl Endpoint {
     /// What its socket and host have switched.
     pub(super) fn with_switches(&self, sender: Sender) -> Sender {
         let mut sender = sender.for_both_directions();
+        if self.state == State::SynReceived {
+            sender = sender.answering();
+        }
         if self.setup.nodelay {
             sender = sender.without_nagle();
         }

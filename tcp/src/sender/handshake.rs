@@ -98,6 +98,13 @@ impl Sender {
         } else {
             self.timers.rto = FALLBACK_RTO;
         }
+        if self.is_sack() && !self.rare.is_answering {
+            // The SYN is a packet that was sent and delivered, as others are (`tcp_rack_advance`).
+            let was_again = self.timers.retransmits > 0;
+            let min_rtt_us = self.rtt.min_rtt_us();
+            self.rack
+                .on_delivered(sent_us, self.una, was_again, now_us, min_rtt_us);
+        }
         self.begin_transfer(now);
         self.timers.clear();
         self.timers.retransmits = 0;

@@ -122,17 +122,6 @@ impl Recovery {
         self.probe_repeats = None;
     }
 
-    /// Whether what is lost is sent again when nothing new is, so that pacing holds it back: only
-    /// then it is sent when pacing's timer is due (`tcp_pacing_check`). `next` is sent next.
-    pub(super) fn looks_for_lost(&self, next: u64) -> bool {
-        match self.goes_first {
-            GoesFirst::Lost | GoesFirst::LostAlone => true,
-            // Behind new data F-RTO waits for what is said of them (`tcp_xmit_recovery`).
-            GoesFirst::New => next <= self.point,
-            GoesFirst::NewAlone | GoesFirst::NewOfWrite => false,
-        }
-    }
-
     /// A write goes on no longer: what is lost is first again.
     pub(super) fn end_write(&mut self) {
         if self.goes_first == GoesFirst::NewOfWrite {
@@ -172,6 +161,20 @@ impl Repair {
 }
 
 impl Sender {
+    /// Whether it finds out that pacing holds it back, so that it goes on when the timer of that is due:
+    /// of what is new before it looks at a window (`tcp_write_xmit`), of what is lost where it would
+    /// send that next (`tcp_xmit_recovery`). Behind F-RTO's new data it waits for what is said of them.
+    pub(super) fn waits_for_pacing(&self) -> bool {
+        let looks_for_lost = match self.recovery.goes_first {
+            GoesFirst::Lost | GoesFirst::LostAlone => true,
+            GoesFirst::New => self.next <= self.recovery.point,
+            GoesFirst::NewAlone | GoesFirst::NewOfWrite => false,
+        };
+        let has_room = self.board.in_flight() < self.window.cwnd_pkts;
+        (looks_for_lost && has_room && self.board.next_lost().is_some())
+            || (self.recovery.goes_first != GoesFirst::LostAlone && self.has_unsent())
+    }
+
     /// Something other than an ordinary acknowledgement in the state Open.
     pub(super) fn on_alert(&mut self, prior_una: u64, now: Time, summary: &mut AckSummary) {
         let is_duplicate = summary.is_duplicate_ack();

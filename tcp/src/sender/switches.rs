@@ -6,6 +6,13 @@ use crate::cca::Cca;
 use dumbbell_spec::tcp::CwndChange;
 
 impl Sender {
+    /// Of a connection that the other end has opened: its SYN-ACK is none of the packets that RACK
+    /// times, as Linux keeps it elsewhere until the connection is open (`request_sock`).
+    pub fn answering(mut self) -> Sender {
+        self.rare.is_answering = true;
+        self
+    }
+
     /// A window from a time on that has not come yet, for a controller that is given them
     /// (`manual`).
     pub fn change_cwnd(&mut self, change: CwndChange) {

@@ -2,7 +2,7 @@
 //! step is in `packetdrill/scripts`.
 
 use super::*;
-use crate::cca::Algorithm;
+use crate::cca::{Algorithm, State};
 use crate::receiver::Receiver;
 use dumbbell_spec::Tcp;
 use proptest::prelude::*;

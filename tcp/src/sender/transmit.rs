@@ -189,13 +189,8 @@ impl Sender {
         if let Some(due) = self.pacing.not_before(now) {
             // A write is copied whether something of it may go or not.
             self.copy_all();
-            let has_room = self.board.in_flight() < self.window.cwnd_pkts;
-            let wants = (has_room
-                && self.recovery.looks_for_lost(self.next)
-                && self.board.next_lost().is_some())
-                || (self.has_window() && self.may_send_new());
-            // Once set it runs out, whatever happens before (`hrtimer_is_queued`).
-            if wants && self.timers.paced == Time::NEVER {
+            if self.waits_for_pacing() && self.timers.paced == Time::NEVER {
+                // Once set it runs out, whatever happens before (`hrtimer_is_queued`).
                 self.timers.paced = due;
             }
             return None;
