@@ -265,6 +265,7 @@ def test_a_worker_is_no_scheduler(two: Cluster) -> None:
     """It speaks Dask's protocol."""
     with Dask(two.address) as executor:
         assert executor._client is not None
+        executor._client.wait_for_workers(1)
         worker = next(iter(executor._client.nthreads()))
     with pytest.raises(SpecError, match="--cluster") as refused, Dask(worker, connect_s=10.0):
         pass

@@ -45,7 +45,7 @@ async def _said(address: str, within_s: float) -> Any:
 
 
 async def _asked(address: str, within_s: float) -> Any:
-    from distributed.comm import connect
+    from distributed.comm.core import connect
     from distributed.security import Security
 
     arguments = Security().get_connection_args("client")
