@@ -31,8 +31,10 @@ from dumbbell.folders import ResultFolder
 from dumbbell.formats import read_capture, read_tshark_csv, write_view
 from dumbbell.formats.kinds import FileKind, kind_of
 from dumbbell.metrics.captured import CapturedFlows, captured_places
+from dumbbell.metrics.observation_point import seen_from
 from dumbbell.printable import printable
 from dumbbell.report import write_report
+from dumbbell.report.capture_loss import loss_notes
 from dumbbell.report.capture_page import (
     MOST_ROWS,
     capture_report,
@@ -160,11 +162,17 @@ def _numbers_of(run: Run) -> dict[str, Any]:
                         "throughput_bps": float(flows.throughput_bps[row]),
                         "loss_by_flag": float(flows.loss_by_flag[row]),
                         "loss_by_bytes": float(flows.loss_by_bytes[row]),
+                        "seen_at": at.point[row].value,
+                        "round_trip_to_sender_s": float(at.behind_s[row]),
+                        "round_trip_to_receiver_s": float(at.ahead_s[row]),
                     }
                     for row, index in enumerate(flows.flow.tolist())
                 ],
             }
-            for seen, flows in ((seen, seen.flows) for seen in seen_places(run))
+            for seen, flows, at in (
+                (seen, seen.flows, seen_from(run, seen.queue, seen.place, seen.flows))
+                for seen in seen_places(run)
+            )
         ],
     }
 
@@ -176,17 +184,18 @@ def _show(runs: Mapping[str, Run], console: Console) -> None:
         source = printable(run.meta["source"]) if is_one else name
         console.print(Text(f"{source}: {read['format']}, {read['pkts']} packets read"))
     found = [
-        (seen.label, run, seen.flows)
-        for name, run in runs.items()
-        for seen in seen_places(run, "" if is_one else name)
+        seen for name, run in runs.items() for seen in seen_places(run, "" if is_one else name)
     ]
     if not found:
         return
-    print_table(_places([(name, flows) for name, _, flows in found]), console)
+    print_table(_places([(seen.label, seen.flows) for seen in found]), console)
     most = max(1, MOST_PLACES // len(runs))
-    shown = [each for run in runs.values() for each in [e for e in found if e[1] is run][:most]]
-    for name, run, flows in shown:
-        print_table(_flows(run, name, flows), console)
+    shown = [each for run in runs.values() for each in [e for e in found if e.run is run][:most]]
+    for seen in shown:
+        name, flows = seen.label, seen.flows
+        print_table(_flows(seen.run, name, flows), console)
+        for note in loss_notes(seen):
+            console.print(Text(note))
         if flows.without_duration:
             count = flows.without_duration
             console.print(Text(f"{name}: {count} flows of one instant have no throughput"))

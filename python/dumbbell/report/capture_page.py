@@ -12,6 +12,7 @@ import polars as pl
 from dumbbell.formats.capture import SERIES
 from dumbbell.metrics.captured import CapturedFlows, captured_flows, captured_places
 from dumbbell.printable import listed, printable
+from dumbbell.report.capture_loss import loss_notes
 from dumbbell.report.capture_over_time import (
     SeenPlace,
     figures_over_time,
@@ -125,7 +126,8 @@ def _notes(
                 f"{seen.label}: {seen.flows.without_duration} flows of one instant have no "
                 "duration and are not among the throughputs."
             )
-    return [*notes, *without_replies(drawn), *not_followed(drawn)]
+    losses = [note for seen in drawn for note in loss_notes(seen)]
+    return [*losses, *notes, *without_replies(drawn), *not_followed(drawn)]
 
 
 def _meta(runs: Mapping[str, Run]) -> dict[str, Any]:
