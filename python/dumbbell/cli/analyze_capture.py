@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -14,6 +14,8 @@ from rich.text import Text
 
 from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
+from dumbbell.cli.flent_beside import beside_grid, compared_as_json
+from dumbbell.cli.flent_page import beside_table
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.measured_tables import (
     measured_folder,
@@ -50,6 +52,10 @@ from dumbbell.report.capture_page import (
 )
 from dumbbell.tables import Run
 
+if TYPE_CHECKING:
+    from dumbbell.cli.beside_capture import BesideCapture
+    from dumbbell.cli.beside_log import Beside
+
 MOST_PLACES = 6
 """Places whose flows the terminal shows."""
 _KIND = "capture"
@@ -65,6 +71,7 @@ def analyze_capture(
     write: Path | None,
     as_json: bool,
     console: Console,
+    beside: Beside | None = None,
     to: str | None = None,
     replace: bool = False,
 ) -> None:
@@ -96,26 +103,47 @@ def analyze_capture(
         if _is_csv(files[0]):
             raise SpecError("--write", write, "a capture; a CSV has no packets")
         _write(next(iter(runs.values())), files[0], write, view)
+    besides: Mapping[str, BesideCapture] = {}
+    if beside is not None:
+        from dumbbell.cli.beside_capture import set_beside_captures
+
+        besides = set_beside_captures(runs, beside)
     # Before anything is printed: whoever reads that may go away (`| head`).
-    said = None if place is None else _written(runs, place, formats, has_page=out is not None)
+    said = (
+        None if place is None else _written(runs, besides, place, formats, has_page=out is not None)
+    )
     if as_json:
-        say(json_text(_numbers(runs)))
+        say(json_text(_numbers(runs, besides)))
     else:
         _show(runs, console)
+        for each in besides.values():
+            console.print(Text(each.said))
+            print_table(beside_grid(each.rows), console)
     if said is not None:
         where = standard_error() if as_json else console
         where.print(said, soft_wrap=True)
 
 
 def _written(
-    runs: Mapping[str, Run], place: ResultFolder, formats: Sequence[Format], *, has_page: bool
+    runs: Mapping[str, Run],
+    besides: Mapping[str, BesideCapture],
+    place: ResultFolder,
+    formats: Sequence[Format],
+    *,
+    has_page: bool,
 ) -> str:
     """Write the page, tables, or both; returns where to."""
     tables = table_files(captured_tables(runs), formats, kind=_KIND)
     if not has_page:
         return write_tables(place, tables)
     report = capture_report(runs)
-    whole = dataclasses.replace(report, files={**report.files, **tables})
+    values = [beside_table(each.rows, each.runs) for each in besides.values()]
+    whole = dataclasses.replace(
+        report,
+        files={**report.files, **tables},
+        values=[*values, *report.values],
+        notes=[*(f"{each.said}." for each in besides.values()), *report.notes],
+    )
     return f"page: {write_report(whole, place, tell=print_warning)}"
 
 
@@ -137,11 +165,20 @@ def _write(run: Run, file: Path, target: Path, view: str | None) -> None:
     tell(f"{target}: {pkts} packets")
 
 
-def _numbers(runs: Mapping[str, Run]) -> dict[str, Any]:
+def _numbers(runs: Mapping[str, Run], besides: Mapping[str, BesideCapture]) -> dict[str, Any]:
     """Of one capture, or of several by name."""
-    if len(runs) == 1:
-        return _numbers_of(next(iter(runs.values())))
-    return {"captures": {name: _numbers_of(run) for name, run in runs.items()}}
+    found = {
+        name: {**_numbers_of(run), "beside": _beside_as_json(besides.get(name))}
+        for name, run in runs.items()
+    }
+    return next(iter(found.values())) if len(runs) == 1 else {"captures": found}
+
+
+def _beside_as_json(beside: BesideCapture | None) -> dict[str, Any] | None:
+    if beside is None:
+        return None
+    numbers = [compared_as_json(row) for row in beside.rows]
+    return {"said": beside.said, "runs": beside.runs, "numbers": numbers}
 
 
 def _numbers_of(run: Run) -> dict[str, Any]:

@@ -19,8 +19,10 @@ from dumbbell.cli.flent import MOST_FILES, read_files
 from dumbbell.cli.flent_asked import Asked, Statement, statements_of
 from dumbbell.cli.flent_beside import (
     Compared,
+    beside_grid,
     check_replications,
     compare,
+    compared_as_json,
     simulated_runs,
     statistic_of,
     statistics_of,
@@ -221,7 +223,7 @@ def _print_one(each: Measured, console: Console) -> None:
     _print_notes(each, console)
     series, others = parted_rows(each.file)
     if each.beside is not None:
-        print_table(_beside_grid(each.beside.rows), console)
+        print_table(beside_grid(each.beside.rows), console)
     elif series:
         print_table(_grid("", series), console)
     if others:
@@ -291,25 +293,6 @@ def _grid(title: str, rows: Sequence[SummaryRow]) -> Grid:
         numbers = [f"{value:.2f}" for value in (row.mean, row.median, row.p95, row.p99)]
         cells = numbers if row.points else ["-"] * 4
         grid.add_row(*map(Text, (row.series, *cells, str(row.points), row.unit)))
-    return grid
-
-
-_BESIDE_HEAD = ("measured", "simulated", "one run, 95 %", "inside")
-
-
-def _beside_grid(rows: Sequence[Compared]) -> Grid:
-    grid = _empty_grid("")
-    for _ in range(3):
-        grid.add_column("", no_wrap=True)
-    for name in _BESIDE_HEAD:
-        grid.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        cells = [f"{row.measured:.2f}", "-", "-", "-"]
-        if row.is_known:
-            inside = "yes" if row.inside else "no"
-            interval = f"{row.low:.2f} to {row.high:.2f}"
-            cells[1:] = [f"{row.simulated:.2f}", interval, inside]
-        grid.add_row(*map(Text, (row.series, row.statistic, row.unit, *cells)))
     return grid
 
 
@@ -390,18 +373,6 @@ def _as_json(each: Measured) -> Mapping[str, Any]:
         else {
             "runs": len(beside.runs),
             "notes": list(each.notes[len(each.statements) :]),
-            "numbers": [
-                {
-                    "series": row.series,
-                    "statistic": row.statistic,
-                    "unit": row.unit,
-                    "measured": row.measured,
-                    "simulated": row.simulated,
-                    "low": row.low,
-                    "high": row.high,
-                    "is_inside": row.inside if row.is_known else None,
-                }
-                for row in beside.rows
-            ],
+            "numbers": [compared_as_json(row) for row in beside.rows],
         },
     }

@@ -199,6 +199,7 @@ def analyze_command(
 
         analyze_capture(
             files,
+            beside=runs_beside,
             out=out,
             to=to,
             replace=replace,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,7 +96,7 @@ def set_beside(analyzed: Sequence[Analyzed], beside: Beside) -> list[Analyzed]:
         SpecError: The runs have no such probe, flow or queue, or the file or folder is none.
         RunError: A run failed.
     """
-    runs = _runs(beside)
+    runs = runs_of(beside)
     return [replace(each, beside=_simulated(each, runs, beside)) for each in analyzed]
 
 
@@ -140,7 +140,17 @@ def _compared(each: Analyzed, of: Counterpart) -> str:
     return having[0] if having else ""
 
 
-def _runs(beside: Beside) -> list[Run]:
+def runs_of(beside: Beside, changed: Callable[[Experiment], Experiment] | None = None) -> list[Run]:
+    """The run of the folder, or runs of the experiment.
+
+    Args:
+        beside: What was asked for.
+        changed: What is to be observed besides, of an experiment.
+
+    Raises:
+        SpecError: The file or folder is none, or something was given that a run cannot take.
+        RunError: A run failed.
+    """
     if beside.source.is_dir():
         from dumbbell.tables import read_parquet
 
@@ -152,7 +162,7 @@ def _runs(beside: Beside) -> list[Run]:
     if beside.replications < FEWEST_REPLICATIONS:
         allowed = f"{FEWEST_REPLICATIONS} and more: one has no interval"
         raise SpecError("--replications", beside.replications, allowed)
-    return _made(beside)
+    return _made(beside, changed)
 
 
 def beside_experiment(beside: Beside) -> Experiment:
@@ -174,13 +184,14 @@ def beside_experiment(beside: Beside) -> Experiment:
     return experiment
 
 
-def _made(beside: Beside) -> list[Run]:
+def _made(beside: Beside, changed: Callable[[Experiment], Experiment] | None) -> list[Run]:
     from dumbbell.backends import BatchProgress, run_many
     from dumbbell.cli.progress import shown_progress
     from dumbbell.cli.stopping import stopped_by_ctrl_c
     from dumbbell.sweep import Interrupted, Progress
 
     experiment = beside_experiment(beside)
+    experiment = experiment if changed is None else changed(experiment)
     total = beside.replications
     runs: dict[int, Run] = {}
     with stopped_by_ctrl_c() as stop, shown_progress() as show:

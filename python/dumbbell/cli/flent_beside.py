@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich import box
+from rich.table import Table as Grid
+from rich.text import Text
 
 from dumbbell.errors import SpecError
 
@@ -50,6 +53,45 @@ class Compared:
     def is_known(self) -> bool:
         """Whether the runs have the series."""
         return not math.isnan(self.simulated)
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are runs enough to say where one more would lie."""
+        return not math.isnan(self.low)
+
+
+_BESIDE_HEAD = ("measured", "simulated", "one run, 95 %", "inside")
+
+
+def beside_grid(rows: Sequence[Compared]) -> Grid:
+    """The rows for a terminal."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for _ in range(3):
+        grid.add_column("", no_wrap=True)
+    for name in _BESIDE_HEAD:
+        grid.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        cells = [f"{row.measured:.2f}", "-", "-", "-"]
+        if row.is_known:
+            cells[1] = f"{row.simulated:.2f}"
+        if row.has_interval:
+            cells[2:] = [f"{row.low:.2f} to {row.high:.2f}", "yes" if row.inside else "no"]
+        grid.add_row(*map(Text, (row.series, row.statistic, row.unit, *cells)))
+    return grid
+
+
+def compared_as_json(row: Compared) -> dict[str, object]:
+    """One number for other programs."""
+    return {
+        "series": row.series,
+        "statistic": row.statistic,
+        "unit": row.unit,
+        "measured": row.measured,
+        "simulated": row.simulated,
+        "low": row.low,
+        "high": row.high,
+        "is_inside": row.inside if row.has_interval else None,
+    }
 
 
 def check_replications(count: int) -> None:

@@ -91,7 +91,7 @@ def measured_report(
             f" {inside} of {known} numbers lie where one more of {len(runs)} simulated runs of "
             "the same test would lie, with 95 % each."
         )
-        values = [_beside_table(beside.rows, len(runs))]
+        values = [beside_table(beside.rows, len(runs))]
     return Report(
         study=f"flent-{file.text('NAME')}",
         title=f"{file.text('NAME')} {file.text('TITLE')}".strip(),
@@ -140,11 +140,15 @@ def _value_tables(file: FlentFile, *, is_folded: bool) -> list[ValueTable]:
     return tables
 
 
-def _beside_table(rows: Sequence[Compared], n_runs: int) -> ValueTable:
+def beside_table(rows: Sequence[Compared], n_runs: int) -> ValueTable:
+    """Measured numbers beside simulated ones, for a page."""
+
     def cells(row: Compared) -> list[Cell | str | None]:
         measured = Cell(row.measured)
         if not row.is_known:
             return [measured, None, None]
+        if not row.has_interval:
+            return [measured, Cell(row.simulated), None]
         return [measured, Cell(row.simulated, row.low, row.high), "yes" if row.inside else "no"]
 
     return ValueTable(

@@ -128,7 +128,7 @@ def counterpart(run: Run, format_: LogFormat, asked: Sequence[str]) -> Counterpa
                 "--of", name, f"one of {', '.join(sorted(others))}", nearest(name, others)
             )
     if kind == _QUEUE and names:
-        return Counterpart(kind, (_fullest(run),))
+        return Counterpart(kind, (fullest_queue(run),))
     if len(names) != 1:
         allowed = f"the name of a {kind}: {', '.join(names)}" if names else f"a run with a {kind}"
         raise SpecError("--of", "", allowed)
@@ -273,7 +273,8 @@ def _sampled(run: Run, column: str, flow: str) -> np.ndarray[tuple[int], np.dtyp
     return values[values >= 0].astype(np.float64)
 
 
-def _fullest(run: Run) -> str:
+def fullest_queue(run: Run) -> str:
+    """The queue that holds the most bytes on average."""
     held = [
         float(run.column("queues", "backlog_mean_bytes", queue=name)[0]) for name in run.queue_names
     ]
