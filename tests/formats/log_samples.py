@@ -50,6 +50,77 @@ interval 100ms memory_limit 32Mb ecn drop_batch 64
   new_flows_len 0 old_flows_len 2
 """
 
+CAKE = """\
+qdisc cake 8004: dev eth0 root refcnt 2 bandwidth 10Mbit diffserv4 triple-isolate nonat nowash \
+no-ack-filter split-gso rtt 100ms raw overhead 0
+ Sent 1000600 bytes 900 pkt (dropped 20, overlimits 1800 requeues 0)
+ backlog 15140b 10p requeues 0
+ memory used: 165760b of 4Mb
+ capacity estimate: 10Mbit
+ min/max network layer size:           46 /    1500
+ min/max overhead-adjusted size:       46 /    1500
+ average network hdr offset:           14
+
+                   Bulk  Best Effort        Video        Voice
+  thresh        625Kbit       10Mbit        5Mbit     2500Kbit
+  target         29.1ms          5ms          5ms       7.27ms
+  interval        124ms        100ms        100ms        102ms
+  pk_delay          0us       20.7ms         34us          0us
+  av_delay          0us       10.5ms          5us          0us
+  sp_delay          0us          1us          1us          0us
+  backlog            0b       15140b           0b           0b
+  pkts                0          925            5            0
+  bytes               0      1029000         1880            0
+  way_inds            0           12            0            0
+  way_miss            0           17            1            0
+  way_cols            0            0            0            0
+  drops               0           20            0            0
+  marks               0            7            0            0
+  ack_drop            0            3            0            0
+  sp_flows            0            1            1            0
+  bk_flows            0            2            0            0
+  un_flows            0            0            0            0
+  max_len             0         1514          590            0
+  quantum           300          305          300          300
+
+"""
+CAKE_JSON = """\
+[{"kind":"cake","handle":"8004:","dev":"eth0","root":true,"refcnt":2,"options":{"bandwidth":1250000,\
+"diffserv":"besteffort"},"bytes":1000600,"packets":900,"drops":20,"overlimits":1800,"requeues":0,\
+"backlog":15140,"qlen":10,"memory_used":165760,"tins":[{"threshold_rate":1250000,"sent_bytes":\
+1029000,"backlog_bytes":15140,"target_us":5000,"interval_us":100000,"peak_delay_us":20700,\
+"avg_delay_us":10500,"base_delay_us":1,"sent_packets":925,"drops":20,"ecn_mark":7,"ack_drops":3}]}]
+"""
+TC_CLASSES = """\
+class hfsc 1: root
+ Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+ period 0 level 2
+
+class hfsc 1:10 parent 1:1 leaf 10: rt m1 250Kbit d 30ms m2 50Kbit ls m1 250Kbit d 50ms m2 50Kbit
+ Sent 1300885 bytes 7052 pkt (dropped 4, overlimits 0 requeues 0)
+ backlog 3028b 2p requeues 0
+ period 6502 work 1300885 bytes rtwork 1245495 bytes level 0
+
+class htb 2:10 parent 2:1 leaf 20: prio rate 5Gbit ceil 5Gbit burst 50000Kb cburst 50000Kb
+ Sent 6319983308 bytes 4345978 pkt (dropped 662, overlimits 9365 requeues 0)
+ backlog 0b 0p requeues 0
+ lended: 297462 borrowed: 0 giants: 0
+ tokens: -1279998 ctokens: 1279998
+
+class fq_codel 20:313 parent 20:
+ (dropped 5, overlimits 0 requeues 0)
+ backlog 4542b 3p requeues 0
+  deficit 826 count 2 lastcount 1 ldelay 12.5ms dropping drop_next 8.5ms
+"""
+TC_CLASSES_JSON = """\
+[{"class":"htb","handle":"1:10","parent":"1:1","leaf":"10:","prio":0,"rate":625000,"ceil":625000,\
+"stats":{"bytes":123456,"packets":789,"drops":12,"overlimits":34,"requeues":0,"backlog":3028,\
+"qlen":2,"lended":700,"borrowed":0,"giants":0,"tokens":-17,"ctokens":5}},{"class":"fq_codel",\
+"handle":"10:313","parent":"10:","stats":{"drops":5,"overlimits":0,"requeues":0,"backlog":4542,\
+"qlen":3,"deficit":826}}]
+"""
+
 IPERF_3_1 = """\
 {"start":{"connected":[{"socket":4,"local_host":"10.0.0.1","local_port":47790,
 "remote_host":"10.0.0.2","remote_port":5201}],"version":"iperf 3.1.3","timestamp":{"timesecs":
@@ -194,6 +265,10 @@ WRITTEN = {
     "ss-old": (LogFormat.SS, SS_OLD),
     "tc-old": (LogFormat.TC, TC_OLD),
     "fq-codel": (LogFormat.TC, FQ_CODEL),
+    "cake": (LogFormat.TC, CAKE),
+    "cake-json": (LogFormat.TC, CAKE_JSON),
+    "tc-classes": (LogFormat.TC, TC_CLASSES),
+    "tc-classes-json": (LogFormat.TC, TC_CLASSES_JSON),
     "iperf-3.1": (LogFormat.IPERF3, IPERF_3_1),
     "iperf-events": (LogFormat.IPERF3, IPERF_EVENTS),
     "iperf-2-tcp": (LogFormat.IPERF, IPERF_2_TCP),

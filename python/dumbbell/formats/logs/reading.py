@@ -115,8 +115,8 @@ READERS: tuple[LogReader, ...] = (
     ),
     LogReader(
         LogFormat.TC,
-        "iproute2 4 to 6, text and `-j`, `qdisc` and `class`, once or in a loop",
-        _QUEUES,
+        "iproute2 4 to 6, text and `-j`, `qdisc` (also cake's tins) and `class`, once or in a loop",
+        f"{_QUEUES}; a tin: mean and peak delay",
         is_tc,
         read_tc_log,
     ),

@@ -15,6 +15,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
+from dumbbell.formats.logs.tc_cake import (
+    TINS,
+    marked_pkts,
+    names_of_tins,
+    take_tins,
+    tins_of_json,
+)
 from dumbbell.formats.logs.text import (
     LogText,
     Members,
@@ -57,6 +64,11 @@ _SENT = re.compile(
     r"\(dropped (?P<dropped_pkts>\d{1,18}), overlimits (?P<overlimits_pkts>\d{1,18}) "
     r"requeues (?P<requeues_pkts>\d{1,18})\)\s*"
 )
+_NOT_SENT = re.compile(
+    r"\s+\(dropped (?P<dropped_pkts>\d{1,18}), overlimits (?P<overlimits_pkts>\d{1,18}) "
+    r"requeues (?P<requeues_pkts>\d{1,18})\)\s*"
+)
+"""Of classes that are flows of fq_codel, which do not count what they send."""
 _COUNTERS = ("sent_bytes", "sent_pkts", "dropped_pkts", "overlimits_pkts", "requeues_pkts")
 _BACKLOG = re.compile(
     r"\s+(?:rate \S{1,24} \S{1,24} )?backlog (?P<size>\d{1,9})(?P<unit>[KMG]?b) "
@@ -72,14 +84,20 @@ _DETAIL = re.compile(
 """An indented line of names and numbers: what a discipline says of itself."""
 _CAKE = re.compile(
     r"\s+(?:Bulk|Best Effort|Video|Voice|Tin \d).{0,300}|\s*(?:capacity estimate|memory used"
-    r"|min/max \w+).{0,120}"
+    r"|min/max \w+|average network hdr offset).{0,120}"
 )
+_WORDS = re.compile(
+    r"\s+period \d{1,18} (?:work \d{1,18} bytes )?(?:rtwork \d{1,18} bytes )?level \d{1,6}\s*"
+    r"|\s+(?:deficit -?\d{1,18} )?count \d{1,18} lastcount \d{1,18} ldelay \S{1,20}"
+    r"(?: dropping)?(?: drop_next -?\S{1,20})?\s*"
+)
+"""Of classes of hfsc, and of codel and flows of fq_codel."""
 _KEY = re.compile(r"[a-z_ -]{2,40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TcLog(Log):
-    """Calls of tc: the table ``queues``.
+    """Calls of tc: the table ``queues``, and ``tins`` where one is cake's.
 
     Attributes:
         calls: How many.
@@ -98,6 +116,7 @@ class _Call:
     rows: list[Row] = field(default_factory=list)
     epoch_ns: int = NOT_SAID
     names: set[str] = field(default_factory=set)
+    tins: dict[str, list[Row]] = field(default_factory=dict)
 
 
 def is_tc(text: LogText) -> bool:
@@ -108,7 +127,8 @@ def is_tc(text: LogText) -> bool:
     ):
         return True
     head = text.text[:20000]
-    return '"kind"' in head and '"handle"' in head and "[" in head and '"overlimits"' in head
+    is_list = "[" in head and ('"kind"' in head or '"class"' in head)
+    return is_list and '"handle"' in head and '"overlimits"' in head
 
 
 def read_tc_log(text: LogText) -> TcLog:
@@ -123,14 +143,23 @@ def read_tc_log(text: LogText) -> TcLog:
         {**row, "call": index, "epoch_ns": call.epoch_ns}
         for index, call in enumerate(calls, start=1)
         for row in call.rows
-        if "sent_bytes" in row
+        if "sent_bytes" in row or "dropped_pkts" in row
+    ]
+    tins: list[Row] = [
+        {**row, "call": index, "epoch_ns": call.epoch_ns, "queue": queue}
+        for index, call in enumerate(calls, start=1)
+        for queue, rows_of in call.tins.items()
+        for row in rows_of
     ]
     if not rows:
         raise nothing_in(text, "tc -s")
     return TcLog(
         source=text.name,
         variant="iproute2",
-        tables={"queues": LogTable.of(QUEUES, rows)},
+        tables={
+            "queues": LogTable.of(QUEUES, rows),
+            **({"tins": LogTable.of(TINS, tins)} if tins else {}),
+        },
         unknown=noted.unknown,
         problems=(),
         calls=len(calls),
@@ -194,15 +223,44 @@ def _take(line: str, call: _Call) -> bool:
     if not call.rows:
         return False
     row = call.rows[-1]
+    return _take_counters(line, row) or _take_details(line, row, call)
+
+
+def _take_counters(line: str, row: Row) -> bool:
     if sent := _SENT.fullmatch(line):
         return _note(row, {name: number(sent[name]) for name in _COUNTERS})
+    if alone := _NOT_SENT.fullmatch(line):
+        return _note(row, {name: number(alone[name]) for name in _COUNTERS[2:]})
     if backlog := _BACKLOG.fullmatch(line):
         size = number(backlog["size"], _SIZES[backlog["unit"]])
         return _note(row, {"backlog_bytes": size, "backlog_pkts": number(backlog["pkts"])})
-    is_detail = "sent_bytes" in row and (_DETAIL.fullmatch(line) or _CAKE.fullmatch(line))
+    return False
+
+
+def _take_details(line: str, row: Row, call: _Call) -> bool:
+    """Whether the line is what a discipline says of itself."""
+    if row["kind"] == "cake" and _take_cake(line, row, call):
+        return True
+    is_detail = "dropped_pkts" in row and any(
+        each.fullmatch(line) for each in (_DETAIL, _CAKE, _WORDS)
+    )
     if is_detail:
         _details(row, line)
-    return bool(is_detail)
+    return is_detail
+
+
+def _take_cake(line: str, row: Row, call: _Call) -> bool:
+    """Whether the line is of the tins of the last queue."""
+    queue = str(row["queue"])
+    if names := names_of_tins(line):
+        call.tins[queue] = [{"tin": name} for name in names]
+        return True
+    tins = call.tins.get(queue, [])
+    if not take_tins(line, tins):
+        return False
+    if (marked := marked_pkts(tins)) is not None:
+        row["marked_pkts"] = marked
+    return True
 
 
 def _note(row: Row, values: dict[str, int]) -> bool:
@@ -244,6 +302,9 @@ def _list(at: int, line: str, lines: Iterator[tuple[int, str]], call: _Call, not
         if row := _of_json(members):
             call.rows.append(row)
             call.names.add(str(row["queue"]))
+            if tins := list(tins_of_json(members)):
+                call.tins[str(row["queue"])] = tins
+                row["marked_pkts"] = marked if (marked := marked_pkts(tins)) is not None else -1
 
 
 def _json(text: str) -> list[Any] | None:
@@ -255,24 +316,25 @@ def _json(text: str) -> list[Any] | None:
 
 
 def _of_json(each: Members) -> Row | None:
-    if "kind" not in each or "bytes" not in each:
+    is_class = "class" in each
+    stats = each.object("stats") if is_class and "stats" in each else each
+    if ("kind" not in each and not is_class) or "overlimits" not in stats:
         return None
-    kind, handle, device = each.text("kind"), each.text("handle"), each.text("dev")
-    if "class" in each:
-        kind = f"class {each.text('class')}"
-    delay_us = each.real("delay" if "delay" in each else "ldelay")
+    handle, device = each.text("handle"), each.text("dev")
+    kind = f"class {each.text('class')}" if is_class else each.text("kind")
+    delay_us = stats.real("delay" if "delay" in stats else "ldelay")
     return {
         "queue": f"{device} {kind} {handle}".strip(),
         "kind": kind,
         "parent": "root" if each.truth("root") else each.text("parent"),
-        "sent_bytes": each.whole("bytes"),
-        "sent_pkts": each.whole("packets"),
-        "dropped_pkts": each.whole("drops"),
-        "overlimits_pkts": each.whole("overlimits"),
-        "requeues_pkts": each.whole("requeues"),
-        "backlog_bytes": each.whole("backlog"),
-        "backlog_pkts": each.whole("qlen"),
-        "marked_pkts": each.whole("ecn_mark" if "ecn_mark" in each else "marked"),
-        "drop_probability": each.real("prob"),
+        "sent_bytes": stats.whole("bytes"),
+        "sent_pkts": stats.whole("packets"),
+        "dropped_pkts": stats.whole("drops"),
+        "overlimits_pkts": stats.whole("overlimits"),
+        "requeues_pkts": stats.whole("requeues"),
+        "backlog_bytes": stats.whole("backlog"),
+        "backlog_pkts": stats.whole("qlen"),
+        "marked_pkts": stats.whole("ecn_mark" if "ecn_mark" in stats else "marked"),
+        "drop_probability": stats.real("prob"),
         "delay_ns": round(delay_us * 1000) if abs(delay_us) < 1e12 else NOT_SAID,
     }

@@ -103,6 +103,35 @@ def tc_numbers(log: TcLog) -> list[LogNumber]:
         if len(marked) and marked.max() > 0:
             value = _grown(marked, of_one=of_one)
             found.append(LogNumber(name, "marked_pkts", "marked (ECN)", "packets", value))
+    return [*found, *_tins(log)]
+
+
+def _tins(log: TcLog) -> list[LogNumber]:
+    """Of each tin of cake that had packets: what came in and was dropped, and its delays."""
+    if "tins" not in log.tables:
+        return []
+    table = log.tables["tins"]
+    rows: dict[str, list[int]] = {}
+    names = zip(table["queue"].tolist(), table["tin"].tolist(), strict=True)
+    for index, (queue, tin) in enumerate(names):
+        rows.setdefault(f"{queue}, {tin}", []).append(index)
+    found: list[LogNumber] = []
+    for name, each in rows.items():
+        keep = np.array(each)
+        if table["arrived_pkts"][keep].max() <= 0:
+            continue
+        of_one = len(each) == 1
+        arrived = _grown(table["arrived_pkts"][keep], of_one=of_one)
+        dropped = _grown(table["dropped_pkts"][keep], of_one=of_one)
+        found.append(LogNumber(name, "arrived_pkts", "arrived", "packets", arrived))
+        found.append(LogNumber(name, "dropped_pkts", "dropped", "packets", dropped))
+        for column, key, title in (
+            ("delay_mean_ns", "tin_delay_mean_ms", "cake's mean delay, mean"),
+            ("delay_peak_ns", "tin_delay_peak_mean_ms", "cake's peak delay, mean"),
+        ):
+            values = known(table[column][keep], 1e-6)
+            if len(values):
+                found.append(mean_number(name, key, title, "ms", values))
     return found
 
 
