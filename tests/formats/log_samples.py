@@ -20,6 +20,41 @@ Request timeout for icmp_seq 1
 round-trip min/avg/max/stddev = 12.125/13.333/14.500/0.970 ms
 """
 
+MACOS_PING_ERRORS = """\
+PING www.example.net (192.0.2.1): 56 data bytes
+64 bytes from 192.0.2.1: icmp_seq=0 ttl=57 time=12.125 ms
+ping: sendto: No route to host
+Request timeout for icmp_seq 1
+92 bytes from 192.0.2.254: Destination Host Unreachable
+Vr HL TOS  Len   ID Flg  off TTL Pro  cks      Src      Dst
+ 4  5  00 5400 1234   0 0000  40  01 abcd 192.0.2.7  192.0.2.1
+
+64 bytes from 192.0.2.1: icmp_seq=3 ttl=57 time=13.375 ms
+^C
+--- www.example.net ping statistics ---
+4 packets transmitted, 2 packets received, 50.0% packet loss
+round-trip min/avg/max/stddev = 12.125/12.750/13.375/0.625 ms
+"""
+MACOS_PING6 = """\
+PING6(56=40+8+8 bytes) 2001:db8::2 --> 2001:db8::1
+16 bytes from 2001:db8::1, icmp_seq=0 hlim=56 time=12.311 ms
+16 bytes from 2001:db8::1, icmp_seq=1 hlim=56 time=13.311 ms
+Request timeout for icmp_seq=2
+
+--- 2001:db8::1 ping6 statistics ---
+3 packets transmitted, 2 packets received, 33.3% packet loss
+round-trip min/avg/max/std-dev = 12.311/12.811/13.311/0.500 ms
+"""
+BUSYBOX_PING6 = """\
+PING fe80::1%eth0 (fe80::1%2): 56 data bytes
+64 bytes from fe80::1%eth0: seq=0 ttl=64 time=0.512 ms
+64 bytes from fe80::1%eth0: seq=1 ttl=64 time=0.400 ms
+
+--- fe80::1%eth0 ping statistics ---
+3 packets transmitted, 2 packets received, 33% packet loss
+round-trip min/avg/max = 0.400/0.456/0.512 ms
+"""
+
 SS_OLD = """\
 State      Recv-Q Send-Q Local Address:Port               Peer Address:Port
 ESTAB      0      144800 10.0.0.1:42314                10.0.0.2:5201
@@ -119,6 +154,42 @@ TC_CLASSES_JSON = """\
 "qlen":2,"lended":700,"borrowed":0,"giants":0,"tokens":-17,"ctokens":5}},{"class":"fq_codel",\
 "handle":"10:313","parent":"10:","stats":{"drops":5,"overlimits":0,"requeues":0,"backlog":4542,\
 "qlen":3,"deficit":826}}]
+"""
+
+NDT7_EVENTS = """\
+{"Key":"starting","Value":{"Test":"download"}}
+{"Key":"connected","Value":{"Test":"download","Server":"ndt.example.net"}}
+{"Key":"measurement","Value":{"AppInfo":{"ElapsedTime":1000000,"NumBytes":5000000},\
+"Origin":"client","Test":"download"}}
+{"Key":"measurement","Value":{"TCPInfo":{"BytesAcked":5200000,"BytesRetrans":15000,\
+"BytesSent":5400000,"BytesReceived":900,"MinRTT":5949,"RTT":8200,"ElapsedTime":1000100},\
+"ConnectionInfo":{"Client":"192.0.2.7:443","Server":"192.0.2.1:443","UUID":"x"},"Origin":"server",\
+"Test":"download"}}
+{"Key":"measurement","Value":{"AppInfo":{"ElapsedTime":2000000,"NumBytes":11000000},\
+"Origin":"client","Test":"download"}}
+{"Key":"measurement","Value":{"TCPInfo":{"BytesAcked":11000000,"BytesRetrans":30000,\
+"BytesSent":12000000,"BytesReceived":950,"MinRTT":5900,"RTT":18200,"ElapsedTime":2000100},\
+"Origin":"server","Test":"download"}}
+{"Key":"complete","Value":{"Test":"download"}}
+{"Key":"measurement","Value":{"AppInfo":{"ElapsedTime":2000000,"NumBytes":2500000},\
+"Origin":"client","Test":"upload"}}
+{"Key":"measurement","Value":{"TCPInfo":{"BytesReceived":2000000,"BytesSent":800,"MinRTT":6486,\
+"RTT":30000,"ElapsedTime":2000000},"Origin":"server","Test":"upload"}}
+"""
+NDT7_SUMMARY = """\
+{"ServerFQDN":"ndt.example.net","ServerIP":"192.0.2.1","ClientIP":"192.0.2.7","Download":{"UUID":\
+"x","Throughput":{"Value":45.25,"Unit":"Mbit/s"},"Latency":{"Value":5.949,"Unit":"ms"},\
+"Retransmission":{"Value":0.25,"Unit":"%"}},"Upload":{"UUID":"y","Throughput":{"Value":40.5,\
+"Unit":"Mbit/s"},"Latency":{"Value":6.486,"Unit":"ms"},"Retransmission":{"Value":0,"Unit":""}}}
+"""
+NDT7_ARCHIVED = """\
+{"GitShortCommit":"0","Version":"v0.20","ServerIP":"192.0.2.1","ServerPort":443,"ClientIP":\
+"192.0.2.7","StartTime":"2026-11-27T00:00:00Z","Download":{"UUID":"x","StartTime":\
+"2026-11-27T00:00:00Z","ServerMeasurements":[{"BBRInfo":{"BW":5000000,"MinRTT":5949},"TCPInfo":\
+{"BytesAcked":11000000,"BytesRetrans":30000,"BytesSent":12000000,"BytesReceived":950,"MinRTT":5900,\
+"RTT":18200,"ElapsedTime":2000000}},{"TCPInfo":{"BytesAcked":5200000,"BytesRetrans":15000,\
+"BytesSent":5400000,"BytesReceived":900,"MinRTT":5949,"RTT":8200,"ElapsedTime":1000000}}],\
+"ClientMeasurements":null}}
 """
 
 IPERF_3_1 = """\
@@ -257,11 +328,17 @@ Approximate round trip times in milli-seconds:
 """
 
 WRITTEN = {
+    "ndt7-events": (LogFormat.NDT7, NDT7_EVENTS),
+    "ndt7-summary": (LogFormat.NDT7, NDT7_SUMMARY),
+    "ndt7-archived": (LogFormat.NDT7, NDT7_ARCHIVED),
     "windows-english": (LogFormat.PING, WINDOWS_ENGLISH),
     "windows-german": (LogFormat.PING, WINDOWS_GERMAN),
     "windows-french": (LogFormat.PING, WINDOWS_FRENCH),
     "windows-ipv6": (LogFormat.PING, WINDOWS_IPV6),
     "macos-ping": (LogFormat.PING, MACOS_PING),
+    "macos-ping-errors": (LogFormat.PING, MACOS_PING_ERRORS),
+    "macos-ping6": (LogFormat.PING, MACOS_PING6),
+    "busybox-ping6": (LogFormat.PING, BUSYBOX_PING6),
     "ss-old": (LogFormat.SS, SS_OLD),
     "tc-old": (LogFormat.TC, TC_OLD),
     "fq-codel": (LogFormat.TC, FQ_CODEL),

@@ -98,6 +98,50 @@ def test_pings_of_others_count_from_0() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ping.txt",
+        "ping-ipv6.txt",
+        "ping-busybox.txt",
+        "macos-ping",
+        "macos-ping-errors",
+        "macos-ping6",
+        "busybox-ping6",
+    ],
+)
+def test_pings_say_what_their_last_lines_do(name: str) -> None:
+    log = log_of_text(sample(name))
+    assert isinstance(log, PingLog)
+    totals, found = log.tables["totals"], numbers(log)
+    rtt_ns = log.tables["requests"]["rtt_ns"]
+    assert (log.sent, log.received) == (len(rtt_ns), int((rtt_ns >= 0).sum()))
+    assert (totals["sent_pkts"][0], totals["received_pkts"][0]) == (log.sent, log.received)
+    for each in ("min", "mean", "max"):
+        # A last line has three digits behind the point, an answer in its milliseconds three in all.
+        said = totals[f"rtt_{each}_ns"][0] / 1e6
+        assert found[f"rtt_{each}_ms"] == pytest.approx(said, abs=0.01, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "." * 2000 + "\b \b" * 500,  # -f
+        "RR: \t127.0.0.1",
+        "\trouter (192.0.2.1)",
+        "\t(same route)",
+        "ai->ai_family: AF_INET, ai->ai_canonname: '127.0.0.1'",
+        "[1586021972.313402] no answer yet for icmp_seq=6",
+        "[1586021972.313402] From 192.0.2.9 icmp_seq=1 Destination Host Unreachable",
+        "Request timeout for icmp_seq=2",
+    ],
+)
+def test_lines_of_pings_options(line: str) -> None:
+    log = log_of_text(LogText("it", f"{line}\n{sample('ping.txt').text}"))
+    assert str(log.unknown) == ""
+    assert len(log.tables["requests"]) == 40
+
+
 def test_two_pings_in_a_file_are_two() -> None:
     one = (FOLDER / "ping-ipv6.txt").read_text()
     log = log_of_text(LogText("both", one + one))

@@ -32,7 +32,7 @@ def short(name: str) -> bytes:
     if text.document is not None:
         return json.dumps(_first_of_each_list(text.document), indent=1).encode()
     content = text.text.encode()
-    if len(content) <= MOST_BYTES or name.startswith(("itgdec", "tc", "iperf", "netperf")):
+    if len(content) <= MOST_BYTES or name.startswith(("itgdec", "tc", "iperf", "netperf", "ndt7")):
         return content[: 4 * MOST_BYTES]
     return content[: content.rindex(b"\n", 0, 2 * MOST_BYTES) + 1]
 
@@ -126,7 +126,7 @@ def mutate(name: str, count: int, seed: int) -> Iterator[Log | None]:
     """What becomes of so many mutations; None for what was refused."""
     draw = random.Random(f"{name} {seed}")
     content, reader = short(name), reader_of(name)
-    is_json = name != "iperf-events" and sample(name).begins_with in "{["
+    is_json = name not in ("iperf-events", "ndt7-events") and sample(name).begins_with in "{["
     for number in range(count):
         damage = with_other_value if is_json and number % 2 else mutated
         damaged = damage(content, draw)

@@ -10,6 +10,7 @@ from dumbbell.formats.logs.iperf3 import Iperf3Log
 from dumbbell.formats.logs.irtt import IrttLog
 from dumbbell.formats.logs.itgdec import ItgLog
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable, Unknown
+from dumbbell.formats.logs.ndt7 import Ndt7Log
 from dumbbell.formats.logs.netperf import NetperfLog
 from dumbbell.formats.logs.ping import PingLog
 from dumbbell.formats.logs.reading import READERS, LogReader, log_format, log_of_text, read_log
@@ -31,6 +32,7 @@ __all__ = [
     "LogReader",
     "LogTable",
     "LogText",
+    "Ndt7Log",
     "NetperfLog",
     "PingLog",
     "SsLog",

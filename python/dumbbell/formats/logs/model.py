@@ -32,6 +32,7 @@ class LogFormat(StrEnum):
     IRTT = "irtt"
     NETPERF = "netperf"
     CRUSADER = "crusader"
+    NDT7 = "ndt7"
 
 
 @dataclass(frozen=True, slots=True)

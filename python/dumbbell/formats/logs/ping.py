@@ -36,7 +36,7 @@ _SEQUENCE_NUMBERS = 1 << 16
 _STAMP = r"(?:\[(?P<stamp>\d{1,12}\.\d{1,9})\] |[0-9:.]{8,15} )?"
 
 _REPLY = re.compile(
-    _STAMP + r"\d{1,6} bytes from (?P<who>\S{1,255}(?: \(\S{1,64}\))?): "
+    _STAMP + r"\d{1,6} bytes from (?P<who>\S{1,255}(?: \(\S{1,64}\))?)[:,] "
     r"(?P<key>icmp_[rs]eq|seq)=(?P<seq>\d{1,9})(?: ident=\d{1,9})?(?: (?:ttl|hlim)=\d{1,3})?"
     r"(?: time[=<](?P<ms>\d{1,12}(?:\.\d{1,9})?) ?ms)?(?P<rest>.{0,200})"
 )
@@ -58,11 +58,15 @@ _TIMES = re.compile(
 _ELSE = re.compile(
     r"|--- .{1,255} (?:ping6?|ping) statistics ---"
     r"|" + _STAMP.replace("stamp", "stamp_2") + r"no answer yet for icmp_seq=\d{1,9}"
-    r"|Request timeout for icmp_seq \d{1,9}"
+    r"|Request timeout for icmp_seq[ =]\d{1,9}"
     r"|" + _STAMP.replace("stamp", "stamp_3") + r"From \S{1,255}(?: \(\S{1,64}\))?:? "
     r"icmp_seq=\d{1,9} .{1,200}"
     r"|\d{1,6} bytes from \S{1,255}(?: \(\S{1,64}\))?: (?:Destination|Time|Redirect).{0,200}"
-    r"|ping6?: .{1,300}|\^C.{0,80}|pipe \d{1,9}|WARNING: .{1,200}"
+    r"|ping6?: .{1,300}|\^C.{0,80}|pipe \d{1,9}|WARNING: .{1,200}|ai->ai_family: .{1,200}"
+    # The header that an error of macOS quotes; routes (-R); the dots of -f.
+    r"|Vr HL TOS  Len   ID Flg  off TTL Pro  cks .{1,60}"
+    r"|\s{0,2}[0-9a-f] {1,2}[0-9a-f] {1,2}[0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{4} .{10,120}"
+    r"|(?:RR: )?\t(?:\S{1,255}(?: \(\S{1,64}\))?|\(same route\))?\s*|[.E\b ]+"
 )
 
 

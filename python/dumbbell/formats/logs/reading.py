@@ -15,6 +15,7 @@ from dumbbell.formats.logs.iperf_text import is_iperf_text, read_iperf_text
 from dumbbell.formats.logs.irtt import is_irtt, read_irtt
 from dumbbell.formats.logs.itgdec import is_itgdec, read_itgdec
 from dumbbell.formats.logs.model import Log, LogFormat
+from dumbbell.formats.logs.ndt7 import is_ndt7, read_ndt7
 from dumbbell.formats.logs.netperf import is_netperf, read_netperf
 from dumbbell.formats.logs.ping import is_ping, read_ping_log
 from dumbbell.formats.logs.ss import is_ss, read_ss
@@ -126,6 +127,13 @@ READERS: tuple[LogReader, ...] = (
         "of each load its summary: throughput, peak of the round trip, loss; percentiles",
         is_crusader,
         read_crusader,
+    ),
+    LogReader(
+        LogFormat.NDT7,
+        "`ndt7-client -format json`, and the JSON that M-Lab archives of a test",
+        "throughput, least round trip, bytes sent again; over time",
+        is_ndt7,
+        read_ndt7,
     ),
 )
 """In the order in which a text is asked; no text is of two kinds unless it has lines of both."""

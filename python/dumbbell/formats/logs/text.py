@@ -245,6 +245,10 @@ class Members:
         """An object; empty where it is not there."""
         return Members(self._values.get(name, {}), self._at(name), self._noted)
 
+    def without_members(self) -> Members:
+        """An object at the same place that has none."""
+        return Members({}, self.path, self._noted)
+
     def objects(self, name: str) -> Iterator[Members]:
         """The objects of a list; none where it is not there."""
         value = self._values.get(name, [])

@@ -12,6 +12,7 @@ from dumbbell.formats.logs import (
     IrttLog,
     ItgLog,
     Log,
+    Ndt7Log,
     NetperfLog,
     PingLog,
     SsLog,
@@ -26,6 +27,7 @@ from dumbbell.metrics.logs.latency import (
     ping_numbers,
     ping_series,
 )
+from dumbbell.metrics.logs.ndt7 import ndt7_numbers, ndt7_series
 from dumbbell.metrics.logs.number import LogNumber, LogSeries, mean_interval
 from dumbbell.metrics.logs.state import ss_numbers, ss_series, tc_numbers, tc_series
 from dumbbell.metrics.logs.throughput import (
@@ -50,6 +52,7 @@ _NUMBERS: Mapping[type[Log], Callable[[Any], list[LogNumber]]] = {
     SsLog: ss_numbers,
     TcLog: tc_numbers,
     CrusaderLog: crusader_numbers,
+    Ndt7Log: ndt7_numbers,
 }
 _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     PingLog: ping_series,
@@ -61,6 +64,7 @@ _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     SsLog: ss_series,
     TcLog: tc_series,
     CrusaderLog: crusader_series,
+    Ndt7Log: ndt7_series,
 }
 
 
