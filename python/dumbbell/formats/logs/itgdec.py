@@ -90,7 +90,7 @@ _NEVER_BELOW_0 = {name for name, _ in _NAMES.values() if not name.startswith("de
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItgLog(Log):
-    """A log of D-ITG: the tables ``flows``, ``packets`` or ``steps``, whichever it has.
+    """A log of D-ITG: the tables ``flows``, ``packets``, ``steps`` or ``flow_steps``.
 
     Attributes:
         has_delays: Whether there are delays: a sender's log has none.

@@ -39,6 +39,7 @@ SUMMARY = (
 TESTS = ("download", "upload")
 _KEYS = frozenset(("starting", "connected", "measurement", "complete", "error"))
 MOST_EVENTS = 1 << 20
+_NOTHING = float("nan")
 _TCP = {
     "BytesReceived": "received_bytes",
     "BytesAcked": "acked_bytes",
@@ -101,7 +102,7 @@ def read_ndt7(text: LogText) -> Ndt7Log:
         for test in TESTS:
             found = _part(members, test.capitalize())
             measurements += _archived(found, test)
-            if said := _said(members, found, test):
+            if said := _said(members, found, test, noted):
                 summary.append(said)
     measurements = [row for row in measurements if row["test"] in TESTS]
     if not measurements and not summary and not problems:
@@ -152,7 +153,7 @@ def _measurement(each: Members, test: str, origin: str) -> Row:
     }
 
 
-def _said(whole: Members, found: Members, test: str) -> Row | None:
+def _said(whole: Members, found: Members, test: str, noted: Noted) -> Row | None:
     """What the client's summary says: an object a test, or values of their own as before 0.5."""
     if found.is_null("Throughput") and found.is_null("Value"):
         return None
@@ -166,11 +167,20 @@ def _said(whole: Members, found: Members, test: str) -> Row | None:
         again = _part(whole, "DownloadRetrans") if is_down else none
     return {
         "test": test,
-        "throughput_mbps": rate.real("Value"),
-        "min_rtt_ms": rtt.real("Value"),
+        "throughput_mbps": _value(rate, noted),
+        "min_rtt_ms": _value(rtt, noted),
         # Of an upload the client does not know it, and writes 0 without a unit.
-        "retransmitted_percent": again.real("Value") if again.text("Unit") else float("nan"),
+        "retransmitted_percent": _value(again, noted, 100) if again.text("Unit") else _NOTHING,
     }
+
+
+def _value(of: Members, noted: Noted, most: float = 1e9) -> float:
+    """What it says; NaN where it is not there, or none that there can be."""
+    found = of.real("Value")
+    if found < 0 or found > most:
+        noted.value(f"{of.path}.Value", found)
+        return _NOTHING
+    return found
 
 
 def _object(line: str) -> dict[str, Any] | None:

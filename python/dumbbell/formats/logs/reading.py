@@ -14,6 +14,7 @@ from dumbbell.formats.logs.iperf3_text import is_iperf3_text, read_iperf3_text
 from dumbbell.formats.logs.iperf_text import is_iperf_text, read_iperf_text
 from dumbbell.formats.logs.irtt import is_irtt, read_irtt
 from dumbbell.formats.logs.itgdec import is_itgdec, read_itgdec
+from dumbbell.formats.logs.itgdec_flows import is_itgdec_flows, read_itgdec_flows
 from dumbbell.formats.logs.model import Log, LogFormat
 from dumbbell.formats.logs.ndt7 import is_ndt7, read_ndt7
 from dumbbell.formats.logs.netperf import is_netperf, read_netperf
@@ -99,6 +100,13 @@ READERS: tuple[LogReader, ...] = (
         "a flow: packets, payload, bitrate, loss, one-way delay, jitter",
         is_itgdec,
         read_itgdec,
+    ),
+    LogReader(
+        LogFormat.ITGDEC,
+        "steps of flows (`-d`, `-j`, `-b`, `-p`); the file's name says which: `delay.dat`",
+        "a flow: means of the steps",
+        is_itgdec_flows,
+        read_itgdec_flows,
     ),
     LogReader(
         LogFormat.NETPERF,

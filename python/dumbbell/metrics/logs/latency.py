@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from dumbbell.formats.logs import IrttLog, ItgLog, PingLog
@@ -81,6 +83,8 @@ def itg_numbers(log: ItgLog) -> list[LogNumber]:
         return _itg_summary(log)
     if "packets" in log.tables:
         return _itg_packets(log)
+    if "flow_steps" in log.tables:
+        return _itg_flow_steps(log)
     steps = log.tables["steps"]
     rate, delay = steps["bitrate_bps"] / 1e6, steps["delay_mean_s"] * 1e3
     found = [mean_number("", "bitrate_mean_mbps", "bitrate, mean of the steps", "Mbit/s", rate)]
@@ -103,6 +107,11 @@ def itg_series(log: ItgLog) -> list[LogSeries]:
                 LogSeries("", "delay_ms", "one-way delay (two clocks)", "ms", steps["t_s"], delay)
             )
         return found
+    if "flow_steps" in log.tables:
+        return [
+            LogSeries(of, name, title, unit, t_s, values)
+            for of, name, title, unit, t_s, values in _of_flow_steps(log)
+        ]
     if "packets" not in log.tables or not log.has_delays:
         return []
     table = log.tables["packets"]
@@ -114,6 +123,42 @@ def itg_series(log: ItgLog) -> list[LogSeries]:
         title = "one-way delay (two clocks)"
         series.append(LogSeries(f"flow {flow}", "delay_ms", title, "ms", t_s, delay))
     return series
+
+
+_OF_FLOW_STEPS = (
+    ("bitrate_bps", "bitrate_mbps", "bitrate", "Mbit/s", 1e-6),
+    ("delay_mean_s", "delay_ms", "one-way delay (two clocks)", "ms", 1e3),
+    ("jitter_mean_s", "jitter_ms", "jitter", "ms", 1e3),
+    ("dropped_pkts", "dropped_pkts", "packets lost", "packets", 1.0),
+)
+_OF_STEPS = {
+    "bitrate_mbps": "bitrate_mean_mbps",
+    "delay_ms": "delay_of_steps_mean_ms",
+    "jitter_ms": "jitter_of_steps_mean_ms",
+}
+
+
+def _of_flow_steps(log: ItgLog) -> Iterator[tuple[str, str, str, str, Floats, Floats]]:
+    """Of each flow: whose, name, title, unit, times and values of the steps."""
+    table = log.tables["flow_steps"]
+    for flow in dict.fromkeys(table["flow"].tolist()):
+        keep = table["flow"] == flow
+        for column, name, title, unit, scale in _OF_FLOW_STEPS:
+            values = table[column][keep] * scale
+            if np.isfinite(values).all():
+                yield f"flow {flow}", name, title, unit, table["t_s"][keep], values
+
+
+def _itg_flow_steps(log: ItgLog) -> list[LogNumber]:
+    """Means of the steps, and all that was lost."""
+    found = []
+    for of, name, title, unit, _, values in _of_flow_steps(log):
+        if name in _OF_STEPS:
+            said = f"{title}, mean of the steps"
+            found.append(mean_number(of, _OF_STEPS[name], said, unit, values))
+        else:
+            found.append(LogNumber(of, name, title, unit, float(values.sum())))
+    return found
 
 
 def _itg_summary(log: ItgLog) -> list[LogNumber]:
