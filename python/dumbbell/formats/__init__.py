@@ -3,7 +3,7 @@
 `ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints, `ss` what
 ``ss -tin`` does; `dumbbell.formats.logs` reads what programs of a testbed print; `sqlite` a row a
 metric; `dumbbell.formats.flent` has the data files of Flent; `capture` reads pcapng and pcap,
-`tshark` the fields that it prints of them.
+`tshark` the fields that it prints of them. `kinds` tells them apart, `unpacking` unpacks them.
 """
 
 from dumbbell.formats.capture import read_capture, write_view
