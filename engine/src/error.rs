@@ -26,8 +26,8 @@ pub enum EngineError {
     /// The run takes much longer than was foreseen.
     #[error(
         "stopped at {at_ns} ns: {events} events, and {expected} were foreseen for all of it, as its \
-         traffic differs much from its means (heavy tails, very short round trips); shorten it, or \
-         lower its rates or sizes"
+         traffic differs much from its means (heavy tails, very short round trips), or pie's timer \
+         found a delay of minutes; shorten it, or lower its rates or sizes"
     )]
     TooManyEvents {
         /// How far it was.

@@ -333,6 +333,43 @@ fn a_long_idle_time_costs_nothing() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
+/// 200 days of a queue that stands, 17 billion updates by its timer: those that cannot be done at once
+/// are counted, in what is foreseen and by who watches.
+#[test]
+fn a_queue_that_stands_for_months_is_little_work() {
+    let standing = |words: &str| {
+        let mut slow = link("a", "b", end(1));
+        slow.forward.qdisc = qdisc(words);
+        let source = Source::Cbr(Cbr {
+            gap: constant(1e-3),
+            size: constant(1500.0),
+            size_at: SizeAt::Wire,
+        });
+        let mut flow = flow("f", "a", "b", source);
+        flow.stop_ns = 2 * S;
+        let mut experiment = experiment(vec![slow], vec![flow], vec![]);
+        experiment.duration_ns = 17_279_999 * S;
+        checked(&experiment)
+    };
+    let foreseen = |words: &str| Estimate::of(&standing(words)).events;
+    let plain = foreseen("pfifo limit 100000");
+    for words in [
+        "pie limit 100000 tupdate 1ms",
+        "pie limit 100000 tupdate 1ms target 1us ecn bytemode",
+        "pie limit 100000 tupdate 1ms dq_rate_estimator",
+    ] {
+        let experiment = standing(words);
+        let done = run(&experiment, 0, &Monitor::default()).unwrap();
+        assert!(
+            done.tables.column_i64("flows", "delivered_pkts")[0] > 1000,
+            "{words}"
+        );
+        let counted = foreseen(words) - plain;
+        // At most 3000 for each of the 2000 that come and of those that leave, 64 of them an event.
+        assert!((50_000..200_000).contains(&counted), "{words}: {counted}");
+    }
+}
+
 /// Routes to every host from every other would take gigabytes.
 #[test]
 fn more_routes_than_there_is_room_for_are_refused() {

@@ -22,6 +22,39 @@ pub struct Events {
     pub delayed: Vec<Packet>,
     /// Whether those are to be noted.
     pub notes_delayed: bool,
+    /// Since the start of the run; `clear` does not forget it.
+    pub timer_updates: TimerUpdates,
+}
+
+/// How much a discipline does by timers of its own. They have no events: what they would have done
+/// is done when a packet comes or leaves, one after the other where it cannot be done at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimerUpdates {
+    one_by_one: u64,
+    are_too_many: bool,
+}
+
+impl TimerUpdates {
+    /// So many were done one after the other.
+    pub fn add(&mut self, updates: u64) {
+        self.one_by_one += updates;
+    }
+
+    /// There are more to do than anybody waits for: the discipline does none from now on, and whoever
+    /// watches the run ends it.
+    pub fn give_up(&mut self) {
+        self.are_too_many = true;
+    }
+
+    /// Whether it has given up.
+    pub fn are_too_many(self) -> bool {
+        self.are_too_many
+    }
+
+    /// How many were done one after the other.
+    pub fn one_by_one(self) -> u64 {
+        self.one_by_one
+    }
 }
 
 impl Events {

@@ -24,6 +24,7 @@ pub mod priority;
 pub mod red;
 mod setting;
 pub mod tbf;
+mod timers;
 pub mod token_bucket;
 
 pub use child::Child;
@@ -31,6 +32,7 @@ pub use events::{DropReason, Events};
 pub use fq::paces;
 pub use passing_time::lets_time_pass;
 pub use setting::{Above, DEFAULT_TIMER_HZ, Setting};
+pub use timers::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT, timer_period_ns};
 
 use codel::Codel;
 use dumbbell_core::packet::Packet;

@@ -25,10 +25,11 @@
 //! | burst allowance | 150 ms | 150 ms | 100 ms |
 //! | limit | - | 1000 packets | 1000 packets |
 //!
-//! The updates are done when a packet comes or leaves, all those due before it: between packets
-//! nothing they read changes.
+//! The updates are done when a packet comes or leaves, all those due before it (`pie/updates.rs`):
+//! between packets nothing they read changes.
 
 mod edition;
+mod updates;
 
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
 use dumbbell_core::packet::Packet;
@@ -110,6 +111,16 @@ impl Variables {
         }
     }
 
+    /// Whether nothing else differs.
+    fn differ_by_probability(&self, other: &Variables) -> bool {
+        let probability = self.probability;
+        *self
+            == Variables {
+                probability,
+                ..other.clone()
+            }
+    }
+
     /// RFC 8033 section 4.4: after the queue was short for long, a burst may pass again.
     fn restart(&mut self, edition: &Edition) {
         self.burst_allowance = edition.burst_allowance;
@@ -135,24 +146,6 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// The updates due before `now`.
-    #[inline]
-    fn catch_up(&mut self, now: Time) {
-        while self.next_update < now {
-            let before = self.variables.clone();
-            self.update_probability();
-            let next = self.clock.expiry(self.next_update, self.parameters.tupdate);
-            let period = (next - self.next_update).0;
-            self.next_update = next;
-            // After a long idle time no update changes anything any more, and there may be
-            // very many. From one that ran out to the next it is always as long.
-            if self.variables == before && next < now {
-                let left = (now - next).0.div_ceil(period);
-                self.next_update = next + Time(left * period);
-            }
-        }
-    }
-
     /// What the kernel calls `skb->len`: with the Ethernet header, whatever the link's overhead.
     fn length(packet: &Packet) -> u32 {
         packet.wire_bytes(super::setting::DEVICE_HEADER_BYTES)
@@ -180,68 +173,6 @@ impl Pie {
             variables.probability
         };
         edition.decide(probability, &mut variables.accumulated, &mut self.stream)
-    }
-
-    /// RFC 8033 section 4.2 `calculate_drop_prob`.
-    fn update_probability(&mut self) {
-        let (parameters, edition) = (&self.parameters, self.edition);
-        let variables = &mut self.variables;
-        let backlog_bytes = (self.backlog_bytes + self.held.bytes) as u32;
-        let (delay, old_delay) = if parameters.has_rate_estimator {
-            variables.old_delay = variables.delay;
-            let scaled = backlog_bytes.wrapping_shl(RATE_SCALE);
-            let delay = scaled.checked_div(variables.departure_rate).unwrap_or(0);
-            (Ticks::from(delay), variables.old_delay)
-        } else {
-            (variables.delay, variables.old_delay)
-        };
-        // A delay of zero with a backlog means that the backlog is very small.
-        let mut may_decay = delay != 0 || backlog_bytes == 0;
-
-        let deviation = delay.wrapping_sub(parameters.target);
-        let trend = delay.wrapping_sub(old_delay);
-        let scale = |gain| edition.scaled_gain(gain, variables.probability);
-        let (alpha, beta) = (scale(parameters.alpha), scale(parameters.beta));
-        let sum = alpha
-            .wrapping_mul(deviation)
-            .wrapping_add(beta.wrapping_mul(trend));
-        let mut step = edition.as_step(sum);
-
-        // Section 4.2: from 10 % on, at most 2 % an update.
-        let largest = edition.largest_probability;
-        if step > (largest / 50) as i64 && variables.probability >= largest / 10 {
-            step = (largest / 100 * 2) as i64;
-        }
-        // Section 5.5.
-        if delay > HIGH_DELAY {
-            step = step.wrapping_add((largest / 50) as i64);
-        }
-        let before = variables.probability;
-        variables.probability = edition.add(before, step);
-        if step > 0 {
-            if variables.probability < before {
-                variables.probability = largest;
-                may_decay = false;
-            }
-        } else if variables.probability > before {
-            variables.probability = 0;
-        }
-        if delay == 0 && old_delay == 0 && may_decay {
-            variables.probability = edition.decayed(variables.probability);
-        }
-        variables.delay = delay;
-        let is_short = |delay| delay < parameters.target / 2;
-        let is_measured = !parameters.has_rate_estimator || variables.departure_rate > 0;
-        if is_short(variables.delay)
-            && is_short(variables.old_delay)
-            && variables.probability == 0
-            && is_measured
-        {
-            variables.restart(edition);
-        }
-        if !parameters.has_rate_estimator {
-            variables.old_delay = delay;
-        }
     }
 
     /// RFC 8033 section 5.2: how long the packet stayed that leaves.
@@ -333,7 +264,7 @@ impl Discipline for Pie {
         now: Time,
         events: &mut Events,
     ) -> Result<(), DropReason> {
-        self.catch_up(now);
+        self.catch_up(now, events);
         let waiting_pkts = self.packets.len() + self.held.packets as usize;
         if waiting_pkts >= self.parameters.limit_packets {
             self.variables.accumulated = 0;
@@ -353,8 +284,8 @@ impl Discipline for Pie {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Time, _: &mut Events) -> Dequeued {
-        self.catch_up(now);
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.catch_up(now, events);
         let Some(packet) = self.packets.pop_front() else {
             return Dequeued::Empty;
         };

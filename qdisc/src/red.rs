@@ -56,6 +56,14 @@ enum Verdict {
     Forced,
 }
 
+/// Where the average is, seen from the band in which Adaptive RED keeps its probability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Above,
+    Within,
+    Below,
+}
+
 /// The upper half of the state: the average and what follows from it.
 #[derive(Debug, Clone)]
 struct Average {
@@ -165,17 +173,28 @@ impl Average {
         (stream.next_u64() >> 32) as u32 / self.slope
     }
 
-    /// The step of Adaptive RED, section 4.1 of its paper.
-    fn adapt(&mut self, now: Time) {
+    /// On which side of the target the average is at an instant without packets.
+    fn side(&self, now: Time) -> Side {
         let average = match self.idle_since {
             Some(since) => self.decayed(now - since),
             None => self.average,
         };
         let bytes = average >> self.weight_log2;
         let (low, high) = self.target_bytes;
-        if bytes > high && self.probability <= LARGEST_ADAPTIVE {
+        if bytes > high {
+            Side::Above
+        } else if bytes < low {
+            Side::Below
+        } else {
+            Side::Within
+        }
+    }
+
+    /// The step of Adaptive RED, section 4.1 of its paper.
+    fn adapt(&mut self, side: Side) {
+        if side == Side::Above && self.probability <= LARGEST_ADAPTIVE {
             self.probability += ONE_PERCENT.min(self.probability / 4);
-        } else if bytes < low && self.probability >= LEAST_ADAPTIVE {
+        } else if side == Side::Below && self.probability >= LEAST_ADAPTIVE {
             self.probability = self.probability / 10 * 9;
         }
         let rounded = (u64::from(self.probability) + u64::from(self.width_bytes / 2))
@@ -213,10 +232,39 @@ impl Red {
     /// The adaptations due before `now`.
     #[inline]
     fn catch_up(&mut self, now: Time) {
-        while self.next_adaptation < now {
-            self.average.adapt(self.next_adaptation);
-            self.next_adaptation += self.adaptation_period;
+        if self.next_adaptation < now {
+            self.adapt_until(now);
         }
+    }
+
+    /// One that changes nothing is followed by others that change nothing, as long as the average stays
+    /// on its side of the target, where it stays while packets wait. While the queue is idle it
+    /// only sinks (`decayed`), so when it leaves that side is found by bisection. So there are at
+    /// most some hundred steps, however long the time is.
+    fn adapt_until(&mut self, now: Time) {
+        let (first, period) = (self.next_adaptation, self.adaptation_period);
+        let count = (now - first).0.div_ceil(period.0);
+        let at = |index: u64| first + Time(index * period.0);
+        let mut index = 0;
+        while index < count {
+            let side = self.average.side(at(index));
+            let before = (self.average.probability, self.average.slope);
+            self.average.adapt(side);
+            index += 1;
+            if before == (self.average.probability, self.average.slope) {
+                let (mut least, mut most) = (index, count);
+                while least < most {
+                    let middle = least + (most - least) / 2;
+                    if self.average.side(at(middle)) == side {
+                        least = middle + 1;
+                    } else {
+                        most = middle;
+                    }
+                }
+                index = least;
+            }
+        }
+        self.next_adaptation = at(count);
     }
 
     /// Whether a packet that is due is marked or, though it cannot be marked, kept.

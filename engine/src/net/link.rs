@@ -17,6 +17,7 @@ use super::propagation::{Propagation, Slab};
 use super::queued::Queued;
 use super::shaped::Shaped;
 use super::turn::Turn;
+use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
 use crate::sim::packet::Packet;
@@ -510,6 +511,17 @@ impl Link {
     pub fn return_events(&mut self, mut events: Events) {
         events.clear();
         self.queued.events = events;
+    }
+
+    /// What the discipline has done by timers of its own.
+    pub fn timer_updates(&self) -> TimerUpdates {
+        self.queued.events.timer_updates
+    }
+
+    /// The same, to say something else.
+    #[cfg(test)]
+    pub fn timer_updates_mut(&mut self) -> &mut TimerUpdates {
+        &mut self.queued.events.timer_updates
     }
 
     /// The discipline's own numbers.

@@ -4,6 +4,7 @@
 use super::estimate::Estimate;
 use super::{Monitor, OverBudget};
 use crate::error::EngineError;
+use crate::qdisc::UPDATES_AN_EVENT;
 use crate::sim::time::Time;
 use crate::sim::world::World;
 use std::ops::Deref;
@@ -80,10 +81,12 @@ impl<M: Deref<Target = Monitor>> Watch<M> {
                 events: world.events - events,
             });
         }
-        if world.events > self.bounds.most_events {
+        let updates = world.timer_updates();
+        let events = world.events + updates.one_by_one() / UPDATES_AN_EVENT;
+        if events > self.bounds.most_events || updates.are_too_many() {
             return Err(EngineError::TooManyEvents {
                 at_ns: world.now.as_ns(),
-                events: world.events,
+                events,
                 expected: self.bounds.expected_events,
             });
         }
@@ -203,6 +206,35 @@ mod tests {
                 ..
             }
         ));
+    }
+
+    /// Timers of disciplines have no events, and take time.
+    #[test]
+    fn timers_are_counted() {
+        let mut experiment = instant(false);
+        experiment.links[0].forward.qdisc = dumbbell_tc::parse_qdisc("pie").unwrap();
+        let watched = |begin: &dyn Fn(&mut crate::qdisc::events::TimerUpdates)| {
+            let mut world = World::new(&experiment, 0);
+            begin(world.links[0].timer_updates_mut());
+            let monitor = Monitor::default();
+            Watch::new(&monitor, bounds(1000, u64::MAX)).look(&world)
+        };
+        assert_eq!(
+            watched(&|updates| updates.add(1000 * UPDATES_AN_EVENT)),
+            Ok(())
+        );
+        for begin in [
+            &|updates: &mut crate::qdisc::events::TimerUpdates| {
+                updates.add(1001 * UPDATES_AN_EVENT);
+            } as &dyn Fn(&mut _),
+            &|updates: &mut crate::qdisc::events::TimerUpdates| updates.give_up(),
+        ] {
+            let ended = watched(begin);
+            assert!(
+                matches!(ended, Err(EngineError::TooManyEvents { .. })),
+                "{ended:?}"
+            );
+        }
     }
 
     #[test]

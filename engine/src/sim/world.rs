@@ -19,7 +19,8 @@ use crate::net::long_queues::long_queues;
 use crate::net::turn::{Turn, class};
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
-use crate::qdisc::DropReason;
+use crate::qdisc::events::TimerUpdates;
+use crate::qdisc::{DropReason, timer_period_ns};
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
@@ -108,6 +109,8 @@ pub struct World {
     changes: Vec<(u32, Change)>,
     sample_interval: Time,
     wheel_sequence: u32,
+    /// Links whose disciplines have timers.
+    timed: Vec<u32>,
     /// The link that last dropped what it was offered, and why.
     refused: Option<(usize, DropReason)>,
     /// Segments of an sk_buff that is being handed down.
@@ -211,6 +214,10 @@ impl World {
             changes: Vec::new(),
             sample_interval: Time::from_ns(interval_ns),
             wheel_sequence: 0,
+            timed: { (0..).zip(experiment.link_ends()) }
+                .filter(|(_, (_, _, end))| timer_period_ns(&end.qdisc).is_some())
+                .map(|(link, _)| link)
+                .collect(),
             refused: None,
             segments: Vec::new(),
             super_packets: Gso::default(),
@@ -288,6 +295,19 @@ impl World {
         }
         self.settle_arrivals();
         true
+    }
+
+    /// What disciplines have done by their timers, all together.
+    pub fn timer_updates(&self) -> TimerUpdates {
+        let mut all = TimerUpdates::default();
+        for link in &self.timed {
+            let updates = self.links[*link as usize].timer_updates();
+            all.add(updates.one_by_one());
+            if updates.are_too_many() {
+                all.give_up();
+            }
+        }
+        all
     }
 
     /// Brings every integral up to the end and takes the last sample.

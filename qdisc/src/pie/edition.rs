@@ -69,6 +69,26 @@ impl Edition {
         gain >> (4 + u32::from(is_below(10)) + 2 * quarters.count() as u32)
     }
 
+    /// Between which probabilities, both included, gains are as at this one.
+    pub(super) fn bounds(&self, probability: u64) -> (u64, u64) {
+        let divisors: &[u64] = match self.is_old {
+            true => &[10, 100],
+            false => &[10, 100, 1_000, 10_000, 100_000, 1_000_000],
+        };
+        let mut above = match self.is_old {
+            true => u64::from(u32::MAX),
+            false => u64::MAX,
+        };
+        for divisor in divisors {
+            let bound = self.largest_probability / divisor;
+            if probability >= bound {
+                return (bound, above);
+            }
+            above = bound - 1;
+        }
+        (0, above)
+    }
+
     /// A sum of products as the step it is.
     pub(super) fn as_step(&self, sum: u64) -> i64 {
         if self.is_old {

@@ -218,11 +218,12 @@ fn updates_come_at_whole_ticks() {
         ("pie tupdate 250ms", 256),
     ] {
         let mut pie = pie_at(words, 250);
+        let events = &mut Events::default();
         let period = Time::from_ns(period_ms * MS);
         assert_eq!(pie.next_update, period, "{words}: the first");
-        pie.catch_up(period);
+        pie.catch_up(period, events);
         assert_eq!(pie.next_update, period, "{words}: only those before now");
-        pie.catch_up(period + Time(1));
+        pie.catch_up(period + Time(1), events);
         assert_eq!(pie.next_update, period + period, "{words}");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use dumbbell_core::packet::Kind;
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
@@ -172,17 +173,17 @@ fn the_probability_adapts() {
     red.catch_up(Time::from_ns(500 * MS + 1));
     assert!((percent(&red) - 2.5).abs() < 1e-4);
     for _ in 0..200 {
-        red.average.adapt(Time::ZERO);
+        red.average.adapt(red.average.side(Time::ZERO));
     }
     assert!((50.0..=51.0).contains(&percent(&red)), "{}", percent(&red));
     set_average(&mut red, 60_000);
-    red.average.adapt(Time::ZERO);
+    red.average.adapt(red.average.side(Time::ZERO));
     let kept = percent(&red);
     set_average(&mut red, 40_000);
-    red.average.adapt(Time::ZERO);
+    red.average.adapt(red.average.side(Time::ZERO));
     assert!((percent(&red) / kept - 0.9).abs() < 1e-4);
     for _ in 0..200 {
-        red.average.adapt(Time::ZERO);
+        red.average.adapt(red.average.side(Time::ZERO));
     }
     assert!((0.89..1.0).contains(&percent(&red)), "{}", percent(&red));
 }
@@ -224,4 +225,62 @@ fn an_overloaded_queue_as_text() {
         }
     }
     insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// A queue whose adaptations are done one after the other.
+fn adapt_one_by_one(red: &mut Red, now: Time) {
+    while red.next_adaptation < now {
+        let side = red.average.side(red.next_adaptation);
+        red.average.adapt(side);
+        red.next_adaptation += red.adaptation_period;
+    }
+}
+
+proptest! {
+    /// What a long time brings at once is what it brings step by step: while packets wait, and while the
+    /// queue is idle and its average sinks.
+    #[test]
+    fn adaptations_of_a_long_time_are_those_one_by_one(
+        average_bytes in 0u64..200_000,
+        share in 0.0f64..0.6,
+        is_idle in any::<bool>(),
+        weight in 0usize..3,
+        spans_ms in prop::collection::vec(1u64..400_000, 1..6),
+    ) {
+        let words = [
+            WORDS,
+            "red limit 1mb min 30000 max 90000 avpkt 1000 burst 985 probability 0.02",
+            "red limit 1mb min 30000 max 90000 avpkt 1000 burst 55 bandwidth 10kbit probability 0.02",
+        ][weight];
+        let mut red = red(&format!("{words} adaptive"));
+        set_average(&mut red, average_bytes);
+        red.average.probability = (share * 2f64.powi(32)) as u32;
+        let mut now = Time::ZERO;
+        for (index, span_ms) in spans_ms.into_iter().enumerate() {
+            if is_idle && index == 0 {
+                red.average.idle_since = Some(now);
+            }
+            now += Time::from_ns(span_ms * MS + 1);
+            let mut ticking = red.clone();
+            adapt_one_by_one(&mut ticking, now);
+            red.catch_up(now);
+            prop_assert_eq!(format!("{red:?}"), format!("{ticking:?}"));
+        }
+    }
+}
+
+/// Two hundred days of half seconds, again and again.
+#[test]
+fn the_probability_comes_to_its_bound_and_stays() {
+    for is_idle in [false, true] {
+        let mut red = red(&format!("{WORDS} adaptive"));
+        set_average(&mut red, 150_000);
+        red.average.idle_since = is_idle.then_some(Time::ZERO);
+        for day in 1..=200 {
+            red.catch_up(Time::from_ns(day * 86_400_000 * MS + 1));
+        }
+        let percent = 100.0 * f64::from(red.average.probability) / 2f64.powi(32);
+        assert_eq!(percent > 50.0, !is_idle, "{percent}");
+        assert_eq!(percent < 1.0, is_idle, "{percent}");
+    }
 }

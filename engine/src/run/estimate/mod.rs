@@ -13,11 +13,13 @@ mod ways;
 use crate::net::link::Link;
 use crate::net::pending::BYTES_PER_CROSSING;
 use crate::observe::samples::{BYTES_PER_FLOW_SAMPLE, BYTES_PER_QUEUE_SAMPLE};
+use crate::qdisc::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT};
 use crate::sim::world::memory::{
     BYTES_PER_CAPTURED_CONNECTION, BYTES_PER_CONNECTION, BYTES_PER_ECHO, BYTES_PER_PACKET,
     BYTES_PER_RECORD, BYTES_PER_SEGMENT, BYTES_PER_TRANSFER,
 };
 use crate::spec::{Experiment, Flow, Probe, Transport};
+use std::collections::BTreeMap;
 use ways::Ways;
 
 /// Columns of many samples are up to twice as long as what they hold.
@@ -54,6 +56,8 @@ struct Costs {
     /// Of these, at queues of which all is known when they arrive, and at those that follow.
     crossings: f64,
     segments: f64,
+    /// Packets that come to queues whose disciplines have timers, and those that leave them.
+    at_timers: BTreeMap<u32, f64>,
 }
 
 /// Some packets of one kind.
@@ -99,6 +103,7 @@ impl Estimate {
         let changes = experiment.link_ends().flat_map(|(_, _, end)| &end.changes);
         let end_of_warm_up = u32::from(experiment.warm_up_ns > 0);
         costs.events += changes.count() as f64 + f64::from(end_of_warm_up);
+        costs.events += costs.timer_updates(&ways, duration_s) / UPDATES_AN_EVENT as f64;
         let samples = match experiment.sample_interval_ns {
             0 => 0.0,
             interval => experiment.duration_ns as f64 / interval as f64,
@@ -129,12 +134,24 @@ impl Costs {
             if end.is_recorded {
                 self.records += come + packets.count;
             }
+            if end.timer_period_s.is_some() {
+                *self.at_timers.entry(*queue).or_default() += come + packets.count;
+            }
             let held = end.held(come, packets);
             self.packets += held;
             let known = way[place..].iter().map(|queue| &ways.ends[*queue as usize]);
             self.crossings += held * known.take_while(|end| end.may_be_pipe).count() as f64;
         }
         packets
+    }
+
+    /// Updates by timers of disciplines: they are done when packets come or leave.
+    fn timer_updates(&self, ways: &Ways, duration_s: f64) -> f64 {
+        let most = self.at_timers.iter().filter_map(|(queue, packets)| {
+            let due = duration_s / ways.ends[*queue as usize].timer_period_s?;
+            Some(due.min(packets * MOST_UPDATES_A_PACKET as f64))
+        });
+        most.sum()
     }
 
     fn memory_bytes(&self) -> f64 {

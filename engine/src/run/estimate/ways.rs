@@ -2,7 +2,7 @@
 
 use super::Packets;
 use crate::net::long_queues::long_queues;
-use crate::qdisc::Config;
+use crate::qdisc::{Config, timer_period_ns};
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd, Transport};
 use std::collections::{HashMap, HashSet};
@@ -28,6 +28,8 @@ pub(super) struct End {
     pub(super) may_be_pipe: bool,
     pub(super) is_recorded: bool,
     pub(super) is_captured: bool,
+    /// Between two updates by a timer of its discipline.
+    pub(super) timer_period_s: Option<f64>,
     /// Flows over TCP whose data goes through it.
     tcp_flows: f64,
 }
@@ -124,6 +126,7 @@ impl End {
             may_be_pipe: !is_long && may_be_pipe(end),
             is_recorded: end.record_packets,
             is_captured: end.capture_flows,
+            timer_period_s: timer_period_ns(&end.qdisc).map(|period_ns| period_ns as f64 * 1e-9),
             tcp_flows: 0.0,
         }
     }
