@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 impl Endpoint {
     /// Writes.
     pub fn write(&mut self, bytes: u64, now: Time) {
+        self.written_end += bytes;
         if let Some(sender) = &mut self.sender {
             sender.write(bytes, now);
         }

@@ -98,6 +98,7 @@ impl Endpoint {
     /// One that opens with this SYN.
     pub fn connect_with(setup: &Setup, syn: SynData, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::connect(setup, now);
+        endpoint.written_end += syn.payload_bytes;
         endpoint.fast_open = FastOpen {
             option: syn.option,
             syn_bytes: syn.payload_bytes,

@@ -11,6 +11,7 @@
 mod application;
 mod fast_open;
 mod opening;
+mod zero_copy;
 
 pub use fast_open::SynData;
 
@@ -28,6 +29,7 @@ use dumbbell_tcp::sender::Sender;
 use dumbbell_tcp::{Settings, timestamp_ms};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use zero_copy::ZeroCopy;
 
 const MTU_BYTES: u32 = 1500;
 /// Timer interrupts a second of the kernels that scripts are written for.
@@ -150,6 +152,9 @@ pub struct Endpoint {
     host_queue: Option<VecDeque<u32>>,
     resets: VecDeque<TcpPacket>,
     fast_open: FastOpen,
+    zero_copy: ZeroCopy,
+    /// One past what the application has written.
+    written_end: u64,
     /// What its SYN-ACK told, until it is asked for.
     told: Option<Told>,
     /// Somebody waits to write, and takes the acknowledgement of the handshake along.
@@ -189,6 +194,8 @@ impl Endpoint {
             host_queue: None,
             resets: VecDeque::new(),
             fast_open: FastOpen::default(),
+            zero_copy: ZeroCopy::default(),
+            written_end: 1,
             told: None,
             is_write_pending: false,
             read_bytes: 0,

@@ -3,6 +3,7 @@
 
 pub mod fields;
 pub mod host_settings;
+pub mod messages;
 pub mod operations;
 pub mod polling;
 mod shell;

@@ -1,12 +1,10 @@
 //! System calls that the application of a script can make here.
 
-use super::polling::{self, Control, Events, Polled, Timeout};
+use super::messages::{self, Completed, Control, MOST_BYTES};
+use super::polling::{self, Events, Polled, Timeout};
 use crate::fast_open::Key;
 use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
-
-/// What one call reads or writes at most.
-const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// A call, and what it must return.
 #[derive(Debug, Clone)]
@@ -35,7 +33,9 @@ pub enum Operation {
     /// `connect`
     Connect(i64),
     /// `read`, `recv` ...: of this socket, so many bytes.
-    Read(i64, u64),
+    Read(i64, u64, Reading),
+    /// `recvmsg(MSG_ERRQUEUE)`: the writes whose buffers are free.
+    ReadErrors(i64, Option<Completed>),
     /// `write`, `send` ...
     Write(i64, u64, Sending),
     /// `poll`
@@ -43,7 +43,7 @@ pub enum Operation {
     /// `epoll_create`
     EpollCreate,
     /// `epoll_ctl`: of this instance, this socket.
-    EpollControl(i64, i64, Control),
+    EpollControl(i64, i64, polling::Control),
     /// `epoll_wait`: on this instance; what must be told first.
     EpollWait(i64, Events, Timeout),
     /// `close`
@@ -69,6 +69,15 @@ pub enum Operation {
     Unacknowledged(i64, u64),
 }
 
+/// How something is read (recv(2)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// There is no buffer at the address (`NULL`).
+    pub lacks_buffer: bool,
+    /// What a control message must tell: bytes that can be read then (`TCP_CM_INQ`).
+    pub readable_bytes: Option<u64>,
+}
+
 /// How something is written (send(2)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sending {
@@ -78,6 +87,10 @@ pub struct Sending {
     pub does_not_wait: bool,
     /// The address is of `AF_UNSPEC`: nobody's.
     pub is_to_nobody: bool,
+    /// `MSG_ZEROCOPY`
+    pub is_zero_copy: bool,
+    /// There is no buffer at the address (`NULL`).
+    pub lacks_buffer: bool,
 }
 
 impl Sending {
@@ -86,6 +99,7 @@ impl Sending {
         match name {
             "MSG_FASTOPEN" => self.opens = true,
             "MSG_DONTWAIT" => self.does_not_wait = true,
+            "MSG_ZEROCOPY" => self.is_zero_copy = true,
             "MSG_NOSIGNAL" => {}
             _ => return Err(name.to_owned()),
         }
@@ -127,7 +141,14 @@ pub enum SocketOption {
     FastOpenKey(Option<Key>),
     /// `TCP_SYNCNT`
     SynRetries(u32),
+    /// `SO_ZEROCOPY`
+    ZeroCopy(bool),
+    /// `TCP_INQ`
+    TellsReadable(bool),
 }
+
+/// Buffers of a write without a copy that one packet has (`MAX_SKB_FRAGS`).
+const MOST_FRAGMENTS: usize = 17;
 
 /// The error names what is not modelled.
 pub(super) fn call(call: &script::Call, waits: bool) -> Result<Call, String> {
@@ -186,23 +207,23 @@ fn operation(call: &script::Call) -> Result<Operation, String> {
         "listen" => Operation::Listen(fd()?),
         "accept" => Operation::Accept(fd()?),
         "connect" => Operation::Connect(fd()?),
-        "read" | "recv" | "recvfrom" | "write" | "send" | "sendto"
-            if call.arguments.get(1) != Some(&Expression::Whatever) =>
-        {
-            return Err("the address of a buffer".into());
+        "read" | "recv" | "recvfrom" => {
+            flags(call, 3)?;
+            let reading = Reading {
+                lacks_buffer: lacks_buffer(call)?,
+                ..Reading::default()
+            };
+            Operation::Read(fd()?, bytes(call, 2)?, reading)
         }
-        "read" => Operation::Read(fd()?, bytes(call, 2)?),
-        "recv" | "recvfrom" => {
-            flags(call, 3, &[])?;
-            Operation::Read(fd()?, bytes(call, 2)?)
+        "recvmsg" => receive_message(call, fd()?)?,
+        "write" | "send" | "sendto" => {
+            let sending = Sending {
+                lacks_buffer: lacks_buffer(call)?,
+                ..sending(call, 3)?
+            };
+            Operation::Write(fd()?, bytes(call, 2)?, sending)
         }
-        "recvmsg" => {
-            flags(call, 2, &[])?;
-            Operation::Read(fd()?, message_bytes(call)?)
-        }
-        "write" => Operation::Write(fd()?, bytes(call, 2)?, Sending::default()),
-        "send" | "sendto" => Operation::Write(fd()?, bytes(call, 2)?, sending(call, 3)?),
-        "sendmsg" => Operation::Write(fd()?, message_bytes(call)?, sending(call, 2)?),
+        "sendmsg" => send_message(call, fd()?)?,
         "poll" => {
             let (polled, timeout) = polling::poll(call)?;
             Operation::Poll(polled, timeout)
@@ -291,59 +312,59 @@ fn sending(call: &script::Call, index: usize) -> Result<Sending, String> {
     Ok(sending)
 }
 
-/// `MSG_` flags of what is read: none but these.
-fn flags(call: &script::Call, index: usize, known: &[&str]) -> Result<(), String> {
-    let refuse = |flag: &Expression| match flag {
-        Expression::Name(name) if known.contains(&name.as_str()) => Ok(()),
-        Expression::Name(name) => Err(name.clone()),
-        Expression::Number(0) | Expression::Whatever => Ok(()),
-        _ => Err(format!("flags of {}", call.name)),
-    };
-    match call.arguments.get(index) {
-        None => Ok(()),
-        Some(Expression::Either(flags)) => flags.iter().try_for_each(refuse),
-        Some(flag) => refuse(flag),
+/// Whether a buffer is `NULL`; other addresses are not told apart.
+fn lacks_buffer(call: &script::Call) -> Result<bool, String> {
+    match call.arguments.get(1) {
+        Some(Expression::Whatever) => Ok(false),
+        Some(Expression::Name(name)) if name == "NULL" => Ok(true),
+        _ => Err("the address of a buffer".into()),
     }
 }
 
-/// Bytes of all parts of a `msghdr`.
-fn message_bytes(call: &script::Call) -> Result<u64, String> {
-    let unknown = || format!("arguments of {}", call.name);
-    let Some(Expression::Structure(parts)) = call.arguments.get(1) else {
-        return Err(unknown());
-    };
-    let mut sum = 0_u64;
-    for part in parts {
-        let Expression::Field(left, right) = part else {
-            continue;
-        };
-        match left.as_ref() {
-            Expression::Name(name) if name == "msg_control" => {
-                return Err("control messages".into());
-            }
-            Expression::Applied(name, _) if name == "msg_iov" => {
-                let Expression::List(buffers) = right.as_ref() else {
-                    return Err(unknown());
-                };
-                for buffer in buffers {
-                    let Expression::Structure(buffer) = buffer else {
-                        return Err(unknown());
-                    };
-                    let [Expression::Whatever, Expression::Number(bytes)] = buffer.as_slice()
-                    else {
-                        return Err(unknown());
-                    };
-                    let bytes = u64::try_from(*bytes).map_err(|_| unknown())?;
-                    sum = sum.saturating_add(bytes);
-                    if sum > MOST_BYTES {
-                        return Err(unknown());
-                    }
-                }
-            }
-            _ => {}
-        }
+/// sendmsg(2)
+fn send_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
+    if messages::control(call)?.is_some() {
+        return Err("control messages".into());
     }
-    Ok(sum)
+    let (buffers, sending) = (messages::buffers(call)?, sending(call, 2)?);
+    // More would be several packets, whatever their size (`MAX_SKB_FRAGS`).
+    if sending.is_zero_copy && buffers.count > MOST_FRAGMENTS {
+        return Err(format!(
+            "MSG_ZEROCOPY of more than {MOST_FRAGMENTS} buffers"
+        ));
+    }
+    Ok(Operation::Write(fd, buffers.bytes, sending))
+}
+
+/// recvmsg(2)
+fn receive_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
+    let control = messages::control(call)?;
+    if name(call, 2) == "MSG_ERRQUEUE" {
+        return match control {
+            None => Ok(Operation::ReadErrors(fd, None)),
+            Some(Control::ZeroCopy(completed)) => Ok(Operation::ReadErrors(fd, Some(completed))),
+            Some(Control::Readable(_)) => Err("control messages".into()),
+        };
+    }
+    flags(call, 2)?;
+    let reading = match control {
+        None => Reading::default(),
+        Some(Control::Readable(bytes)) => Reading {
+            readable_bytes: Some(bytes),
+            ..Reading::default()
+        },
+        Some(Control::ZeroCopy(_)) => return Err("control messages".into()),
+    };
+    Ok(Operation::Read(fd, messages::buffers(call)?.bytes, reading))
+}
+
+/// `MSG_` flags of what is read: none is simulated but those of the queue of errors.
+fn flags(call: &script::Call, index: usize) -> Result<(), String> {
+    match call.arguments.get(index) {
+        None | Some(Expression::Number(0) | Expression::Whatever) => Ok(()),
+        Some(Expression::Name(name)) => Err(name.clone()),
+        Some(_) => Err(format!("flags of {}", call.name)),
+    }
 }
 
 /// The bytes of a text, in which `\\xf7` is one.
@@ -393,9 +414,11 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
         value.map(u64::from).ok_or_else(unsupported)
     };
     Ok(match option {
-        "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_ZEROCOPY" | "IP_TOS" | "IP_MTU_DISCOVER" => {
+        "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_MARK" | "IP_TOS" | "IP_MTU_DISCOVER" => {
             SocketOption::Neutral
         }
+        "SO_ZEROCOPY" => SocketOption::ZeroCopy(positive()? != 0),
+        "TCP_INQ" => SocketOption::TellsReadable(positive()? != 0),
         "SO_SNDBUF" => SocketOption::SendBuffer(positive()?),
         "SO_ERROR" => SocketOption::Error(value.ok_or_else(unsupported)?),
         "TCP_NODELAY" => SocketOption::NoDelay(positive()? != 0),

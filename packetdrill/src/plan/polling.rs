@@ -1,5 +1,6 @@
 //! poll(2) and epoll(7) as a script has them.
 
+use super::messages::value_of;
 use crate::language::script::{self, Expression};
 
 /// What a program can wait for (poll(2); `EPOLLIN` and the like are the same bits).
@@ -36,6 +37,8 @@ impl Events {
     pub const ONESHOT: Events = Events(1 << 30);
     /// `EPOLLET`
     pub const EDGE: Events = Events(1 << 31);
+    /// Bits that say how events are told.
+    pub const HOW: Events = Events(Events::ONESHOT.0 | Events::EDGE.0);
     /// Those that are told whether they are asked for or not.
     pub const ALWAYS: Events = Events(Events::ERR.0 | Events::HUP.0);
 
@@ -135,19 +138,8 @@ fn timeout(call: &script::Call, index: usize) -> Result<Timeout, String> {
     }
 }
 
-/// The value of a field of a structure.
-fn field<'a>(parts: &'a [Expression], wanted: &str) -> Option<&'a Expression> {
-    parts.iter().find_map(|part| match part {
-        Expression::Field(name, value) => match name.as_ref() {
-            Expression::Name(name) if name == wanted => Some(value.as_ref()),
-            _ => None,
-        },
-        _ => None,
-    })
-}
-
 fn events(call: &script::Call, parts: &[Expression], name: &str) -> Result<Events, String> {
-    let value = field(parts, name).ok_or_else(|| unknown(call))?;
+    let value = value_of(parts, name).ok_or_else(|| unknown(call))?;
     Events::parse(value).ok_or_else(|| format!("{name} of {}", call.name))
 }
 
@@ -168,7 +160,7 @@ pub(super) fn poll(call: &script::Call) -> Result<(Vec<Polled>, Timeout), String
             return Err(unknown(call));
         };
         Ok(Polled {
-            fd: number(call, field(parts, "fd"))?,
+            fd: number(call, value_of(parts, "fd"))?,
             asked: events(call, parts, "events")?,
             told: events(call, parts, "revents")?,
         })

@@ -10,7 +10,8 @@ use crate::endpoint::{Endpoint, OWN_MSS_BYTES, State};
 use crate::fast_open::Key;
 use crate::language::Place;
 use crate::language::script::{EcnMark, TcpPacket};
-use crate::plan::operations::{Call, Operation, Sending};
+use crate::plan::messages::Completed;
+use crate::plan::operations::{Call, Operation, Reading, Sending};
 use crate::plan::polling::{Events, Timeout};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
@@ -52,6 +53,10 @@ struct Socket {
     /// `TCP_FASTOPEN_CONNECT`
     defers_connect: bool,
     fast_open_key: Option<Key>,
+    /// `SO_ZEROCOPY`
+    is_zero_copy: bool,
+    /// `TCP_INQ`
+    tells_readable: bool,
     syn_retries: Option<u32>,
 }
 
@@ -104,6 +109,8 @@ pub(super) struct Application {
 enum Outcome {
     Returns(i64),
     Fails(&'static str),
+    /// These writes need their buffers no longer, and others are wanted.
+    Completes(Completed, Option<Completed>),
     /// What it tells of sockets differs from what is wanted.
     Tells {
         found: Events,
@@ -219,6 +226,15 @@ impl Run<'_> {
                     found: format!("[{found}]"),
                 });
             }
+            Outcome::Completes(found, wanted) => {
+                self.place = Some(waiting.place);
+                let shown = |one: Completed| format!("{} to {}", one.first, one.last);
+                return Err(Difference::Call {
+                    name: call.name,
+                    expected: wanted.map_or("none".into(), shown),
+                    found: shown(found),
+                });
+            }
             Outcome::Tells { found, wanted } => {
                 self.place = Some(waiting.place);
                 return Err(Difference::Call {
@@ -268,8 +284,15 @@ impl Run<'_> {
             Operation::Listen(fd) => self.listen(*fd),
             Operation::Accept(fd) => self.accept(*fd, call),
             Operation::Connect(fd) => self.connect(*fd),
-            Operation::Read(fd, bytes) => self.read(*fd, *bytes),
-            Operation::Write(fd, bytes, sending) => self.write(*fd, *bytes, *sending, progress),
+            Operation::Read(fd, bytes, reading) => self.read(*fd, *bytes, *reading),
+            Operation::ReadErrors(fd, wanted) => self.read_errors(*fd, *wanted),
+            Operation::Write(fd, bytes, sending) => {
+                let outcome = self.write(*fd, *bytes, *sending, progress);
+                if let (Outcome::Returns(1..), true) = (&outcome, sending.is_zero_copy) {
+                    self.note_zero_copy(*fd);
+                }
+                outcome
+            }
             Operation::Poll(polled, _) => self.poll(polled),
             Operation::EpollCreate => {
                 let fd = call.returns.unwrap_or(0);
@@ -333,6 +356,8 @@ impl Run<'_> {
             has_fast_open_queue: false,
             defers_connect: false,
             fast_open_key: None,
+            is_zero_copy: false,
+            tells_readable: false,
             syn_retries: None,
         });
         Outcome::Returns(fd)
@@ -348,7 +373,28 @@ impl Run<'_> {
         }
     }
 
-    fn read(&mut self, fd: i64, bytes: u64) -> Outcome {
+    /// Without SO_ZEROCOPY the flag says nothing.
+    fn note_zero_copy(&mut self, fd: i64) {
+        let is_zero_copy = self
+            .application
+            .socket(fd)
+            .is_some_and(|one| one.is_zero_copy);
+        if let (true, Some(connection)) = (is_zero_copy, self.connection_of(fd)) {
+            connection.note_zero_copy();
+        }
+    }
+
+    /// The queue of errors: it never waits.
+    fn read_errors(&mut self, fd: i64, wanted: Option<Completed>) -> Outcome {
+        let connection = self.connection_of(fd);
+        match connection.and_then(Endpoint::take_completed_zero_copies) {
+            None => Outcome::Fails("EAGAIN"),
+            found if found == wanted => Outcome::Returns(0),
+            Some(found) => Outcome::Completes(found, wanted),
+        }
+    }
+
+    fn read(&mut self, fd: i64, bytes: u64, reading: Reading) -> Outcome {
         let now = self.now;
         let Some(socket) = self.application.socket(fd).cloned() else {
             return Outcome::Fails("EBADF");
@@ -362,7 +408,18 @@ impl Run<'_> {
         let Some(connection) = self.connection_of(fd) else {
             return Outcome::Fails("ENOTCONN");
         };
+        if reading.lacks_buffer && bytes > 0 && connection.unread_bytes() > 0 {
+            return Outcome::Fails("EFAULT");
+        }
         let taken = connection.read(bytes, now);
+        if let Some(wanted) = reading.readable_bytes {
+            // A FIN counts, so that the program reads on (`tcp_inq_hint`).
+            let found = connection.unread_bytes() + u64::from(connection.has_peer_finished());
+            if !socket.tells_readable || found != wanted {
+                let found = socket.tells_readable.then_some(found);
+                return Outcome::Finds(found.unwrap_or(0), wanted);
+            }
+        }
         if taken > 0 || bytes == 0 {
             return Outcome::Returns(taken as i64);
         }
@@ -411,6 +468,9 @@ impl Run<'_> {
             _ => {}
         }
         let written = &mut progress.written;
+        if sending.lacks_buffer && bytes > 0 {
+            return Outcome::Fails("EFAULT");
+        }
         let room = room_bytes(connection, &socket, initial_bytes);
         if socket.is_nonblocking {
             let taken = room.min(bytes);

@@ -191,6 +191,7 @@ impl Run<'_> {
         match socket.role {
             Role::Fresh | Role::Deferred => {
                 progress.has_opened = true;
+                let bytes = if sending.lacks_buffer { 0 } else { bytes };
                 progress.written = self.open_with(socket.fd, bytes);
                 if !socket.is_nonblocking {
                     // The rest of it is waiting, and takes the acknowledgement of the answer along.

@@ -31,6 +31,8 @@ impl Run<'_> {
             SocketOption::FastOpenConnect(on) => socket.defers_connect = *on,
             SocketOption::FastOpenKey(key) => socket.fast_open_key = *key,
             SocketOption::SynRetries(times) => socket.syn_retries = Some(*times),
+            SocketOption::ZeroCopy(on) => socket.is_zero_copy = *on,
+            SocketOption::TellsReadable(on) => socket.tells_readable = *on,
             SocketOption::Neutral | SocketOption::Error(_) => {}
         });
         if let Some(connection) = self.connection_of(fd) {
@@ -62,6 +64,8 @@ impl Run<'_> {
             }
             SocketOption::Error(wanted) => (u64::from(has_failed), u64::from(*wanted != 0)),
             SocketOption::FastOpenConnect(on) => (u64::from(socket.defers_connect), u64::from(*on)),
+            SocketOption::ZeroCopy(on) => (u64::from(socket.is_zero_copy), u64::from(*on)),
+            SocketOption::TellsReadable(on) => (u64::from(socket.tells_readable), u64::from(*on)),
             SocketOption::SynRetries(times) => (
                 u64::from(socket.syn_retries.unwrap_or(*times)),
                 u64::from(*times),

@@ -34,6 +34,7 @@ struct Seen {
     has_ended: bool,
     state: Option<State>,
     is_writable: bool,
+    completed: u32,
     has_child: bool,
 }
 
@@ -76,6 +77,9 @@ impl Run<'_> {
                 events = events.with(Events::ERR);
             }
             return Some(events);
+        }
+        if connection.has_completed_zero_copies() {
+            events = events.with(Events::ERR);
         }
         let can_send = connection.can_send();
         if !can_send {
@@ -167,6 +171,7 @@ impl Run<'_> {
             has_ended: connection.has_peer_finished(),
             state: Some(connection.state()),
             is_writable: socket.is_some_and(|socket| is_writable(connection, socket)),
+            completed: connection.completed_zero_copies(),
             has_child: false,
         }
     }
@@ -181,8 +186,10 @@ impl Run<'_> {
                 now.received_bytes > before.received_bytes || (now.has_child && !before.has_child);
             // Of room its program hears once there was none (`sk_stream_write_space`).
             let goes_out = now.is_writable && !before.is_writable;
-            let changes = (now.state, now.has_ended) != (before.state, before.has_ended);
-            item.is_listed |= changes
+            let changes = (now.state, now.has_ended, now.completed)
+                != (before.state, before.has_ended, before.completed);
+            // Of what was told once nothing more is asked.
+            item.is_listed |= (changes && item.asked.0 & !Events::HOW.0 != 0)
                 || (comes_in && item.asked.has(Events::IN))
                 || (goes_out && item.asked.has(Events::OUT));
         }

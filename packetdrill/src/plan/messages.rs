@@ -1,0 +1,144 @@
+//! `msghdr` and control messages (recvmsg(2), cmsg(3)) as a script has them.
+
+use crate::language::script::{self, Expression};
+
+/// What one call reads or writes at most.
+pub(super) const MOST_BYTES: u64 = u32::MAX as u64;
+
+/// Buffers of a `msghdr`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Buffers {
+    /// Bytes of all.
+    pub bytes: u64,
+    /// How many there are, besides empty ones.
+    pub count: usize,
+}
+
+/// A control message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// `TCP_CM_INQ`: bytes that can be read then.
+    Readable(u64),
+    /// `SO_EE_ORIGIN_ZEROCOPY`: these writes, counted from 0, need their buffers no longer.
+    ZeroCopy(Completed),
+}
+
+/// Writes whose buffers are free, both included (`ee_info`, `ee_data`; Documentation/networking/msg_zerocopy.rst).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completed {
+    /// The first.
+    pub first: u32,
+    /// The last.
+    pub last: u32,
+}
+
+fn unknown(call: &script::Call) -> String {
+    format!("arguments of {}", call.name)
+}
+
+/// The fields of the `msghdr`.
+fn fields(call: &script::Call) -> Result<&[Expression], String> {
+    match call.arguments.get(1) {
+        Some(Expression::Structure(parts)) => Ok(parts),
+        _ => Err(unknown(call)),
+    }
+}
+
+/// `msg_iov(2)=[{..., 10}, {..., 20}]`
+pub(super) fn buffers(call: &script::Call) -> Result<Buffers, String> {
+    let mut found = Buffers::default();
+    for part in fields(call)? {
+        let Expression::Field(left, right) = part else {
+            continue;
+        };
+        if !matches!(left.as_ref(), Expression::Applied(name, _) if name == "msg_iov") {
+            continue;
+        }
+        let Expression::List(buffers) = right.as_ref() else {
+            return Err(unknown(call));
+        };
+        for buffer in buffers {
+            let Expression::Structure(buffer) = buffer else {
+                return Err(unknown(call));
+            };
+            let [Expression::Whatever, Expression::Number(bytes)] = buffer.as_slice() else {
+                return Err(unknown(call));
+            };
+            let bytes = u64::try_from(*bytes).map_err(|_| unknown(call))?;
+            found.bytes = found.bytes.saturating_add(bytes);
+            found.count += usize::from(bytes > 0);
+            if found.bytes > MOST_BYTES {
+                return Err(unknown(call));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=9}]`: none, or one.
+pub(super) fn control(call: &script::Call) -> Result<Option<Control>, String> {
+    let other = || "control messages".to_owned();
+    let Some(value) = value_of(fields(call)?, "msg_control") else {
+        return Ok(None);
+    };
+    let Expression::List(messages) = value else {
+        return Err(other());
+    };
+    let message = match messages.as_slice() {
+        [] => return Ok(None),
+        [Expression::Structure(message)] => message,
+        _ => return Err(other()),
+    };
+    let is_of = |field: &str, names: &[&str]| matches!(value_of(message, field), Some(Expression::Name(name)) if names.contains(&name.as_str()));
+    let data = value_of(message, "cmsg_data");
+    if is_of("cmsg_level", &["SOL_TCP"]) && is_of("cmsg_type", &["TCP_CM_INQ", "TCP_INQ"]) {
+        return match data {
+            Some(Expression::Number(bytes)) => {
+                let bytes = u64::try_from(*bytes).map_err(|_| other())?;
+                Ok(Some(Control::Readable(bytes)))
+            }
+            _ => Err(other()),
+        };
+    }
+    // CMSG_LEVEL_IP and CMSG_TYPE_RECVERR are what Google's runner defines.
+    if is_of("cmsg_level", &["SOL_IP", "CMSG_LEVEL_IP"])
+        && is_of("cmsg_type", &["IP_RECVERR", "CMSG_TYPE_RECVERR"])
+        && let Some(Expression::Structure(data)) = data
+    {
+        return completed(data)
+            .map(|completed| Some(Control::ZeroCopy(completed)))
+            .ok_or_else(other);
+    }
+    Err(other())
+}
+
+/// A `sock_extended_err` of a write whose buffers were copied after all, as packetdrill's device has it.
+fn completed(data: &[Expression]) -> Option<Completed> {
+    let name = |field: &str| match value_of(data, field) {
+        Some(Expression::Name(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    let number = |field: &str| match value_of(data, field) {
+        Some(Expression::Number(value)) => u32::try_from(*value).ok(),
+        _ => None,
+    };
+    let is_known = name("ee_origin") == Some("SO_EE_ORIGIN_ZEROCOPY")
+        && name("ee_code") == Some("SO_EE_CODE_ZEROCOPY_COPIED")
+        && number("ee_errno") == Some(0)
+        && number("ee_type") == Some(0);
+    is_known.then_some(Completed {
+        first: number("ee_info")?,
+        last: number("ee_data")?,
+    })
+}
+
+/// The value of a field of a structure.
+pub(super) fn value_of<'a>(parts: &'a [Expression], wanted: &str) -> Option<&'a Expression> {
+    parts.iter().find_map(|part| match part {
+        Expression::Field(name, value) => match name.as_ref() {
+            Expression::Name(name) if name == wanted => Some(value.as_ref()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
