@@ -148,8 +148,8 @@ fn what_is_missing_is_named() {
         ("+0 write(4, ..., 9) = 9\n+0 open(...) = 5", "open"),
         ("+0 send(4, ..., 9, MSG_EOR) = 9", "MSG_EOR"),
         (
-            "+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0",
-            "TCP_CORK=1",
+            "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [9], 4) = 0",
+            "TCP_USER_TIMEOUT=9",
         ),
         (
             "+0 < S 0:0(0) win 1 <mss 1000,md5 abcd1234,nop,nop>",

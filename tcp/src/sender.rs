@@ -15,6 +15,7 @@
 //! | what is sent when | `transmit` |
 //! | which new segment is next, and whether it may go | `next` |
 //! | whether the window was used, and what becomes of one that was not | `usage` |
+//! | the end of a write that the application holds back | `held_end` |
 //! | which segments carry PSH | `pushes` |
 //! | sk_buffs of several segments | `bursts`, `write_queue` |
 //! | what may be written before room is made | `send_buffer` |
@@ -31,6 +32,7 @@ mod fast_open;
 mod foreseen;
 mod handshake;
 mod held;
+mod held_end;
 mod host_queue;
 mod next;
 mod old_timestamps;
@@ -62,6 +64,7 @@ use bursts::Bursts;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use handshake::Handshake;
+use held_end::Cork;
 use pushes::{Pushes, Write};
 use recovery::{Probe, Recovery, Repair};
 use send_buffer::SendBuffer;
@@ -204,6 +207,7 @@ pub struct Sender {
     is_corked: bool,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
+    cork: Cork,
     had_data: bool,
     /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
     restarts_after_idle: bool,
@@ -285,6 +289,7 @@ impl Sender {
             is_cut: false,
             is_corked: false,
             nagle: true,
+            cork: Cork::Off,
             had_data: false,
             restarts_after_idle: true,
             probes: true,
@@ -453,6 +458,7 @@ impl Sender {
     fn begin_write(&mut self, now: Time) {
         self.send_buffer.is_full = false;
         self.quiet = Quiet::No;
+        self.hold_again();
         self.before_write(now);
     }
 

@@ -10,11 +10,14 @@ use std::collections::VecDeque;
 
 /// What the application does.
 impl Endpoint {
-    /// Writes.
-    pub fn write(&mut self, bytes: u64, now: Time) {
+    /// Writes; `has_more`: the end of it waits for more (`MSG_MORE`).
+    pub fn write(&mut self, bytes: u64, has_more: bool, now: Time) {
         self.written_end += bytes;
         if let Some(sender) = &mut self.sender {
-            sender.write(bytes, now);
+            match has_more {
+                true => sender.write_more(bytes, now),
+                false => sender.write(bytes, now),
+            }
         }
         self.poll(now);
     }
@@ -87,8 +90,21 @@ impl Endpoint {
     /// `TCP_NODELAY` of an open connection.
     pub fn set_nodelay(&mut self, on: bool, now: Time) {
         self.setup.nodelay = on;
-        if let (State::Open, Some(sender)) = (self.state, &mut self.sender) {
+        let can_send = self.can_send();
+        if let (true, Some(sender)) = (can_send, &mut self.sender) {
             sender.set_nagle(!on);
+            if on {
+                sender.push_held();
+            }
+        }
+        self.poll(now);
+    }
+
+    /// `TCP_CORK`
+    pub fn set_cork(&mut self, on: bool, now: Time) {
+        self.setup.corks = on;
+        if let Some(sender) = &mut self.sender {
+            sender.set_cork(on);
         }
         self.poll(now);
     }

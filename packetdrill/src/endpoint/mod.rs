@@ -69,6 +69,8 @@ pub struct Setup {
     pub host: HostSettings,
     /// `TCP_NODELAY`
     pub nodelay: bool,
+    /// `TCP_CORK`
+    pub corks: bool,
     /// Largest segment of its own (`TCP_MAXSEG`), bytes.
     pub mss_bytes: u32,
     /// How often its SYN is sent again at most (`tcp_syn_retries`, `TCP_SYNCNT`).

@@ -69,6 +69,9 @@ impl Endpoint {
         if self.setup.nodelay {
             sender = sender.without_nagle();
         }
+        if self.setup.corks {
+            sender.set_cork(true);
+        }
         if !self.setup.host.restarts_after_idle {
             sender = sender.without_idle_restart();
         }

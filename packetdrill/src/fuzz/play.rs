@@ -136,6 +136,7 @@ impl Play<'_> {
             syn_retries: host.syn_retries,
             host,
             nodelay: true,
+            corks: false,
             mss_bytes: OWN_MSS_BYTES,
             first_phase: case.first_phase,
         };
@@ -267,7 +268,7 @@ impl Play<'_> {
         match event {
             Event::Writes(bytes) => {
                 self.line_at(at_us, &format!("write(3, ..., {bytes}) = {bytes}"));
-                self.connection.write(bytes, instant(at_us));
+                self.connection.write(bytes, false, instant(at_us));
                 self.sends(at_us);
             }
             Event::Closes => {

@@ -112,6 +112,9 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
             Err(name) => missing.push(Missing::new(event.place, name)),
         }
     }
+    if let Some(missing_in_bursts) = plan.held_back_in_bursts() {
+        missing.push(missing_in_bursts);
+    }
     match missing.into_iter().reduce(Missing::with) {
         Some(missing) => Err(missing),
         None => Ok(plan),
@@ -123,6 +126,28 @@ impl Plan {
     pub fn tolerance(&self, since_last: Time) -> Time {
         let part_us = since_last.as_ns() as f64 / 1000.0 * self.tolerance_percent / 100.0;
         span(self.tolerance_us.max(part_us as u64))
+    }
+
+    /// What holds back the end of what is written, where packets have several segments.
+    fn held_back_in_bursts(&self) -> Option<Missing> {
+        let is_burst = |setting: &HostSetting| matches!(setting, HostSetting::GsoMaxSegs(2..));
+        let mut settings = self.steps.iter().filter_map(|step| match &step.act {
+            Act::Set(settings) => Some(settings),
+            _ => None,
+        });
+        if !settings.any(|settings| settings.iter().any(is_burst)) {
+            return None;
+        }
+        self.steps.iter().find_map(|step| match &step.act {
+            Act::Call(call) => {
+                let name = call.operation.holds_back()?;
+                Some(Missing::new(
+                    step.place,
+                    format!("{name} with gso_max_segs"),
+                ))
+            }
+            _ => None,
+        })
     }
 
     /// Whether the engine can do as this option says.

@@ -89,8 +89,21 @@ pub struct Sending {
     pub is_to_nobody: bool,
     /// `MSG_ZEROCOPY`
     pub is_zero_copy: bool,
+    /// `MSG_MORE`
+    pub has_more: bool,
     /// There is no buffer at the address (`NULL`).
     pub lacks_buffer: bool,
+}
+
+impl Operation {
+    /// The name of what holds back the end of what is written, if it does that.
+    pub(super) fn holds_back(&self) -> Option<&'static str> {
+        match self {
+            Operation::Write(_, _, Sending { has_more: true, .. }) => Some("MSG_MORE"),
+            Operation::Set(_, SocketOption::Cork(true)) => Some("TCP_CORK"),
+            _ => None,
+        }
+    }
 }
 
 impl Sending {
@@ -99,6 +112,7 @@ impl Sending {
         match name {
             "MSG_FASTOPEN" => self.opens = true,
             "MSG_DONTWAIT" => self.does_not_wait = true,
+            "MSG_MORE" => self.has_more = true,
             "MSG_ZEROCOPY" => self.is_zero_copy = true,
             "MSG_NOSIGNAL" => {}
             _ => return Err(name.to_owned()),
@@ -129,6 +143,8 @@ pub enum SocketOption {
     Error(i64),
     /// `TCP_NODELAY`
     NoDelay(bool),
+    /// `TCP_CORK`
+    Cork(bool),
     /// `TCP_MAXSEG`, bytes.
     LargestSegment(u32),
     /// `TCP_CONGESTION`
@@ -422,6 +438,7 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
         "SO_SNDBUF" => SocketOption::SendBuffer(positive()?),
         "SO_ERROR" => SocketOption::Error(value.ok_or_else(unsupported)?),
         "TCP_NODELAY" => SocketOption::NoDelay(positive()? != 0),
+        "TCP_CORK" => SocketOption::Cork(positive()? != 0),
         "TCP_MAXSEG" => {
             let bytes = u32::try_from(positive()?).map_err(|_| unsupported())?;
             if !(88..=1460).contains(&bytes) {

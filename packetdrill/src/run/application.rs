@@ -40,6 +40,7 @@ struct Socket {
     role: Role,
     is_nonblocking: bool,
     nodelay: bool,
+    corks: bool,
     mss_bytes: u32,
     send_buffer_bytes: Option<u64>,
     congestion_control: Option<String>,
@@ -347,6 +348,7 @@ impl Run<'_> {
             role: Role::Fresh,
             is_nonblocking: false,
             nodelay: false,
+            corks: false,
             mss_bytes: OWN_MSS_BYTES,
             send_buffer_bytes: None,
             congestion_control: None,
@@ -475,7 +477,7 @@ impl Run<'_> {
         if socket.is_nonblocking {
             let taken = room.min(bytes);
             if taken > 0 {
-                connection.write(taken, now);
+                connection.write(taken, sending.has_more, now);
             }
             if taken < bytes {
                 connection.wait_for_space();
@@ -491,7 +493,7 @@ impl Run<'_> {
             taken = 0;
         }
         if taken > 0 {
-            connection.write(taken, now);
+            connection.write(taken, sending.has_more, now);
             *written += taken;
         }
         if *written < bytes {

@@ -1,6 +1,7 @@
 //! The segment that would be sent next for the first time, and whether anything holds it back.
 
 use super::Sender;
+use super::held_end::Cork;
 
 impl Sender {
     /// Whether the next new segment is a full one, and others follow: nothing but windows and the queue of its
@@ -67,6 +68,7 @@ impl Sender {
         };
         let is_small = self.next_bytes() < self.settings.mss_bytes && !is_cut;
         let small_is_out = self.small_end > self.una;
-        self.nagle && is_small && small_is_out && !self.is_closing
+        let is_held = self.cork == Cork::On || (self.nagle && small_is_out);
+        is_small && is_held && !self.is_closing
     }
 }

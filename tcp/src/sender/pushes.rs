@@ -146,7 +146,9 @@ impl Ends {
         if !is_pushed {
             self.rows.push_front(Row::one(segment_end));
         }
-        self.rows.push_front(Row::one(part));
+        if part < segment_end {
+            self.rows.push_front(Row::one(part));
+        }
         self.last = self.last.max(segment_end);
     }
 
@@ -209,7 +211,7 @@ impl Pushes {
     }
 
     /// A probe of the window takes the bytes from `una` up to `part` of the segment that ends at
-    /// `segment_end`: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
+    /// `segment_end`, or all of it: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
     pub fn split(&mut self, una: u64, part: u64, segment_end: u64) {
         let ends = self.ends.get_or_insert_default();
         ends.split(una, part, segment_end);

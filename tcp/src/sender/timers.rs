@@ -319,9 +319,12 @@ impl Sender {
         }
     }
 
-    /// Nothing is out and the window is closed: it is to be probed.
+    /// Nothing is out, and the window is closed, or the application holds back what is left: it is to be
+    /// probed.
     pub(super) fn watch_window(&mut self, now: Time) {
-        let is_stuck = self.board.packets_out() == 0 && self.has_unsent() && !self.next_fits();
+        let is_stuck = self.board.packets_out() == 0
+            && self.has_unsent()
+            && (!self.next_fits() || self.holds_next());
         if is_stuck && self.timers.pending.is_none() {
             self.set_window_probe(now);
         }

@@ -334,7 +334,7 @@ impl Sender {
     fn transmit_part(&mut self, now: Time) -> Outgoing {
         let segment_end = self.next + u64::from(self.next_bytes());
         let part = segment_end.min(self.window_end);
-        if part < segment_end && self.bursts.is_none() {
+        if (part < segment_end || self.holds_small()) && self.bursts.is_none() {
             self.pushes.split(self.next, part, segment_end);
             if segment_end < self.written {
                 self.rare.cut = segment_end;

@@ -56,6 +56,7 @@ impl Run<'_> {
             syn_retries: socket.syn_retries.unwrap_or(host.syn_retries),
             host,
             nodelay: socket.nodelay,
+            corks: socket.corks,
             mss_bytes: socket.mss_bytes,
             first_phase: self.first_phase,
         }

@@ -23,6 +23,7 @@ impl Run<'_> {
                 socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
             }
             SocketOption::NoDelay(on) => socket.nodelay = *on,
+            SocketOption::Cork(on) => socket.corks = *on,
             SocketOption::LargestSegment(bytes) => socket.mss_bytes = *bytes,
             SocketOption::CongestionControl(name) => {
                 socket.congestion_control = Some(name.clone());
@@ -38,6 +39,7 @@ impl Run<'_> {
         if let Some(connection) = self.connection_of(fd) {
             match option {
                 SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
+                SocketOption::Cork(on) => connection.set_cork(*on, now),
                 SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
                 _ => {}
             }
@@ -58,6 +60,7 @@ impl Run<'_> {
                 (asked.unwrap_or(*bytes), *bytes)
             }
             SocketOption::NoDelay(on) => (u64::from(socket.nodelay), u64::from(*on)),
+            SocketOption::Cork(on) => (u64::from(socket.corks), u64::from(*on)),
             SocketOption::LargestSegment(bytes) => {
                 let found = mss_bytes.unwrap_or(socket.mss_bytes);
                 (u64::from(found), u64::from(*bytes))

@@ -1,0 +1,70 @@
+//! The application holds back the end of what it has written, until it writes more: for once (`MSG_MORE`), or
+//! until it says otherwise (`TCP_CORK`, tcp(7)).
+//!
+//! | Linux 6.1 | here |
+//! | --- | --- |
+//! | a segment that is not full waits for the rest of this write (`tcp_push` with `TCP_NAGLE_CORK`) | `write_more` |
+//! | so do those of all writes (`tp->nonagle`) | `set_cork` |
+//! | `TCP_NODELAY` lets go what waits, whatever holds it (`TCP_NAGLE_PUSH`) | `push_held` |
+//! | with nothing out it waits as long as a probe of the window (`tcp_check_probe_timer`) | `watch_window` |
+//!
+//! Where sk_buffs have several segments (`gso_max_segs`) this is not modelled.
+
+use super::{Quiet, Sender};
+use dumbbell_core::time::Time;
+
+/// What `TCP_CORK` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cork {
+    /// Nothing.
+    Off,
+    /// It holds the end back.
+    On,
+    /// What was written before goes; the next write is held.
+    Lifted,
+}
+
+impl Sender {
+    /// As `write`, and more will be written: the last segment waits for it, if it is not full, and has no PSH.
+    pub fn write_more(&mut self, bytes: u64, now: Time) {
+        debug_assert!(self.bursts.is_none());
+        self.begin_write(now);
+        self.written += bytes;
+        self.is_corked = true;
+    }
+
+    /// The end of each write waits from now on, or no more (`TCP_CORK`).
+    pub fn set_cork(&mut self, on: bool) {
+        self.quiet = Quiet::No;
+        self.is_corked = false;
+        self.cork = if on { Cork::On } else { Cork::Off };
+    }
+
+    /// What is held back goes now.
+    pub fn push_held(&mut self) {
+        self.quiet = Quiet::No;
+        self.is_corked = false;
+        self.lift_cork(Cork::On, Cork::Lifted);
+    }
+
+    /// A write begins: what it adds is held again.
+    pub(super) fn hold_again(&mut self) {
+        self.lift_cork(Cork::Lifted, Cork::On);
+    }
+
+    fn lift_cork(&mut self, from: Cork, to: Cork) {
+        if self.cork == from {
+            self.cork = to;
+        }
+    }
+
+    /// Whether the application holds back a segment that is not full.
+    pub(super) fn holds_small(&self) -> bool {
+        (self.is_corked || self.cork == Cork::On) && !self.is_closing
+    }
+
+    /// Whether nothing but that keeps the next segment from being sent.
+    pub(super) fn holds_next(&self) -> bool {
+        self.holds_small() && self.next_bytes() < self.settings.mss_bytes
+    }
+}
