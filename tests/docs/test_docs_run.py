@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -133,6 +134,47 @@ def test_cheap_commands_are_run(
     done = CliRunner().invoke(app, arguments)
     assert (done.exit_code, done.exception) == (0, None)
     assert done.output.strip()
+
+
+README = ROOT / "README.md"
+OF_THE_EXPERIMENT = [
+    line
+    for line in dict.fromkeys(commands(README))
+    if "experiment.toml" in line and "kernel" not in line and not line.startswith("dumbbell shell")
+]
+
+
+@pytest.mark.parametrize("line", OF_THE_EXPERIMENT)
+def test_a_command_of_the_readme_runs_as_it_stands(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder that has nothing but the experiment of the page."""
+    from typer.testing import CliRunner
+
+    monkeypatch.chdir(tmp_path)
+    (block,) = (block for block in blocks(README) if block.language == "toml")
+    (tmp_path / "experiment.toml").write_text(block.text)
+    # As a shell expands it.
+    told = subprocess.run(
+        ["bash", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True
+    )
+    _, *arguments = told.stdout.splitlines()
+    done = CliRunner().invoke(app, arguments)
+    assert (done.exit_code, done.exception) == (0, None), done.output
+    assert done.output.strip()
+
+
+def test_the_readme_has_every_folder_of_the_repository() -> None:
+    """Each that is kept in Git, but for what only machines read."""
+    kept = subprocess.run(
+        ["git", "ls-tree", "-d", "--name-only", "HEAD"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if kept.returncode != 0:
+        pytest.skip("no clone of the repository")
+    table = README.read_text(encoding="utf-8").split("| folder | what it holds |")[1]
+    folders = [name for name in kept.stdout.split() if not name.startswith(".")]
+    assert [name for name in folders if f"`{name}/" not in table] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
