@@ -111,11 +111,14 @@ def run_file(
 
 def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
     from dumbbell.cli.own_queue import own_queue_notes
+    from dumbbell.compare.held_flows import held_flows, held_words
     from dumbbell.compare.run_page import run_report
     from dumbbell.spec import Resolved
 
     notes = [str(each) for each in experiment.notices()]
-    notes += own_queue_notes(Resolved(experiment.resolved()))
+    described = Resolved(experiment.resolved())
+    notes += own_queue_notes(described)
+    notes += held_words(list(held_flows(summary, described)))
     return run_report(run, experiment, notes, summary)
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from dumbbell import metrics
 from dumbbell.cli.tables import print_table
 from dumbbell.compare import Of, Summary, summary_of
+from dumbbell.compare.held_flows import HeldFlow, held_flows, held_words
 from dumbbell.tables import Run
 
 Cells = Sequence[str]
@@ -36,6 +37,10 @@ def summary_numbers(run: Run, summary: Summary | None = None) -> dict[str, Any]:
         "flows": _listed(found, Of.FLOW),
         "equal_flows": _listed(found, Of.FLOWS),
         "probes": _listed(found, Of.PROBE),
+        "held_flows": [
+            {**asdict(each), "by": each.by.value, "needed_bytes": each.needed_bytes}
+            for each in _held(run, found)
+        ],
         **_programs(run),
     }
 
@@ -79,7 +84,8 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
     if "programs" in numbers:
         rows = [_program_cells(each) for each in numbers["programs"]]
         _print(console, "Programs, as they say", _PROGRAM_HEAD, rows)
-    for note in _own_queue_notes(run):
+    notes = [*_own_queue_notes(run), *held_words(_held(run, summary or summary_of(run)))]
+    for note in notes:
         console.print(Text(note, style="yellow"), soft_wrap=True)
 
 
@@ -104,6 +110,12 @@ def _own_queue_notes(run: Run) -> Sequence[str]:
     from dumbbell.spec import Resolved
 
     return own_queue_notes(Resolved(run.spec)) if run.spec is not None else ()
+
+
+def _held(run: Run, summary: Summary) -> list[HeldFlow]:
+    from dumbbell.spec import Resolved
+
+    return list(held_flows(summary, Resolved(run.spec))) if run.spec is not None else []
 
 
 def _headline(run: Run) -> str:
