@@ -168,7 +168,7 @@ export const bucket = {
   instants: [BEGIN, WHOLE, WINDOW, STATES],
   numbers: [
     { id: "dry_s", label: "bucket first empty after", unit: "s" },
-    { id: "cliff_pkts", label: "packets lost in the first second", unit: "" },
+    { id: "cliff_pkts", label: "packets lost in the first second, which is longer than the first picture", unit: "" },
     { id: "dropped_pkts", label: "packets lost in all", unit: "" },
     { id: "used", label: "tokens used", unit: "%", factor: 100 },
     { id: "goodput_mbps", label: "payload that arrived", unit: "Mbit/s" },

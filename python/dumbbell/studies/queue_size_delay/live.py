@@ -116,7 +116,8 @@ def hero(seed: int) -> LiveHero:
     return LiveHero(
         form=Form.TANK,
         watch="A queue is a tank: what comes faster than it leaves fills it, and what comes when "
-        "it is full is lost. Its level is shown as the time that a packet at the end waits.",
+        "it is full is lost. Its level is shown as the time that a packet at the end waits. Sizes "
+        "are as typed to tc, whose kb is 1024 bytes.",
         arms=[LiveArm(id=ARM, label="the queue", variants=[experiment], queues=[[arms.QUEUE]])],
         controls=[load, size, source],
         curves=[*(_fluid(rho, each) for rho in LOADS for each in sizes), _listing()],

@@ -45,7 +45,8 @@ def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> str:
         "size over the rate of the line these runs do not decide",
     )
     return (
-        f"{said}: behind {largest} at {published.RATE_BPS / 1e6:g} Mbit/s the longest wait of a "
+        f"{said}: behind {largest} ({published.LIMITS[largest]} bytes) at "
+        f"{published.RATE_BPS / 1e6:g} Mbit/s the longest wait of a "
         f"run was {_span(peaks_ms)} ms ({peaks_ms.size} runs), and the rule says {rule_ms:.0f} ms."
     )
 
