@@ -52,6 +52,35 @@ def lab(tmp_path: Path) -> str:
     return "lab.toml"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "lab.toml"),
+        ("run", "lab.toml", "--replications", "50"),
+        ("check", "lab.toml", "--replications", "50"),
+        ("reproduce", "buffer-sizing", "--full"),
+        ("reproduce", "all", "--full"),
+    ],
+)
+def test_a_place_that_cannot_be_is_noticed_before_the_runs(
+    dumbbell: Dumbbell, lab: str, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """Which would take minutes and more."""
+    claim = """
+[[claim]]
+id = "delay"
+kind = "ordering"
+statement = "95 % of the round trips are below a second"
+quantity = "probe[ping].rtt_p95_ms"
+below = "1s"
+"""
+    text = LAB.replace('"60s"', '"16000000s"')
+    (tmp_path / lab).write_text(text + (claim if words[0] == "check" else ""))
+    (tmp_path / "file").write_text("mine")
+    code, _, said = dumbbell(*words, "--out", "file/out")
+    assert code == 2 and "file is no folder" in said
+
+
 def test_the_summary_says_what_was_asked_and_what_came(dumbbell: Dumbbell, lab: str) -> None:
     code, out, _ = dumbbell("run", lab)
     assert code == 0

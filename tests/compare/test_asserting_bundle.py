@@ -12,7 +12,12 @@ import pytest
 from asserting_samples import QDISC, claim, run, written
 
 from dumbbell.compare.asserting import Checked, asserted, check
-from dumbbell.compare.asserting.bundle import bundle_files, read_bundle, same
+from dumbbell.compare.asserting.bundle import (
+    MOST_KEPT_REPLICATIONS,
+    bundle_files,
+    read_bundle,
+    same,
+)
 from dumbbell.compare.asserting.page import check_report
 from dumbbell.errors import SpecError
 from dumbbell.report import write_report
@@ -137,6 +142,8 @@ def test_a_damaged_folder_is_refused(bundle: Path, file: str, content: str) -> N
     ("file", "place", "value"),
     [
         ("check.json", ("replications",), 0),
+        ("check.json", ("replications",), MOST_KEPT_REPLICATIONS + 1),
+        ("check.json", ("replications",), 10**30),
         ("check.json", ("replications",), True),
         ("check.json", ("replications",), "3"),
         ("check.json", ("precision",), -0.1),

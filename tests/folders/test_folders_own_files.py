@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -238,3 +240,32 @@ def test_names_that_are_patterns_or_long(tmp_path: Path) -> None:
         write(tmp_path / name, "new")
         assert result_of(tmp_path / name) == "new"
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_place_where_nothing_can_be_made_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for out in (tmp_path / "file" / "out", tmp_path / "file" / "deep" / "out"):
+        with pytest.raises(SpecError, match="file is no folder"):
+            ResultFolder(out, RUN, LAB).check()
+    ResultFolder(tmp_path / "new" / "deep" / "out", RUN, LAB).check()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are others there")
+def test_a_folder_that_may_not_be_written_is_refused_before_the_work() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o500)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                if os.getuid() == 0:  # who may write anything
+                    os.setuid(65534)
+                for out in (Path(name, "out"), Path(name, "new", "out")):
+                    with pytest.raises(SpecError, match="may not be written"):
+                        ResultFolder(out, RUN, LAB).check()
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        Path(name).chmod(0o700)

@@ -240,17 +240,35 @@ def test_cancelled_beforehand_nothing_is_run(numbering: NumberingBackend) -> Non
     assert (done.n, done.interrupted, numbering.started) == (0, True, [])
 
 
-def test_ctrl_c_keeps_the_finished_ones() -> None:
-    program = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from sweep_samples import queue, sojourn
+STOPPED = {
+    "replicate": """
 from dumbbell.sweep import replicate
 def tell(run):
     print(run.replication, flush=True)
     return sojourn(run)
-done = replicate({{"run": queue(duration="20000s")}}, tell, at_least=5000, jobs=2)
-print(done.interrupted, done.n > 0, len(done.values("run")) == done.n, flush=True)
+def work():
+    replicate({"run": queue(duration="20000s")}, tell, at_least=5000, jobs=2)
+""",
+    "compare": """
+from dumbbell.compare import Cell, compare
+def work():
+    cells = [Cell("run", queue(duration="20000s"))]
+    compare(cells, replications=5000, jobs=2, on_progress=lambda done: print(0, flush=True))
+""",
+}
+
+
+@pytest.mark.parametrize("function", STOPPED)
+def test_ctrl_c_reaches_whoever_called(function: str) -> None:
+    program = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from sweep_samples import queue, sojourn
+{STOPPED[function]}
+try:
+    work()
+except KeyboardInterrupt:
+    print("stopped", flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
         assert it.stdout is not None
@@ -260,7 +278,7 @@ print(done.interrupted, done.n > 0, len(done.values("run")) == done.n, flush=Tru
         it.send_signal(signal.SIGINT)
         asked = time.monotonic()
         rest = it.stdout.read().splitlines()
-        assert rest[-1] == "True True True"
+        assert rest[-1] == "stopped"
         assert time.monotonic() - asked < PATIENCE_S
         assert it.wait(timeout=PATIENCE_S) == 0
 

@@ -28,6 +28,7 @@ from dumbbell.cli.storing import Storing, say_share, stored_executor
 from dumbbell.cli.telling import say
 from dumbbell.compare.asserting import Asserted, Checked, asserted, check
 from dumbbell.compare.asserting.bundle import (
+    MOST_KEPT_REPLICATIONS,
     Kept,
     Sameness,
     bundle_files,
@@ -101,6 +102,9 @@ def run_check(asked: CheckAsked, console: Console) -> int:
     if asked.target.is_fifo():
         allowed = "a file: the folder of the result has a copy of it"
         raise SpecError(str(asked.target), "a pipe", allowed)
+    if asked.replications is not None and asked.replications > MOST_KEPT_REPLICATIONS:
+        allowed = f"1 to {MOST_KEPT_REPLICATIONS}: a folder keeps a digest of each"
+        raise SpecError("--replications", asked.replications, allowed)
     asked.storing.check(is_comparison=True)
     settings = _settings(asked)
     claims = asserted(asked.target, settings, replications=asked.replications)

@@ -15,7 +15,7 @@ from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.telling import say
 from dumbbell.cli.waiting import say_if_pipe
 from dumbbell.errors import SpecError
-from dumbbell.folders import replace_file
+from dumbbell.folders import replace_file, why_nothing_can_be_made
 
 if TYPE_CHECKING:
     from dumbbell.formats.flent import FlentFile
@@ -161,6 +161,9 @@ def _check(options: FlentOptions) -> None:
     for folder in (options.data_dir, *([options.output.parent] if options.output else [])):
         if not folder.is_dir():
             raise SpecError("folder", folder, "a folder that exists")
+        reason = why_nothing_can_be_made(folder)
+        if reason is not None:
+            raise SpecError("folder", folder, f"another folder: {reason}")
 
 
 def _or(words: Sequence[str]) -> str:

@@ -236,8 +236,6 @@ class Replicating:
         try:
             for each in done:
                 self._take(each, tasks[each.index], *places[each.index])
-        except KeyboardInterrupt:
-            self.interrupted = True
         finally:
             self._done += len(places)
 

@@ -8,7 +8,7 @@ from dumbbell.folders.cache import cache_folder
 from dumbbell.folders.content import Content, write_content
 from dumbbell.folders.full_disk import file_of_library, no_room
 from dumbbell.folders.manifest import Kind, Subject
-from dumbbell.folders.result import ResultFolder
+from dumbbell.folders.result import ResultFolder, why_nothing_can_be_made
 from dumbbell.folders.single import new_file, remove_left_beside, replace_file, replaced_file
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "remove_left_beside",
     "replace_file",
     "replaced_file",
+    "why_nothing_can_be_made",
     "write_content",
 ]

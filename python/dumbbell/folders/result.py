@@ -59,9 +59,12 @@ class ResultFolder:
 
         Raises:
             SpecError: It is a file, a folder of somebody else's, or (without ``replace``) the
-                result of another experiment.
+                result of another experiment; or nothing can be made where it lies.
         """
         before = self._refuse()
+        reason = why_nothing_can_be_made(self._target.parent)
+        if reason is not None:
+            raise SpecError("--out", self.folder, f"another folder: {reason}")
         if before is not None:
             sentence = _what_is_replaced(before, self._kind, self._subject)
             if sentence:
@@ -174,6 +177,20 @@ class ResultFolder:
                 remove_tree(folder)  # it never came to its place
             elif target.exists():
                 retire(folder, target, self._kind)
+
+
+def why_nothing_can_be_made(folder: Path) -> str | None:
+    """Why a folder, or the first above it that is there, takes nothing new; None where it does.
+
+    A disk may fill up and rights may change until it is written: this only finds early what can be
+    found early.
+    """
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        return f"{there} is no folder"
+    if not os.access(there, os.W_OK | os.X_OK):
+        return f"{there} may not be written"
+    return None
 
 
 def _rename_both(target: Path, aside: Path, ready: Path) -> None:

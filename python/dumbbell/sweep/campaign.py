@@ -87,6 +87,7 @@ def replicate(
         SpecError: An arm is not allowed, would not fit in memory or would take days.
         StatsError: The counts or the precision make no rule.
         DumbbellError: There is no such quantity.
+        KeyboardInterrupt: After Ctrl-C; with ``cancel`` what has finished can be had instead.
     """
     return replicate_groups(
         {arm: {arm: experiment} for arm, experiment in arms.items()},
@@ -179,10 +180,7 @@ class _Campaign(Generic[A, B, R]):
         while (look := self._rule.next_look(begun)) is not None:
             if self._cancel is not None and self._cancel.is_set():
                 return self._result("", interrupted=True)
-            try:
-                self._run_up_to(begun, look, backend, threads)
-            except KeyboardInterrupt:
-                return self._result("", interrupted=True)
+            self._run_up_to(begun, look, backend, threads)
             begun = look
             if self._failed:
                 first = min(self._failed, key=lambda failure: failure.replication)

@@ -36,6 +36,8 @@ CLAIMS = "claims.json"
 FORMAT = 1
 LARGEST_BYTES = 256 << 20
 """Of a file of the folder, which may be a stranger's."""
+MOST_KEPT_REPLICATIONS = 100_000
+"""Of each cell: what a folder, which may be a stranger's, can make this machine run."""
 
 _Value: TypeAlias = float | Literal["inf", "-inf"] | None
 
@@ -58,7 +60,7 @@ class _Check(_File):
     dumbbell: str
     settings: list[str]
     backends: list[str] = Field(min_length=1)
-    replications: int | None = Field(ge=1)
+    replications: int | None = Field(ge=1, le=MOST_KEPT_REPLICATIONS)
     precision: float | None = Field(gt=0)
     runs: list[_Run]
 
