@@ -33,16 +33,16 @@ TEXTS = [
 ]
 
 
-def stamped(text: str, form: Callable[[int], str]) -> LogText:
+def stamped(text: str, form: Callable[[int], str], name: str = "it") -> LogText:
     lines = text.rstrip("\n").split("\n")
     out = "\n".join(f"{form(at)} {line}" for at, line in enumerate(lines)) + "\n"
-    return LogText.of_bytes("it", out.encode())
+    return LogText.of_bytes(name, out.encode())
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_text_is_read_as_without(name: str, form: str) -> None:
-    text = stamped(sample(name).text, FORMS[form])
+    text = stamped(sample(name).text, FORMS[form], name)
     assert text.lines[0] == sample(name).lines[0]
     log, without = log_of_text(text), log_of_text(sample(name))
     assert str(log.unknown) == ""
