@@ -29,7 +29,7 @@ endif
 
 .PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel \
 	test-kernel-later reproduce test test-rust test-wasm test-python test-slow test-long test-programs \
-	test-supply bench wheel test-wheel locks clean \
+	fuzz fuzz-readers test-supply bench wheel test-wheel locks clean \
 	prerequisites FORCE
 
 help:
@@ -45,6 +45,7 @@ help:
 	@echo "make bench         speed against other simulators (PEERS=1 installs those on PyPI)"
 	@echo "make wheel         an optimised wheel in dist/; PGO=1 makes one that knows a profile"
 	@echo "make test-wheel    build it, install it in an environment of its own, use it"
+	@echo "make fuzz          inputs made by what the parsers do with them (TARGET=tc SECONDS=3600)"
 	@echo "make test-supply   whether what we use of others is known to be bad"
 	@echo "make locks         make the lock files again, after constraints.txt has changed"
 	@echo "make clean         remove what was built; results stay"
@@ -82,7 +83,7 @@ locks: $(VENV)/.runtime
 	@$(call step,$(PY) scripts/locks.py --write)
 
 # The native module, built when a Rust source is newer than the last build.
-CRATES := $(patsubst %/Cargo.toml,%,$(wildcard */Cargo.toml))
+CRATES := $(filter-out fuzz,$(patsubst %/Cargo.toml,%,$(wildcard */Cargo.toml)))
 RUST_SOURCES := $(shell find $(CRATES:%=%/src) -name '*.rs' 2>/dev/null) \
 	$(wildcard Cargo.toml Cargo.lock rust-toolchain.toml $(CRATES:%=%/Cargo.toml))
 
@@ -190,6 +191,8 @@ test-long: $(VENV)/.test $(VENV)/.native
 	  $(MAKE) --no-print-directory kernel VERSION=$(LATER) test-kernel-later; \
 	elif [ -n "$$CI" ]; then echo "missing: Linux $(LATER). apt-get install linux-source-$(LATER)" >&2; exit 1; \
 	else echo "SKIPPED: Linux $(LATER) is not installed. apt-get install linux-source-$(LATER)"; fi
+	@$(call optional,a C++ compiler,apt-get install g++,c++ --version,$(MAKE) --no-print-directory fuzz SECONDS=60)
+	@$(call optional,atheris,$(PY) -m pip install atheris,$(PY) -c "import atheris",$(MAKE) --no-print-directory fuzz-readers SECONDS=60)
 	@$(MAKE) --no-print-directory test-supply
 	@$(MAKE) --no-print-directory test-wheel
 
@@ -198,6 +201,34 @@ test-long: $(VENV)/.test $(VENV)/.native
 test-supply: $(VENV)/.runtime
 	@$(call optional,cargo-deny,cargo install --locked cargo-deny,cargo deny --version,cargo deny --locked check)
 	@$(call optional,pip-audit,pipx install pip-audit,pip-audit --version,pip-audit --require-hashes --disable-pip -r locks/test.txt)
+
+# Inputs that libFuzzer makes by what the parsers and readers do with them: docs/fuzzing.md. What it
+# finds new is kept in fuzz/found, and begins the next search.
+FUZZ_TARGETS := description tc packetdrill pcap pcapng
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing
+# Build scripts and macros of the compiler's own are not instrumented where a system is named.
+FUZZ_HOST = $$(rustc -vV | sed -n 's/^host: //p')
+FUZZ_BUILD = RUSTFLAGS="$(FUZZ_FLAGS)" cargo build $(LOCKED) --quiet --release --target "$(FUZZ_HOST)" --manifest-path fuzz/libfuzzer/Cargo.toml
+fuzz: | prerequisites
+	@$(ALONE) $(FUZZ_BUILD)
+	@for target in $(or $(TARGET),$(FUZZ_TARGETS)); do \
+	  mkdir -p "fuzz/found/$$target"; \
+	  echo "+ fuzz $$target, $(or $(SECONDS),60) s"; \
+	  DUMBBELL_FUZZ_TARGET=$$target "$${CARGO_TARGET_DIR:-fuzz/libfuzzer/target}/$(FUZZ_HOST)/release/dumbbell-libfuzzer" \
+	    -max_total_time=$(or $(SECONDS),60) -timeout=20 -rss_limit_mb=2048 -max_len=8192 \
+	    -print_final_stats=1 -verbosity=1 -artifact_prefix="fuzz/found/$$target-" \
+	    "fuzz/found/$$target" "fuzz/corpus/$$target" 2> "fuzz/found/$$target.log" \
+	    || { tail -n 40 "fuzz/found/$$target.log" >&2; exit 1; }; \
+	  grep -E "stat::(number_of_executed_units|new_units_added|peak_rss_mb)" "fuzz/found/$$target.log"; \
+	done
+
+# The same for readers in Python, by Atheris.
+fuzz-readers: $(VENV)/.native
+	@for target in $(or $(TARGET),flent logs); do \
+	  $(call step,$(PY) scripts/fuzz_readers.py $$target $(or $(SECONDS),60)) || exit 1; \
+	done
 
 # Those that start programs by their paths, also in a kernel where it is built: `.ci/run` runs them
 # in a folder with a space in its name. The guest has to be there, or named by DUMBBELL_GUEST.
@@ -294,7 +325,7 @@ test-wheel: wheel
 	@$(call step,"$(PYTHON)" scripts/check_wheel.py dist)
 
 clean:
-	rm -rf $(VENV) target dist bench/.venv bench/build bench/rust/target
+	rm -rf $(VENV) target dist bench/.venv bench/build bench/rust/target fuzz/libfuzzer/target
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -f python/dumbbell/_engine*.so
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

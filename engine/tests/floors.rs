@@ -39,6 +39,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("qdisc", &["core", "tc"]),
     ("tcp", &["core", "spec"]),
     ("packetdrill", &["core", "spec", "tcp"]),
+    ("fuzz", &["capture", "packetdrill", "spec", "tc"]),
     ("guest", &["capture", "core", "spec", "tc"]),
 ];
 

@@ -73,8 +73,9 @@ def cargo(folder: Path, *arguments: str) -> None:
 def copy_of_the_repository(page: Path, folder: Path) -> None:
     """What the page changes, and what cargo needs to build it."""
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]
+    left_out = shutil.ignore_patterns("target", "found")
     for crate in workspace["members"]:
-        shutil.copytree(ROOT / crate, folder / crate, ignore=shutil.ignore_patterns("target"))
+        shutil.copytree(ROOT / crate, folder / crate, ignore=left_out)
     for name in {*WORKSPACE, *(block.file for block in blocks(page) if block.file)}:
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -60,10 +60,8 @@ proptest! {
         spans_ms in prop::collection::vec(1..9000u64, 1..4),
     ) {
         let mut jumping = pie(WORDS[words]);
-        let largest = match jumping.edition.largest_probability {
-            u32::MAX_AS_U64 => u32::MAX_AS_U64,
-            _ => u64::MAX,
-        };
+        let is_old = jumping.edition.largest_probability == u64::from(u32::MAX);
+        let largest = if is_old { u64::from(u32::MAX) } else { u64::MAX };
         jumping.variables = Variables {
             probability: probability.min(largest),
             delay: delay_ns >> TICK_SHIFT,
@@ -113,15 +111,6 @@ proptest! {
             prop_assert_eq!(&jumping.variables, &ticking.variables);
         }
     }
-}
-
-/// As `u32::MAX`, for a pattern.
-trait MaxAsU64 {
-    const MAX_AS_U64: u64;
-}
-
-impl MaxAsU64 for u32 {
-    const MAX_AS_U64: u64 = u32::MAX as u64;
 }
 
 /// Updates done one after the other in so many days without packets.
