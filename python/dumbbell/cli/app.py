@@ -32,6 +32,7 @@ from dumbbell.cli.options import (
     Resume,
     Shard,
     Store,
+    Yes,
     kernel_settings,
     names_of,
 )
@@ -186,6 +187,7 @@ def run(
     replace: Replace = False,
     allow_programs: AllowPrograms = False,
     dry_run: DryRun = False,
+    yes: Yes = False,
     store: Store = None,
     no_store: NoStore = False,
     resume: Resume = False,
@@ -220,6 +222,7 @@ def run(
         as_json=as_json,
         to=to,
         dry_run=dry_run,
+        yes=yes,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
         allow_programs=allow_programs,
     )

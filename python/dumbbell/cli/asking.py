@@ -38,6 +38,7 @@ class Asked:
         as_json: Whether to print JSON.
         to: Formats to export to besides, as typed; None for none.
         dry_run: Whether to say what would be run, and run nothing.
+        yes: Whether to run what takes hours without asking.
         storing: What was said about the store.
         allow_programs: Whether the files may run any programs of this machine.
     """
@@ -59,6 +60,7 @@ class Asked:
     storing: Storing
     to: str | None = None
     dry_run: bool = False
+    yes: bool = False
     allow_programs: bool = False
 
 
@@ -133,6 +135,7 @@ def _run_one(
         replace=asked.replace,
         as_json=asked.as_json,
         to=asked.to,
+        yes=asked.yes,
         console=console,
     )
     return EXIT_DONE

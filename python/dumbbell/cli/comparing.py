@@ -13,6 +13,7 @@ from rich.text import Text
 
 from dumbbell.backends import get_backend
 from dumbbell.backends.guard import usable_threads
+from dumbbell.cli.agreeing import agree, is_long
 from dumbbell.cli.executing import executor_for
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
@@ -69,7 +70,9 @@ def compare_files(
         The exit status: 1 where a cell failed.
     """
     runs = planned.replications or REPLICATIONS
-    say_if_long(planned.cells, asked.backends, runs, asked.jobs)
+    wall_s = say_if_long(planned.cells, asked.backends, runs, asked.jobs)
+    if is_long(wall_s) and asked.cluster in (None, "local"):
+        agree(_left_s(asked, planned, may_use_bytes), yes=asked.yes)
     with _place(asked, planned) as place:
         found = _compared(planned, asked, may_use_bytes)
         _print_found(found, asked, console)
@@ -145,6 +148,21 @@ def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
         print_comparison(found, console)
 
 
+def _left_s(asked: Asked, planned: Planned, may_use_bytes: int | None) -> float:
+    """Of the runs that the store does not have."""
+    from dumbbell.cli.dry_run import foreseen
+
+    found = foreseen(
+        planned,
+        asked.backends,
+        jobs=asked.jobs,
+        may_use_bytes=may_use_bytes,
+        storing=asked.storing,
+        tables_below=kept_runs(asked, planned),
+    )
+    return sum(each.least_wall_s for each in found)
+
+
 def _formats(asked: Asked) -> Sequence[Format]:
     """What ``--to`` asks for; refused before anything is run where it is of single runs."""
     from dumbbell.compare.exporting import check_comparable, formats_of
@@ -174,8 +192,12 @@ def _place(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[
 
 def say_if_long(
     cells: Sequence[Cell], backends: Sequence[str], replications: int, jobs: int
-) -> None:
-    """Of all runs together; of a precision, of the first replications."""
+) -> float:
+    """Of all runs together; of a precision, of the first replications.
+
+    Returns:
+        Seconds that are foreseen.
+    """
     wall_s = events = 0.0
     for backend in backends:
         for cell in cells:
@@ -184,7 +206,9 @@ def say_if_long(
                 cost = get_backend(backend).check(cell.experiment.resolved_json())
                 wall_s += cost.wall_s
                 events += cost.events
-    say_minutes(replications * wall_s / usable_threads(jobs), replications * events)
+    wall_s *= replications / usable_threads(jobs)
+    say_minutes(wall_s, replications * events)
+    return wall_s
 
 
 def print_failed(failed: FailedCell) -> None:

@@ -115,6 +115,23 @@ def dry_run(
     return EXIT_CONTRADICTED_OR_FAILED if refused else EXIT_DONE
 
 
+def foreseen(
+    planned: Planned,
+    backends: Sequence[str],
+    *,
+    jobs: int,
+    may_use_bytes: int | None,
+    storing: Storing,
+    tables_below: int,
+) -> list[Foreseen]:
+    """What a plan will take on each backend; see `dry_run` for the arguments."""
+    store = _Store(planned, storing, jobs, may_use_bytes, tables_below)
+    return [
+        _foreseen(planned, backend, store, jobs=jobs, may_use_bytes=may_use_bytes, refused=[])
+        for backend in backends
+    ]
+
+
 class _Store:
     """What of a plan is there already."""
 

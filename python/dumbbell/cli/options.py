@@ -63,6 +63,7 @@ AllowPrograms = Annotated[
         "sees this machine's programs and the experiment's network, and nothing else.",
     ),
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Run also what takes hours, without asking.")]
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
 from dumbbell.backends.guard import LONGEST_S
+from dumbbell.cli.agreeing import agree
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.paging import page_folder, result_place
@@ -49,6 +50,7 @@ def run_file(
     replace: bool,
     as_json: bool,
     to: str | None,
+    yes: bool,
     console: Console,
 ) -> None:
     """Run the experiment that a file describes, print what it did, and write what is wanted.
@@ -90,7 +92,7 @@ def run_file(
             experiment,
             settings,
             (replication, backend),
-            lambda: run_one(experiment, replication, backend, may_use_bytes=may_use_bytes),
+            lambda: run_one(experiment, replication, backend, may_use_bytes=may_use_bytes, yes=yes),
         )
         notices = experiment.notices()
         exports = exported_run(run, formats, summary) if formats else {}
@@ -123,15 +125,24 @@ def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
 
 
 def run_one(
-    experiment: Experiment, replication: int, backend: str, *, may_use_bytes: int | None = None
+    experiment: Experiment,
+    replication: int,
+    backend: str,
+    *,
+    may_use_bytes: int | None = None,
+    yes: bool = False,
 ) -> Run:
     """One run, with progress shown and Ctrl-C heard; said first when it takes minutes.
 
     Raises:
-        Interrupted: It was stopped.
+        Interrupted: It was stopped, or takes hours and is not wanted.
+        SpecError: It takes hours, ``yes`` does not say that it is wanted, and nobody can be asked.
         RunError: It failed.
     """
-    say_if_long(get_backend(backend).check(experiment.resolved_json()))
+    cost = get_backend(backend).check(experiment.resolved_json())
+    say_if_long(cost)
+    if cost.wall_s <= LONGEST_S:
+        agree(cost.wall_s, yes=yes)
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 
         def tell(progress: BatchProgress) -> None:
