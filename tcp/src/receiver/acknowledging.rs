@@ -397,3 +397,41 @@ impl Acknowledging {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cca::Algorithm;
+    use dumbbell_spec::Tcp;
+
+    /// After gaps of so many ticks the delay is so long, and so many quick acknowledgements are
+    /// added (`tcp_event_data_recv`): at most 20 ms, less than the delay, more than a timeout.
+    #[test]
+    fn gaps_are_told_apart_in_ticks() {
+        let settings = Settings::new(Tcp::linux("reno"), Algorithm::Reno, 1500, 1000);
+        let window = ReceiveWindow::new(&settings);
+        let segment = Header {
+            payload_bytes: 1000,
+            ..Header::default()
+        };
+        let us = |us: u64| Time::from_ns(1000 * us);
+        let start = us(1_000_300);
+        for (gap_us, delay_us, quick) in [
+            (19_700, 50_000, 0),
+            (20_699, 50_000, 0),
+            (20_700, 51_000, 0),
+            (59_699, 89_000, 0),
+            (59_700, 60_000, 0),
+            (200_699, 60_000, 0),
+            (200_700, 60_000, 16),
+        ] {
+            let mut acknowledging = Acknowledging::new(&settings);
+            acknowledging.delay = us(60_000);
+            acknowledging.rto = us(200_000);
+            acknowledging.last_data = settings.clock.last_tick(start);
+            acknowledging.on_data(&settings, &segment, &window, start + us(gap_us));
+            let found = (acknowledging.delay, acknowledging.quick);
+            assert_eq!(found, (us(delay_us), quick), "{gap_us} us");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 use super::*;
 use crate::cca::{Algorithm, State};
 use crate::receiver::Receiver;
+use crate::rtt::as_us;
 use dumbbell_spec::Tcp;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -487,5 +488,42 @@ fn a_duplicate_acknowledgement_may_be_old() {
         duplicate.window_bytes = window_bytes;
         sender.on_segment(&duplicate, now);
         assert_eq!(sender.board().sacked_out() == 1, is_taken, "{age_ms} ms");
+    }
+}
+
+/// Linux counts ticks of its timer: a window is unused for a timeout at the tick, not what has passed
+/// since (`tcp_cwnd_validate`, `tcp_cwnd_restart`).
+#[test]
+fn a_window_is_unused_for_a_timeout_in_ticks() {
+    let at = |us: u64| Time(ROUND_TRIP.0 + Time::from_ns(1000 * us).0);
+    for (later_us, shrinks) in [(-1, false), (0, true), (1, true)] {
+        let mut sender = established(|_| {});
+        sender.window.set_cwnd(20);
+        sender.usage.renew(at(700));
+        let rto_us = as_us(sender.timers.rto);
+        let now = at(rto_us.saturating_add_signed(later_us));
+        sender.validate_window(false, now);
+        assert_eq!(sender.window.cwnd_pkts < 20, shrinks, "{later_us} us");
+    }
+}
+
+/// Idle for longer than a timeout, in ticks (`tcp_slow_start_after_idle_check`): not for one.
+#[test]
+fn a_sender_is_idle_for_more_than_a_timeout_in_ticks() {
+    for (later_us, halves) in [(-1, false), (0, false), (999, false), (1000, true)] {
+        let mut sender = established(|_| {});
+        let sent = Time(ROUND_TRIP.0 + Time::from_ns(700_000).0);
+        sender.write(1000, sent);
+        send_all(&mut sender, sent);
+        acknowledge(&mut sender, 1001, Time(2 * ROUND_TRIP.0));
+        sender.window.set_cwnd(20);
+        let rto_us = as_us(sender.timers.rto);
+        let now_us = as_us(ROUND_TRIP) + rto_us.saturating_add_signed(later_us);
+        sender.restart_after_idle(Time::from_ns(1000 * now_us));
+        assert_eq!(
+            sender.window.cwnd_pkts,
+            if halves { 10 } else { 20 },
+            "{later_us}"
+        );
     }
 }

@@ -54,9 +54,16 @@ impl Sender {
             return;
         }
         self.usage.greatest_pkts = self.usage.greatest_pkts.max(out);
-        let unused = now.saturating_sub(self.usage.since);
         let may_shrink = self.restarts_after_idle && self.settings.is_linux();
-        if unused >= self.timers.rto && !self.cca.owns_recovery() && may_shrink {
+        if !may_shrink || self.cca.owns_recovery() {
+            return;
+        }
+        // In ticks, both (`tcp_jiffies32 - tp->snd_cwnd_stamp`).
+        let clock = self.settings.clock;
+        let unused = clock
+            .last_tick(now)
+            .saturating_sub(clock.last_tick(self.usage.since));
+        if unused >= self.timers.rto {
             self.shrink_unused(now);
         }
     }
