@@ -16,7 +16,9 @@ import pytest
 from rich.console import Console
 
 import dumbbell
-from dumbbell.cli.analyze_flent import Beside, analyze_flent
+from dumbbell.cli.analyze_flent import analyze_flent
+from dumbbell.cli.flent_asked import Asked
+from dumbbell.cli.flent_network import same_test
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import flent_bytes, flent_file, flent_test_of, imported_run, read_flent
 from dumbbell.report.flent_plots import draw_plot, plot_names
@@ -79,8 +81,13 @@ def use(path: Path, random: Random) -> str:
     """All that is done with a file of somebody; what was printed."""
     printed = io.StringIO()
     console = Console(file=printed, width=120)
-    analyze_flent(path, beside=Beside(network={}, replications=0), out=None, console=console)
+    analyze_flent(
+        [path], runs=None, out=None, to=None, replace=False, as_json=False, console=console
+    )
     file = read_flent(path)
+    for asked in (Asked(), Asked(network={"rate": "1mbit", "qdisc": "pie"}, instead={"x": "reno"})):
+        with contextlib.suppress(SpecError):
+            same_test(file, asked)
     imported_run(file)
     for wanted in random.sample(names := plot_names(file), min(2, len(names))):
         with contextlib.suppress(SpecError):
