@@ -119,7 +119,8 @@ def statements_of(file: FlentFile) -> list[Statement]:
     """What title and metadata of a file say; of one of ours nothing, as it has its experiment."""
     from dumbbell.formats.flent import said_by_tc
 
-    if isinstance(file.metadata.get("DUMBBELL"), Mapping):
+    ours = file.metadata.get("DUMBBELL")
+    if isinstance(ours, Mapping) and "experiment" in ours:
         return []
     found = [*_title_statements(file)]
     queues = said_by_tc(file)

@@ -156,7 +156,8 @@ def said_by_tc(file: FlentFile) -> list[QueueSays]:
     slowest: dict[bool, QueueSays] = {}
     for host, is_upload, qdiscs in _interfaces(file):
         root = next((each for each in qdiscs if _is_named(each, "tbf")), None)
-        rate = _rates(str(_parameters(root).get("rate"))[:40]) if root else ()
+        text = str(_parameters(root).get("rate")) if root else ""
+        rate = _rates(text) if _RATE.fullmatch(text) else ()
         if not root or len(rate) != 1:
             continue
         inside = [q for q in qdiscs if str(q.get("parent")).startswith(str(root.get("id")))]

@@ -1,0 +1,90 @@
+"""What a data file of Flent's says of its network: titles, ``tc`` and a sysctl, and odd ones."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dumbbell.formats.flent import (
+    FlentFile,
+    QueueSays,
+    TitleSays,
+    said_by_sysctl,
+    said_by_tc,
+    said_by_title,
+)
+
+
+@pytest.mark.parametrize(
+    ("title", "says"),
+    [
+        (
+            "qdisc:codel rep:01 rtt:10ms rate:10Mbit/10Mbit cc:bbr",
+            TitleSays(("10mbit",), "codel", "bbr", "10ms"),
+        ),
+        ("10/1 Mbit fq_codel", TitleSays(("10mbit", "1mbit"), "fq_codel")),
+        ("10Mbit/1Mbit", TitleSays(("10mbit", "1mbit"))),
+        ("100 Mbps cubic", TitleSays(("100mbit",), "", "cubic")),
+        ("2.5gbit, cake, RTT=20 ms", TitleSays(("2.5gbit",), "cake", "", "20ms")),
+        ("cc:cubic-sce qdisc:lfq_cobalt", TitleSays((), "lfq_cobalt", "cubic-sce")),
+        # Two things, bytes, one direction, another word, nothing.
+        ("cubic against bbr", TitleSays()),
+        ("50 Mbit shaped to 40 Mbit", TitleSays()),
+        ("20 MB/s or 20 MBps", TitleSays()),
+        ("10 Mbit down", TitleSays()),
+        ("red wine, yeah", TitleSays()),
+        ("cubic-sce", TitleSays()),
+        ("0mbit rtt:multi", TitleSays()),
+        ("x" * 400 + " 10mbit", TitleSays()),
+        ("", TitleSays()),
+    ],
+)
+def test_a_title_is_read_with_care(title: str, says: TitleSays) -> None:
+    assert said_by_title(title) == says
+
+
+def host(rate: str) -> dict[str, Any]:
+    tbf = {"id": "1:", "name": "tbf", "params": {"rate": rate}, "parent": "root"}
+    leaf = {"id": "2:", "name": "codel", "params": {"limit": "90p", "ecn": ""}, "parent": "1:1"}
+    return {"EGRESS_INFO": {"qdiscs": [tbf, leaf]}, "INGRESS_INFO": {"qdiscs": [tbf]}}
+
+
+METADATA: dict[str, Any] = {
+    "REMOTE_METADATA": {"fast": host("1Gbit"), "slow": host("10Mbit")},
+    "SYSCTLS": {"net.ipv4.tcp_congestion_control": "cubic"},
+}
+
+
+def test_the_slowest_of_each_direction_is_the_bottleneck() -> None:
+    file = FlentFile([], {}, {}, METADATA)
+    assert said_by_tc(file) == [
+        QueueSays("slow", True, "10mbit", "codel limit 90 ecn"),
+        QueueSays("slow", False, "10mbit", ""),
+    ]
+    assert said_by_sysctl(file) == "cubic"
+
+
+def places(node: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if at:
+        yield at
+    for key in (
+        node if isinstance(node, dict) else range(len(node) if isinstance(node, list) else 0)
+    ):
+        yield from places(node[key], (*at, key))
+
+
+@pytest.mark.parametrize("odd", [None, 7, 1e308, True, "\x1b[2J", "-5mbit", "9" * 99, [], {}, [1]])
+def test_odd_metadata_say_less_and_do_no_harm(odd: object) -> None:
+    for at in places(METADATA):
+        made = copy.deepcopy(METADATA)
+        node = made
+        for key in at[:-1]:
+            node = node[key]
+        node[at[-1]] = odd
+        file = FlentFile([], {}, {}, made)
+        for each in said_by_tc(file):
+            assert each.rate in ("10mbit", "1gbit") and each.qdisc.isprintable()
+        assert said_by_sysctl(file) in ("cubic", "")
