@@ -12,13 +12,24 @@ import sys
 from typing import NoReturn
 
 from dumbbell.cli.leaving import leave_at_once_when_asked, leave_when_asked
-from dumbbell.errors import EXIT_STOPPED
+from dumbbell.cli.surroundings import has_room_for_threads, open_closed_streams
+from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, EXIT_STOPPED
 
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    if not open_closed_streams():
+        print("error: standard output is closed (> /dev/null throws it away)", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT)
+    if not has_room_for_threads():
+        print(
+            "error: too few threads can be started (ulimit -u, or a container's limit on "
+            "processes): raise the limit",
+            file=sys.stderr,
+        )
+        sys.exit(EXIT_CONTRADICTED_OR_FAILED)
     _let_every_letter_through()
     try:
         leave_when_asked()
@@ -38,13 +49,14 @@ def _let_every_letter_through() -> None:
 
 
 def _run() -> int:
-    from dumbbell.cli.app import app
     from dumbbell.cli.failing import exit_code_of
     from dumbbell.cli.telling import tell_whatever_fails
 
     tell_whatever_fails()
     status = 0
     try:
+        from dumbbell.cli.app import app
+
         try:
             app(prog_name="dumbbell")
         except SystemExit as left:

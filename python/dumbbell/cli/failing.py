@@ -25,7 +25,7 @@ def exit_code_of(error: Exception) -> int | None:
     if isinstance(error, DumbbellError):
         print_error(error)
         return error.exit_code
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _is_unmapped_library(error):
         tell(
             "error: there is not enough memory (ulimit -v, a container's limit or the machine's): "
             "shorten the run, sample less often, or leave record_packets off"
@@ -42,6 +42,12 @@ def exit_code_of(error: Exception) -> int | None:
         tell(f"error: {said}")
         return EXIT_NO_ROOM if error.errno in NO_ROOM else EXIT_BAD_INPUT
     return None
+
+
+def _is_unmapped_library(error: Exception) -> bool:
+    """Whether a library could not be loaded as there is no memory for it (ld.so's own words)."""
+    words = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
+    return isinstance(error, ImportError) and any(each in str(error).lower() for each in words)
 
 
 def _give_up_output() -> None:

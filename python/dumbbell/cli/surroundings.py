@@ -1,0 +1,66 @@
+"""What a process is started in, before anything large is loaded: streams and room for threads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+_STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
+_STACK_BYTES = 1 << 18
+_OF_LIBRARIES = 10
+"""Threads of Polars and its allocator, besides those that there are a core."""
+
+
+def open_closed_streams() -> bool:
+    """Put the null device where a standard stream was closed (``>&-``), so that no file gets its
+    number and what is meant for the stream.
+
+    Returns:
+        Whether standard output was there.
+    """
+    was_there = sys.stdout is not None
+    for name, number, mode in _STREAMS:
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)
+        except OSError:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+        setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    return was_there
+
+
+def has_room_for_threads() -> bool:
+    """Whether as many threads can be started as there are at once, tried with empty ones.
+
+    Libraries that find none (``ulimit -u``, a container's limit) end the process in the middle. A
+    child tries it: glibc keeps for good the address space that it sets aside for each thread.
+    """
+    if not hasattr(os, "fork"):  # Windows has no such limit
+        return True
+    try:
+        child = os.fork()
+    except OSError:
+        return False
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if _can_start(3 * (os.cpu_count() or 1) + _OF_LIBRARIES) else 1
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _can_start(threads: int) -> bool:
+    done = threading.Event()
+    threading.stack_size(_STACK_BYTES)
+    try:
+        for _ in range(threads):
+            threading.Thread(target=done.wait, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
