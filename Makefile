@@ -318,7 +318,7 @@ wheel: $(VENV)/.runtime
 	fi; \
 	if $(HAS_WASM) 2>/dev/null; then $(MAKE) --no-print-directory lab-module || exit 1; \
 	else rm -f $(LAB_MODULE); echo "without the laboratory: rustup target add $(WASM)"; fi; \
-	$(PY) scripts/sbom.py target/$(SBOM) && \
+	$(PY) scripts/sbom.py target/$(SBOM) || exit 1; \
 	$(call step,$(PY) -m maturin build --profile dist $(LOCKED) $(if $(PGO),--pgo) --sbom-include target/$(SBOM) --out dist)
 
 test-wheel: wheel

@@ -107,8 +107,8 @@ def faults(lock: str, text: str, asked: Sequence[str], constraints: Mapping[str,
         return [f"{lock}: {error}"]
     found = []
     for requirement in asked:
-        name = _NAME.match(requirement)
-        if name is None or normalized(name[0]) not in packages:
+        asked_name = _NAME.match(requirement)
+        if asked_name is None or normalized(asked_name[0]) not in packages:
             found.append(f"{lock}: {requirement} is not in it")
     for name, package in packages.items():
         if constraints.get(name) != package.version:
