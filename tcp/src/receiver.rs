@@ -6,9 +6,8 @@
 //!
 //! | behaviour | file |
 //! | --- | --- |
-//! | opening, closing, what a segment does | here |
+//! | opening, closing, what a segment does | here; data of a SYN (TCP Fast Open) `fast_open` |
 //! | the data expected next, and nothing else | `expected` |
-//! | data of a SYN (TCP Fast Open) | `fast_open` |
 //! | what has arrived, SACK blocks, duplicates | `reassembly` |
 //! | when to acknowledge | `acknowledging` |
 //! | the receive window | `window` |
