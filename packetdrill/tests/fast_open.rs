@@ -58,8 +58,8 @@ fn a_cookie_lets_data_go_with_the_syn() {
          +0 > S 0:1160(1160) <mss 1460,nop,nop,sackOK,nop,wscale 7,FO c0c1c2c3c4c5>\n"
     );
     assert_passes(&large);
-    assert_fails(&large.replace("c4c5>", "c4c6>"));
-    // The last, not the one that was given.
+    // Of the last, not of the one that was given.
+    assert_fails(&large.replace("7,FO c0", "7,FO c1"));
     assert_fails(&large.replace("7,FO c0", "7,FOEXP c0"));
 }
 
