@@ -164,7 +164,8 @@ def prediction_words(
     early = (
         ""
         if law is Law.ANY
-        else f" From {LEAST_AGAINST} runs on it is not reproduced when it lies outside their "
+        else f" With {LEAST_AGAINST} to {least_runs(law, level) - 1} it is not reproduced outside "
+        "their "
         f"{percent(max(level, LEVEL_AGAINST))} interval, else inconclusive."
     )
     shaken = f", with a host's jitter of {quantity(jitter, unit)}" if jitter else ""
