@@ -339,7 +339,8 @@ impl Endpoint {
             return false;
         };
         let recent_ms = receiver.recent_timestamp_ms();
-        let takes_though_old = |sender: &Sender| sender.takes_though_old(segment, recent_ms);
+        let next = self.received_end();
+        let takes_though_old = |sender: &Sender| sender.takes_though_old(segment, recent_ms, next);
         receiver.refuses_timestamp(&segment.header())
             && !self.sender.as_ref().is_some_and(takes_though_old)
     }

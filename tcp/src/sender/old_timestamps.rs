@@ -14,18 +14,19 @@ impl Sender {
 
     pub(super) fn refuses_timestamp(&self, segment: &Segment) -> bool {
         let is_refused = self.recent.refuses(segment.timestamps, &self.settings);
-        is_refused && !self.is_overtaken_duplicate(segment, self.recent)
+        is_refused && !self.is_overtaken_duplicate(segment, self.recent, self.peer_next)
     }
 
     /// Whether a segment with an old timestamp is a duplicate acknowledgement that another has
-    /// overtaken, and is taken all the same (`tcp_disordered_ack`). `recent_ms` is TS.Recent.
-    pub fn takes_though_old(&self, segment: &Segment, recent_ms: u32) -> bool {
-        self.is_overtaken_duplicate(segment, Recent::of_ms(recent_ms))
+    /// overtaken, and is taken all the same (`tcp_disordered_ack`). `recent_ms` is TS.Recent, and `next`
+    /// expected next, of the `Receiver` of this end.
+    pub fn takes_though_old(&self, segment: &Segment, recent_ms: u32, next: u64) -> bool {
+        self.is_overtaken_duplicate(segment, Recent::of_ms(recent_ms), next)
     }
 
-    fn is_overtaken_duplicate(&self, segment: &Segment, recent: Recent) -> bool {
+    fn is_overtaken_duplicate(&self, segment: &Segment, recent: Recent, next: u64) -> bool {
         let is_pure = segment.flags.has(Flags::ACK) && segment.end() == segment.seq;
-        let is_duplicate = segment.seq == self.peer_next && segment.ack == self.una;
+        let is_duplicate = segment.seq == next && segment.ack == self.una;
         let opens =
             segment.seq > self.window_seq || segment.window_bytes > u64::from(self.window_bytes);
         is_pure
