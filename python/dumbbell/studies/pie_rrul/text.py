@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, strongest, views_of
+from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Published, Standing
 from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.report.cells import CellLike
@@ -18,6 +18,7 @@ from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.claims import Row
 from dumbbell.studies.pie_rrul.fit import Fit
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured
+from dumbbell.studies.pie_rrul.sentences import of_ring, of_target, of_tupdate
 from dumbbell.sweep import Replications
 
 AT_GATEWAY = "downloads queue at a gateway"
@@ -458,73 +459,14 @@ def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None 
         for fact in facts_of(views_of(judged))
         if fact.standing is Standing.SOURCE
     }
-    sentences = [*_target(facts), *_tupdate(facts, bursts)]
+    sentences = [*of_target(facts), *of_tupdate(facts, bursts)]
     if fit:
-        sentences.append(_of_ring(fit))
+        sentences.append(of_ring(fit))
     sentences.append(
         "Four uploads of 24 Mbit/s, as printed, are more than the line carries; their sum is 91, "
         "as the source prints beside them."
     )
     return " ".join([*sentences, *_counted(judged), *_agreement(judged)])
-
-
-def _of_ring(fit: Fit) -> str:
-    """Whether there is anything that a ring would explain."""
-    excess = fit.excess_ms
-    if excess.low > 0:
-        return (
-            f"The printed latencies are {excess.value:.1f} ms above what follows from the "
-            f"printed parameters: a driver's ring of {fit.ring_kb.value:.0f} kB behind PIE, which "
-            "PIE cannot see, would add as much."
-        )
-    if excess.high < 0:
-        return (
-            f"The printed latencies are {-excess.value:.1f} ms below what follows from the printed "
-            "parameters, which no ring behind PIE explains."
-        )
-    return (
-        "The printed latencies are not shown to differ from what follows from the printed "
-        f"parameters (by {excess.low:.1f} to {excess.high:.1f} ms)."
-    )
-
-
-def _target(facts: Mapping[str, Verdict]) -> list[str]:
-    follows, equal = (facts.get(name) for name in (claims.FOLLOWS, claims.EQUAL_THROUGHPUT))
-    if follows is None or equal is None:
-        return []
-    if follows is Verdict.REPRODUCED is equal:
-        return ["Queue delay and latency follow the target, and a smaller one costs no throughput."]
-    said = []
-    if follows is not Verdict.REPRODUCED:
-        said.append(f"That queue delay and latency follow the target {_unproven(follows)}.")
-    if equal is not Verdict.REPRODUCED:
-        said.append(f"That a smaller target costs no throughput {_unproven(equal)}.")
-    return said
-
-
-def _unproven(verdict: Verdict) -> str:
-    """Of a claim that is not reproduced: whether these runs speak against it."""
-    is_against = verdict in (Verdict.NOT_REPRODUCED, Verdict.DEPENDS_ON)
-    return "does not hold everywhere" if is_against else "could not be shown"
-
-
-def _tupdate(facts: Mapping[str, Verdict], bursts: BySetting | None) -> list[str]:
-    said = []
-    both = [facts.get(name) for name in (claims.TUPDATE_DELAY, claims.TUPDATE_THROUGHPUT)]
-    if both == [Verdict.REPRODUCED] * 2:
-        said.append("Without other traffic tupdate hardly matters.")
-    else:
-        known = [verdict for verdict in both if verdict is not None]
-        if len(known) == len(both):
-            open_ = strongest([each for each in known if each is not Verdict.REPRODUCED])
-            said.append(f"That tupdate hardly matters without other traffic {_unproven(open_)}.")
-    if bursts:
-        fast, slow = (bursts.mean(arms.BY_TUPDATE[end], "queue_delay_ms").value for end in (0, -1))
-        said.append(
-            f"Under bursts of UDP PIE's mean delay is {fast:.0f} ms with the fastest clock and "
-            f"{slow:.0f} ms with the slowest."
-        )
-    return said
 
 
 def printed_count(judged: Sequence[Judged]) -> Count | None:
