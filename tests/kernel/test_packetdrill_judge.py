@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from dumbbell.backends.kernel.packetdrill import (
     fuzz,
     judge_scripts,
 )
+from dumbbell.folders import cache_folder
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel", "packetdrill")]
 
@@ -59,6 +62,18 @@ def test_each_has_its_verdict_and_a_state_of_its_own(
     }
     assert reports[wrong]["difference"]["found"] == [["tcpi_snd_cwnd", 10.0]]
     assert reports[late]["difference"]["found"].endswith("> P. 1:1001(1000) ack 1 win 502")
+
+
+def test_the_cache_may_lie_below_tmp(
+    packets: Callable[[str, str], Path], kernel: KernelInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which the guest covers with an empty one."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as cache:
+        shutil.copytree(cache_folder(), Path(cache, "dumbbell"), symlinks=True)
+        monkeypatch.setenv("XDG_CACHE_HOME", cache)
+        good = packets("good", PASSES)
+        reports = judge_scripts([good], Conditions(gso_max_segs=1))
+    assert reports[good]["verdict"] == "passed"
 
 
 def test_one_that_takes_the_guest_with_it_costs_no_other(

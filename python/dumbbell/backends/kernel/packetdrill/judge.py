@@ -189,7 +189,7 @@ def _one_guest(judge: _Judge, scripts: list[Path]) -> tuple[dict[Path, Report], 
             wall_limit_s=judge.wall_limit_s * (len(scripts) + 1),
             memory_mb=_MEMORY_MB,
             args=["packet-scripts", str(job)],
-            readable=[*SYSTEM, judge.packetdrill.path, *_seen(scripts)],
+            readable=[*SYSTEM, judge.packetdrill.path.parent, *_seen(scripts)],
             cancelled=news.are_missing,
         )
         why = f"nothing new for {judge.wall_limit_s:.0f} s" if result.cancelled else result.why()
@@ -203,7 +203,9 @@ def _one_guest(judge: _Judge, scripts: list[Path]) -> tuple[dict[Path, Report], 
 def _job(judge: _Judge, scripts: list[Path], output: Path) -> dict[str, Any]:
     return {
         "packetdrill": str(judge.packetdrill.path),
-        "folders": [str(place) for place in (*_seen(scripts), output.parent)
+        # The guest covers /tmp, where the cache with packetdrill itself may lie too.
+        "folders": [str(place) for place in
+                    (*_seen(scripts), output.parent, judge.packetdrill.path.parent)
                     if place.is_dir()],
         "output": str(output),
         "arguments": [
