@@ -55,7 +55,7 @@ pub(crate) fn tc(bytes: &[u8]) {
     }
     match parse_police(text) {
         Ok(police) => {
-            assert_eq!(parse_police(&police.to_string()), Ok(police.clone()));
+            assert_eq!(parse_police(&police.to_string()), Ok(police));
             assert_eq!(Police::from_json(&police.to_json()), Ok(police));
         }
         Err(error) => check_message(&error),
