@@ -10,7 +10,10 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("DUMBBELL_FUZZ_TARGET").unwrap_or_default();
     target(&name).unwrap_or_else(|| {
         let names = TARGETS.map(|target| target.name);
-        eprintln!("DUMBBELL_FUZZ_TARGET is {name:?}; targets: {}", names.join(", "));
+        eprintln!(
+            "DUMBBELL_FUZZ_TARGET is {name:?}; targets: {}",
+            names.join(", ")
+        );
         std::process::exit(2);
     })
 });
