@@ -83,7 +83,8 @@ check checked-NAME
 lab NAME.toml --output NAME.html
 analyze NAME.pcapng --out capture-NAME
 analyze NAME.pcapng --json
-analyze NAME.flent.gz --replications 2
+analyze NAME.flent.gz
+analyze NAME.flent.gz --json
 analyze NAME-ping.txt
 analyze NAME-ping.txt --json
 analyze NAME-ping.txt --beside NAME.toml

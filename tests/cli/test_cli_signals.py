@@ -46,7 +46,7 @@ def test_a_run_is_stopped(work: str, number: signal.Signals, tmp_path: Path) -> 
     (tmp_path / "long.toml").write_text(WORK[work])
     program = "from dumbbell.cli import main; import sys; sys.argv[0] = 'dumbbell'; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", program, "run", "long.toml", "--out", "tables"],
+        [sys.executable, "-c", program, "run", "long.toml", "--out", "tables", "--yes"],
         cwd=tmp_path,
         text=True,
         stdout=subprocess.PIPE,

@@ -225,7 +225,7 @@ MUTANTS = (
     ),
     Mutant(
         "pie takes alpha for beta",
-        "qdisc/src/pie.rs",
+        "qdisc/src/pie/updates.rs",
         "(scale(parameters.alpha), scale(parameters.beta))",
         "(scale(parameters.beta), scale(parameters.alpha))",
     ),

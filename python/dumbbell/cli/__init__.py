@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from dumbbell.cli.leaving import leave_at_once_when_asked, leave_when_asked
 from dumbbell.cli.surroundings import has_room_for_threads, open_closed_streams
+from dumbbell.cli.telling import tell, tell_whatever_fails
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, EXIT_STOPPED
 
 __all__ = ["main"]
@@ -21,13 +22,12 @@ __all__ = ["main"]
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     if not open_closed_streams():
-        print("error: standard output is closed (> /dev/null throws it away)", file=sys.stderr)
+        tell("error: standard output is closed (> /dev/null throws it away)")
         sys.exit(EXIT_BAD_INPUT)
     if not has_room_for_threads():
-        print(
+        tell(
             "error: too few threads can be started (ulimit -u, or a container's limit on "
-            "processes): raise the limit",
-            file=sys.stderr,
+            "processes): raise the limit"
         )
         sys.exit(EXIT_CONTRADICTED_OR_FAILED)
     _let_every_letter_through()
@@ -50,7 +50,6 @@ def _let_every_letter_through() -> None:
 
 def _run() -> int:
     from dumbbell.cli.failing import exit_code_of
-    from dumbbell.cli.telling import tell_whatever_fails
 
     tell_whatever_fails()
     status = 0

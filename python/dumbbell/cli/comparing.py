@@ -71,9 +71,9 @@ def compare_files(
     """
     runs = planned.replications or REPLICATIONS
     wall_s = say_if_long(planned.cells, asked.backends, runs, asked.jobs)
-    if is_long(wall_s) and asked.cluster in (None, "local"):
-        agree(_left_s(asked, planned, may_use_bytes), yes=asked.yes)
     with _place(asked, planned) as place:
+        if is_long(wall_s) and asked.cluster in (None, "local"):
+            agree(_left_s(asked, planned, may_use_bytes), yes=asked.yes)
         found = _compared(planned, asked, may_use_bytes)
         _print_found(found, asked, console)
         if place is not None:
