@@ -257,7 +257,10 @@ mod tests {
             panic!("{error}");
         };
         assert_eq!(budget_bytes, 10_000_000);
-        assert!((budget_bytes..3 * budget_bytes).contains(&needed_bytes));
+        assert!(
+            (budget_bytes..3 * budget_bytes).contains(&needed_bytes),
+            "{needed_bytes}"
+        );
     }
 
     #[test]

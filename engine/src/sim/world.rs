@@ -74,6 +74,8 @@ pub struct World {
     pub now: Time,
     /// Events done so far.
     pub events: u64,
+    /// Arrivals in the instants of events so far: those of a whole window may be of one event.
+    settled: u64,
     /// When measuring starts.
     pub warm_up: Time,
     /// When the run ends.
@@ -197,6 +199,7 @@ impl World {
         let mut world = World {
             now: Time::ZERO,
             events: 0,
+            settled: 0,
             warm_up: Time::from_ns(experiment.warm_up_ns),
             end: Time::from_ns(experiment.duration_ns),
             flows,
@@ -295,6 +298,12 @@ impl World {
         }
         self.settle_arrivals();
         true
+    }
+
+    /// What has taken time so far: events, and arrivals in their instants.
+    #[inline]
+    pub fn work(&self) -> u64 {
+        self.events + self.settled
     }
 
     /// What disciplines have done by their timers, all together.
@@ -411,13 +420,15 @@ impl World {
     /// most, the others with the next step.
     #[inline(always)]
     fn settle_arrivals(&mut self) {
-        for _ in 0..ARRIVALS_A_STEP {
+        for settled in 0..ARRIVALS_A_STEP {
             let Some((packet, host)) = self.arriving.pop_front() else {
+                self.settled += settled;
                 return;
             };
             self.is_alone = self.arriving.is_empty();
             self.arrive(packet, host);
         }
+        self.settled += ARRIVALS_A_STEP;
     }
 
     /// Goes on with the instant that the last step has not ended. What is left over counts as
