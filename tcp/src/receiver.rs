@@ -265,7 +265,7 @@ impl Receiver {
         }
         self.check_acknowledgement(now);
         if self.is_reading {
-            self.wake_reader(now);
+            self.wake_reader(segment.payload_bytes, now);
         }
     }
 

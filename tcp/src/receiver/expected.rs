@@ -36,6 +36,6 @@ impl Receiver {
             .go_on_to(header.seq + u64::from(header.payload_bytes));
         self.on_data_in_order(header, now);
         self.check_acknowledgement(now);
-        self.wake_reader(now);
+        self.wake_reader(header.payload_bytes, now);
     }
 }

@@ -25,11 +25,15 @@ impl Receiver {
         self.acknowledged = next;
     }
 
-    /// Something has come: the application will read it when all of this instant has come.
+    /// Something has come: the application will read it when all of this instant has come. What a
+    /// device has merged (GRO) it reads by itself, as each is handed up on its own.
     #[inline(always)]
-    pub(super) fn wake_reader(&mut self, now: Time) {
+    pub(super) fn wake_reader(&mut self, payload_bytes: u32, now: Time) {
         if !self.settings.is_linux() {
             return self.read_all(now);
+        }
+        if payload_bytes > self.settings.mss_bytes {
+            return self.read_merged(now);
         }
         let (next, acknowledged) = (self.data.next(), self.acknowledged);
         if next == self.read {
@@ -42,6 +46,13 @@ impl Receiver {
                 .acknowledging
                 .waits_for_reading(&self.settings, next - acknowledged);
         self.is_reading_due = acknowledges || self.window.waits_for_reading(left, now + LATE);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_merged(&mut self, now: Time) {
+        self.unread_since = now;
+        self.read_what_came();
     }
 
     /// The application that will read what has just come does something else before: it writes.
