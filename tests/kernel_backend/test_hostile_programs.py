@@ -316,7 +316,7 @@ def test_everything_ends_when_dumbbell_is_killed(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "dumbbell.cli", "run", file, "--backend", "kernel"),
-            *("--allow-programs", "--no-store", "--no-page"),
+            *("--allow-programs", "--no-store", "--no-page", "--yes"),
         ],
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.DEVNULL,

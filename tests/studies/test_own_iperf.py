@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
+from dumbbell.errors import RunError
 from dumbbell.metrics import mean_wait_s, utilization_bits
 from dumbbell.spec import Experiment
 from dumbbell.studies import own_programs
@@ -171,13 +172,28 @@ def simulated(experiment: Experiment) -> Run:
     return simulate(experiment, backend="kernel")
 
 
+def first_that_ends(experiments: list[Experiment]) -> Run:
+    """The first in which iperf 2.1.8 does not crash: its threads race when a connection ends.
+
+    Whether they do depends on the guest's very instructions, so another build has other runs.
+    """
+    *others, last = experiments
+    for experiment in others:
+        try:
+            return simulated(experiment)
+        except RunError as error:
+            if "iperf was ended by signal 11" not in str(error):
+                raise
+    return simulated(last)
+
+
 @pytest.mark.kernel
 @pytest.mark.usefixtures("real_kernel")
 def test_tshark_sees_the_flows_of_iperf(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four seconds behind 500 packets: all persistent flows, some mice, a bottleneck in use."""
     monkeypatch.setattr(own, "DURATION_S", 4)
     monkeypatch.setattr(own, "SENDING_S", 3)
-    of = Seen.of_run(simulated(own.OwnPrograms.commands(500, 1)))
+    of = Seen.of_run(first_that_ends([own.OwnPrograms.commands(500, each) for each in (1, 2, 3)]))
     assert of.throughput_kbps.size > LOAD.hosts * own.PERSISTENT
     assert of.is_large.sum() > LOAD.hosts * own.PERSISTENT / 2
     assert 0 < of.throughput_kbps.sum() < 2 * published.BOTTLENECK_BPS / 1e3
