@@ -1,24 +1,8 @@
 //! TCP Fast Open (RFC 7413), by scripts of our own.
 
-use dumbbell_packetdrill::{Options, Verdict, check};
+mod common;
 
-/// Nothing may be sent that the script does not expect.
-fn run(text: &str) -> Verdict {
-    let options = Options {
-        is_exact: true,
-        ..Options::default()
-    };
-    check(text, &options).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn assert_passes(text: &str) {
-    assert_eq!(run(text), Verdict::Passed, "{text}");
-}
-
-fn assert_fails(text: &str) {
-    let verdict = run(text);
-    assert!(matches!(verdict, Verdict::Failed(_)), "{verdict:?}: {text}");
-}
+use common::{assert_fails, assert_passes};
 
 /// A client without timestamps that has got a cookie and an MSS of 1200, and closed.
 const CLIENT: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\

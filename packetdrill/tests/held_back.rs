@@ -1,6 +1,6 @@
 //! What an application holds back of what it writes, in scripts of our own.
 
-use dumbbell_packetdrill::{Options, Verdict, check};
+mod common;
 
 const OPEN: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
@@ -11,17 +11,12 @@ const OPEN: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
     +.02 < . 1:1(0) ack 1 win 257\n\
     +0 accept(3, ..., ...) = 4\n";
 
-fn verdict(rest: &str) -> Verdict {
-    let text = format!("{OPEN}{rest}");
-    let options = Options {
-        is_exact: true,
-        ..Options::default()
-    };
-    check(&text, &options).unwrap_or_else(|error| panic!("{error}: {text}"))
+fn after_opening(rest: &str) -> String {
+    format!("{OPEN}{rest}")
 }
 
 fn assert_passes(rest: &str) {
-    assert_eq!(verdict(rest), Verdict::Passed, "{rest}");
+    common::assert_passes(&after_opening(rest));
 }
 
 /// send(2), MSG_MORE: the last segment waits for the rest if it is not full, and goes without PSH.
@@ -84,8 +79,6 @@ fn a_cork_holds_back_what_does_not_fill_a_segment() {
 fn in_bursts_it_is_named() {
     let text =
         "0 `ip link set dev tun0 gso_max_segs 65535`\n+0 send(4, ..., 300, MSG_MORE) = 300\n";
-    let Verdict::Unsupported(missing) = verdict(text) else {
-        panic!("it is run");
-    };
-    assert_eq!(missing.missing, ["MSG_MORE with gso_max_segs"]);
+    let missing = common::missing(&after_opening(text));
+    assert_eq!(missing, ["MSG_MORE with gso_max_segs"]);
 }

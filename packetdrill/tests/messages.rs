@@ -1,6 +1,6 @@
 //! Control messages, writes without a copy and buffers that there are not, in scripts of our own.
 
-use dumbbell_packetdrill::{Options, Verdict, check};
+mod common;
 
 const OPEN: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
@@ -13,22 +13,16 @@ const OPEN: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
     +0 accept(3, ..., ...) = 4\n\
     +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n";
 
-fn verdict(rest: &str) -> Verdict {
-    let text = format!("{OPEN}{rest}");
-    let options = Options {
-        is_exact: true,
-        ..Options::default()
-    };
-    check(&text, &options).unwrap_or_else(|error| panic!("{error}: {text}"))
+fn after_opening(rest: &str) -> String {
+    format!("{OPEN}{rest}")
 }
 
 fn assert_passes(rest: &str) {
-    assert_eq!(verdict(rest), Verdict::Passed, "{rest}");
+    common::assert_passes(&after_opening(rest));
 }
 
 fn assert_fails(rest: &str) {
-    let verdict = verdict(rest);
-    assert!(matches!(verdict, Verdict::Failed(_)), "{verdict:?}: {rest}");
+    common::assert_fails(&after_opening(rest));
 }
 
 /// recvmsg(MSG_ERRQUEUE): these writes are done.
@@ -101,10 +95,8 @@ fn other_writes_are_not_told() {
     ));
     let buffers = vec!["{..., 1}"; 18].join(",");
     let text = format!("+0 sendmsg(4, {{msg_iov(18)=[{buffers}]}}, MSG_ZEROCOPY) = 18\n");
-    let Verdict::Unsupported(missing) = verdict(&text) else {
-        panic!("{text}");
-    };
-    assert_eq!(missing.missing, ["MSG_ZEROCOPY of more than 17 buffers"]);
+    let missing = common::missing(&after_opening(&text));
+    assert_eq!(missing, ["MSG_ZEROCOPY of more than 17 buffers"]);
 }
 
 /// Linux, `tcp_inq_hint`: what can be read afterwards, the FIN with it.
@@ -140,9 +132,7 @@ fn a_buffer_that_there_is_not_is_an_error() {
         "+0 write(4, 0x1234, 10) = -1",
         "+0 read(4, buffer, 10) = -1",
     ] {
-        let Verdict::Unsupported(missing) = verdict(line) else {
-            panic!("{line}");
-        };
-        assert_eq!(missing.missing, ["the address of a buffer"], "{line}");
+        let missing = common::missing(&after_opening(line));
+        assert_eq!(missing, ["the address of a buffer"], "{line}");
     }
 }

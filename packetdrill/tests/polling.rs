@@ -1,6 +1,6 @@
 //! poll(2) and epoll(7) in scripts of our own.
 
-use dumbbell_packetdrill::{Options, Verdict, check};
+mod common;
 
 const OPEN: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
@@ -14,22 +14,16 @@ const OPEN: &str = "`sysctl -q net.ipv4.tcp_timestamps=0`\n\
     +0 accept(3, ..., ...) = 4\n\
     +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n";
 
-fn verdict(rest: &str) -> Verdict {
-    let text = format!("{OPEN}{rest}");
-    let options = Options {
-        is_exact: true,
-        ..Options::default()
-    };
-    check(&text, &options).unwrap_or_else(|error| panic!("{error}: {text}"))
+fn after_opening(rest: &str) -> String {
+    format!("{OPEN}{rest}")
 }
 
 fn assert_passes(rest: &str) {
-    assert_eq!(verdict(rest), Verdict::Passed, "{rest}");
+    common::assert_passes(&after_opening(rest));
 }
 
 fn assert_fails(rest: &str) {
-    let verdict = verdict(rest);
-    assert!(matches!(verdict, Verdict::Failed(_)), "{verdict:?}: {rest}");
+    common::assert_fails(&after_opening(rest));
 }
 
 /// poll(2): what is there, what was asked for, and ERR and HUP in any case (Linux, `tcp_poll`).
@@ -142,9 +136,7 @@ fn other_events_are_named() {
         ),
         ("+0 epoll_wait(5, ..., 1, 0) = 0", "arguments of epoll_wait"),
     ] {
-        let Verdict::Unsupported(missing) = verdict(line) else {
-            panic!("{line}");
-        };
-        assert_eq!(missing.missing, [name], "{line}");
+        let missing = common::missing(&after_opening(line));
+        assert_eq!(missing, [name], "{line}");
     }
 }
