@@ -148,3 +148,18 @@ def test_a_bad_line_of_the_csv_is_named(tmp_path: Path, line: str) -> None:
     with pytest.raises(FormatError, match="sender,kind,seq,rtt is expected") as caught:
         read_pingtimes_csv(path)
     assert caught.value.path == f"{path}:2"
+
+
+def test_a_file_of_something_else_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dumbbell.formats.logs.text.MOST_UNKNOWN_LINES", 1000)
+    path = tmp_path / "ping.txt"
+    head = "PING a (192.0.2.1) 56(84) bytes of data.\n"
+    path.write_text(head + "another program said this\n" * 3000)
+    with pytest.raises(FormatError, match="lines of iputils' ping") as refused:
+        read_ping(path)
+    assert refused.value.path == f"{path}:1001"
+    # ping's own words are understood, however many.
+    path.write_text(head + "".join(f"no answer yet for icmp_seq={n}\n" for n in range(1, 3000)))
+    assert read_ping(path).meta["host"] == "a"

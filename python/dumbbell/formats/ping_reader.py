@@ -17,7 +17,8 @@ import numpy as np
 
 from dumbbell.formats.bounded import too_large
 from dumbbell.formats.errors import FormatError
-from dumbbell.formats.logs.ping import unwrapped
+from dumbbell.formats.logs.ping import OTHER_LINES, unwrapped
+from dumbbell.formats.logs.text import is_something_else
 from dumbbell.formats.unpacking import open_unpacked
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
@@ -52,13 +53,14 @@ def read_ping(source: str | Path, *, interval_ns: int | None = None, name: str =
         its Unix time.
 
     Raises:
-        FormatError: It is not ping's text, or too large.
+        FormatError: It is not ping's text, too large, or hardly a line of very many is ping's.
     """
     path = Path(source)
+    unknown = 0
     rtt_ns: dict[int, int] = {}
     received_epoch: dict[int, int] = {}
     sent, last, host = 0, 0, ""
-    for line in _lines(path):
+    for at, line in enumerate(_lines(path), start=1):
         if (header := _HEADER.match(line)) and not host:
             host = header["host"]
         elif totals := _TOTALS.match(line):
@@ -68,6 +70,10 @@ def read_ping(source: str | Path, *, interval_ns: int | None = None, name: str =
             rtt_ns[last] = int(Decimal(reply["ms"]) * _NS_PER_MS)
             if reply["stamp"]:
                 received_epoch[last] = int(Decimal(reply["stamp"]) * 10**9)
+        elif not reply and not OTHER_LINES.fullmatch(line):
+            unknown += 1
+            if is_something_else(unknown, at - unknown):
+                raise FormatError(f"{path}:{at}", line[:40], "lines of iputils' ping")
     if not rtt_ns and not (host or sent):
         raise FormatError(str(path), "", "the output of iputils' ping is expected")
     # A request 0 exists where the 16 bits have wrapped in a file that begins later.

@@ -55,7 +55,7 @@ _TIMES = re.compile(
     r"(?P<times>\d{1,12}(?:\.\d{1,6})?(?:/\d{1,12}(?:\.\d{1,6})?){2,3}) ms"
     r"(?:, pipe \d{1,9})?(?:, ipg/ewma [0-9.]{1,20}/[0-9.]{1,20} ms)?"
 )
-_ELSE = re.compile(
+OTHER_LINES = re.compile(
     r"|--- .{1,255} (?:ping6?|ping) statistics ---"
     r"|" + _STAMP.replace("stamp", "stamp_2") + r"no answer yet for icmp_seq=\d{1,9}"
     r"|Request timeout for icmp_seq[ =]\d{1,9}"
@@ -68,6 +68,7 @@ _ELSE = re.compile(
     r"|\s{0,2}[0-9a-f] {1,2}[0-9a-f] {1,2}[0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{4} .{10,120}"
     r"|(?:RR: )?\t(?:\S{1,255}(?: \(\S{1,64}\))?|\(same route\))?\s*|[.E\b ]+"
 )
+"""Lines of ping that say nothing of an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -218,7 +219,7 @@ def _take(line: str, sessions: list[_Session], variants: set[str], at_ns: int) -
         variants.add(of_spread.get(times["spread"] or "", "busybox"))
         session.times_ns = [number(each, _NS_PER_MS) for each in times["times"].split("/")]
         return True
-    return bool(_ELSE.fullmatch(line))
+    return bool(OTHER_LINES.fullmatch(line))
 
 
 def _reply(reply: re.Match[str], session: _Session, at_ns: int) -> bool:

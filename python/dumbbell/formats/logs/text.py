@@ -105,6 +105,11 @@ class LogText:
         return found if isinstance(found, dict) else None
 
 
+def is_something_else(unknown: int, understood: int) -> bool:
+    """Whether so many lines that are not understood, beside those that are, end the reading."""
+    return unknown >= MOST_UNKNOWN_LINES > 10 * understood
+
+
 def understood(line: str, take: Callable[[str], bool]) -> bool:
     """Whether a line is of a length that lines have, and ``take`` understood it.
 
@@ -148,7 +153,7 @@ class Noted:
             self._understood += bool(line.strip())
             return
         self.line(number, line)
-        if self._count >= MOST_UNKNOWN_LINES > 10 * self._understood:
+        if is_something_else(self._count, self._understood):
             raise UnreadableError(
                 f"{text.name}: {self._first.where}",
                 f"{printable(self._first.text)!r} is not understood, nor are {self._count - 1} of "
