@@ -453,8 +453,8 @@ fn packets_of_a_tree_are_events_where_they_come_out_of_it() {
     assert_eq!(folded.digest(), plain.digest());
     assert!(folded.column_i64("queues", "dropped_overlimit_pkts")[0] > 0);
     let packets = folded.column_i64("queues", "departed_pkts")[0] as u64;
-    // A receiver that has to say what its application reads wakes for it: 0.1 events a packet.
-    assert!(10 * few < 24 * packets, "{few} events of {packets} packets");
+    // A receiver that may have to say what its application reads wakes for it.
+    assert!(10 * few < 23 * packets, "{few} events of {packets} packets");
     assert!(4 * few < many, "{few} of {many}");
 }
 

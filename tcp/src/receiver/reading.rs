@@ -45,7 +45,10 @@ impl Receiver {
             && self
                 .acknowledging
                 .waits_for_reading(&self.settings, next - acknowledged);
-        self.is_reading_due = acknowledges || self.window.waits_for_reading(left, now + LATE);
+        self.is_reading_due = acknowledges
+            || self
+                .window
+                .waits_for_reading(left, next, &self.data, now + LATE);
     }
 
     #[cold]

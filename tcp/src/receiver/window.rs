@@ -285,11 +285,24 @@ impl ReceiveWindow {
         self.read_from == read
     }
 
-    /// Whether reading may open the window so far that the sender is to hear of it (`has_opened`), now
-    /// or after what is read has been measured.
+    /// Whether reading what is before `next` may open the window so far that the sender is to hear of
+    /// it (`has_opened`), as it stands or after the buffer has grown.
     #[inline(always)]
-    pub(super) fn waits_for_reading(&self, left: u64, now: Time) -> bool {
-        2 * left <= u64::from(self.clamp_bytes) || self.has_round_trip_passed(now)
+    pub(super) fn waits_for_reading(
+        &self,
+        left: u64,
+        next: u64,
+        data: &Reassembly,
+        now: Time,
+    ) -> bool {
+        self.has_opened(left, data) || self.may_enlarge(next, now)
+    }
+
+    #[inline(always)]
+    fn may_enlarge(&self, read: u64, now: Time) -> bool {
+        read - self.read_from > u64::from(self.read_bytes)
+            && !self.is_fixed()
+            && self.has_round_trip_passed(now)
     }
 
     /// The application has read up to here: is the buffer large enough? That is asked behind each
