@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 struct Estimate {
     events: u64,
     memory_bytes: u64,
+    cpu_ns: u64,
 }
 
 #[pyfunction]
@@ -34,10 +35,12 @@ fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
     let EngineEstimate {
         events,
         memory_bytes,
+        cpu_ns,
     } = EngineEstimate::of(&experiment);
     Ok(Estimate {
         events,
         memory_bytes,
+        cpu_ns,
     })
 }
 

@@ -277,6 +277,9 @@ class Estimate:
     @property
     def memory_bytes(self) -> int:
         """Memory needed for its tables and state."""
+    @property
+    def cpu_ns(self) -> int:
+        """Time of one thread, within a factor of two or so."""
 
 def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
     """Checks a resolved description as a run would.

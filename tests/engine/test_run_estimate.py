@@ -18,6 +18,12 @@ SHAPED = {
         "qdisc": "tbf rate 10mbit burst 3000 limit 150kb",
     },
     "a token bucket": {"rate": "inf", "qdisc": "tbf rate 10mbit burst 3000 limit 150kb"},
+    "a policer": {
+        "rate": "100mbit",
+        "qdisc": "pfifo limit 100",
+        "police": "police rate 10mbit burst 100kb drop",
+    },
+    "netem that loses": {"rate": "10mbit", "qdisc": "netem loss 1% limit 100"},
 }
 
 
@@ -45,4 +51,19 @@ def test_greedy_flows_share_what_limits_them(kind: str, flows: int) -> None:
     expected = _engine.check(experiment.resolved_json(), simulated=True).events
     done = simulate(experiment).meta["events"]
     # More, since links whose departures need no events are counted as if they had them.
-    assert done < expected < 6 * done
+    assert done < expected < 4 * done
+
+
+def test_short_transfers_take_little_from_a_long_one() -> None:
+    alone = dumbbell(SHAPED["a transmitter"], 1)
+    given = alone.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    short = [
+        {**given["flows"][0], "name": f"short-{n}", "source": {"kind": "sized", "size": "10kB"}}
+        for n in range(30)
+    ]
+    crowded = Experiment.model_validate({**given, "flows": [*given["flows"], *short]})
+    without, beside = (
+        _engine.check(experiment.resolved_json(), simulated=True).events
+        for experiment in (alone, crowded)
+    )
+    assert 0.8 * without < beside < 1.3 * without

@@ -15,12 +15,6 @@ from dumbbell.folders import no_room
 from dumbbell.spec.programs import refuse_simulated
 from dumbbell.tables import Origin
 
-EVENTS_PER_S = 5e6
-"""A pessimistic speed of one thread, by which the time of a run is foreseen."""
-
-WALL_S_PER_BYTE = 1e-9
-"""Memory that is touched for the first time takes time too."""
-
 _KINDS: Final[Mapping[_engine.RunFailure, FailureKind]] = {
     _engine.RunFailure.CANCELLED: FailureKind.CANCELLED,
     _engine.RunFailure.STANDSTILL: FailureKind.STANDSTILL,
@@ -51,8 +45,7 @@ class Simulator:
             estimate = _engine.check(resolved_json)
         except _engine.SpecInvalid as error:
             raise _spec_error(error) from None
-        wall_s = estimate.events / EVENTS_PER_S + estimate.memory_bytes * WALL_S_PER_BYTE
-        return Cost(estimate.events, estimate.memory_bytes, wall_s)
+        return Cost(estimate.events, estimate.memory_bytes, estimate.cpu_ns * 1e-9)
 
     def start(
         self,

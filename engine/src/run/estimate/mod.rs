@@ -32,6 +32,11 @@ const BYTES_PER_QUEUE: f64 = 160.0 * 1024.0;
 const BYTES_PER_FLOW: f64 = 24.0 * 1024.0;
 /// IP and ICMP or UDP headers of a probe.
 const PROBE_HEADER_BYTES: f64 = 28.0;
+/// Fitted to the examples: of most the time is within a factor of two.
+const NS_PER_EVENT: f64 = 170.0;
+const NS_PER_TCP_SEGMENT: f64 = 250.0;
+/// Memory that is touched for the first time takes time too.
+const NS_PER_BYTE: f64 = 0.25;
 
 /// Expected cost of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,12 +45,18 @@ pub struct Estimate {
     pub events: u64,
     /// Memory it will need with the tables that are made of it, bytes.
     pub memory_bytes: u64,
+    /// Time of one thread of a server of 2023.
+    pub cpu_ns: u64,
 }
 
 /// Sums while flows and probes are gone through.
 #[derive(Debug, Default)]
 struct Costs {
     events: f64,
+    /// Of these, departures that mostly need none.
+    folded: f64,
+    /// What hosts send, acknowledgements too.
+    tcp_segments: f64,
     records: f64,
     echoes: f64,
     transfers: f64,
@@ -75,11 +86,14 @@ impl Estimate {
     /// The expected cost of one replication.
     pub fn of(experiment: &Experiment) -> Estimate {
         let duration_s = experiment.duration_ns as f64 * 1e-9;
-        let ways = Ways::new(experiment);
+        let mut ways = Ways::new(experiment);
         let mut costs = Costs::default();
-        for flow in &experiment.flows {
+        let demands = experiment.flows.iter();
+        let demands = demands.map(|flow| tcp::demand_bps(flow, &mut ways, duration_s));
+        let demands_bps: Vec<f64> = demands.collect();
+        for (flow, demanded_bps) in experiment.flows.iter().zip(demands_bps) {
             if flow.transport == Transport::Tcp {
-                tcp::add(&mut costs, flow, &ways, duration_s);
+                tcp::add(&mut costs, flow, &ways, duration_s, demanded_bps);
             } else {
                 let out = ways.between(&flow.from, &flow.to);
                 let packets = udp::packets_of(flow, &ways, &out, duration_s);
@@ -119,6 +133,7 @@ impl Estimate {
         Estimate {
             events: (costs.events + samples) as u64,
             memory_bytes: memory as u64,
+            cpu_ns: costs.cpu_ns(memory) as u64,
         }
     }
 }
@@ -131,6 +146,9 @@ impl Costs {
             let come = packets.count;
             packets.count = end.leaving(packets);
             self.events += end.events * packets.count;
+            if end.may_be_pipe {
+                self.folded += packets.count;
+            }
             if end.is_recorded {
                 self.records += come + packets.count;
             }
@@ -152,6 +170,12 @@ impl Costs {
             Some(due.min(packets * MOST_UPDATES_A_PACKET as f64))
         });
         most.sum()
+    }
+
+    fn cpu_ns(&self, memory_bytes: f64) -> f64 {
+        (self.events - self.folded).max(0.0) * NS_PER_EVENT
+            + self.tcp_segments * NS_PER_TCP_SEGMENT
+            + memory_bytes * NS_PER_BYTE
     }
 
     fn memory_bytes(&self) -> f64 {

@@ -1,5 +1,8 @@
 //! What flows over TCP will send: as much as they are given, at most what the links on their way
 //! share out, or a window each round-trip time.
+//!
+//! Each is asked twice: what it would send alone, which says how crowded the links are, and what it
+//! sends of that.
 
 use super::ways::Ways;
 use super::{Costs, Packets, active_s};
@@ -16,8 +19,15 @@ const UNPACED_WAKES: f64 = 0.5;
 /// A shorter time than any link takes.
 const SHORTEST_S: f64 = 1e-9;
 
-/// What one connection of a flow can do, and all of them within `active_s`.
-fn capacity(tcp: &Tcp, ways: &Ways, (out, back): (&[u32], &[u32]), active_s: f64) -> Capacity {
+/// What one connection of a flow can do, and all of them within `active_s`, where the links on its
+/// way leave it `share_bps`.
+fn capacity(
+    tcp: &Tcp,
+    ways: &Ways,
+    (out, back): (&[u32], &[u32]),
+    share_bps: f64,
+    active_s: f64,
+) -> Capacity {
     let headers = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES;
     let mtu_bytes = ways.mtu_bytes(out);
     let mss_bytes = f64::from(mtu_bytes.saturating_sub(headers).max(1));
@@ -28,7 +38,6 @@ fn capacity(tcp: &Tcp, ways: &Ways, (out, back): (&[u32], &[u32]), active_s: f64
     if loss > 0.0 && tcp.congestion_control != "bbr" {
         window_bytes = window_bytes.min(2.0 * mss_bytes * window_pkts(loss, rtt_s));
     }
-    let share_bps = ways.share_bps(out);
     Capacity {
         mss_bytes,
         rtt_s,
@@ -60,8 +69,24 @@ fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
     reno.max(cubic).max(1.0)
 }
 
-/// Adds what a flow will cost.
-pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64) {
+/// Tells the links on its way what a flow would send if it were alone. Returns that in bit/s while
+/// it is active.
+pub(super) fn demand_bps(flow: &Flow, ways: &mut Ways, duration_s: f64) -> f64 {
+    let active = active_s(flow, duration_s);
+    let (Some(tcp), true) = (&flow.tcp, active > 0.0) else {
+        return 0.0;
+    };
+    let out = ways.between(&flow.from, &flow.to);
+    let back = ways.between(&flow.to, &flow.from);
+    let alone = capacity(tcp, ways, (&out, &back), ways.rate_bps(&out), active);
+    let sent = flow.source.parameters().load(active, &alone);
+    let bits = (8.0 * sent.bytes).min(8.0 * alone.share_bytes);
+    ways.demand(&out, bits / duration_s);
+    bits / active
+}
+
+/// Adds what a flow will cost that alone would send `demanded_bps`.
+pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64, demanded_bps: f64) {
     let Some(tcp) = &flow.tcp else { return };
     let active = active_s(flow, duration_s);
     if active == 0.0 {
@@ -69,7 +94,12 @@ pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64) 
     }
     let out = ways.between(&flow.from, &flow.to);
     let back = ways.between(&flow.to, &flow.from);
-    let one = capacity(tcp, ways, (&out, &back), active);
+    let granted = ways.granted(&out);
+    let share_bps = match granted < 1.0 {
+        true => granted * demanded_bps,
+        false => ways.rate_bps(&out),
+    };
+    let one = capacity(tcp, ways, (&out, &back), share_bps, active);
     let sent = flow.source.parameters().load(active, &one);
     let of_connections = sent.transfers.min(one.share_bytes / ACKNOWLEDGEMENT_BYTES);
     let segments = sent.bytes / one.mss_bytes + sent.small + of_connections * PACKETS_A_CONNECTION;
@@ -81,6 +111,7 @@ pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64) 
     let is_paced = tcp.pacing.is_on(tcp.congestion_control == "bbr");
     let wakes = if is_paced { 1.0 } else { UNPACED_WAKES };
     costs.events += sent.writes + wakes * segments;
+    costs.tcp_segments += segments + acknowledged;
     let packets = |count: f64, bytes: f64| Packets {
         count,
         bytes,

@@ -4,7 +4,8 @@ use super::Packets;
 use crate::net::long_queues::long_queues;
 use crate::qdisc::{Config, timer_period_ns};
 use crate::spec::route::{Hop, Routes};
-use crate::spec::{Experiment, LinkEnd, Transport};
+use crate::spec::{Experiment, LinkEnd};
+use dumbbell_tc::qdisc::Loss;
 use std::collections::{HashMap, HashSet};
 
 /// One direction of a link.
@@ -14,7 +15,7 @@ pub(super) struct End {
     pub(super) rate_bps: f64,
     /// The shortest it ever has.
     pub(super) delay_s: f64,
-    /// Share of packets lost, but for what the queue drops.
+    /// Share of packets lost, but for what the queue drops as it is full.
     pub(super) loss: f64,
     /// Events of a packet that passes it: one when it leaves a queue that holds packets back or a
     /// transmitter, one when it arrives after a delay.
@@ -30,14 +31,15 @@ pub(super) struct End {
     pub(super) is_captured: bool,
     /// Between two updates by a timer of its discipline.
     pub(super) timer_period_s: Option<f64>,
-    /// Flows over TCP whose data goes through it.
-    tcp_flows: f64,
+    /// bit/s over the whole run that flows over TCP would send through it, each as if it were alone.
+    demanded_bps: f64,
 }
 
-/// Rate, delay and copies of a discipline, and packets that it holds.
+/// Rate, delay, losses and copies of a discipline, and packets that it holds.
 struct Shaped {
     rate_bps: f64,
     delay_s: f64,
+    loss: f64,
     copies: f64,
     most_pkts: f64,
     /// Whether packets may wait in it without a transmitter behind it.
@@ -48,6 +50,7 @@ fn shaped(config: &Config) -> Shaped {
     let plain = |most_pkts: f64| Shaped {
         rate_bps: f64::INFINITY,
         delay_s: 0.0,
+        loss: 0.0,
         copies: 0.0,
         most_pkts,
         holds_back: false,
@@ -67,6 +70,13 @@ fn shaped(config: &Config) -> Shaped {
         Config::Netem(netem) => Shaped {
             rate_bps: rate(netem.rate_bps),
             delay_s: netem.delay_ns.saturating_sub(netem.jitter_ns) as f64 * 1e-9,
+            loss: match netem.loss {
+                Some(Loss::Random {
+                    probability_ppb, ..
+                }) => f64::from(probability_ppb) * 1e-9,
+                // How often the chain is in its lossy states is not reckoned.
+                _ => 0.0,
+            },
             copies: f64::from(netem.duplicate_ppb) * 1e-9,
             most_pkts: f64::from(netem.limit_packets),
             holds_back: true,
@@ -112,13 +122,19 @@ impl End {
             every => 1.0 / every as f64,
         };
         let shaped = shaped(&end.qdisc);
+        let passed = (1.0 - losses.fold(end.loss, f64::min) - counted).max(0.0);
+        let policed_bps = end
+            .police
+            .map_or(f64::INFINITY, |police| police.rate_bps as f64);
         let is_changed = !changes.is_empty();
         let departs = end.rate_bps > 0 || shaped.holds_back || is_changed;
         let arrives = end.delay_ns > 0 || is_changed;
         End {
-            rate_bps: rates.fold(0.0, f64::max).min(shaped.rate_bps),
+            rate_bps: (rates.fold(0.0, f64::max))
+                .min(shaped.rate_bps)
+                .min(policed_bps),
             delay_s: delay_ns as f64 * 1e-9 + shaped.delay_s,
-            loss: (losses.fold(end.loss, f64::min) + counted).min(1.0),
+            loss: 1.0 - passed * (1.0 - shaped.loss),
             events: f64::from(u8::from(departs) + u8::from(arrives)),
             copies: shaped.copies,
             most_pkts: shaped.most_pkts,
@@ -127,7 +143,7 @@ impl End {
             is_recorded: end.record_packets,
             is_captured: end.capture_flows,
             timer_period_s: timer_period_ns(&end.qdisc).map(|period_ns| period_ns as f64 * 1e-9),
-            tcp_flows: 0.0,
+            demanded_bps: 0.0,
         }
     }
 
@@ -188,14 +204,14 @@ impl<'a> Ways<'a> {
             in_use.extend(ways.between(to, from));
         }
         ways.in_use = in_use.len();
-        for flow in &experiment.flows {
-            if flow.transport == Transport::Tcp {
-                for queue in ways.between(&flow.from, &flow.to) {
-                    ways.ends[queue as usize].tcp_flows += 1.0;
-                }
-            }
-        }
         ways
+    }
+
+    /// A flow over TCP would send so much through each queue of a way if it were alone, over the run.
+    pub(super) fn demand(&mut self, way: &[u32], demanded_bps: f64) {
+        for queue in way {
+            self.ends[*queue as usize].demanded_bps += demanded_bps;
+        }
     }
 
     /// How many queues are on the ways of flows and probes.
@@ -235,13 +251,17 @@ impl<'a> Ways<'a> {
         1.0 - passing.product::<f64>()
     }
 
-    /// What a flow over TCP gets at the narrowest place of its way, bit/s; infinite where nothing
-    /// limits it.
-    pub(super) fn share_bps(&self, way: &[u32]) -> f64 {
-        let shares = self
-            .on(way)
-            .map(|end| end.rate_bps / end.tcp_flows.max(1.0));
-        shares.fold(f64::INFINITY, f64::min)
+    /// The smallest rate of a way, bit/s; infinite where nothing limits it.
+    pub(super) fn rate_bps(&self, way: &[u32]) -> f64 {
+        let rates = self.on(way).map(|end| end.rate_bps);
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// What part of its demand a flow over TCP gets at the most crowded place of its way: all divide
+    /// a rate in proportion to what they would send alone.
+    pub(super) fn granted(&self, way: &[u32]) -> f64 {
+        let parts = self.on(way).map(|end| end.rate_bps / end.demanded_bps);
+        parts.fold(1.0, f64::min)
     }
 
     /// At how many places on a way connections are counted.
