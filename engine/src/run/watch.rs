@@ -268,11 +268,13 @@ mod tests {
         let few = Bounds::of(Estimate {
             events: 10,
             memory_bytes: 0,
+            cpu_ns: 0,
         });
         assert_eq!(few.most_events, EVENTS_ALWAYS_DONE);
         let many = Bounds::of(Estimate {
             events: 1 << 40,
             memory_bytes: 0,
+            cpu_ns: 0,
         });
         assert_eq!(
             (many.most_events, many.most_at_an_instant),
