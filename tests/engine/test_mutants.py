@@ -166,14 +166,14 @@ MUTANTS = (
     Mutant(
         "a host's packet goes before those that came to its link by others",
         "engine/src/sim/world/chained.rs",
-        "self.take_on(index, (self.now, self.current));",
-        "self.take_on(index, (Time::ZERO, self.current));",
+        "self.merge_arrivals_before(index, (self.now, self.current));",
+        "self.merge_arrivals_before(index, (Time::ZERO, self.current));",
     ),
     Mutant(
         "what several links bring is taken on a turn too early",
         "engine/src/sim/world/merged.rs",
-        "self.take_on(index, (self.now, self.current));",
-        "self.take_on(index, (self.now, Turn::new(class::SAMPLE, 0)));",
+        "self.merge_arrivals_before(index, (self.now, self.current));",
+        "self.merge_arrivals_before(index, (self.now, Turn::new(class::SAMPLE, 0)));",
     ),
     Mutant(
         "what joins in the instant of a departure finds its packet still there",
@@ -430,8 +430,8 @@ MUTANTS = (
     Mutant(
         "what is to be written later is written when something has come",
         "engine/src/traffic/connection.rs",
-        "self.is_written_up = false;",
-        "self.is_written_up &= true;",
+        "self.is_write_blocked = false;",
+        "self.is_write_blocked &= true;",
     ),
     Mutant(
         "a burst leaves its host's queue one by one",

@@ -22,12 +22,12 @@ pub enum Onward {
         /// Where to.
         link: u32,
         /// Which of those that lead there this is.
-        feeder: u32,
+        upstream: u32,
     },
     /// Some of them into links that only they go into: their routes say which.
     ByRoute,
     /// All of them into a queue with events of its own, which only they go into. What comes while that
-    /// cannot send is taken in before it sends next (`sim/world/awaited.rs`).
+    /// cannot send is taken in before it sends next (`sim/world/deferred_enqueue.rs`).
     IntoQueue(u32),
 }
 
@@ -61,29 +61,29 @@ pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
         before[*first as usize].add(Neighbour::Several);
         after[*last as usize].add(Neighbour::Several);
         for pair in way.windows(2) {
-            let (feeder, fed) = (pair[0] as usize, pair[1] as usize);
-            before[fed].add(Neighbour::Only(feeder));
-            after[feeder].add(Neighbour::Only(fed));
+            let (upstream, fed) = (pair[0] as usize, pair[1] as usize);
+            before[fed].add(Neighbour::Only(upstream));
+            after[upstream].add(Neighbour::Only(fed));
         }
     }
-    let mut feeders = vec![Vec::new(); links.len()];
-    for (feeder, neighbour) in after.iter().enumerate() {
+    let mut upstreams = vec![Vec::new(); links.len()];
+    for (upstream, neighbour) in after.iter().enumerate() {
         if let Neighbour::Only(fed) = neighbour {
-            feeders[*fed].push(feeder);
+            upstreams[*fed].push(upstream);
         }
     }
     let sides = Sides { before, after };
-    for (fed, feeders) in feeders.iter().enumerate() {
+    for (fed, upstreams) in upstreams.iter().enumerate() {
         match sides.before[fed] {
-            Neighbour::Only(feeder) => sides.chain(links, feeder, fed),
-            _ => merge(links, fed, feeders),
+            Neighbour::Only(upstream) => sides.chain(links, upstream, fed),
+            _ => merge(links, fed, upstreams),
         }
     }
     links.iter_mut().for_each(Link::lay_pipe);
     for link in 0..links.len() {
-        let next = links[link].only_next;
+        let next = links[link].sole_downstream;
         let keeps = |&next: &u32| links[link].hands_to(&links[next as usize]);
-        links[link].only_next = next.filter(keeps);
+        links[link].sole_downstream = next.filter(keeps);
     }
 }
 
@@ -95,27 +95,27 @@ struct Sides {
 
 impl Sides {
     /// Joins a link to the one that only leads into it, if they allow it.
-    fn chain(&self, links: &mut [Link], feeder: usize, fed: usize) {
-        let is_onward = self.after[feeder] == Neighbour::Only(fed);
+    fn chain(&self, links: &mut [Link], upstream: usize, fed: usize) {
+        let is_onward = self.after[upstream] == Neighbour::Only(fed);
         if is_onward {
-            links[feeder].only_next = Some(fed as u32);
+            links[upstream].sole_downstream = Some(fed as u32);
         }
-        let source = self.source(links, feeder);
+        let source = self.source(links, upstream);
         if !links[source].can_feed() {
             return;
         }
-        if is_onward && source == feeder && links[fed].can_be_awaited() {
-            links[fed].awaits = Some(feeder as u32);
-            links[feeder].onward = Onward::IntoQueue(fed as u32);
+        if is_onward && source == upstream && links[fed].can_be_awaited() {
+            links[fed].lazy_upstream = Some(upstream as u32);
+            links[upstream].onward = Onward::IntoQueue(fed as u32);
         }
         if !self.goes_on(links, fed) {
             return;
         }
-        links[fed].feeder = Some(feeder as u32);
+        links[fed].upstream = Some(upstream as u32);
         // What leaves a link in the instant of an arrival has left before it, as events would have
         // it: departures come before arrivals, among themselves by the order of links.
         links[fed].departs_before_arrivals = links[source].has_delay() || source > fed;
-        links[feeder].onward = if is_onward {
+        links[upstream].onward = if is_onward {
             Onward::Into(fed as u32)
         } else {
             Onward::ByRoute
@@ -153,26 +153,27 @@ impl Sides {
 }
 
 /// Puts packets of several links, and of hosts, in order before a link that they lead into.
-fn merge(links: &mut [Link], fed: usize, feeders: &[usize]) {
-    let takes_part = |&&feeder: &&usize| links[feeder].can_feed() && links[feeder].takes_time();
-    let feeders: Vec<usize> = feeders.iter().filter(takes_part).copied().collect();
-    if feeders.is_empty() || !links[fed].can_be_fed() || !links[fed].takes_time() {
+fn merge(links: &mut [Link], fed: usize, upstreams: &[usize]) {
+    let takes_part =
+        |&&upstream: &&usize| links[upstream].can_feed() && links[upstream].takes_time();
+    let upstreams: Vec<usize> = upstreams.iter().filter(takes_part).copied().collect();
+    if upstreams.is_empty() || !links[fed].can_be_fed() || !links[fed].takes_time() {
         return;
     }
-    let turn_of = |&feeder: &usize| {
-        let class = if links[feeder].has_delay() {
+    let turn_of = |&upstream: &usize| {
+        let class = if links[upstream].has_delay() {
             class::ARRIVAL
         } else {
             class::DEPARTURE
         };
-        Turn::new(class, feeder as u32)
+        Turn::new(class, upstream as u32)
     };
-    let turns: Vec<Turn> = feeders.iter().map(turn_of).collect();
+    let turns: Vec<Turn> = upstreams.iter().map(turn_of).collect();
     links[fed].merge_from(&turns);
-    for (number, feeder) in (0..).zip(feeders) {
-        links[feeder].onward = Onward::Joins {
+    for (number, upstream) in (0..).zip(upstreams) {
+        links[upstream].onward = Onward::Joins {
             link: fed as u32,
-            feeder: number,
+            upstream: number,
         };
     }
 }

@@ -51,7 +51,7 @@ pub struct Transmitted {
 pub enum Forwarding {
     /// In the instant they come: an infinite rate behind a plain queue, no loss. Most links
     /// beside the bottleneck are like that. Afterwards they may be delayed.
-    AtOnce,
+    PassThrough,
     /// Through a `FoldedFifo`.
     Folded,
     /// Through a `Pipe`, or a `Shaped`.
@@ -65,7 +65,7 @@ pub enum Forwarding {
 #[derive(Debug)]
 #[repr(u8)]
 enum Kind {
-    AtOnce,
+    PassThrough,
     Folded(FoldedFifo),
     Pipe(Pipe),
     Shaped(Box<Shaped>),
@@ -108,7 +108,7 @@ pub struct Link {
     /// Whether the discipline can write to its events: a plain queue never does.
     pub is_eventful: bool,
     /// The link before it in its chain, if all that goes into it comes out of that.
-    pub feeder: Option<u32>,
+    pub upstream: Option<u32>,
     /// Its place in the tournament, if it may be pending.
     pub departure_leaf: u32,
     /// The place of its ring, if it has one and a delay.
@@ -122,12 +122,12 @@ pub struct Link {
     kind: Kind,
     /// Of a queue: the link before it whose packets it takes in before it sends, if all that goes into it
     /// comes out of that.
-    pub awaits: Option<u32>,
+    pub lazy_upstream: Option<u32>,
     /// Of that link: when a packet has an event to arrive there; `NEVER` for none.
-    pub awaited_at: Time,
+    pub next_upstream_event: Time,
     /// Where all packets go in the instant in which they are sent, if that is a pipe that no others go
     /// into.
-    pub only_next: Option<u32>,
+    pub sole_downstream: Option<u32>,
     /// What was measured.
     pub statistics: LinkStatistics,
     /// Discipline, transmitter and loss: of a pipe and a folded queue their settings alone are
@@ -174,15 +174,15 @@ impl Link {
             is_foldable,
             may_be_pending,
             kind: if is_plain && !may_be_pending {
-                Kind::AtOnce
+                Kind::PassThrough
             } else {
                 Kind::Queued
             },
             is_eventful: !is_plain_fifo,
-            feeder: None,
-            awaits: None,
-            awaited_at: Time::NEVER,
-            only_next: None,
+            upstream: None,
+            lazy_upstream: None,
+            next_upstream_event: Time::NEVER,
+            sole_downstream: None,
             merge: None,
             onward: Onward::Out,
             departs_before_arrivals: false,
@@ -241,7 +241,7 @@ impl Link {
                 // Nobody waits for departures: the way to the other host takes time.
                 self.may_be_pending = self.delay == Time::ZERO;
             }
-            None if fifo.limit().admits_any() => self.kind = Kind::AtOnce,
+            None if fifo.limit().admits_any() => self.kind = Kind::PassThrough,
             None => {}
         }
     }
@@ -250,22 +250,22 @@ impl Link {
     /// of a link that only another leads into.
     pub fn lay_pipe(&mut self) {
         if let Kind::Shaped(shaped) = &mut self.kind
-            && self.feeder.is_some()
+            && self.upstream.is_some()
         {
-            return shaped.be_fed();
+            return shaped.set_downstream();
         }
-        let is_fed = self.feeder.is_some() || self.merge.is_some();
+        let is_fed = self.upstream.is_some() || self.merge.is_some();
         let is_chained = is_fed || self.onward != Onward::Out;
         let is_laid = match self.kind {
             Kind::Folded(_) => self.has_delay() || is_chained,
-            Kind::AtOnce => is_fed,
+            Kind::PassThrough => is_fed,
             Kind::Pipe(_) | Kind::Shaped(_) | Kind::Queued => false,
         };
         let Qdisc::Fifo(fifo) = self.queued.qdisc() else {
             return;
         };
         if is_laid {
-            let is_first = self.feeder.is_none();
+            let is_first = self.upstream.is_none();
             let (limit, rate) = (fifo.limit(), self.queued.rate());
             let takes_gso = self.takes_gso_packets();
             self.kind = Kind::Pipe(Pipe::new(limit, rate, is_first, takes_gso));
@@ -322,7 +322,7 @@ impl Link {
     pub fn can_be_fed(&self) -> bool {
         match self.kind {
             Kind::Folded(_) | Kind::Shaped(_) => true,
-            Kind::AtOnce => self.has_delay(),
+            Kind::PassThrough => self.has_delay(),
             Kind::Pipe(_) | Kind::Queued => false,
         }
     }
@@ -377,7 +377,7 @@ impl Link {
     #[inline(always)]
     pub fn forwarding(&self) -> Forwarding {
         match self.kind {
-            Kind::AtOnce => Forwarding::AtOnce,
+            Kind::PassThrough => Forwarding::PassThrough,
             Kind::Folded(_) => Forwarding::Folded,
             Kind::Pipe(_) | Kind::Shaped(_) => Forwarding::Pipe,
             Kind::Queued => Forwarding::Queued,
@@ -449,7 +449,7 @@ impl Link {
         match &self.kind {
             Kind::Folded(folded) => folded.level(),
             Kind::Pipe(_) | Kind::Shaped(_) => self.statistics.levels.current,
-            Kind::AtOnce | Kind::Queued => self.queued.level(),
+            Kind::PassThrough | Kind::Queued => self.queued.level(),
         }
     }
 
@@ -574,7 +574,7 @@ impl Link {
             Kind::Folded(kind) => folded = Some(kind.packets()),
             Kind::Pipe(kind) => pipe = Some(kind.packets()),
             Kind::Shaped(kind) => shaped = Some(kind.packets()),
-            Kind::AtOnce | Kind::Queued => {}
+            Kind::PassThrough | Kind::Queued => {}
         }
         let refused = pipe.into_iter().flatten();
         let refused = refused.chain(shaped.into_iter().flatten());

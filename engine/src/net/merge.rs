@@ -13,7 +13,7 @@ use crate::sim::tournament::Tournament;
 /// What leads into a link, and what has come to it and was not taken on.
 #[derive(Debug, Clone)]
 pub struct Merge {
-    /// The next packet of each feeder and its turn, which is that of the event that it would have.
+    /// The next packet of each upstream link and its turn, which is that of the event that it would have.
     arrivals: Tournament,
     /// The least time that a packet takes through the link.
     least_time: Time,
@@ -22,7 +22,7 @@ pub struct Merge {
 }
 
 impl Merge {
-    /// Nothing on its way, from feeders whose packets arrive at these turns.
+    /// Nothing on its way, from upstreams whose packets arrive at these turns.
     pub fn new(turns: &[Turn], least_time: Time) -> Merge {
         let turns: Vec<u64> = turns.iter().map(|turn| turn.0).collect();
         Merge {
@@ -32,12 +32,12 @@ impl Merge {
         }
     }
 
-    /// The next packet of a feeder arrives then; `NEVER` for none. Returns whether another may be
+    /// The next packet of an upstream link arrives then; `NEVER` for none. Returns whether another may be
     /// first now.
     #[inline(always)]
-    pub fn set(&mut self, feeder: u32, at: Time) -> bool {
+    pub fn set(&mut self, upstream: u32, at: Time) -> bool {
         let before = self.arrivals.first();
-        self.arrivals.set(feeder as usize, at);
+        self.arrivals.set(upstream as usize, at);
         self.arrivals.first() != before
     }
 

@@ -73,7 +73,7 @@ impl Pending {
     }
 
     /// Only another link puts packets here, which are told before they arrive.
-    pub fn be_fed(&mut self) {
+    pub fn set_downstream(&mut self) {
         self.is_first = false;
     }
 

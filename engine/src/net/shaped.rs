@@ -46,8 +46,8 @@ impl Shaped {
     }
 
     /// Only another link puts packets here, which are told before they arrive.
-    pub fn be_fed(&mut self) {
-        self.pending.be_fed();
+    pub fn set_downstream(&mut self) {
+        self.pending.set_downstream();
     }
 
     /// A packet of so many bytes on the wire arrives: see `Pipe::cross`.

@@ -32,15 +32,15 @@ use crate::traffic::conversation::{Application, Conversation};
 use crate::traffic::tcp_flow::TcpFlow;
 
 mod accounting;
-mod awaited;
 mod chained;
+mod deferred_enqueue;
 mod folded;
-mod foreseen;
 mod hosts;
 mod links;
 pub mod memory;
 mod merged;
 mod offloads;
+mod prefetch;
 mod tcp;
 
 /// Arrivals settled in one step. More than that in one instant is a long way round, perhaps
@@ -65,7 +65,7 @@ fn new_leaf(turns: &mut Vec<u64>, class: u8, component: u32) -> usize {
 /// An instant and the turn of a flow that acts in it.
 type Woken = (Time, u64);
 
-const NOBODY_WOKEN: Woken = (Time::NEVER, u64::MAX);
+const NO_TSQ_WAKEUP: Woken = (Time::NEVER, u64::MAX);
 
 /// A network while it runs.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub struct World {
     current: Turn,
     /// A flow whose sender its host's queue has woken in this very instant, outside of the tournament:
     /// what it was to be woken for is pending there as before.
-    woken: Woken,
+    tsq_wakeup: Woken,
     /// Only components that can have a pending event get a leaf: most links of a network have
     /// no rate, or no delay, and a smaller tree is faster.
     tournament: Tournament,
@@ -121,16 +121,16 @@ pub struct World {
     super_packets: Gso,
     /// Packets that arrive at a host in this very instant, by links without delay.
     arriving: Ring<(Packet, u32)>,
-    /// Whether memory is asked for before it is read (`world/foreseen.rs`).
-    is_large: bool,
+    /// Whether memory is asked for before it is read (`world/prefetch.rs`).
+    prefetches_flows: bool,
     /// Whether that of segments is.
-    is_far: bool,
+    prefetches_segments: bool,
     /// Whether it may be: what one flow needs next the processor finds itself.
-    can_be_far: bool,
+    may_prefetch_segments: bool,
     /// The conversation that was found to act next of its own.
-    foreseen: foreseen::Foreseen,
+    next_wakeup: prefetch::NextWakeup,
     /// Whether nothing waits in `arriving` that would go before what is offered now.
-    is_alone: bool,
+    has_no_arrivals_pending: bool,
 }
 
 impl World {
@@ -167,7 +167,7 @@ impl World {
         for conversation in &conversations {
             let link = &mut links[conversation.first_link as usize];
             // What passes in an instant is never in a queue.
-            let is_queue = link.forwarding() != Forwarding::AtOnce;
+            let is_queue = link.forwarding() != Forwarding::PassThrough;
             if is_queue && conversation.tcp().is_some_and(TcpFlow::has_small_queues) {
                 link.keep_small_queues();
             }
@@ -204,7 +204,7 @@ impl World {
             end: Time::from_ns(experiment.duration_ns),
             flows,
             current: Turn::new(class::CHANGE, 0),
-            woken: NOBODY_WOKEN,
+            tsq_wakeup: NO_TSQ_WAKEUP,
             tournament: Tournament::new(&turns, link_leaves),
             first_source_leaf: link_leaves,
             wheel: Wheel::default(),
@@ -225,11 +225,11 @@ impl World {
             segments: Vec::new(),
             super_packets: Gso::default(),
             arriving: Ring::default(),
-            is_large: conversations.len() >= MANY_CONVERSATIONS,
-            is_far: conversations.len() >= MANY_CONVERSATIONS,
-            can_be_far: conversations.len() >= SEVERAL_CONVERSATIONS,
-            foreseen: foreseen::Foreseen::default(),
-            is_alone: true,
+            prefetches_flows: conversations.len() >= MANY_CONVERSATIONS,
+            prefetches_segments: conversations.len() >= MANY_CONVERSATIONS,
+            may_prefetch_segments: conversations.len() >= SEVERAL_CONVERSATIONS,
+            next_wakeup: prefetch::NextWakeup::default(),
+            has_no_arrivals_pending: true,
             links,
             conversations,
         };
@@ -268,8 +268,8 @@ impl World {
             return true;
         }
         let (mut time, mut turn) = self.tournament.first();
-        if time >= self.woken.0 {
-            (time, turn) = self.woken.min((time, turn));
+        if time >= self.tsq_wakeup.0 {
+            (time, turn) = self.tsq_wakeup.min((time, turn));
         }
         if time >= self.wheel_due && self.wheel_is_first(time, Turn(turn)) {
             return self.step_wheel();
@@ -279,19 +279,19 @@ impl World {
         }
         self.now = time;
         self.events += 1;
-        self.is_alone = true;
+        self.has_no_arrivals_pending = true;
         self.current = Turn(turn);
         let component = self.current.component() as usize;
-        if self.is_large {
-            self.foresee_wake();
+        if self.prefetches_flows {
+            self.prefetch_next_wakeup();
         }
         match self.current.class() {
-            class::CHANGE => self.take_on_what_came(component),
+            class::CHANGE => self.on_merge_event(component),
             class::DEPARTURE => self.depart(component),
             class::ARRIVAL => self.arrive_from_ring(component),
             _ => {
-                if turn == self.woken.1 {
-                    self.woken = NOBODY_WOKEN;
+                if turn == self.tsq_wakeup.1 {
+                    self.tsq_wakeup = NO_TSQ_WAKEUP;
                 }
                 self.send_from(component);
             }
@@ -376,7 +376,7 @@ impl World {
         self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
         self.now = entry.time;
         self.events += 1;
-        self.is_alone = true;
+        self.has_no_arrivals_pending = true;
         match (entry.order.class, entry.order.component) {
             (class::CHANGE, WHOLE_RUN) => self.start_measuring(),
             (class::CHANGE, link) => self.change(link as usize, entry.payload),
@@ -425,7 +425,7 @@ impl World {
                 self.settled += settled;
                 return;
             };
-            self.is_alone = self.arriving.is_empty();
+            self.has_no_arrivals_pending = self.arriving.is_empty();
             self.arrive(packet, host);
         }
         self.settled += ARRIVALS_A_STEP;

@@ -30,12 +30,12 @@ pub struct Connection {
     /// When its timer is due, and whether anything has happened to it since it last had nothing to
     /// send: half of a connection's events are the sender's alone.
     receiver_due: Time,
-    is_receiver_asked: bool,
+    is_receiver_dirty: bool,
     /// Not yet handed to the sender.
     to_write: u64,
     /// Whether nothing could be written when that was last asked, and nothing was sent or is to be written
     /// since: what comes to the receiver changes nothing.
-    is_written_up: bool,
+    is_write_blocked: bool,
     /// By a program whose writes are of one size.
     writes: Option<Writes>,
     /// When its program last wrote.
@@ -144,9 +144,9 @@ impl Connection {
             sender,
             receiver: Receiver::new(settings),
             receiver_due: Time::NEVER,
-            is_receiver_asked: false,
+            is_receiver_dirty: false,
             to_write,
-            is_written_up: false,
+            is_write_blocked: false,
             writes: None,
             wrote: Time::NEVER,
             transfer: Transfer::new(bytes, now),
@@ -166,13 +166,13 @@ impl Connection {
     /// Its program is to write so many bytes more.
     pub fn add_to_write(&mut self, bytes: u64) {
         self.to_write = self.to_write.saturating_add(bytes);
-        self.is_written_up = false;
+        self.is_write_blocked = false;
     }
 
     /// When one of its timers is due.
     #[inline]
     pub fn due(&self) -> Time {
-        debug_assert!(self.is_receiver_asked || self.receiver_due == self.receiver.next_timer());
+        debug_assert!(self.is_receiver_dirty || self.receiver_due == self.receiver.next_timer());
         self.sender.next_timer().min(self.receiver_due)
     }
 
@@ -195,7 +195,7 @@ impl Connection {
         self.sender.on_timer(now);
         if self.receiver_due <= now {
             self.receiver.on_timer(now);
-            self.is_receiver_asked = true;
+            self.is_receiver_dirty = true;
         }
     }
 
@@ -219,7 +219,7 @@ impl Connection {
             // Both programs are one, as on the kernel: what it writes goes before what it reads.
             self.receiver.read_late();
         }
-        self.is_receiver_asked = true;
+        self.is_receiver_dirty = true;
         let received = self.receiver.received_payload_bytes();
         let is_complete = received > before && self.transfer.bytes == Some(received);
         if is_complete {
@@ -242,18 +242,18 @@ impl Connection {
     #[inline(always)]
     pub fn poll(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         let sent = self.poll_sender(now, segments);
-        if sent.is_some() || !(self.is_receiver_asked || self.receiver_due <= now) {
+        if sent.is_some() || !(self.is_receiver_dirty || self.receiver_due <= now) {
             return sent;
         }
         let sent = self.poll_receiver(now, segments);
-        self.is_receiver_asked = sent.is_some();
+        self.is_receiver_dirty = sent.is_some();
         self.receiver_due = self.receiver.next_timer();
         sent
     }
 
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
-        if self.sender.is_quiet(now) && self.is_written_up {
+        if self.sender.is_quiet(now) && self.is_write_blocked {
             return None;
         }
         // What is written is sent before the next write.
@@ -263,7 +263,7 @@ impl Connection {
                 break sent;
             }
         };
-        self.is_written_up = sent.is_none();
+        self.is_write_blocked = sent.is_none();
         let sent = sent?;
         let tag = Tag {
             connection: self.number,

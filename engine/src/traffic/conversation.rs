@@ -1,6 +1,6 @@
 //! A flow or a probe while it runs: who speaks to whom, what was sent and what arrived.
 
-use super::counted::{Counted, PacketCount, PacketCounters};
+use super::counters::{Counted, PacketCount, PacketCounters};
 use super::ping::Ping;
 use super::tcp_flow::TcpFlow;
 use crate::sim::delays::Delays;

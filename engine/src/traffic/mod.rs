@@ -2,9 +2,9 @@
 //! much, is in `spec::source`.
 
 pub mod connection;
+pub mod connection_table;
 pub mod conversation;
-pub mod counted;
-pub mod crowd;
+pub mod counters;
 pub mod ping;
 pub mod segment_store;
 pub mod tcp_flow;

@@ -16,7 +16,7 @@ mod host_queue;
 mod super_packet;
 
 use super::connection::{Arrived, Connection, SentSegment, UNLIMITED};
-use super::crowd::Crowd;
+use super::connection_table::ConnectionTable;
 use super::segment_store::{SegmentStore, Tag};
 use crate::cca::Algorithm;
 use crate::sim::packet::Packet;
@@ -180,7 +180,7 @@ struct Rest {
     settings: Arc<Settings>,
     supply: Supply,
     /// Of a flow that has any number.
-    crowd: Crowd,
+    connection_table: ConnectionTable,
     connections: u32,
     gone: Gone,
 }
@@ -212,7 +212,7 @@ impl TcpFlow {
                 named,
                 settings,
                 supply,
-                crowd: Crowd::default(),
+                connection_table: ConnectionTable::default(),
                 connections: 0,
                 gone: Gone::default(),
             }),
@@ -225,8 +225,12 @@ impl TcpFlow {
     #[inline]
     pub fn due(&self) -> Time {
         let Some(connection) = &self.connection else {
-            return if !self.rest.crowd.is_empty() {
-                self.rest.crowd.due().min(self.next_action).min(self.stop)
+            return if !self.rest.connection_table.is_empty() {
+                self.rest
+                    .connection_table
+                    .due()
+                    .min(self.next_action)
+                    .min(self.stop)
             } else if self.next_action < self.stop {
                 self.next_action
             } else {
@@ -258,7 +262,7 @@ impl TcpFlow {
     pub fn wake(&mut self, now: Time) -> u32 {
         if now >= self.stop {
             self.drop_connection();
-            self.rest.crowd.clear(&mut self.rest.gone);
+            self.rest.connection_table.clear(&mut self.rest.gone);
             self.next_action = Time::NEVER;
             return 0;
         }
@@ -271,7 +275,7 @@ impl TcpFlow {
         }
         match &mut self.connection {
             Some(connection) => connection.on_timer(now),
-            None => self.rest.crowd.wake(now),
+            None => self.rest.connection_table.wake(now),
         }
         writes
     }
@@ -324,7 +328,7 @@ impl TcpFlow {
         }
         rest.gone.transfers.push(connection.transfer);
         if may_overlap {
-            rest.crowd.add(connection);
+            rest.connection_table.add(connection);
         } else {
             self.connection = Some(Box::new(connection));
         }
@@ -370,7 +374,7 @@ impl TcpFlow {
                 Some(connection.on_arrival(arrived, now))
             }
             Some(_) => None,
-            None => self.rest.crowd.on_arrival(arrived, now),
+            None => self.rest.connection_table.on_arrival(arrived, now),
         };
         let Some((payload, is_complete)) = entered else {
             self.count_late(arrived, now);
@@ -418,7 +422,8 @@ impl TcpFlow {
             Some(connection) => connection.poll(now, &mut self.segments),
             None => {
                 let rest = &mut *self.rest;
-                rest.crowd.poll(now, &mut self.segments, &mut rest.gone)
+                rest.connection_table
+                    .poll(now, &mut self.segments, &mut rest.gone)
             }
         }
     }
@@ -492,7 +497,7 @@ impl TcpFlow {
         settings.tcp.cwnd_changes.push(change);
         let one = self.connection.iter_mut();
         let senders = one.map(|connection| &mut connection.sender);
-        for sender in senders.chain(self.rest.crowd.senders_mut()) {
+        for sender in senders.chain(self.rest.connection_table.senders_mut()) {
             sender.change_cwnd(change);
         }
         true
@@ -504,13 +509,13 @@ impl TcpFlow {
         if let Some(connection) = &self.connection {
             sum.add(&connection.statistics());
         }
-        self.rest.crowd.add_statistics(&mut sum);
+        self.rest.connection_table.add_statistics(&mut sum);
         sum
     }
 
     /// Connections that are not over.
     pub fn connections(&self) -> usize {
-        self.rest.crowd.len() + usize::from(self.connection.is_some())
+        self.rest.connection_table.len() + usize::from(self.connection.is_some())
     }
 
     /// The transfers, one for each connection. Of connections that are not over, as `settle` found
@@ -523,7 +528,7 @@ impl TcpFlow {
     pub fn settle(&mut self) {
         let rest = &mut *self.rest;
         let one = self.connection.iter().map(|connection| &**connection);
-        for connection in one.chain(rest.crowd.connections()) {
+        for connection in one.chain(rest.connection_table.connections()) {
             rest.gone.put(connection);
         }
     }
@@ -572,7 +577,7 @@ impl TcpFlow {
 impl Rest {
     /// What is counted of a connection that is not the only one.
     fn transfer_mut(&mut self, number: u32) -> Option<&mut Transfer> {
-        match self.crowd.connection_mut(number) {
+        match self.connection_table.connection_mut(number) {
             Some(connection) => Some(&mut connection.transfer),
             None => self.gone.transfer_mut(number),
         }

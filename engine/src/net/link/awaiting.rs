@@ -1,4 +1,4 @@
-//! What a link allows before a queue, and a queue behind a link (`net/chains.rs`, `sim/world/awaited.rs`).
+//! What a link allows before a queue, and a queue behind a link (`net/chains.rs`, `sim/world/deferred_enqueue.rs`).
 
 use super::{Forwarding, Link};
 use crate::sim::time::Time;
@@ -6,7 +6,7 @@ use crate::sim::time::Time;
 impl Link {
     /// Whether packets pass it in the instant in which they come.
     pub fn passes_at_once(&self) -> bool {
-        self.forwarding() == Forwarding::AtOnce && self.is_plain
+        self.forwarding() == Forwarding::PassThrough && self.is_plain
     }
 
     /// Whether packets that it sends by an event may be put into this pipe at once.

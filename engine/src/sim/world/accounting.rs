@@ -5,7 +5,7 @@ use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Event;
 use crate::sim::packet::Kind;
-use crate::traffic::counted::PacketCounters;
+use crate::traffic::counters::PacketCounters;
 
 impl World {
     /// Counts and records what a discipline did besides answering, if it did something.

@@ -22,7 +22,7 @@ impl World {
         let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
         let mut link = &mut self.links[index];
         if link.merge.is_some() {
-            self.take_on(index, (self.now, self.current));
+            self.merge_arrivals_before(index, (self.now, self.current));
             link = &mut self.links[index];
         }
         let Some(taken) = link.cross(packet.size(), self.now, is_past) else {
@@ -36,7 +36,7 @@ impl World {
         if link.has_small_queues {
             self.schedule_leaving(&packet, taken.begins_at);
         }
-        self.come_out(index, packet, out);
+        self.traverse_chain(index, packet, out);
     }
 
     /// Offers segments as one packet to such a pipe.
@@ -44,7 +44,7 @@ impl World {
         let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
         let now = self.now;
         if self.links[index].merge.is_some() {
-            self.take_on(index, (now, self.current));
+            self.merge_arrivals_before(index, (now, self.current));
         }
         if !self.links[index].admits_gso(segments, now, is_past) {
             for packet in segments {
@@ -68,13 +68,13 @@ impl World {
                 // All of them leave the queue with the first.
                 self.schedule_leaving(packet, begins_at);
             }
-            self.come_out(index, *packet, out);
+            self.traverse_chain(index, *packet, out);
         }
     }
 
     /// A packet comes out of a link at `at`: goes on with it until it has come out of its chain.
     #[inline(always)]
-    pub(super) fn come_out(&mut self, index: usize, packet: Packet, at: Time) {
+    pub(super) fn traverse_chain(&mut self, index: usize, packet: Packet, at: Time) {
         let (mut index, mut at) = (index, at);
         let size = packet.size();
         let mut onward = self.links[index].onward;
@@ -111,7 +111,7 @@ impl World {
             return;
         }
         match link.onward {
-            Onward::Joins { link, feeder } => self.join(link as usize, feeder, at),
+            Onward::Joins { link, upstream } => self.join(link as usize, upstream, at),
             _ => self.tournament.set(link.exit_leaf(), at),
         }
     }
@@ -125,7 +125,7 @@ impl World {
             return None;
         }
         let next = self.routes.next(row, host) as usize;
-        (self.links[next].feeder == Some(index as u32)).then_some(next)
+        (self.links[next].upstream == Some(index as u32)).then_some(next)
     }
 
     /// Enters what has happened in a pipe before `bound`.
@@ -144,8 +144,9 @@ impl World {
         let link = &mut self.links[index];
         let (packet, next) = link.propagation.pop_due();
         self.tournament.set(link.exit_leaf(), next);
-        self.is_far |= self.can_be_far && link.propagation.ring().len() >= FAR_PKTS;
-        if self.is_far {
+        self.prefetches_segments |=
+            self.may_prefetch_segments && link.propagation.ring().len() >= FAR_PKTS;
+        if self.prefetches_segments {
             self.foresee_arrivals(index);
         }
         packet

@@ -16,7 +16,7 @@ impl World {
         let mut index = index;
         loop {
             let link = &mut self.links[index];
-            if link.forwarding() != Forwarding::AtOnce {
+            if link.forwarding() != Forwarding::PassThrough {
                 return self.forward(index, packet);
             }
             let bytes = packet.wire_bytes(link.overhead_bytes);
@@ -27,7 +27,7 @@ impl World {
             let host = link.to;
             let (goal, row) = self.goal(&packet);
             // What waits for its turn within the instant goes before it.
-            if host == goal || !self.is_alone {
+            if host == goal || !self.has_no_arrivals_pending {
                 return self.arrive_at_once(packet, host);
             }
             index = self.routes.next(row, host) as usize;
@@ -79,19 +79,19 @@ impl World {
     pub(super) fn catch_up_all(&mut self, bound: Time) {
         for index in 0..self.links.len() {
             if self.links[index].merge.is_some() {
-                self.take_on(index, (bound, Turn::FIRST));
+                self.merge_arrivals_before(index, (bound, Turn::FIRST));
             }
         }
         for index in 0..self.links.len() {
-            if let Some(feeder) = self.links[index].awaits {
-                self.take_in(index, feeder as usize, bound);
+            if let Some(upstream) = self.links[index].lazy_upstream {
+                self.enqueue_deferred(index, upstream as usize, bound);
             }
         }
         for index in 0..self.links.len() {
             match self.links[index].forwarding() {
                 Forwarding::Pipe => self.enter_before(index, bound),
                 Forwarding::Folded => self.catch_up(index, bound),
-                Forwarding::AtOnce | Forwarding::Queued => {}
+                Forwarding::PassThrough | Forwarding::Queued => {}
             }
         }
     }

@@ -20,7 +20,7 @@ impl World {
     #[inline(never)]
     pub(super) fn forward(&mut self, index: usize, packet: Packet) {
         match self.links[index].forwarding() {
-            Forwarding::AtOnce => self.offer_at_once(index, packet),
+            Forwarding::PassThrough => self.offer_at_once(index, packet),
             Forwarding::Pipe => self.offer_to_pipe(index, packet),
             Forwarding::Folded => self.offer_folded(index, packet),
             Forwarding::Queued => self.offer_queued(index, packet),
@@ -100,9 +100,9 @@ impl World {
                 self.tournament
                     .set(link.departure_leaf as usize, link.pending());
             }
-            Forwarding::AtOnce | Forwarding::Queued => {
-                if let Some(feeder) = self.links[index].awaits {
-                    self.take_in(index, feeder as usize, self.now);
+            Forwarding::PassThrough | Forwarding::Queued => {
+                if let Some(upstream) = self.links[index].lazy_upstream {
+                    self.enqueue_deferred(index, upstream as usize, self.now);
                 }
                 self.pump(index);
             }
@@ -137,7 +137,7 @@ impl World {
             let sink = &mut self.conversations[packet.conversation as usize];
             if link.is_plain && sink.counts_at(link.to) {
                 sink.receive(&packet, now, warm_up);
-            } else if let Some(next) = link.only_next {
+            } else if let Some(next) = link.sole_downstream {
                 self.forward(next as usize, packet);
             } else {
                 self.propagate(index, sent);
@@ -149,8 +149,8 @@ impl World {
             self.tournament
                 .set(link.departure_leaf as usize, link.pending());
         }
-        if let Some(feeder) = link.awaits {
-            self.await_next(index, feeder as usize);
+        if let Some(upstream) = link.lazy_upstream {
+            self.await_next(index, upstream as usize);
         }
     }
 
@@ -195,7 +195,7 @@ impl World {
     #[inline(always)]
     pub(super) fn delay(&mut self, index: usize, packet: Packet) {
         let out = self.now.saturating_add(self.links[index].delay);
-        self.come_out(index, packet, out);
+        self.traverse_chain(index, packet, out);
     }
 
     /// A packet that crossed a link without delay. At its goal it is delivered here and now;

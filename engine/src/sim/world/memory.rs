@@ -7,7 +7,7 @@ use crate::sim::delays::Delays;
 use crate::sim::histogram::{BYTES_PER_COUNT, Histogram};
 use crate::sim::rows::Rows;
 use crate::traffic::conversation::{Application, Conversation};
-use crate::traffic::counted::{Counted, PacketCounters};
+use crate::traffic::counters::{Counted, PacketCounters};
 use crate::traffic::ping::Echo;
 use crate::traffic::tcp_flow::Transfer;
 

@@ -6,19 +6,19 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl World {
-    /// A feeder that had none has a packet for a link now, which will arrive at `at`.
+    /// An upstream link that had none has a packet for a link now, which will arrive at `at`.
     #[inline(always)]
-    pub(super) fn join(&mut self, index: usize, feeder: u32, at: Time) {
+    pub(super) fn join(&mut self, index: usize, upstream: u32, at: Time) {
         if let Some(merge) = &mut self.links[index].merge
-            && merge.set(feeder, at)
+            && merge.set(upstream, at)
         {
-            self.foretell(index);
+            self.schedule_merge(index);
         }
     }
 
     /// Notes when something may come out of a link of what waits before it.
     #[inline(always)]
-    fn foretell(&mut self, index: usize) {
+    fn schedule_merge(&mut self, index: usize) {
         let link = &self.links[index];
         if let Some(merge) = &link.merge {
             self.tournament.set(merge.leaf, link.may_come_out());
@@ -27,14 +27,14 @@ impl World {
 
     /// Something may come out of a link now that was not taken on.
     #[inline(never)]
-    pub(super) fn take_on_what_came(&mut self, index: usize) {
-        self.take_on(index, (self.now, self.current));
+    pub(super) fn on_merge_event(&mut self, index: usize) {
+        self.merge_arrivals_before(index, (self.now, self.current));
     }
 
     /// Takes all packets on that came to a link before this instant and turn, no later than the
     /// present: nothing can come before them any more.
     #[inline(never)]
-    pub(super) fn take_on(&mut self, index: usize, bound: (Time, Turn)) {
+    pub(super) fn merge_arrivals_before(&mut self, index: usize, bound: (Time, Turn)) {
         let departure = Turn::new(class::DEPARTURE, index as u32);
         let mut taken_on = false;
         while let Some((at, turn)) = self.first_arrival(index, bound) {
@@ -50,10 +50,10 @@ impl World {
             if taken.is_to_be_entered {
                 self.enter_before(index, at);
             }
-            self.come_out(index, packet, out);
+            self.traverse_chain(index, packet, out);
         }
         if taken_on {
-            self.foretell(index);
+            self.schedule_merge(index);
         }
     }
 
@@ -62,12 +62,14 @@ impl World {
         self.links[index].merge.as_ref()?.first_before(bound)
     }
 
-    /// The first packet of a feeder, which is due.
+    /// The first packet of an upstream link, which is due.
     #[inline(always)]
-    fn take_from_feeder(&mut self, index: usize, feeder: usize) -> Packet {
-        let link = &mut self.links[feeder];
+    fn take_from_feeder(&mut self, index: usize, upstream: usize) -> Packet {
+        let link = &mut self.links[upstream];
         let (packet, next) = link.propagation.pop_due();
-        if let Onward::Joins { feeder: number, .. } = link.onward
+        if let Onward::Joins {
+            upstream: number, ..
+        } = link.onward
             && let Some(merge) = &mut self.links[index].merge
         {
             merge.set(number, next);

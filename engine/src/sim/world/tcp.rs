@@ -1,6 +1,6 @@
 //! What hosts do for flows over TCP: wake them, hand them what arrives, send what they give.
 
-use super::{NOBODY_WOKEN, Turn, World, class};
+use super::{NO_TSQ_WAKEUP, Turn, World, class};
 use crate::net::link::Forwarding;
 use crate::qdisc::DropReason;
 use crate::sim::packet::{Kind, Packet};
@@ -67,8 +67,8 @@ impl World {
             return;
         };
         let due = flow.due();
-        if due <= now && flow.is_armed_after(now) && self.woken == NOBODY_WOKEN {
-            self.woken = (now, Turn::new(class::SOURCE, index as u32).0);
+        if due <= now && flow.is_armed_after(now) && self.tsq_wakeup == NO_TSQ_WAKEUP {
+            self.tsq_wakeup = (now, Turn::new(class::SOURCE, index as u32).0);
         } else if let Some(due) = flow.rearm(due, now) {
             let leaf = self.first_source_leaf + index;
             self.tournament.set(leaf, due);
@@ -130,9 +130,9 @@ impl World {
     fn wake_in_this_instant(&mut self, index: usize) {
         if let Application::Tcp(flow) = &self.conversations[index].application
             && flow.is_armed_after(self.now)
-            && self.woken == NOBODY_WOKEN
+            && self.tsq_wakeup == NO_TSQ_WAKEUP
         {
-            self.woken = (self.now, Turn::new(class::SOURCE, index as u32).0);
+            self.tsq_wakeup = (self.now, Turn::new(class::SOURCE, index as u32).0);
         } else {
             self.rearm_tcp(index);
         }

@@ -24,7 +24,7 @@ impl TcpFlow {
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         match &mut self.connection {
             Some(connection) => connection.sender.catch_up_with_host_queue(bound),
-            None => self.rest.crowd.catch_up_with_host_queue(bound),
+            None => self.rest.connection_table.catch_up_with_host_queue(bound),
         }
     }
 
@@ -57,7 +57,12 @@ impl TcpFlow {
                     .leave_host_queue(payload_bytes, is_refused, now)
             }
             Some(_) => false,
-            None => (self.rest.crowd).leave_host_queue(number, payload_bytes, is_refused, now),
+            None => (self.rest.connection_table).leave_host_queue(
+                number,
+                payload_bytes,
+                is_refused,
+                now,
+            ),
         }
     }
 
@@ -81,7 +86,7 @@ impl TcpFlow {
         match &mut self.connection {
             Some(connection) if connection.number == number => Some(connection),
             Some(_) => None,
-            None => self.rest.crowd.connection_mut(number),
+            None => self.rest.connection_table.connection_mut(number),
         }
     }
 }

@@ -16,7 +16,7 @@ const AHEAD_PKTS: usize = 8;
 
 /// The conversation that acts next of its own, and how much of it was asked for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Foreseen {
+pub(super) struct NextWakeup {
     conversation: u32,
     steps: u8,
 }
@@ -35,7 +35,7 @@ impl World {
         if let Some(packet) = ring.get(AHEAD_PKTS) {
             prefetch(packet);
         }
-        if self.is_large {
+        if self.prefetches_flows {
             if let Some((_, conversation)) = conversation_of(4) {
                 prefetch(conversation);
             }
@@ -52,7 +52,7 @@ impl World {
                 flow.prefetch_unsent();
             }
         }
-        let place = if self.is_large { 2 } else { 1 };
+        let place = if self.prefetches_flows { 2 } else { 1 };
         if let Some((packet, conversation)) = conversation_of(place)
             && let Application::Tcp(flow) = &conversation.application
         {
@@ -66,30 +66,30 @@ impl World {
 
     /// An event is about to be done: another conversation may be the next to act.
     #[inline(never)]
-    pub(super) fn foresee_wake(&mut self) {
+    pub(super) fn prefetch_next_wakeup(&mut self) {
         let conversation = Turn(self.tournament.first_of_seldom()).component();
         let Some(next) = self.conversations.get(conversation as usize) else {
             return;
         };
-        if self.foreseen.conversation != conversation {
+        if self.next_wakeup.conversation != conversation {
             prefetch(next);
-            self.foreseen = Foreseen {
+            self.next_wakeup = NextWakeup {
                 conversation,
                 steps: 1,
             };
-        } else if self.foreseen.steps == 1 {
+        } else if self.next_wakeup.steps == 1 {
             prefetch_flow(next, true);
-            self.foreseen.steps = 2;
-        } else if self.foreseen.steps == 2
+            self.next_wakeup.steps = 2;
+        } else if self.next_wakeup.steps == 2
             && let Application::Tcp(flow) = &next.application
         {
             flow.prefetch_for(u32::MAX, true);
-            self.foreseen.steps = 3;
-        } else if self.foreseen.steps == 3
+            self.next_wakeup.steps = 3;
+        } else if self.next_wakeup.steps == 3
             && let Application::Tcp(flow) = &next.application
         {
             flow.prefetch_unsent();
-            self.foreseen.steps = 4;
+            self.next_wakeup.steps = 4;
         }
     }
 }

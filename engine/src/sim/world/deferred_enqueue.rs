@@ -12,43 +12,43 @@ use crate::sim::time::Time;
 impl World {
     /// A packet is on its way out of a link now, behind all others, and comes to the queue at `at`.
     #[inline(always)]
-    pub(super) fn await_arrival(&mut self, queue: usize, feeder: usize, at: Time) {
+    pub(super) fn await_arrival(&mut self, queue: usize, upstream: usize, at: Time) {
         let from = self.links[queue].cannot_send_before();
-        let link = &mut self.links[feeder];
-        if at >= from && link.awaited_at == Time::NEVER {
-            link.awaited_at = at;
+        let link = &mut self.links[upstream];
+        if at >= from && link.next_upstream_event == Time::NEVER {
+            link.next_upstream_event = at;
             self.tournament.set(link.exit_leaf(), at);
         }
     }
 
     /// The queue sends next when it sends: what comes before that needs no event.
     #[inline(always)]
-    pub(super) fn await_next(&mut self, queue: usize, feeder: usize) {
+    pub(super) fn await_next(&mut self, queue: usize, upstream: usize) {
         let from = self.links[queue].cannot_send_before();
-        let link = &mut self.links[feeder];
+        let link = &mut self.links[upstream];
         let ring = link.propagation.ring();
         let next = ring.iter().find(|packet| packet.arrived >= from);
         let next = next.map_or(Time::NEVER, |packet| packet.arrived);
-        if next != link.awaited_at {
-            link.awaited_at = next;
+        if next != link.next_upstream_event {
+            link.next_upstream_event = next;
             self.tournament.set(link.exit_leaf(), next);
         }
     }
 
     /// A packet comes to the queue by an event.
     #[inline(never)]
-    pub(super) fn come_to_queue(&mut self, queue: usize, feeder: usize) {
-        self.take_in(queue, feeder, self.now);
-        let (packet, _) = self.links[feeder].propagation.pop_due();
-        self.await_next(queue, feeder);
+    pub(super) fn come_to_queue(&mut self, queue: usize, upstream: usize) {
+        self.enqueue_deferred(queue, upstream, self.now);
+        let (packet, _) = self.links[upstream].propagation.pop_due();
+        self.await_next(queue, upstream);
         self.offer_queued(queue, packet);
     }
 
     /// Takes in what came to the queue before `bound`, while it could not send.
     #[inline(never)]
-    pub(super) fn take_in(&mut self, queue: usize, feeder: usize, bound: Time) {
+    pub(super) fn enqueue_deferred(&mut self, queue: usize, upstream: usize, bound: Time) {
         loop {
-            let coming = self.links[feeder].propagation.ring();
+            let coming = self.links[upstream].propagation.ring();
             let Some(&packet) = coming.front().filter(|packet| packet.arrived < bound) else {
                 return;
             };

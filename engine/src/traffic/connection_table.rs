@@ -18,7 +18,7 @@ struct Member {
 
 /// The connections that are not over, by number.
 #[derive(Debug, Clone, Default)]
-pub struct Crowd {
+pub struct ConnectionTable {
     members: BTreeMap<u32, Box<Member>>,
     /// Early for some, never late; those that are not `armed` are of no account.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -28,7 +28,7 @@ pub struct Crowd {
     left_before: Time,
 }
 
-impl Crowd {
+impl ConnectionTable {
     /// One more.
     pub fn add(&mut self, connection: Connection) {
         let number = connection.number;
@@ -169,7 +169,7 @@ impl Crowd {
         for member in self.members.values() {
             gone.add(&member.connection);
         }
-        *self = Crowd::default();
+        *self = ConnectionTable::default();
     }
 
     /// Adds what they counted so far.
