@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -117,6 +118,19 @@ def test_json_has_the_same(tmp_path: Path) -> None:
     found = json.loads(output)
     assert (status, found["passed"], found["failed"]) == (1, 1, 1)
     assert found["scripts"][0]["difference"]["kind"] == "packet"
+
+
+def test_of_a_build_alone_the_json_has_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = SimpleNamespace(path=tmp_path / "packetdrill", source_sha256="0" * 64)
+    monkeypatch.setattr(
+        "dumbbell.backends.kernel.packetdrill.build_packetdrill", lambda source: built
+    )
+    told = {"packetdrill": str(built.path), "source_sha256": built.source_sha256}
+    assert json.loads(run("--build", tmp_path, "--json")[1]) == told
+    good = script(tmp_path, "good", "+0 > P. 1:1001(1000) ack 1\n")
+    assert json.loads(run("--build", tmp_path, "--json", good)[1])["passed"] == 1
 
 
 def test_a_profile_is_required(tmp_path: Path) -> None:

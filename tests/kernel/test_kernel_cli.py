@@ -70,3 +70,4 @@ def test_info_and_test(kernel: KernelInfo) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WRONG" not in done.stdout
     assert "20.000 ms" in done.stdout
+    assert all(each["ok"] for each in json.loads(dumbbell("test", "--json").stdout))

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.flent_beside import beside_grid, compared_as_json
 from dumbbell.cli.flent_page import beside_table
@@ -120,8 +119,7 @@ def analyze_capture(
             console.print(Text(each.said))
             print_table(beside_grid(each.rows), console)
     if said is not None:
-        where = standard_error() if as_json else console
-        where.print(said, soft_wrap=True)
+        console.print(said, soft_wrap=True)
 
 
 def _written(

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.flent import MOST_FILES, read_files
 from dumbbell.cli.flent_asked import Asked, Statement, statements_of
@@ -156,9 +155,8 @@ def analyze_flent(
             )
             said = [f"page: {write_report(report, place, tell=print_warning)}"]
     _print(measured, console, as_json=as_json)
-    where = standard_error() if as_json else console
     for each in said:
-        where.print(each, soft_wrap=True)
+        console.print(each, soft_wrap=True)
 
 
 def _read(paths: Sequence[Path], runs: Runs | None) -> list[Measured]:

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.tables import print_table
@@ -96,8 +95,7 @@ def analyze_logs(
         for each in _together(analyzed):
             _show(each, console)
     if said is not None:
-        where = standard_error() if as_json else console
-        where.print(said, markup=False, soft_wrap=True)
+        console.print(said, markup=False, soft_wrap=True)
 
 
 def _read(file: Path) -> Log:

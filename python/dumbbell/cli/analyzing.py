@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.cli.analyze_options import Kind, check_options
-from dumbbell.cli.consoles import standard_output
+from dumbbell.cli.consoles import sentences_console
 from dumbbell.cli.flent import pairs
 from dumbbell.errors import SpecError
 
@@ -128,7 +128,7 @@ def analyze_command(
         "rtt": rtt,
         "overhead": overhead,
     }
-    console = standard_output()
+    console = sentences_console(as_json=as_json)
     kind = _kind_of_all(files)
     given = {
         "--json": as_json,

@@ -9,7 +9,7 @@ import typer
 
 from dumbbell.cli.analyzing import analyze_command
 from dumbbell.cli.ccperf import ccperf_app
-from dumbbell.cli.consoles import standard_output
+from dumbbell.cli.consoles import sentences_console
 from dumbbell.cli.figures_command import figures_command
 from dumbbell.cli.flent_command import flent_command
 from dumbbell.cli.kernel import kernel_app
@@ -84,7 +84,7 @@ def studies(as_json: Json = False) -> None:
     """List the published experiments that can be reproduced."""
     from dumbbell.cli.reproducing import list_studies
 
-    list_studies(standard_output(), as_json=as_json)
+    list_studies(sentences_console(as_json=as_json), as_json=as_json)
 
 
 @app.command()
@@ -133,7 +133,12 @@ def reproduce(
         quick=quick,
     )
     status = reproducing.reproduce(
-        study, options, out=out, replace=replace, as_json=as_json, console=standard_output()
+        study,
+        options,
+        out=out,
+        replace=replace,
+        as_json=as_json,
+        console=sentences_console(as_json=as_json),
     )
     raise typer.Exit(status)
 
@@ -226,7 +231,7 @@ def run(
         storing=Storing(store, not no_store, resume, keep_tables, shard),
         allow_programs=allow_programs,
     )
-    raise typer.Exit(run_asked(asked, standard_output()))
+    raise typer.Exit(run_asked(asked, sentences_console(as_json=as_json)))
 
 
 @app.command()
@@ -301,7 +306,7 @@ def check(
         dry_run=dry_run,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
-    raise typer.Exit(run_check(asked, standard_output()))
+    raise typer.Exit(run_check(asked, sentences_console(as_json=as_json)))
 
 
 @app.command()

@@ -103,7 +103,7 @@ def _compare(asked: Asked, planned: Planned, may_use_bytes: int | None, console:
     try:
         return compare_files(asked, planned, may_use_bytes, console)
     except ShareDone as share:
-        return say_share(share, console)
+        return say_share(share, console, as_json=asked.as_json)
 
 
 def _run_one(

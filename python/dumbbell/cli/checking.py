@@ -13,7 +13,6 @@ from rich.text import Text
 from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
 from dumbbell.cli.comparing import KEPT, print_failed, say_if_long
-from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.dry_run import dry_run
 from dumbbell.cli.executing import executor_for
 from dumbbell.cli.jsonable import json_text
@@ -115,7 +114,7 @@ def run_check(asked: CheckAsked, console: Console) -> int:
         try:
             checked = _run(claims, asked, may_use_bytes)
         except ShareDone as share:
-            return say_share(share, console)
+            return say_share(share, console, as_json=asked.as_json)
         if asked.as_json:
             say(json_text(_json(checked)))
         else:
@@ -285,9 +284,7 @@ def _write_page(checked: Checked, asked: CheckAsked, place: Place | None, consol
     if place is None or checked.comparison.interrupted:
         return
     files = bundle_files(checked, replications=asked.replications, precision=asked.precision)
-    # JSON alone stands on standard output.
-    out = standard_error() if asked.as_json else console
-    place.write(check_report(checked, files), {}, out)
+    place.write(check_report(checked, files), {}, console)
 
 
 def _status(checked: Checked, *, strict: bool) -> int:

@@ -66,3 +66,12 @@ def standard_output() -> Console:
 def standard_error() -> Console:
     """Standard error."""
     return PrintingConsole(sys.stderr)
+
+
+def sentences_console(*, as_json: bool) -> Console:
+    """Where a command prints tables and sentences.
+
+    That is standard output; or, where the result is JSON, standard error: a program reads the
+    whole of standard output as one document.
+    """
+    return standard_error() if as_json else standard_output()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from dumbbell.cli.consoles import standard_output
+from dumbbell.cli.consoles import sentences_console, standard_output
 from dumbbell.cli.options import NoStore, Store
 from dumbbell.cli.telling import say, tell
 from dumbbell.printable import printable
@@ -187,7 +187,7 @@ def compare(
         storing=Storing(store, not no_store),
         as_json=as_json,
     )
-    raise typer.Exit(compare_on_kernels(asked, standard_output()))
+    raise typer.Exit(compare_on_kernels(asked, sentences_console(as_json=as_json)))
 
 
 def _listed(info: KernelInfo) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def packetdrill_command(
     _check_word("--backend", backend, list(_BACKENDS))
     backends = _BACKENDS[backend]
     if build is not None and (KERNEL in backends or not (files or fuzz)):
-        _build(build, quiet=as_json)
+        _build(build, as_json=as_json, is_all=not (files or fuzz))
     if fuzz is not None:
         if files:
             raise SpecError("--fuzz", fuzz, "without files")
@@ -165,16 +165,19 @@ def _fuzz(
             as_json=as_json,
         )
     else:
-        fuzz_by_simulator(count, seed, gso_max_segs)
+        fuzz_by_simulator(count, seed, gso_max_segs, as_json=as_json)
 
 
-def _build(source: Path, *, quiet: bool) -> None:
+def _build(source: Path, *, as_json: bool, is_all: bool) -> None:
+    """Build it, and say so; as JSON where nothing else will be (``is_all``)."""
     from dumbbell.backends.kernel.packetdrill import build_packetdrill
     from dumbbell.printable import printable
 
     info = build_packetdrill(source)
-    if not quiet:
+    if not as_json:
         say(f"packetdrill: {printable(str(info.path))}, of source {info.source_sha256[:16]}")
+    elif is_all:
+        say(json.dumps({"packetdrill": str(info.path), "source_sha256": info.source_sha256}))
 
 
 def _by_simulator(

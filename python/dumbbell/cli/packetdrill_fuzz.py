@@ -70,20 +70,33 @@ def fuzz_by_kernel(
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 
 
-def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int) -> None:
-    """Write scripts and have the simulator itself read and run them: all must pass."""
+def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int, *, as_json: bool) -> None:
+    """Write scripts and have the simulator itself read and run them: all must pass.
+
+    Args:
+        count: How many.
+        seed: Where they come from.
+        gso_max_segs: Segments of one packet at most.
+        as_json: Print JSON only.
+    """
     from dumbbell._engine import check_packet_script, fuzz_packet_script
 
     began = time.monotonic()
-    failed = []
+    failed: dict[int, Any] = {}
     for number in range(count):
         script = json.loads(fuzz_packet_script(seed, number, gso_max_segs))["script"]
         verdict = json.loads(check_packet_script(script, "linux-6.1"))
         if verdict["verdict"] != "passed":
-            failed.append(number)
-            print_verdict(f"seed {seed}, number {number}", verdict)
+            failed[number] = verdict
+            if not as_json:
+                print_verdict(f"seed {seed}, number {number}", verdict)
     took_s = max(time.monotonic() - began, 1e-9)
-    say(f"{count - len(failed)} of {count} scripts passed, {count / took_s:.0f} a second")
+    if as_json:
+        reports = [{"number": number, "report": each} for number, each in failed.items()]
+        numbers = {"seed": seed, "passed": count - len(failed), "of": count}
+        say(json.dumps({**numbers, "failed": reports}, indent=2))
+    else:
+        say(f"{count - len(failed)} of {count} scripts passed, {count / took_s:.0f} a second")
     if failed:
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from dumbbell.cli.consoles import standard_error
 from dumbbell.cli.telling import tell
 from dumbbell.errors import SpecError
 
@@ -57,9 +56,7 @@ class Place:
             console.print(f"page: {page}", markup=False, soft_wrap=True)
         if exports:
             said = f"exported: {', '.join(exports)} in {self.folder.folder}"
-            # Of a program that reads JSON standard output is the JSON alone.
-            out = console if report is not None else standard_error()
-            out.print(said, markup=False, soft_wrap=True)
+            console.print(said, markup=False, soft_wrap=True)
 
 
 @contextmanager

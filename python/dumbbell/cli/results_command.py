@@ -87,15 +87,13 @@ def pivot_command(
 
     wanted = Quantity.parse(quantity)
     place, runs = _selected(store or context.obj, _selection(name, where, backend))
-    if not runs:
-        return
     latest = of_latest_version(runs)
     if len(latest) < len(runs):
         tell(f"{len(runs) - len(latest)} runs of earlier versions are left out")
-    rows = pivot(place, latest, wanted, by)
+    rows = pivot(place, latest, wanted, by) if latest else []
     if as_json:
         say(json_text([_row_json(each, by) for each in rows]))
-    else:
+    elif rows:
         _print_pivot(rows, wanted, by)
 
 

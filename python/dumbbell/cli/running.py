@@ -104,8 +104,8 @@ def run_file(
         else:
             print_notices(notices, console)
             print_summary(run, console, summary)
-            if out is not None:
-                console.print(f"tables: {out}", markup=False, soft_wrap=True)
+        if out is not None:
+            console.print(f"tables: {out}", markup=False, soft_wrap=True)
         if result is not None:
             report = _report(run, experiment, summary) if has_page else None
             result.write(report, exports if has_exports else {}, console)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from dumbbell.cli.failing import print_error, print_warning
-from dumbbell.cli.telling import tell
+from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.telling import say, tell
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
@@ -146,8 +147,13 @@ def stored_run(
     return run, summary
 
 
-def say_share(share: ShareDone, console: Console) -> int:
+def say_share(share: ShareDone, console: Console, *, as_json: bool) -> int:
     """What a shard has done, and how one goes on.
+
+    Args:
+        share: What came of it.
+        console: Where sentences go.
+        as_json: Whether the numbers are printed as JSON too.
 
     Returns:
         The exit status.
@@ -155,6 +161,9 @@ def say_share(share: ShareDone, console: Console) -> int:
     for task, error in share.failed:
         where = f"{task.cell} ({task.backend}, replication {task.replication})"
         print_error(error, of=f"{where}: ")
+    if as_json:
+        numbers = {name: getattr(share, name) for name in ("done", "there", "of")}
+        say(json_text({"shard": str(share.shard), **numbers, "failed": len(share.failed)}))
     console.print(str(share), markup=False, soft_wrap=True)
     console.print("when all are, the same command without --shard shows them", soft_wrap=True)
     return share.exit_code
