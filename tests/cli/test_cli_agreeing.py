@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.backends import Cost
 from dumbbell.cli import agreeing
 from dumbbell.cli.agreeing import agree
 from dumbbell.errors import SpecError
@@ -21,6 +22,16 @@ duration = "1s"
 links = [{ a = "a", b = "b", delay = "10ms", rate = "1mbit" }]
 probes = [{ name = "call", from = "b", to = "a", interval = "50ms" }]
 """
+CLAIM = """
+[[claim]]
+id = "delay"
+kind = "ordering"
+statement = "There and back takes 20 ms"
+quantity = "probe[call].mean_rtt_ms"
+above = "20ms"
+"""
+CCPERF = ["--policing-rate", "4Mbps", "--peak-rate", "1Gbps", "--algs", "TcpCubic"]
+PING = Path(__file__).parents[1] / "formats" / "logs" / "ping.txt"
 SECONDS_OF_LONG = 1e-7
 
 
@@ -55,19 +66,65 @@ def test_on_a_terminal_it_is_asked(
     assert said.getvalue().startswith("this takes some 2 hours")
 
 
-@pytest.mark.parametrize("words", [[], ["--replications", "3"]])
-def test_run_begins_nothing_that_nobody_agreed_to(
-    dumbbell: Dumbbell, tmp_path: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def long(dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dumbbell:
+    """The command line, where every run is one that takes hours; and files to give it."""
     (tmp_path / "line.toml").write_text(LINE)
-    asked = ["run", "line.toml", *words, "--json", "--store", "kept"]
+    (tmp_path / "claim.toml").write_text(LINE + CLAIM)
+    (tmp_path / "ping.txt").write_bytes(PING.read_bytes())
+    assert dumbbell("flent", "ping", "-l", "2", "--rate", "1mbit")[0] == 0
+    (name,) = tmp_path.glob("*.flent.gz")
+    name.rename(tmp_path / "ping.flent.gz")
+    assert dumbbell("check", "claim.toml", "--out", "checked", "--no-store")[0] == 0
     monkeypatch.setattr(agreeing, "ASKED_S", SECONDS_OF_LONG)
-    code, out, err = dumbbell(*asked)
-    assert (code, out) == (2, "")
-    assert "--yes" in err and "--dry-run" in err
-    assert dumbbell(*asked, "--dry-run")[0] == 0
-    assert dumbbell(*asked, "--yes")[0] == 0
-    if words:
+    return dumbbell
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "line.toml", "--json"],
+        ["run", "line.toml", "--json", "--replications", "3"],
+        ["run", "line.toml", "--json", "--set", "duration=1s", "--set", "duration=2s"],
+        ["check", "claim.toml", "--json"],
+        ["check", "claim.toml", "--json", "--replications", "2"],
+        ["check", "checked", "--json"],
+        ["analyze", "ping.txt", "--beside", "line.toml", "--replications", "2"],
+        ["analyze", "ping.flent.gz", "--simulate", "--set", "rate=1mbit", "--set", "qdisc=pfifo"],
+        ["flent", "ping", "-l", "2", "--rate", "1mbit"],
+        ["ccperf", "traffic-policing", *CCPERF],
+    ],
+    ids=lambda words: " ".join(words[:4]),
+)
+def test_nothing_is_begun_that_nobody_agreed_to(long: Dumbbell, words: list[str]) -> None:
+    asked = [*words, *(["--store", "kept"] if words[0] in ("run", "check") else [])]
+    if words[1] == "checked":
+        asked = words
+    code, out, err = long(*asked)
+    assert code == 2 and "error: --yes: 'not said'" in err
+    assert words[0] == "analyze" or out == ""
+    has_dry_run = words[0] in ("run", "check")
+    assert ("--dry-run" in err) == has_dry_run
+    if has_dry_run:
+        assert long(*asked, "--dry-run")[0] == 0
+    code, _, err = long(*asked, "--yes")
+    assert code == 0, err
+    if "kept" in asked and " ".join(words[1:]) != "line.toml --json":
         # What is in the store takes no time.
-        code, _, err = dumbbell(*asked)
+        code, _, err = long(*asked)
         assert code == 0, err
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 130)])
+def test_check_asks_on_a_terminal(
+    long: Dumbbell, answer: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert long("check", "claim.toml", "--no-store", "--no-page")[0] == status
+
+
+def test_what_the_command_lacks_is_not_named() -> None:
+    with pytest.raises(SpecError) as refused:
+        agreeing.agree_to_run(Cost(1, 1, 7200.0), yes=False, has_dry_run=False)
+    assert "--dry-run" not in str(refused.value)

@@ -12,8 +12,8 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import Cost, simulate
+from dumbbell.cli.agreeing import agree_to_run
 from dumbbell.cli.failing import exit_code_of
-from dumbbell.cli.running import say_if_long
 from dumbbell.formats import read_ping
 from dumbbell.spec import Experiment
 from dumbbell.tables import read_parquet
@@ -411,7 +411,7 @@ def test_a_failed_allocation_is_said_in_a_sentence(capsys: pytest.CaptureFixture
 def test_a_run_of_minutes_says_so_first(
     wall_s: float, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    say_if_long(Cost(1_971_834_946, 1_143_843, wall_s))
+    agree_to_run(Cost(1_971_834_946, 1_143_843, wall_s), yes=False)
     assert capsys.readouterr() == ("", said)
 
 

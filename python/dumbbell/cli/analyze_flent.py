@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from dumbbell.cli.agreeing import agree_to_replications
 from dumbbell.cli.failing import print_warning
 from dumbbell.cli.flent import MOST_FILES, read_files
 from dumbbell.cli.flent_asked import Asked, Statement, statements_of
@@ -54,11 +55,13 @@ class Runs:
         asked: In which network, with which controllers.
         replications: How many.
         jobs: Threads; 0 for one a core.
+        yes: Whether to run what takes hours without asking.
     """
 
     asked: Asked
     replications: int
     jobs: int = 0
+    yes: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a number of runs that says nothing."""
@@ -192,6 +195,7 @@ def _controller_given(asked: Asked) -> list[str]:
 
 def _with_runs(measured: Measured, runs: Runs) -> Measured:
     same = same_test(measured.file, runs.asked)
+    agree_to_replications(same.experiment, runs.replications, jobs=runs.jobs, yes=runs.yes)
     files = simulated_runs(same, runs.replications, jobs=runs.jobs)
     beside = BesideFlent(same.experiment, files, compare(measured.file, files))
     return Measured(

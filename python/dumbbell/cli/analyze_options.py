@@ -55,6 +55,7 @@ OPTIONS: Mapping[str, Mapping[Kind, When]] = MappingProxyType(
         "--seed": _OF_RUNS,
         "--timer-hz": _OF_RUNS,
         "--jobs": _OF_RUNS,
+        "--yes": _OF_RUNS,
         "--rate": _OF_NETWORK,
         "--rate-down": _OF_NETWORK,
         "--qdisc": _OF_NETWORK,

@@ -11,6 +11,7 @@ import typer
 from dumbbell.cli.analyze_options import Kind, check_options
 from dumbbell.cli.consoles import sentences_console
 from dumbbell.cli.flent import pairs
+from dumbbell.cli.options import Yes
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def analyze_command(
     jobs: Annotated[
         int | None, typer.Option(help="Threads; 0 for one a core.", min=0, show_default="0")
     ] = None,
+    yes: Yes = False,
     view: Annotated[
         str | None,
         typer.Option(help="Place of a capture to write: 'a->b after'.", metavar="PLACE"),
@@ -144,6 +146,7 @@ def analyze_command(
         "--seed": seed,
         "--timer-hz": timer_hz,
         "--jobs": jobs,
+        "--yes": yes,
         **{f"--{name.replace('_', '-')}": value for name, value in network.items()},
         "--view": view,
         "--write": write,
@@ -165,7 +168,7 @@ def analyze_command(
                 timer_hz=timer_hz,
             )
             count = DEFAULT_REPLICATIONS if replications is None else replications
-            runs = Runs(asked=asked, replications=count, jobs=jobs or 0)
+            runs = Runs(asked=asked, replications=count, jobs=jobs or 0, yes=yes)
         analyze_flent(
             files, runs=runs, out=out, to=to, replace=replace, as_json=as_json, console=console
         )
@@ -181,6 +184,7 @@ def analyze_command(
             seed=seed,
             timer_hz=timer_hz,
             jobs=jobs,
+            yes=yes,
         )
     if kind is Kind.LOG:
         from dumbbell.cli.analyze_logs import analyze_logs
@@ -224,6 +228,7 @@ def _beside(
     seed: int | None,
     timer_hz: int | None,
     jobs: int | None,
+    yes: bool,
 ) -> Beside:
     from dumbbell.cli.beside_log import DEFAULT_REPLICATIONS, Beside
     from dumbbell.spec import Setting
@@ -239,6 +244,7 @@ def _beside(
         ],
         instead,
         jobs or 0,
+        yes,
     )
 
 

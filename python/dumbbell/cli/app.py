@@ -274,6 +274,7 @@ def check(
     page: Page = None,
     replace: Replace = False,
     dry_run: DryRun = False,
+    yes: Yes = False,
     store: Store = None,
     no_store: NoStore = False,
     resume: Resume = False,
@@ -304,6 +305,7 @@ def check(
         replace=replace,
         as_json=as_json,
         dry_run=dry_run,
+        yes=yes,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
     raise typer.Exit(run_check(asked, sentences_console(as_json=as_json)))

@@ -34,6 +34,7 @@ class Beside:
         settings: Values in place of the file's.
         instead: Controllers to run in place of those that its flows have.
         jobs: Threads; 0 for one a core.
+        yes: Whether to run what takes hours without asking.
     """
 
     source: Path
@@ -42,6 +43,7 @@ class Beside:
     settings: Sequence[Setting] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 0
+    yes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,7 @@ def beside_experiment(beside: Beside) -> Experiment:
 
 def _made(beside: Beside, changed: Callable[[Experiment], Experiment] | None) -> list[Run]:
     from dumbbell.backends import BatchProgress, run_many
+    from dumbbell.cli.agreeing import agree_to_replications
     from dumbbell.cli.progress import shown_progress
     from dumbbell.cli.stopping import stopped_by_ctrl_c
     from dumbbell.sweep import Interrupted, Progress
@@ -193,6 +196,7 @@ def _made(beside: Beside, changed: Callable[[Experiment], Experiment] | None) ->
     experiment = beside_experiment(beside)
     experiment = experiment if changed is None else changed(experiment)
     total = beside.replications
+    agree_to_replications(experiment, total, jobs=beside.jobs, yes=beside.yes)
     runs: dict[int, Run] = {}
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 

@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dumbbell.cli.consoles import standard_output
+from dumbbell.cli.options import Yes
 from dumbbell.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ ccperf_app = typer.Typer(
     "traffic-policing",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )
-def traffic_policing(context: typer.Context) -> None:
+def traffic_policing(context: typer.Context, *, yes: Yes = False) -> None:
     """A flow through a token bucket, with the options of ns3-dev-ccperf-traffic-policing-default.
 
     Needed: --policing-rate 4Mbps --peak-rate 1Gbps --algs TcpNewReno (TcpCubic, TcpBbr). Others:
@@ -39,14 +40,18 @@ def traffic_policing(context: typer.Context) -> None:
     --rtts --sources --destinations --protocols --recoveries --start-times --stop-times
     --traffic-models. Lists have commas. --db-path writes the metrics to an SQLite database.
     """
-    from dumbbell.backends import simulate
+    from dumbbell.backends import get_backend, simulate
+    from dumbbell.cli.agreeing import agree_to_run
     from dumbbell.formats import write_sqlite
     from dumbbell.metrics.ccperf import tables
     from dumbbell.spec.ccperf import read_command
 
     options = _options(context.args)
     policing, without_effect = read_command(options)
-    run = simulate(policing.experiment())
+    experiment = policing.experiment()
+    cost = get_backend("sim").check(experiment.resolved_json())
+    agree_to_run(cost, yes=yes, has_dry_run=False)
+    run = simulate(experiment)
     found = tables(run)
     console = standard_output()
     for name, why in without_effect.items():

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
-from dumbbell.cli.comparing import KEPT, print_failed, say_if_long
+from dumbbell.cli.agreeing import agree_to_runs
+from dumbbell.cli.comparing import KEPT, print_failed
 from dumbbell.cli.dry_run import dry_run
 from dumbbell.cli.executing import executor_for
 from dumbbell.cli.jsonable import json_text
@@ -64,6 +65,7 @@ class CheckAsked:
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
         dry_run: Whether to say what would be run, and run nothing.
+        yes: Whether to run what takes hours without asking.
         storing: What was said about the store.
     """
 
@@ -81,6 +83,7 @@ class CheckAsked:
     replace: bool
     as_json: bool
     dry_run: bool
+    yes: bool
     storing: Storing
 
 
@@ -140,15 +143,8 @@ def _with_defaults(asked: CheckAsked, claims: Asserted) -> CheckAsked:
 def _dry_run(
     claims: Asserted, asked: CheckAsked, may_use_bytes: int | None, console: Console
 ) -> int:
-    planned = Planned(
-        claims.cells,
-        claims.failed,
-        asked.replications,
-        asked.precision,
-        at_least=claims.before_precision,
-    )
     return dry_run(
-        planned,
+        _planned(claims, asked),
         asked.backends,
         jobs=asked.jobs,
         may_use_bytes=may_use_bytes,
@@ -156,6 +152,16 @@ def _dry_run(
         tables_below=_kept_runs(asked),
         as_json=asked.as_json,
         console=console,
+    )
+
+
+def _planned(claims: Asserted, asked: CheckAsked) -> Planned:
+    return Planned(
+        claims.cells,
+        claims.failed,
+        asked.replications,
+        asked.precision,
+        at_least=claims.before_precision,
     )
 
 
@@ -227,9 +233,17 @@ def _settings(asked: CheckAsked) -> list[Setting]:
 
 
 def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Checked:
-    runs = asked.replications or claims.replications
-    say_if_long(claims.cells, asked.backends, runs, asked.jobs)
     keep = _kept_runs(asked)
+    agree_to_runs(
+        [_planned(claims, asked)],
+        asked.backends,
+        jobs=asked.jobs,
+        yes=asked.yes,
+        may_use_bytes=may_use_bytes,
+        storing=asked.storing,
+        tables_below=keep,
+        cluster=asked.cluster,
+    )
     # Whoever waits for a scheduler to answer is stopped at once.
     with (
         executor_for(

@@ -11,16 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.backends import get_backend
-from dumbbell.backends.guard import usable_threads
-from dumbbell.cli.agreeing import agree, is_long
+from dumbbell.cli.agreeing import agree_to_runs
 from dumbbell.cli.executing import executor_for
 from dumbbell.cli.failing import print_error, print_warning
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.paging import has_page, page_folder, result_place
 from dumbbell.cli.progress import shown_progress
-from dumbbell.cli.running import say_minutes
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import stored_executor
 from dumbbell.cli.tables import print_table
@@ -28,7 +25,6 @@ from dumbbell.cli.telling import say, tell
 from dumbbell.compare import (
     Arm,
     Basis,
-    Cell,
     Comparison,
     Difference,
     FailedCell,
@@ -38,13 +34,11 @@ from dumbbell.compare import (
     compare,
     sentences,
 )
-from dumbbell.compare.comparison import REPLICATIONS
 from dumbbell.compare.judging import LEVEL, BackendAgreement
 from dumbbell.compare.words import digits, sentences_of_groups, with_reach
 from dumbbell.errors import (
     EXIT_CONTRADICTED_OR_FAILED,
     EXIT_DONE,
-    DumbbellError,
 )
 from dumbbell.sweep import Interrupted
 
@@ -69,11 +63,17 @@ def compare_files(
     Returns:
         The exit status: 1 where a cell failed.
     """
-    runs = planned.replications or REPLICATIONS
-    wall_s = say_if_long(planned.cells, asked.backends, runs, asked.jobs)
     with _place(asked, planned) as place:
-        if is_long(wall_s) and asked.cluster in (None, "local"):
-            agree(_left_s(asked, planned, may_use_bytes), yes=asked.yes)
+        agree_to_runs(
+            [planned],
+            asked.backends,
+            jobs=asked.jobs,
+            yes=asked.yes,
+            may_use_bytes=may_use_bytes,
+            storing=asked.storing,
+            tables_below=kept_runs(asked, planned),
+            cluster=asked.cluster,
+        )
         found = _compared(planned, asked, may_use_bytes)
         _print_found(found, asked, console)
         if place is not None:
@@ -148,21 +148,6 @@ def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
         print_comparison(found, console)
 
 
-def _left_s(asked: Asked, planned: Planned, may_use_bytes: int | None) -> float:
-    """Of the runs that the store does not have."""
-    from dumbbell.cli.dry_run import foreseen
-
-    found = foreseen(
-        planned,
-        asked.backends,
-        jobs=asked.jobs,
-        may_use_bytes=may_use_bytes,
-        storing=asked.storing,
-        tables_below=kept_runs(asked, planned),
-    )
-    return sum(each.least_wall_s for each in found)
-
-
 def _formats(asked: Asked) -> Sequence[Format]:
     """What ``--to`` asks for; refused before anything is run where it is of single runs."""
     from dumbbell.compare.exporting import check_comparable, formats_of
@@ -188,27 +173,6 @@ def _place(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[
         has_exports=bool(formats),
         is_asked_for=asked.page is True or asked.out is not None,
     )
-
-
-def say_if_long(
-    cells: Sequence[Cell], backends: Sequence[str], replications: int, jobs: int
-) -> float:
-    """Of all runs together; of a precision, of the first replications.
-
-    Returns:
-        Seconds that are foreseen.
-    """
-    wall_s = events = 0.0
-    for backend in backends:
-        for cell in cells:
-            # What cannot be run is said with the rest.
-            with contextlib.suppress(DumbbellError):
-                cost = get_backend(backend).check(cell.experiment.resolved_json())
-                wall_s += cost.wall_s
-                events += cost.events
-    wall_s *= replications / usable_threads(jobs)
-    say_minutes(wall_s, replications * events)
-    return wall_s
 
 
 def print_failed(failed: FailedCell) -> None:

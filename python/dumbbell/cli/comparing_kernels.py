@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from dumbbell.cli.agreeing import agree_to_runs
 from dumbbell.cli.comparing import print_comparison
 from dumbbell.cli.comparing_json import comparison_json
 from dumbbell.cli.executing import executor_for
 from dumbbell.cli.failing import print_error
 from dumbbell.cli.jsonable import json_text
+from dumbbell.cli.planning import Planned
 from dumbbell.cli.progress import shown_progress
 from dumbbell.cli.stopping import stopped_by_ctrl_c
 from dumbbell.cli.storing import Storing, stored_executor
@@ -42,6 +44,7 @@ class KernelsAsked:
         jobs: Guests side by side; 0 for one a core.
         storing: What was said about the store.
         as_json: Whether to print JSON.
+        yes: Whether to run what takes hours without asking.
     """
 
     kernels: tuple[str, str]
@@ -51,6 +54,7 @@ class KernelsAsked:
     jobs: int
     storing: Storing
     as_json: bool
+    yes: bool
 
 
 def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
@@ -71,6 +75,7 @@ def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
     for hz in {each.timer_hz for _, each in experiments}:
         for name in asked.kernels:
             require_kernel(hz, name)
+    _agree(asked, [experiment for _, experiment in experiments])
     found: list[KernelsCompared] = []
     failed = False
     try:
@@ -94,6 +99,21 @@ def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
     return status
 
 
+def _agree(asked: KernelsAsked, experiments: Sequence[Experiment]) -> None:
+    agree_to_runs(
+        [Planned(_cells(each, asked), [], asked.replications, None) for each in experiments],
+        ("kernel",),
+        jobs=asked.jobs,
+        yes=asked.yes,
+        storing=asked.storing,
+        has_dry_run=False,
+    )
+
+
+def _cells(experiment: Experiment, asked: KernelsAsked) -> list[Cell]:
+    return [Cell(name, experiment.with_(kernel=name)) for name in asked.kernels]
+
+
 def _experiments(asked: KernelsAsked) -> Iterator[tuple[str, Experiment]]:
     if asked.files:
         if asked.only:
@@ -110,7 +130,7 @@ def _experiments(asked: KernelsAsked) -> Iterator[tuple[str, Experiment]]:
 
 
 def _compared(label: str, experiment: Experiment, asked: KernelsAsked) -> KernelsCompared:
-    cells = [Cell(name, experiment.with_(kernel=name)) for name in asked.kernels]
+    cells = _cells(experiment, asked)
     with (
         executor_for(None, asked.jobs, None) as executor,
         stopped_by_ctrl_c() as stop,

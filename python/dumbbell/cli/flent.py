@@ -60,6 +60,7 @@ class FlentOptions:
         memory_bytes: What the run may use; None for what is free.
         timer_hz: Of the kernel that is modelled.
         irtt: Whether the program irtt measures latency over UDP.
+        yes: Whether to run what takes hours without asking.
     """
 
     test: str = ""
@@ -86,6 +87,7 @@ class FlentOptions:
     memory_bytes: int | None = None
     timer_hz: int = 1000
     irtt: bool = False
+    yes: bool = False
 
 
 def flent(options: FlentOptions, console: Console) -> None:
@@ -234,6 +236,8 @@ def _run(test: FlentTest, experiment: Experiment, options: FlentOptions) -> Flen
             options.replication,
             options.backend,
             may_use_bytes=options.memory_bytes,
+            yes=options.yes,
+            has_dry_run=False,
         )
     return flent_file(run, test, title=options.title, note=options.note, queues=queues)
 

@@ -10,6 +10,7 @@ import typer
 
 from dumbbell.cli.consoles import PrintingConsole
 from dumbbell.cli.memory import MEMORY_HELP
+from dumbbell.cli.options import YES_HELP
 from dumbbell.errors import SpecError
 
 _FLENT = "Flent's options"
@@ -120,6 +121,7 @@ def flent_command(
     timer_hz: Annotated[
         int, typer.Option(help="Timer ticks a second: 100, 250, 1000.", rich_help_panel=_RUN)
     ] = 1000,
+    yes: Annotated[bool, typer.Option("--yes", help=YES_HELP, rich_help_panel=_RUN)] = False,
 ) -> None:
     """Run a test of Flent and write its data file, NAME-TIME.TITLE.flent.gz.
 
@@ -176,5 +178,6 @@ def flent_command(
         memory_bytes=memory_bytes(memory),
         timer_hz=timer_hz,
         irtt=irtt,
+        yes=yes,
     )
     (list_plots if list_plots_ else flent)(options, console)

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from dumbbell.cli.consoles import sentences_console, standard_output
-from dumbbell.cli.options import NoStore, Store
+from dumbbell.cli.options import NoStore, Store, Yes
 from dumbbell.cli.telling import say, tell
 from dumbbell.printable import printable
 
@@ -168,6 +168,7 @@ def compare(
     jobs: Annotated[int, typer.Option(help="Guests side by side; 0 for one a core.")] = 0,
     store: Store = None,
     no_store: NoStore = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run experiments on two kernels and say what differs, and from which packet on.
@@ -186,6 +187,7 @@ def compare(
         jobs=jobs,
         storing=Storing(store, not no_store),
         as_json=as_json,
+        yes=yes,
     )
     raise typer.Exit(compare_on_kernels(asked, sentences_console(as_json=as_json)))
 

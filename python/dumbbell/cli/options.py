@@ -63,7 +63,8 @@ AllowPrograms = Annotated[
         "sees this machine's programs and the experiment's network, and nothing else.",
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Run also what takes hours, without asking.")]
+YES_HELP = "Run also what takes hours, without asking."
+Yes = Annotated[bool, typer.Option("--yes", help=YES_HELP)]
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),

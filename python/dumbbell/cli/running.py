@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from dumbbell.backends import BatchProgress, Cost, get_backend, run_many
-from dumbbell.backends.guard import LONGEST_S
-from dumbbell.cli.agreeing import agree
+from dumbbell.backends import BatchProgress, get_backend, run_many
+from dumbbell.cli.agreeing import agree_to_run
 from dumbbell.cli.jsonable import json_text
 from dumbbell.cli.noticing import print_notices
 from dumbbell.cli.paging import page_folder, result_place
@@ -31,9 +29,6 @@ from dumbbell.tables import Run, run_folder, write_parquet
 
 if TYPE_CHECKING:
     from dumbbell.report import Report
-
-LONG_S = 60.0
-"""A run that is foreseen to take longer is announced."""
 
 
 def run_file(
@@ -131,6 +126,7 @@ def run_one(
     *,
     may_use_bytes: int | None = None,
     yes: bool = False,
+    has_dry_run: bool = True,
 ) -> Run:
     """One run, with progress shown and Ctrl-C heard; said first when it takes minutes.
 
@@ -140,9 +136,7 @@ def run_one(
         RunError: It failed.
     """
     cost = get_backend(backend).check(experiment.resolved_json())
-    say_if_long(cost)
-    if cost.wall_s <= LONGEST_S:
-        agree(cost.wall_s, yes=yes)
+    agree_to_run(cost, yes=yes, has_dry_run=has_dry_run)
     with stopped_by_ctrl_c() as stop, shown_progress() as show:
 
         def tell(progress: BatchProgress) -> None:
@@ -161,19 +155,6 @@ def run_one(
         if stop.is_set():
             raise Interrupted("stopped; nothing was written")
     raise RunError("the run gave no result")
-
-
-def say_if_long(cost: Cost) -> None:
-    """Whether to wait for a run is decided now; one of more than a day is refused."""
-    if cost.wall_s <= LONGEST_S:
-        say_minutes(cost.wall_s, cost.events)
-
-
-def say_minutes(wall_s: float, events: float) -> None:
-    """What takes longer than `LONG_S` is said on standard error, where progress is shown too."""
-    if wall_s > LONG_S:
-        minutes = math.ceil(wall_s / 60)
-        tell(f"this takes some {minutes} minutes: {events:.2g} events are foreseen")
 
 
 def _texts(run: Run) -> dict[str, str]:
