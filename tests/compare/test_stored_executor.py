@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from storing_samples import QDISC, Noting, line_cells, name_of
 
-from dumbbell.backends import Cancellation
-from dumbbell.compare import Comparison, compare, replicating
+from dumbbell.backends import Cancellation, simulate
+from dumbbell.compare import Comparison, compare, replicating, summary_of
 from dumbbell.compare.executing import (
     Executor,
     FailedTask,
@@ -25,8 +27,9 @@ from dumbbell.compare.executing import (
     cell_names,
     identity,
 )
+from dumbbell.compare.executing.stored import keep_run, kept_run
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, RunError
-from dumbbell.store import Shard, Store, StoreError, Writer
+from dumbbell.store import CellName, DamagedRunWarning, Shard, Store, StoreError, Writer
 
 
 def numbers(found: Comparison) -> dict[str, bytes]:
@@ -65,6 +68,49 @@ def test_nothing_is_done_twice_and_all_is_the_same(tmp_path: Path) -> None:
     assert [each.cell.by_path[QDISC] for each in listed] == ["pfifo"] * 4 + ["pie"] * 4
     version = json.loads(listed[0].version)
     assert version["code_sha256"] == identity.code_sha256() and "engine" in version
+
+
+def damage(store: Store) -> None:
+    """Change the numbers of one run, so that its digest is another one."""
+    with closing(sqlite3.connect(store.folder / "runs.sqlite")) as database, database:
+        row, numbers = database.execute("SELECT rowid, numbers FROM runs LIMIT 1").fetchone()
+        changed = bytes([numbers[0] ^ 8]) + numbers[1:]
+        database.execute("UPDATE runs SET numbers = ? WHERE rowid = ?", (changed, row))
+
+
+def test_a_damaged_run_is_never_made_again_in_silence(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    cells, store = line_cells(tmp_path, "pfifo"), Store(tmp_path / "store")
+    executor = Stored(Threads(), store, cells=cell_names(cells))
+    plain = compare(cells, replications=2, executor=executor)
+    again = compare(cells, replications=2, executor=executor)
+    assert numbers(again) == numbers(plain) and not recwarn
+
+    damage(store)
+    with pytest.warns(DamagedRunWarning, match=r"a damaged run .*it is made again"):
+        repaired = compare(cells, replications=2, executor=executor)
+    assert numbers(repaired) == numbers(plain)
+
+    damage(store)
+    told: list[str] = []
+    executor = Stored(Threads(), store, cells=cell_names(cells), tell=told.append)
+    compare(cells, replications=2, executor=executor)
+    assert len(told) == 2 and "it is made again" in told[0]
+    assert not recwarn
+
+
+def test_a_damaged_single_run_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    (cell,) = line_cells(tmp_path)
+    store, task = Store(tmp_path / "store"), Task(cell.experiment.resolved_json(), 0, "sim")
+    run = simulate(cell.experiment)
+    keep_run(store, task, (run, summary_of(run)), keep_tables=True, name=CellName("line"))
+    assert kept_run(store, task) is not None
+    file = next((store.folder / "tables").glob("*/*.parquet"))
+    content = file.read_bytes()
+    file.write_bytes(content[:8] + bytes([content[8] ^ 8]) + content[9:])
+    with pytest.warns(DamagedRunWarning, match=r"a damaged run .*it is made again"):
+        assert kept_run(store, task) is None
 
 
 def test_one_run_of_two_cells_is_done_once(tmp_path: Path) -> None:

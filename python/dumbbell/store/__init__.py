@@ -13,7 +13,7 @@ from dumbbell.store.content import (
     Numbers,
     run_id_of,
 )
-from dumbbell.store.errors import DamagedRunError, StoreError
+from dumbbell.store.errors import DamagedRunError, DamagedRunWarning, StoreError
 from dumbbell.store.folder import Shard, Store
 from dumbbell.store.reading import Listed, Reader
 from dumbbell.store.writing import Writer
@@ -22,6 +22,7 @@ __all__ = [
     "CellName",
     "Content",
     "DamagedRunError",
+    "DamagedRunWarning",
     "Digest",
     "KeptTables",
     "Listed",

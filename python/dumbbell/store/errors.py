@@ -26,6 +26,10 @@ class DamagedRunError(StoreError):
     """A run that is not as it was kept; whoever can makes it again."""
 
 
+class DamagedRunWarning(UserWarning):
+    """A run that is not as it was kept, and is made again; no caller asked to be told of it."""
+
+
 ELSEWHERE = "another folder (--store DIR), or none (--no-store)"
 
 

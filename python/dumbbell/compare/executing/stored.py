@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from dumbbell.store import (
     CellName,
     Content,
     DamagedRunError,
+    DamagedRunWarning,
     Digest,
     KeptTables,
     Reader,
@@ -161,7 +163,7 @@ class Stored:
             keep_tables: Whether tables are kept too. Captures are not.
             resume: Whether it is an error that nothing is there yet.
             tell: Gets a sentence about what was found, and one of each damaged run, which is made
-                again and replaced.
+                again and replaced; when None, damaged runs are a `DamagedRunWarning`.
         """
         self._executor = executor
         self._store = store
@@ -342,9 +344,8 @@ class Stored:
 
     def _say(self, work: _Work) -> None:
         resume, self._resume = self._resume, False
-        if self._tell is not None:
-            for sentence in _said_of_damage(work.damaged):
-                self._tell(sentence)
+        for sentence in _said_of_damage(work.damaged):
+            (self._tell or _warn)(sentence)
         tell, self._tell_found = self._tell_found, None
         if work.found and tell is not None:
             verb = "resumed" if resume else "not repeated"
@@ -390,15 +391,14 @@ def run_from(reader: Reader, kept: KeptTables, task: Task, key: Digest) -> Run:
     )
 
 
-def kept_run(
-    store: Store, task: Task, tell: Callable[[str], None] = lambda sentence: None
-) -> Run | None:
+def kept_run(store: Store, task: Task, tell: Callable[[str], None] | None = None) -> Run | None:
     """A single run from the store; None where its tables are not there.
 
     Args:
         store: Where.
         task: Which.
-        tell: Gets a sentence where they are damaged, which is as if they were not there.
+        tell: Gets a sentence where they are damaged, which is as if they were not there; when
+            None, that is a `DamagedRunWarning`.
 
     Raises:
         StoreError: The store cannot be read.
@@ -411,7 +411,7 @@ def kept_run(
         except DamagedRunError as error:
             reader.check_structure()
             for sentence in _said_of_damage([(task, error)]):
-                tell(sentence)
+                (tell or _warn)(sentence)
             return None
 
 
@@ -424,6 +424,10 @@ def _said_of_damage(damaged: Sequence[tuple[Task, DamagedRunError]]) -> Iterator
         )
     if len(damaged) > _NAMED_DAMAGED:
         yield f"and {len(damaged) - _NAMED_DAMAGED} damaged runs more, which are made again too"
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, DamagedRunWarning, stacklevel=3)
 
 
 def keep_run(
