@@ -185,6 +185,65 @@ def test_figures_are_checked_before_anything_is_run(figure: str, said: str) -> N
         sweep(CROSSED + figure)
 
 
+def test_a_parameter_may_be_spelled_otherwise_wherever_it_is_named() -> None:
+    """By what a path leads to and what a value sets, as with ``--set`` and in claims."""
+    tables = CROSSED.replace("replications = 4", 'replications = 4\ncompare = "links[0].delay"')
+    figures = f"""
+[[figure]]
+kind = "lines"
+x = "links[0].delay"
+y = "{CALL}"
+colour = "links[1].qdisc"
+[[figure]]
+kind = "heatmap"
+x = "delay"
+y = "links[1].qdisc"
+colour = "{CALL}"
+[[figure]]
+kind = "lines"
+x = "links[0].delay"
+y = "{CALL}"
+where = {{ "links[1].qdisc" = "pfifo  limit 200" }}
+[[figure]]
+kind = "lines"
+x = "links[1].qdisc"
+y = "{CALL}"
+where = {{ "links[0].delay" = "5000us" }}
+"""
+    as_named = (
+        figures.replace("links[0].delay", "delay")
+        .replace("links[1].qdisc", "qdisc")
+        .replace("pfifo  limit", "pfifo limit")
+        .replace("5000us", "5ms")
+    )
+    made, named = sweep(tables + figures), sweep(tables + as_named)
+    assert made.grid.along == sweep(CROSSED).grid.number(DELAY, "")
+    assert made.figures == named.figures
+    # Of those that the command line gave one value, too.
+    fixed = sweep(tables + figures, "links[1].qdisc=pie")
+    assert len(fixed.figures) == 2 and fixed.grid.along == 0
+    (line, _) = fixed.figures
+    assert isinstance(line, Lines) and line.colour is None
+
+
+@pytest.mark.parametrize("first", ["qdisc", QDISC])
+def test_one_parameter_under_two_names_is_refused(first: str) -> None:
+    where = f'"{first}" = "fq_codel", "links[1].qdisc" = "fq_codel"'
+    with pytest.raises(SpecError, match="one parameter") as refused:
+        sweep(CROSSED + FIGURE + f'y = "{CALL}"\nwhere = {{ {where} }}\n')
+    assert refused.value.path == "figure[0].where.links[1].qdisc"
+    assert refused.value.allowed == f"either {first} or links[1].qdisc"
+
+
+def test_a_value_that_two_of_the_sweep_set_is_refused() -> None:
+    qdiscs = f'"{QDISC}" = ["pfifo limit 20", "pfifo  limit 20"]'
+    tables = f'[sweep]\n{qdiscs}\n"{DELAY}" = ["1ms", "9ms"]\n'
+    figure = FIGURE + f'y = "{CALL}"\nwhere = {{ qdisc = "pfifo limit  20" }}\n'
+    with pytest.raises(SpecError, match="each of them sets the same") as refused:
+        sweep(tables + figure)
+    assert refused.value.allowed == "one of pfifo limit 20, pfifo  limit 20"
+
+
 def test_figures_do_without_a_parameter_that_has_one_value_by_now() -> None:
     tables = CROSSED + FIGURE + f'y = "{CALL}"\ncolour = "qdisc"\n'
     (plan,) = sweep(tables, f"{QDISC}=pie").figures

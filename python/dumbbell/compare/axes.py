@@ -145,18 +145,22 @@ class Grid:
         """Its values in a few words."""
         return ", ".join(axis.label(index) for axis, index in zip(self.axes, place, strict=True))
 
-    def number(self, name: str, where: str) -> int:
+    def number(
+        self, name: str, where: str, spelled: Callable[[str], str] = lambda path: path
+    ) -> int:
         """Which axis a name or path means.
 
         Args:
             name: What somebody wrote.
             where: For the error.
+            spelled: Gives a path as the axes have it, of one that leads to the same place.
 
         Raises:
             SpecError: There is none.
         """
-        if name in self._names:
-            return self._names[name]
+        for each in (name, spelled(name)):
+            if each in self._names:
+                return self._names[each]
         known = [each.name for each in self.axes] + [each.path for each in self.axes]
         allowed = f"a parameter of the sweep: {one_of(list(dict.fromkeys(known)))}"
         raise SpecError(where, name, allowed, nearest(name, known))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dumbbell.compare.axes import BACKEND, Axis, Grid
 from dumbbell.compare.measures import Of, Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import named_groups
+from dumbbell.compare.sweep_spelling import Spelling
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment, Resolved
+from dumbbell.spec import Experiment, Resolved, Setting
 from dumbbell.spec.programs import programs_of
 from dumbbell.spec.refusal import nearest, one_of, shown
 from dumbbell.spec.sweep_tables import FigureTable
@@ -128,7 +129,13 @@ def check_quantities(grid: Grid, names: Names) -> None:
 
 
 def plans_of(
-    tables: Sequence[FigureTable], grid: Grid, names: Names, gone: Iterable[str] = ()
+    tables: Sequence[FigureTable],
+    grid: Grid,
+    names: Names,
+    *,
+    spelling: Spelling | None = None,
+    chosen: Sequence[Setting] = (),
+    gone: Iterable[str] = (),
 ) -> tuple[Plan, ...]:
     """The figures that are asked for.
 
@@ -136,6 +143,8 @@ def plans_of(
         tables: ``[[figure]]``.
         grid: Of the sweep.
         names: What there is.
+        spelling: Of parameters and values; None where only those of the grid are known.
+        chosen: What a cell sets; with ``spelling``.
         gone: Parameters of the file that the command line gave one value: figures do without
             them, and one over such a parameter is left out.
 
@@ -143,23 +152,66 @@ def plans_of(
         SpecError: One names a parameter or quantity that there is not, or does not say what is
             to become of a parameter.
     """
-    left = set(gone)
+    left = frozenset(gone)
+    meaning = _Meaning(grid, spelling, chosen, left)
     found = []
     for number, table in enumerate(tables):
         over = {"pareto": (), "lines": (table.x,), "heatmap": (table.x, table.y)}[table.kind]
-        if not left.intersection(over):
-            found.append(_Asked(table, f"figure[{number}]", grid, names, left).plan())
+        if not any(each and meaning.is_gone(each) for each in over):
+            found.append(_Asked(table, f"figure[{number}]", meaning, names).plan())
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What names, paths and values of parameters mean."""
+
+    grid: Grid
+    spelling: Spelling | None
+    chosen: Sequence[Setting]
+    gone: frozenset[str]
+
+    def is_gone(self, parameter: str) -> bool:
+        """Whether the command line gave it one value."""
+        return parameter in self.gone or self._path(parameter) in self.gone
+
+    def axis(self, parameter: str, where: str) -> Parameter:
+        """Its number.
+
+        Raises:
+            SpecError: The sweep has no such parameter.
+        """
+        return self.grid.number(parameter, where, self._path)
+
+    def value(self, axis: Axis, value: Any, where: str) -> int:
+        """The number of a value, by its text or by what it sets.
+
+        Raises:
+            SpecError: The axis has no such value, or two that set the same.
+        """
+        wanted = shown(value)
+        given = [shown(each) for each in axis.values]
+        labels = [*given, *axis.labels]
+        if wanted in labels:
+            return labels.index(wanted) % len(given)
+        same = [] if self.spelling is None else self.spelling.numbers(axis, value, self.chosen)
+        if len(same) == 1:
+            return same[0]
+        if same:
+            allowed = one_of([given[each] for each in same])
+            raise SpecError(where, wanted, allowed, reason="each of them sets the same")
+        raise SpecError(where, wanted, one_of(list(axis.labels)), nearest(wanted, labels))
+
+    def _path(self, parameter: str) -> str:
+        return parameter if self.spelling is None else self.spelling.path(parameter)
 
 
 class _Asked:
     """One table, and where errors say it is."""
 
-    def __init__(
-        self, table: FigureTable, where: str, grid: Grid, names: Names, gone: set[str]
-    ) -> None:
-        self._table, self._where, self._grid = table, where, grid
-        self._names, self._gone = names, gone
+    def __init__(self, table: FigureTable, where: str, meaning: _Meaning, names: Names) -> None:
+        self._table, self._where, self._names = table, where, names
+        self._meaning, self._grid = meaning, meaning.grid
 
     def plan(self) -> Plan:
         table = self._table
@@ -187,11 +239,11 @@ class _Asked:
 
     def _parameter(self, key: str) -> Parameter | None:
         name = getattr(self._table, key)
-        if name is None or name in self._gone:
+        if name is None or self._meaning.is_gone(name):
             return None
         if name == BACKEND:
             return BACKENDS
-        return self._grid.number(name, f"{self._where}.{key}")
+        return self._meaning.axis(name, f"{self._where}.{key}")
 
     def _needed(self, key: str) -> Parameter:
         found = self._parameter(key)
@@ -215,19 +267,18 @@ class _Asked:
         return sign
 
     def _fixed(self) -> dict[Parameter, int]:
-        found = {}
+        found: dict[Parameter, int] = {}
+        first: dict[Parameter, str] = {}
         for name, value in self._table.where.items():
-            if name in self._gone:
+            if self._meaning.is_gone(name):
                 continue
             where = f"{self._where}.where.{name}"
-            number = self._grid.number(name, where)
-            axis = self._grid.axes[number]
-            wanted = shown(value)
-            given = [shown(each) for each in axis.values]
-            labels = [*given, *axis.labels]
-            if wanted not in labels:
-                raise SpecError(where, wanted, one_of(list(axis.labels)), nearest(wanted, labels))
-            found[number] = labels.index(wanted) % len(given)
+            number = self._meaning.axis(name, where)
+            before = first.setdefault(number, name)
+            if before != name:
+                allowed = f"either {shown(before)} or {shown(name)}"
+                raise SpecError(where, shown(value), allowed, reason="they are one parameter")
+            found[number] = self._meaning.value(self._grid.axes[number], value, where)
         return found
 
     def _check_drawn(self, plan: Lines | HeatMap) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from dumbbell.compare.axes import Axis, Grid, told_apart
 from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweep_plans import Names, Plan, check_quantities, plans_of
+from dumbbell.compare.sweep_spelling import Spelling
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, separate_settings_applied, spelled_as
 from dumbbell.spec.experiment import context
@@ -115,7 +116,17 @@ def sweep_of_document(
     figures = read_figures(asked.get("figure", []))
     fixed, dimensions = _merged(table, spelled_as(described, settings, table.paths))
     axes = told_apart([axis for dimension in dimensions for axis in dimension])
-    grid = _grid(table, dimensions, axes)
+
+    def read(chosen: Sequence[Setting]) -> Experiment:
+        # Anew each time: what a cell changes is its own.
+        return Experiment.read(
+            separate_settings_applied(described, chosen), context(folder, allow_programs)
+        )
+
+    gone = frozenset(_gone(table, fixed))
+    paths = [*(each.path for each in axes), *table.paths]
+    spelling = Spelling(described, tuple(dict.fromkeys(paths)), read)
+    grid = _grid(table, dimensions, axes, spelling, gone)
     n = grid.n_cells
     if n > MOST_CELLS:
         counts = " x ".join(str(len(dimension[0].values)) for dimension in dimensions)
@@ -130,10 +141,7 @@ def sweep_of_document(
         places[label] = place
         chosen = (*fixed, *_settings(grid, place))
         try:
-            # Read anew each time: what a cell changes is its own.
-            experiment = Experiment.read(
-                separate_settings_applied(described, chosen), context(folder, allow_programs)
-            )
+            experiment = read(chosen)
         except SpecError as error:
             refused.append(FailedCell(label, chosen, source, error, place=place))
         else:
@@ -142,7 +150,7 @@ def sweep_of_document(
         raise refused[0].error
     names = Names(each.experiment for each in (cells[0], cells[-1]))
     check_quantities(grid, names)
-    plans = plans_of(figures, grid, names, _gone(table, fixed))
+    plans = plans_of(figures, grid, names, spelling=spelling, chosen=cells[0].settings, gone=gone)
     return Sweep(tuple(cells), tuple(refused), grid, plans, table.replications, table.precision)
 
 
@@ -194,7 +202,13 @@ def _retyped(path: str, table: AxisTable, values: Sequence[Any]) -> Axis:
     return Axis.of(path, values, name=table.name or "", unit=table.unit or "")
 
 
-def _grid(table: SweepTable, dimensions: Sequence[Sequence[Axis]], axes: Sequence[Axis]) -> Grid:
+def _grid(
+    table: SweepTable,
+    dimensions: Sequence[Sequence[Axis]],
+    axes: Sequence[Axis],
+    spelling: Spelling,
+    gone: Set[str],
+) -> Grid:
     numbers = iter(range(len(axes)))
     shape = tuple(tuple(next(numbers) for _ in dimension) for dimension in dimensions)
     quantities = []
@@ -207,8 +221,7 @@ def _grid(table: SweepTable, dimensions: Sequence[Sequence[Axis]], axes: Sequenc
     bare = Grid(tuple(axes), shape, quantities=tuple(quantities))
     words = [number for number, axis in enumerate(axes) if not axis.is_numeric]
     along = words[0] if words else 0
-    there = {axis.path for axis in axes}
     # Along a parameter that the command line gave one value nothing can be compared.
-    if table.compare is not None and table.compare not in set(table.paths) - there:
-        along = bare.number(table.compare, "sweep.compare")
+    if table.compare is not None and not {table.compare, spelling.path(table.compare)} & gone:
+        along = bare.number(table.compare, "sweep.compare", spelling.path)
     return Grid(tuple(axes), shape, along, tuple(quantities))

@@ -41,6 +41,7 @@ from dumbbell.spec.settings import (
     separate_settings_applied,
     settings_applied,
     spelled_as,
+    spelling_of,
 )
 from dumbbell.spec.shapes import Chain, Dumbbell, chain, dumbbell
 from dumbbell.spec.sources import (
@@ -101,5 +102,6 @@ __all__ = [
     "separate_settings_applied",
     "settings_applied",
     "spelled_as",
+    "spelling_of",
     "testbed_lines",
 ]

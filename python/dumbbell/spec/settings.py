@@ -123,13 +123,11 @@ def spelled_as(
     Raises:
         SpecError: Two settings lead to the same place and are spelled otherwise than each other.
     """
-    wanted = [(path, _target(document, path)) for path in paths]
+    wanted = list(paths)
     found: list[Setting] = []
     first: dict[str, str] = {}
     for setting in settings:
-        own = _target(document, setting.path)
-        same = (path for path, target in wanted if own is not None and target == own)
-        spelled = setting.path if setting.path in dict(wanted) else next(same, setting.path)
+        spelled = spelling_of(document, setting.path, wanted)
         before = first.setdefault(spelled, setting.path)
         if before != setting.path:
             allowed = f"either {shown(before)} or {shown(setting.path)}"
@@ -137,6 +135,16 @@ def spelled_as(
             raise SpecError(setting.path, str(setting), allowed, reason=reason)
         found.append(Setting(spelled, setting.value))
     return found
+
+
+def spelling_of(document: Mapping[str, Any], path: str, paths: Iterable[str]) -> str:
+    """The one of ``paths`` that leads where ``path`` leads; itself where none does."""
+    known = list(paths)
+    if path in known:
+        return path
+    own = _target(document, path)
+    same = (each for each in known if own is not None and _target(document, each) == own)
+    return next(same, path)
 
 
 def other_settings(
