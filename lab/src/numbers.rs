@@ -241,7 +241,8 @@ fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mu
     }
 }
 
-/// Of each queue's link, its mean over the measured window; infinite where nothing limits it.
+/// Of each queue's link and the policer in front of it, its mean over the measured window; infinite
+/// where nothing limits it.
 fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
     let measured_s = (experiment.duration_ns - experiment.warm_up_ns) as f64 / NS_PER_S;
     let ends = experiment.link_ends();
@@ -284,10 +285,11 @@ fn shaped_by_classes_bps(htb: &Htb) -> u64 {
     tops.map(|class| class.ceil_bps.max(class.rate_bps)).sum()
 }
 
-/// What a link can send in the measured window, changes of its rate included; the slower of link and
-/// discipline governs.
+/// What passes a link in the measured window, changes of its rate included; the slowest of link,
+/// discipline and policer governs.
 fn capacity_bits(experiment: &Experiment, end: &LinkEnd) -> f64 {
     let paced_bps = shaped_bps(&end.qdisc);
+    let policed_bps = end.police.as_ref().map_or(0, |police| police.rate_bps);
     let changes = end.changes.iter();
     let changes = changes.filter_map(|each| each.rate_bps.map(|rate_bps| (each.at_ns, rate_bps)));
     let steps: Vec<(u64, u64)> = std::iter::once((0, end.rate_bps)).chain(changes).collect();
@@ -299,7 +301,7 @@ fn capacity_bits(experiment: &Experiment, end: &LinkEnd) -> f64 {
             .min(stop_ns)
             .saturating_sub(start_ns.max(*since_ns));
         if span_ns > 0 {
-            let limits = [*rate_bps, paced_bps]
+            let limits = [*rate_bps, paced_bps, policed_bps]
                 .into_iter()
                 .filter(|limit| *limit > 0);
             let slowest_bps = limits.min().map_or(f64::INFINITY, |limit| limit as f64);

@@ -12,7 +12,10 @@ from metrics_samples import by_hand
 
 from dumbbell import metrics
 from dumbbell.backends import simulate
-from dumbbell.spec import Experiment
+from dumbbell.compare.capacity import possible_bps
+from dumbbell.compare.quantity import Quantity
+from dumbbell.metrics.path import capacity_bits
+from dumbbell.spec import Experiment, Resolved
 from dumbbell.tables import Run
 
 GREEDY: dict[str, Any] = {"kind": "greedy"}
@@ -61,6 +64,46 @@ def test_a_rate_that_changes_is_integrated() -> None:
     run = run_of([1], spec(GREEDY, changes=[{"at": "6s", "rate": "2mbit"}]))
     # From 2 s to 6 s at 10, then 4 s at 2 Mbit/s.
     assert metrics.path_capacity_bps(run, 0) == pytest.approx(6e6)
+
+
+@pytest.mark.parametrize(
+    ("link", "bps"),
+    [
+        ({"police": "police rate 4mbit burst 20kb drop"}, 4e6),
+        ({"police": "police rate 40mbit burst 20kb drop"}, 10e6),
+        ({"qdisc": "tbf rate 3mbit burst 5kb limit 50kb"}, 3e6),
+        (
+            {
+                "qdisc": "tbf rate 3mbit burst 5kb limit 50kb",
+                "police": "police rate 2mbit burst 20kb drop",
+            },
+            2e6,
+        ),
+        # From 2 s to 6 s at 4, then 4 s at 1 Mbit/s.
+        (
+            {
+                "police": "police rate 4mbit burst 20kb drop",
+                "changes": [{"at": "6s", "rate": "1mbit"}],
+            },
+            2.5e6,
+        ),
+        ({"rate": "inf", "police": "police rate 4mbit burst 20kb drop"}, 4e6),
+    ],
+)
+def test_what_polices_or_shapes_is_the_narrowest_place_too(
+    link: dict[str, Any], bps: float
+) -> None:
+    described = spec(GREEDY, **link)
+    run = run_of([1_000_000], described)
+    assert metrics.path_capacity_bps(run, 0) == pytest.approx(bps)
+    assert metrics.capacity_share(run, 0) == pytest.approx(1e6 / bps)
+    if "changes" not in link:
+        # What a margin is a share of is the same rate.
+        of_it = Quantity.parse("flow[f0].goodput_bps")
+        assert possible_bps(of_it, Resolved(described)) == pytest.approx(bps)
+    if "police" in link and link.get("rate") != "inf":
+        # The link itself can send as much as ever.
+        assert capacity_bits(run, "b->c") >= 8 * 2e6
 
 
 def test_nothing_to_share_where_nothing_limits() -> None:

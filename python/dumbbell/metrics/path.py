@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Resolved
+from dumbbell.spec.resolved import Queue
 from dumbbell.tables import Run
 
 NS_PER_S = 1e9
@@ -33,19 +34,32 @@ def resolved_of(run: Run) -> Resolved:
 def capacity_bits(run: Run, queue: str | int) -> float:
     """Bits that a queue's link can send in the measured window, changes of its rate included.
 
-    Infinite when nothing shapes there at some time.
+    The slower of transmitter and discipline governs. Infinite when nothing shapes there at some
+    time.
     """
+    end = resolved_of(run).queue(run.queue(queue))
+    return _bits(run, end, end.qdisc.shaped_bps)
+
+
+def passed_bits(run: Run, queue: str | int) -> float:
+    """As `capacity_bits`, with what the policer in front of the queue lets pass.
+
+    Of a policer that is its rate, without the burst: what passes over a long time.
+    """
+    end = resolved_of(run).queue(run.queue(queue))
+    return _bits(run, end, end.qdisc.shaped_bps, end.police.rate_bps if end.police else 0)
+
+
+def _bits(run: Run, end: Queue, *limits_bps: int) -> float:
+    """By the link's rate and what never changes; 0 stands for no limit."""
     described = resolved_of(run)
-    end = described.queue(run.queue(queue))
     start, stop = described.warm_up_ns, described.duration_ns
     steps = [(0, end.rate_bps)]
     steps += [(each.at_ns, each.rate_bps) for each in end.changes if each.rate_bps is not None]
-    paced = end.qdisc.shaped_bps
     total = 0.0
     for (since, rate), (until, _) in zip(steps, [*steps[1:], (stop, 0)], strict=True):
         span_ns = min(until, stop) - max(since, start)
         if span_ns > 0:
-            # The slower of link and discipline governs; 0 stands for no limit.
-            slowest = min((each for each in (rate, paced) if each), default=0)
+            slowest = min((each for each in (rate, *limits_bps) if each), default=0)
             total += span_ns / NS_PER_S * slowest if slowest else float("inf")
     return total

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.metrics.flow import goodput_bps
-from dumbbell.metrics.path import NS_PER_S, capacity_bits, resolved_of
+from dumbbell.metrics.path import NS_PER_S, passed_bits, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
@@ -30,14 +30,15 @@ def total_goodput_bps(run: Run, flows: Flows | None = None) -> float:
 def path_capacity_bps(run: Run, flow: str | int) -> float:
     """Rate of the narrowest link on a flow's way, its mean over the measured window.
 
-    Changes of a rate are integrated; a discipline that shapes counts where it is slower than the
-    link. Bits on the wire. Infinite where nothing limits the rate.
+    Changes of a rate are integrated; a discipline that shapes and a policer count where they are
+    slower than the link, over a long time: without their bursts. Bits on the wire. Infinite where
+    nothing limits the rate.
     """
     described = resolved_of(run)
     of_flow = described.flow(run.flow(flow))
     measured_s = (described.duration_ns - described.warm_up_ns) / NS_PER_S
     way = described.route(of_flow.from_, of_flow.to)
-    return min((capacity_bits(run, queue.index) / measured_s for queue in way), default=np.inf)
+    return min((passed_bits(run, queue.index) / measured_s for queue in way), default=np.inf)
 
 
 @metric("1", _SECTION)
