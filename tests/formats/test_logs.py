@@ -169,6 +169,42 @@ def test_itgdecs_summary_and_its_packets_agree() -> None:
     assert numbers(summary)["loss_percent"] == pytest.approx(100 * missing / (1696 + missing))
 
 
+def test_packets_for_octave_are_those_of_the_whole_log() -> None:
+    """Held against what ITGDec printed under TOTAL RESULTS of the same log, of two flows."""
+    log = read_log(FOLDER / "itgdec-octave.txt")
+    assert isinstance(log, ItgLog) and log.has_delays and str(log.unknown) == ""
+    assert set(log.tables["packets"]["flow"].tolist()) == {0}
+    found = numbers(log)
+    assert found["pkts"] == 202
+    assert found["payload_mean_bytes"] * 202 == pytest.approx(87200)
+    assert found["bitrate_mbps"] == pytest.approx(0.467690723, rel=1e-6)
+    assert found["packet_rate_pps"] == pytest.approx(135.4265, rel=1e-6)
+    assert found["delay_mean_ms"] == pytest.approx(1.516, abs=5e-4)
+    assert found["delay_min_ms"] == pytest.approx(0.015)
+    assert found["delay_max_ms"] == pytest.approx(24.999)
+    # Whose numbers are missing cannot be told.
+    assert "loss_percent" not in found
+    (series,) = log_series(log)
+    assert (np.diff(series.t_s) >= 0).all()
+
+
+def test_packets_for_octave_of_one_flow_have_a_loss() -> None:
+    line = "{:7d} 23 59 59.{:06d} 23 59 59.{:06d} 500\n"
+    text = "".join(line.format(seq, seq, seq + 5) for seq in (1, 2, 4, 5))
+    log = log_of_text(LogText("it", text))
+    assert numbers(log)["loss_percent"] == pytest.approx(20.0)
+    assert numbers(log)["delay_mean_ms"] == pytest.approx(0.005)
+
+
+def test_what_itgdec_shows_while_it_reads_is_no_result() -> None:
+    """On standard error: ``ITGDec recv.log > summary.txt 2>&1``."""
+    turning = "\b|\b\\\b-\b/" * 300 + "\b"
+    text = (FOLDER / "itgdec-lost.txt").read_text()
+    log = log_of_text(LogText("it", turning + text))
+    assert str(log.unknown) == ""
+    assert log.tables["flows"]["pkts"].tolist() == [1696, 1696]
+
+
 def test_a_senders_log_of_ditg_has_no_delays() -> None:
     log = read_log(FOLDER / "itgdec-sender.txt")
     assert isinstance(log, ItgLog)

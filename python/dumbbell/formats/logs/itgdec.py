@@ -1,4 +1,4 @@
-"""What ITGDec printed of a log of D-ITG: its summary, packets (``-l``), or a line a step (``-c``).
+"""What ITGDec printed of a log of D-ITG: its summary, packets (``-l``, ``-o``), steps (``-c``).
 
 The layout is that of D-ITG 2.8.1 (D-ITG manual, "ITGDec"). Delays of a receiver's log are
 differences of two hosts' clocks; a sender's log has the packets and no delays.
@@ -33,7 +33,7 @@ FLOWS = (
     LogColumn("loss_burst_mean_pkts", "packets", "Mean length of a run of them.", "real"),
 )
 PACKETS = (
-    LogColumn("flow", "-", "D-ITG's number of it."),
+    LogColumn("flow", "-", "D-ITG's number of it; 0 for all of them, which ``-o`` does not tell."),
     LogColumn("seq", "-", "From 1."),
     LogColumn("sent_ns", "ns", "Time of day of its sending, by the sender's clock."),
     LogColumn("received_ns", "ns", "Time of day of its arrival, by the receiver's clock."),
@@ -62,11 +62,18 @@ _PACKET = re.compile(
     r"txTime>(?P<sent>\d{1,2}:\d{1,2}:\d{1,2}\.\d{1,9}) "
     r"rxTime>(?P<received>\d{1,2}:\d{1,2}:\d{1,2}\.\d{1,9}) Size> *(?P<size>\d{1,9})\s*"
 )
+_OCTAVE_PACKET = re.compile(
+    r" *(?P<seq>\d{1,15}) (?P<sent>\d{1,2} \d{1,2} \d{1,2}\.\d{6}) "
+    r"(?P<received>\d{1,2} \d{1,2} \d{1,2}\.\d{6}) (?P<size>\d{1,9})\s*"
+)
+"""Of ``-o``, which Octave and Matlab import: number, hour, minute and second twice, size."""
 _STEP = re.compile(
     r"\s*".join([r"(-?\d{1,12}\.\d{6})"] * 5).replace(r")\s*(", r")[ \t]+(") + r"\s*"
 )
 _ELSE = re.compile(
-    r"|-{10,}|_{10,}|ITGDec version .{1,60}|Compile-time options:.{0,200}|Empty log file.{0,40}"
+    # What turns on standard error while it reads, and what is printed next behind it.
+    r"(?:\x08[-|/\\])*\x08?(?:ITGDec version .{1,60})?"
+    r"|-{10,}|_{10,}|Compile-time options:.{0,200}|Empty log file.{0,40}"
     r"|Number of flows += +\d{1,9}\s*|Error lines += +\d{1,9}\s*"
 )
 _NAMES = {
@@ -103,7 +110,8 @@ class ItgLog(Log):
 def is_itgdec(text: LogText) -> bool:
     """Whether ITGDec printed it.
 
-    Of ``-c`` alone, which has no heading, every line must be five numbers with six decimals.
+    Of ``-c`` and ``-o``, which have no heading, every line must be what theirs are: five numbers
+    with six decimals, or eight of which two have them.
     """
     lines = [line for line in text.first_lines if line.strip()]
     if any(_FLOW.fullmatch(line) or _PACKET.fullmatch(line) for line in lines):
@@ -111,7 +119,9 @@ def is_itgdec(text: LogText) -> bool:
     if any(line.startswith("ITGDec version") or _TOTAL.fullmatch(line) for line in lines):
         return True
     # The last one looked at may be cut off.
-    return len(lines) > 1 and all(_STEP.fullmatch(line) for line in lines[:-1])
+    return len(lines) > 1 and any(
+        all(kind.fullmatch(line) for line in lines[:-1]) for kind in (_STEP, _OCTAVE_PACKET)
+    )
 
 
 def read_itgdec(text: LogText) -> ItgLog:
@@ -162,10 +172,10 @@ def _has_delays(found: dict[str, LogTable]) -> bool:
 
 def _take(line: str, flows: list[Row], packets: list[Row], steps: list[Row]) -> bool:
     """Whether the line was understood."""
-    if packet := _PACKET.fullmatch(line):
+    if packet := _PACKET.fullmatch(line) or _OCTAVE_PACKET.fullmatch(line):
         packets.append(
             {
-                "flow": int(packet["flow"]),
+                "flow": int(packet.groupdict().get("flow", 0)),
                 "seq": int(packet["seq"]),
                 "sent_ns": _time_of_day_ns(packet["sent"]),
                 "received_ns": _time_of_day_ns(packet["received"]),
@@ -212,7 +222,7 @@ def _note(row: Row, said: re.Match[str]) -> bool:
 
 
 def _time_of_day_ns(text: str) -> int:
-    hours, minutes, seconds = text.split(":")
+    hours, minutes, seconds = text.replace(":", " ").split(" ")
     return (int(hours) * 3600 + int(minutes) * 60) * 10**9 + number(seconds, 10**9)
 
 

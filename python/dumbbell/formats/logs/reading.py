@@ -96,7 +96,7 @@ READERS: tuple[LogReader, ...] = (
     ),
     LogReader(
         LogFormat.ITGDEC,
-        "the summary, the packets (`-l`), the steps (`-c`)",
+        "the summary, the packets (`-l`, `-o`), the steps (`-c`)",
         "a flow: packets, payload, bitrate, loss, one-way delay, jitter",
         is_itgdec,
         read_itgdec,

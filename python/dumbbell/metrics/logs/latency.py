@@ -118,10 +118,13 @@ def itg_series(log: ItgLog) -> list[LogSeries]:
     series = []
     for flow in np.unique(table["flow"]).tolist():
         keep = table["flow"] == flow
-        t_s = _since_first(table["sent_ns"][keep])
-        delay = (table["received_ns"] - table["sent_ns"])[keep] * _MS
+        sent = table["sent_ns"][keep]
+        # In order of time: of several flows ITGDec lists many packets of one, then of another.
+        order = np.argsort(sent, kind="stable")
+        t_s = _since_first(sent[order])
+        delay = (table["received_ns"] - table["sent_ns"])[keep][order] * _MS
         title = "one-way delay (two clocks)"
-        series.append(LogSeries(f"flow {flow}", "delay_ms", title, "ms", t_s, delay))
+        series.append(LogSeries(_of_flow(flow), "delay_ms", title, "ms", t_s, delay))
     return series
 
 
@@ -205,7 +208,7 @@ def _itg_packets(log: ItgLog) -> list[LogNumber]:
     table = log.tables["packets"]
     found: list[LogNumber] = []
     for flow in np.unique(table["flow"]).tolist():
-        keep, of = table["flow"] == flow, f"flow {flow}"
+        keep, of = table["flow"] == flow, _of_flow(flow)
         seq, size = table["seq"][keep], table["payload_bytes"][keep]
         received = table["received_ns"][keep]
         pkts, missing = len(seq), int(seq.max()) - len(np.unique(seq))
@@ -220,7 +223,9 @@ def _itg_packets(log: ItgLog) -> list[LogNumber]:
                 of, "packet_rate_pps", "packet rate", "packets/s", _over(pkts, span_s), samples=pkts
             )
         )
-        if pkts + missing <= 20 * pkts:
+        # Numbers that come twice, where flows are not told apart, are those of two of them.
+        is_one = flow != 0 or pkts == len(np.unique(seq))
+        if is_one and pkts + missing <= 20 * pkts:
             arrived = np.zeros(pkts + missing)
             arrived[np.unique(seq) - int(seq.min())] = 1.0
             found.append(share_number(of, "loss_percent", "lost", 1.0 - arrived))
@@ -233,6 +238,10 @@ def _itg_packets(log: ItgLog) -> list[LogNumber]:
             found.append(LogNumber(of, "delay_sd_ms", name, "ms", sd, samples=pkts))
             found += percentile_numbers(of, "delay", title, "ms", delay)
     return found
+
+
+def _of_flow(flow: int) -> str:
+    return f"flow {flow}" if flow else "all flows"
 
 
 def _answers(rtt_ns: Array, sent: int, received: int) -> list[LogNumber]:
