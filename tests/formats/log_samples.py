@@ -327,7 +327,31 @@ Approximate round trip times in milli-seconds:
     Minimum = 0ms, Maximum = 13ms, Average = 6ms
 """
 
+WAVEFORM = """\
+====== WAVEFORM.COM BUFFERBLOAT TEST RESULTS======
+Test ID,00000000-0000-4000-8000-000000000000
+Unix Time,1764288000000
+Bufferbloat Grade,C
+
+====== SUMMARY ======
+Download speed (Mbps),92.5
+Upload speed (Mbps),18.25
+Mean Unloaded Latency (ms),21
+Increase In Mean Latency During Download Test (ms),60
+Increase In Mean During Upload Test (ms),4
+====== UNLOADED LATENCY MEASUREMENTS (ms) ======
+20
+22.5
+20.5
+====== DOWNLOAD STAGE LATENCY MEASUREMENTS (ms) ======
+80.25
+81.75
+====== UPLOAD STAGE LATENCY MEASUREMENTS (ms) ======
+25
+"""
+
 WRITTEN = {
+    "waveform": (LogFormat.WAVEFORM, WAVEFORM),
     "ndt7-events": (LogFormat.NDT7, NDT7_EVENTS),
     "ndt7-summary": (LogFormat.NDT7, NDT7_SUMMARY),
     "ndt7-archived": (LogFormat.NDT7, NDT7_ARCHIVED),

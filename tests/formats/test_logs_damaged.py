@@ -18,6 +18,7 @@ from dumbbell.metrics.logs import log_numbers, log_series
 
 MOST_BYTES = 900
 """Of a sample that is mutated: what is behind it is more of the same."""
+_WHOLE = ("itgdec", "tc", "iperf", "netperf", "ndt7", "waveform")
 _LEFT = ("config", "cpu_utilization_percent", "system_info", "cookie")
 """Of what nothing is read but a little."""
 _TOKENS = (
@@ -32,7 +33,7 @@ def short(name: str) -> bytes:
     if text.document is not None:
         return json.dumps(_first_of_each_list(text.document), indent=1).encode()
     content = text.text.encode()
-    if len(content) <= MOST_BYTES or name.startswith(("itgdec", "tc", "iperf", "netperf", "ndt7")):
+    if len(content) <= MOST_BYTES or name.startswith(_WHOLE):
         return content[: 4 * MOST_BYTES]
     return content[: content.rindex(b"\n", 0, 2 * MOST_BYTES) + 1]
 

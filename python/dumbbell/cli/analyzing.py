@@ -23,8 +23,9 @@ def analyze_command(
         list[Path],
         typer.Argument(
             help="Data files of Flent; or captures (pcapng, pcap) and CSVs of tshark's fields; or "
-            "what ping, ITGDec, iperf, iperf3, ss -tin, tc -s, irtt, netperf, crusader or ndt7 "
-            "wrote. Known by what is in it, packed or not. Several of a kind are set side by side.",
+            "what ping, ITGDec, iperf, iperf3, ss -tin, tc -s, irtt, netperf, crusader, ndt7 or "
+            "Waveform wrote. Known by what is in it, packed or not. Several of a kind are set side "
+            "by side.",
             metavar="FILE...",
         ),
     ],

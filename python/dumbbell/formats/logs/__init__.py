@@ -17,6 +17,7 @@ from dumbbell.formats.logs.reading import READERS, LogReader, log_format, log_of
 from dumbbell.formats.logs.ss import SsLog
 from dumbbell.formats.logs.tc import TcLog
 from dumbbell.formats.logs.text import LARGEST_LOG_BYTES, LogText
+from dumbbell.formats.logs.waveform import WaveformLog
 
 __all__ = [
     "LARGEST_LOG_BYTES",
@@ -38,6 +39,7 @@ __all__ = [
     "SsLog",
     "TcLog",
     "Unknown",
+    "WaveformLog",
     "log_format",
     "log_of_text",
     "read_log",

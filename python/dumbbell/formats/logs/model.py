@@ -33,6 +33,7 @@ class LogFormat(StrEnum):
     NETPERF = "netperf"
     CRUSADER = "crusader"
     NDT7 = "ndt7"
+    WAVEFORM = "Waveform"
 
 
 @dataclass(frozen=True, slots=True)

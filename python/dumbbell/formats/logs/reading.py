@@ -22,6 +22,7 @@ from dumbbell.formats.logs.ping import is_ping, read_ping_log
 from dumbbell.formats.logs.ss import is_ss, read_ss
 from dumbbell.formats.logs.tc import is_tc, read_tc_log
 from dumbbell.formats.logs.text import LogText
+from dumbbell.formats.logs.waveform import is_waveform, read_waveform
 from dumbbell.formats.logs.windows_ping import is_windows_ping, read_windows_ping
 
 
@@ -142,6 +143,13 @@ READERS: tuple[LogReader, ...] = (
         "throughput, least round trip, bytes sent again; over time",
         is_ndt7,
         read_ndt7,
+    ),
+    LogReader(
+        LogFormat.WAVEFORM,
+        'the CSV of the bufferbloat test, "Download raw data"',
+        "of each stage throughput and round trips",
+        is_waveform,
+        read_waveform,
     ),
 )
 """In the order in which a text is asked; no text is of two kinds unless it has lines of both."""

@@ -17,6 +17,7 @@ from dumbbell.formats.logs import (
     PingLog,
     SsLog,
     TcLog,
+    WaveformLog,
 )
 from dumbbell.metrics.logs.crusader import crusader_numbers, crusader_series
 from dumbbell.metrics.logs.latency import (
@@ -38,6 +39,7 @@ from dumbbell.metrics.logs.throughput import (
     netperf_numbers,
     netperf_series,
 )
+from dumbbell.metrics.logs.waveform import waveform_numbers, waveform_series
 
 __all__ = ["LogNumber", "LogSeries", "log_numbers", "log_series", "mean_interval"]
 
@@ -53,6 +55,7 @@ _NUMBERS: Mapping[type[Log], Callable[[Any], list[LogNumber]]] = {
     TcLog: tc_numbers,
     CrusaderLog: crusader_numbers,
     Ndt7Log: ndt7_numbers,
+    WaveformLog: waveform_numbers,
 }
 _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     PingLog: ping_series,
@@ -65,6 +68,7 @@ _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
     TcLog: tc_series,
     CrusaderLog: crusader_series,
     Ndt7Log: ndt7_series,
+    WaveformLog: waveform_series,
 }
 
 
