@@ -32,7 +32,7 @@ const BYTES_PER_QUEUE: f64 = 160.0 * 1024.0;
 const BYTES_PER_FLOW: f64 = 24.0 * 1024.0;
 /// IP and ICMP or UDP headers of a probe.
 const PROBE_HEADER_BYTES: f64 = 28.0;
-/// Fitted to the examples: of most the time is within a factor of two.
+/// Fitted to the examples on one thread of an AMD EPYC: of most the time is within a factor of two.
 const NS_PER_EVENT: f64 = 170.0;
 const NS_PER_TCP_SEGMENT: f64 = 250.0;
 /// Memory that is touched for the first time takes time too.
@@ -45,7 +45,7 @@ pub struct Estimate {
     pub events: u64,
     /// Memory it will need with the tables that are made of it, bytes.
     pub memory_bytes: u64,
-    /// Time of one thread of a server of 2023.
+    /// Time of one thread, as it was on the machine of `NS_PER_EVENT`.
     pub cpu_ns: u64,
 }
 

@@ -147,7 +147,7 @@ impl World {
         self.prefetches_segments |=
             self.may_prefetch_segments && link.propagation.ring().len() >= FAR_PKTS;
         if self.prefetches_segments {
-            self.foresee_arrivals(index);
+            self.prefetch_arrivals(index);
         }
         packet
     }

@@ -24,7 +24,7 @@ pub(super) struct NextWakeup {
 impl World {
     /// A packet has come out of a link: others follow it.
     #[inline(never)]
-    pub(super) fn foresee_arrivals(&self, index: usize) {
+    pub(super) fn prefetch_arrivals(&self, index: usize) {
         let Propagation::Ring(ring) = &self.links[index].propagation else {
             return;
         };
