@@ -2,12 +2,16 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 8289 5.2: timestamp at enqueue, sojourn time at dequeue | yes |
-//! | 5.3: `first_above_time`; above target for an interval before the first drop | yes |
-//! | 5.3: never when no more than an MTU waits behind | yes, MTU and 14 bytes of header |
-//! | 5.4 `control_law`: next drop after `interval / sqrt(count)` | yes, a Newton step an update |
-//! | 5.5, 5.6: `count` resumes where it was if dropping ended within 16 intervals | yes |
-//! | 5.6: several drops in one dequeue | yes |
+//! | RFC 8289 section 5.4 (Enqueue Routine): a timestamp, from which dequeue has the sojourn time | yes |
+//! | RFC 8289 section 5.6 (Helper Routines): `first_above_time`; above target for an interval before the first drop | yes |
+//! | RFC 8289 section 5.6 (Helper Routines): never when no more than an MTU waits behind | yes, MTU and 14 bytes of header |
+//! | RFC 8289 section 5.6 (Helper Routines): `control_law`, next drop after `interval / sqrt(count)` | yes, a Newton step an update |
+//! | RFC 8289 section 5.5 (Dequeue Routine): `count` resumes where it was if dropping ended within 16 intervals | yes |
+//! | RFC 8289 section 3.3 (Control Loop): the first two drops are an interval apart | yes |
+//! | RFC 8289 section 5.5 (Dequeue Routine): several drops in one dequeue | yes |
+//! | RFC 8289 section 4.1 (Non-starvation): a queue of its own for each flow | `fq_codel` |
+//! | RFC 8289 section 4.5 (Setting Up CoDel): defaults that need no choice | yes |
+//! | RFC 8289 section 4.4 (Use with Multiple Queues): each queue has its own state | `fq_codel` |
 //! | ECN: marks in place of drops (Linux `ecn`) | yes |
 //! | `ce_threshold`: marks every capable packet above a sojourn time | yes |
 //! | Linux's clock of 1024 ns in 32 bits | yes |
@@ -15,8 +19,8 @@
 //!
 //! | parameter | RFC 8289 | Linux |
 //! | --- | --- | --- |
-//! | target | 5 ms (4.3) | 5 ms |
-//! | interval | 100 ms (4.2) | 100 ms |
+//! | target | 5 ms (RFC 8289 section 4.3) | 5 ms |
+//! | interval | 100 ms (RFC 8289 section 4.2) | 100 ms |
 //! | limit | - | 1000 packets |
 //!
 //! Where the RFC computes a square root, Linux does one Newton step a drop towards

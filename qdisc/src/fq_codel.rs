@@ -3,11 +3,11 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 8290 4.1: a hash chooses one of `flows` queues | conversation and direction, keyed |
-//! | 4.1: over the limit, the fattest queue loses packets from its head | half of its bytes, at most `drop_batch` packets; CoDel's count grows by as many |
-//! | 4.2: queues in deficit round robin, `quantum` bytes a turn | yes |
-//! | 4.2: new queues first; one that empties goes behind the old ones | yes |
-//! | 5.2.3: `memory_limit` | by the size of the kernel's buffer for a packet of that length |
+//! | RFC 8290 section 4.1 (Enqueue): a hash chooses one of `flows` queues | conversation and direction, keyed |
+//! | RFC 8290 section 4.1 (Enqueue): over the limit, the fattest queue loses packets from its head | half of its bytes, at most `drop_batch` packets; CoDel's count grows by as many |
+//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes a turn | yes |
+//! | RFC 8290 section 4.2 (Dequeue): new queues first; one that empties goes behind the old ones | yes |
+//! | Linux: `memory_limit` | by the size of the kernel's buffer for a packet of that length |
 //! | CoDel in every queue: see `codel`. The exemption of an MTU counts all queues, as in Linux | yes |
 //! | ECN: marks in place of CoDel's drops, never for those over the limit | yes |
 //! | Linux: below htb, and a link's own rate, it is not asked while empty, and queues keep their turns | yes |
@@ -16,11 +16,11 @@
 //!
 //! | parameter | RFC 8290 | Linux |
 //! | --- | --- | --- |
-//! | limit | 10240 packets (5.2.4) | 10240 packets |
-//! | flows | 1024 (5.2.5) | 1024 |
-//! | quantum | 1514 bytes (5.2.2) | the interface's MTU and its header |
-//! | target, interval | 5 ms, 100 ms (5.2.1, 5.2.3) | the same |
-//! | memory_limit | 32 MB | 32 MB |
+//! | limit | 10240 packets (RFC 8290 section 5.2.3) | 10240 packets |
+//! | flows | 1024 (RFC 8290 section 5.2.5) | 1024 |
+//! | quantum | 1514 bytes (RFC 8290 section 5.2.4) | the interface's MTU and its header |
+//! | target, interval | 5 ms, 100 ms (RFC 8290 sections 5.2.2 and 5.2.1) | the same |
+//! | memory_limit | - | 32 MB |
 //!
 //! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key is drawn
 //! from the queue's random stream, so which conversations share a queue differs between

@@ -3,14 +3,18 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 8033 4.1: random drop at enqueue, not below half the target and a fifth, not below 2 MTU | yes |
-//! | 4.2: probability from deviation and trend every `tupdate`; steps of the gains at 10 %, 1 %, ... 0.0001 % | yes |
-//! | 4.2, 5.5: no step above 2 % from 10 % on; 2 % more above 250 ms; decay while idle (63/64 an update) | yes |
-//! | 4.4: burst allowance of 150 ms | yes, used up by time between departures as in Linux |
-//! | 5.1: ECN marks up to a probability of 10 % | yes, with `ecn` |
-//! | 5.2, 5.3: delay from timestamps, or from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` |
-//! | 5.4: derandomization, accumulated probability 0.85 and 8.5 | yes |
-//! | 4.1: probability by length (`bytemode`) | yes |
+//! | RFC 8033 section 4.1 (Random Dropping): random drop at enqueue, not below half the target and a fifth, not below 2 MTU | yes |
+//! | RFC 8033 section 4.2 (Drop Probability Calculation): probability from deviation and trend every `tupdate`; steps of the gains at 10 %, 1 %, ... 0.0001 % | yes |
+//! | RFC 8033 section 4.2 (Drop Probability Calculation): decay while idle (63/64 an update) | yes |
+//! | RFC 8033 section 5.5 (Cap Drop Adjustment): no step above 2 % from 10 % on | yes |
+//! | Linux: 2 % more an update above 250 ms | yes |
+//! | RFC 8033 section 4.4 (Burst Tolerance): burst allowance of 150 ms | yes, used up by time between departures as in Linux |
+//! | RFC 8033 section 5.1 (ECN Support): ECN marks up to a probability of 10 % | yes, with `ecn` |
+//! | RFC 8033 section 4.3 (Latency Calculation): delay from timestamps | yes, by default as in Linux |
+//! | RFC 8033 section 5.2 (Dequeue Rate Estimation): delay from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` |
+//! | RFC 8033 section 5.3 (Setting PIE Active and Inactive): below a third of the buffer nothing is dropped | no, nor in Linux |
+//! | RFC 8033 section 5.4 (Derandomization): accumulated probability 0.85 and 8.5 | yes |
+//! | Linux: probability by length (`bytemode`) | yes |
 //! | Linux: every `tupdate` in whole timer ticks | yes, from the run's start |
 //! | Linux: the first update half a second after `tc qdisc add` | no: the queue is taken to have stood idle for long |
 //! | Linux since 4.8: the timer wheel adds a tick, so that 15 ms are 16 at 1000 Hz; more above 62 ticks | yes |

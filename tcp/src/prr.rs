@@ -111,7 +111,7 @@ mod tests {
         advances: false,
     };
 
-    /// RFC 6937 section 4.1's first example: 20 packets, the first lost, Reno. Ten are sent in
+    /// RFC 6937 section 3.1's first example: 20 packets, the first lost, Reno. Ten are sent in
     /// the nineteen acknowledgements of recovery: every second one lets a packet go.
     #[test]
     fn half_of_the_acknowledgements_send_in_the_proportional_phase() {

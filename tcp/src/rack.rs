@@ -3,16 +3,18 @@
 //! A packet is lost when one that was sent later has been delivered, and more time than a
 //! reordering window has passed since it should have been.
 //!
-//! | clause of RFC 8985 | here, after net/ipv4/tcp_recovery.c |
+//! | clause | here, after net/ipv4/tcp_recovery.c |
 //! | --- | --- |
-//! | 6.2 step 1, min_RTT | the windowed minimum of the sender |
-//! | 6.2 step 2, most recently sent segment delivered | `on_delivered`; a copy acknowledged sooner than the least round-trip time is ignored |
-//! | 6.2 step 3, reordering | the sender's: a hole that fills without having been sent again |
-//! | 6.2 step 4, reordering window | 0 while none was seen and recovery is on or DupThresh reached; otherwise steps x min_RTT/4, at most SRTT |
-//! | 6.2 step 4, DSACK | a step more in a round with a DSACK, kept for 16 recoveries |
-//! | 6.2 step 5, losses | `expires_in`, asked for packets in the order they were sent |
-//! | 6.3, after a timeout | the sender's |
-//! | 7, tail loss probe | the sender's |
+//! | RFC 8985 section 4 (Requirements): SACK, and when each packet was sent | without `sack` RACK is not used (`is_rack`) |
+//! | RFC 8985 section 3.3.2 (Reordering Window Adaptation) | step 4 below |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 1: min_RTT | the windowed minimum of the sender |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 2: most recently sent segment delivered | `on_delivered`; a copy acknowledged sooner than the least round-trip time is ignored |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 3: reordering | the sender's: a hole that fills without having been sent again |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 4: reordering window | 0 while none was seen and recovery is on or DupThresh reached; otherwise steps x min_RTT/4, at most SRTT |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 4: DSACK | a step more in a round with a DSACK, kept for 16 recoveries |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 5: losses | `expires_in`, asked for packets in the order they were sent |
+//! | RFC 8985 section 6.3 (Upon RTO Expiration) | the sender's |
+//! | RFC 8985 section 7 (TLP Algorithm Details) | the sender's |
 //!
 //! RFC 8985 bounds the window by SRTT; so does Linux.
 

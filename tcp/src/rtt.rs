@@ -1,14 +1,15 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 //!
-//! | clause of RFC 6298 | here |
+//! | clause | here |
 //! | --- | --- |
-//! | 2.1, before a measurement: 1 s | yes |
-//! | 2.2, first measurement | yes; `linux-6.1` keeps the variance term at `min_rto` or more |
-//! | 2.3, later ones: alpha = 1/8, beta = 1/4 | `rfc` as written. `linux-6.1`: the deviation falls by 1/32 when the time falls, and the timeout uses its largest value of the last window |
-//! | 2.4, at least 1 s | `rfc`: `min_rto`. `linux-6.1`: SRTT + max(`min_rto`, 4 RTTVAR), that is at least SRTT + 200 ms |
-//! | 2.5, a maximum | 120 s |
-//! | 3, Karn's algorithm | the sender's: it measures only what was sent once, or by timestamps |
-//! | 5.5, backing off | the sender's |
+//! | RFC 6298 section 2.1, before a measurement: 1 s | yes |
+//! | RFC 6298 section 2.2, first measurement | yes; `linux-6.1` keeps the variance term at `min_rto` or more |
+//! | RFC 6298 section 2.3, later ones: alpha = 1/8, beta = 1/4 | `rfc` as written. `linux-6.1`: the deviation falls by 1/32 when the time falls, and the timeout uses its largest value of the last window |
+//! | RFC 6298 section 2.4, at least 1 s | `rfc`: `min_rto`. `linux-6.1`: SRTT + max(`min_rto`, 4 RTTVAR), that is at least SRTT + 200 ms |
+//! | RFC 6298 section 2.5, a maximum | 120 s |
+//! | RFC 6298 section 3 (Taking RTT Samples): Karn's algorithm | the sender's: it measures only what was sent once, or by timestamps |
+//! | RFC 6298 section 4 (Clock Granularity): the variance term is at least G | `linux-6.1`: `min_rto`; `rfc`: G is 0, the clock has no ticks |
+//! | RFC 6298 section 5.5, backing off | the sender's |
 //!
 //! Times are whole microseconds, SRTT in eighths and the deviation in quarters of one
 //! (net/ipv4/tcp_input.c, `tcp_rtt_estimator`).

@@ -2,13 +2,13 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | section 4.2, rounds, `currentRoundMinRTT`, `lastRoundMinRTT` | yes |
-//! | section 4.2, growth by min(N, L) segments, L = 8, unlimited when pacing | yes |
-//! | section 4.2, delay increase: `RttThresh` | an eighth of the last round's least, 4 to 16 ms |
-//! | section 4.2, conservative slow start: growth divided by 4, five rounds | yes |
-//! | section 4.2, back to slow start when the delay falls below its baseline | yes |
-//! | section 4.2, ECN: congestion signalled by ECN ends slow start at once | the controller's `on_ecn` |
-//! | section 4.3, only the first slow start of a connection | yes |
+//! | RFC 9406 section 4.2 (Algorithm Details): rounds, `currentRoundMinRTT`, `lastRoundMinRTT` | yes |
+//! | RFC 9406 section 4.2 (Algorithm Details): growth by min(N, L) segments, L = 8, unlimited when pacing | yes |
+//! | RFC 9406 section 4.2 (Algorithm Details): delay increase: `RttThresh` | an eighth of the last round's least, 4 to 16 ms |
+//! | RFC 9406 section 4.2 (Algorithm Details): conservative slow start: growth divided by 4, five rounds | yes |
+//! | RFC 9406 section 4.2 (Algorithm Details): back to slow start when the delay falls below its baseline | yes |
+//! | RFC 9406 section 4.2 (Algorithm Details): ECN: congestion signalled by ECN ends slow start at once | the controller's `on_ecn` |
+//! | RFC 9406 section 4.3 (Tuning Constants and Other Considerations): only the first slow start of a connection | yes |
 
 use dumbbell_core::time::Time;
 

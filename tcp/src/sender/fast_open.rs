@@ -2,9 +2,9 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | section 4.2.1, the answer acknowledges data of the SYN | `acknowledge_syn_data` |
-//! | section 4.2.1, it does not: they are sent again | `repeat_syn_data` |
-//! | section 4.2.2, a server sends before its SYN-ACK is acknowledged | `open_unacknowledged` |
+//! | RFC 7413 section 4.2.1, the answer acknowledges data of the SYN | `acknowledge_syn_data` |
+//! | RFC 7413 section 4.2.1, it does not: they are sent again | `repeat_syn_data` |
+//! | RFC 7413 section 4.2.2, a server sends before its SYN-ACK is acknowledged | `open_unacknowledged` |
 //!
 //! Which cookies there are, and who asks for one, is nothing that a sender knows.
 

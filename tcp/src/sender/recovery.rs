@@ -4,6 +4,9 @@
 //! | clause | here |
 //! | --- | --- |
 //! | RFC 5681 section 3.2, fast retransmit | as RFC 6675: losses by SACK, or by RACK |
+//! | RFC 8985 section 9.3 (Interaction with Congestion Control) | RACK finds losses; PRR says when they are sent again |
+//! | RFC 5681 section 4.3 (Loss Recovery Mechanisms): a reduction for each window that loses | yes; also with a lost retransmission, by RACK |
+//! | RFC 2018 section 5, reneging | `is_reneging`: a timer, then all SACKs are forgotten |
 //! | RFC 5682 section 3.1, F-RTO (section 2.1 without SACK) | `on_alert_in_loss` |
 //! | RFC 3168 section 6.1.2, ECN echo | the window is reduced once a round-trip time |
 //!

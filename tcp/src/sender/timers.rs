@@ -6,6 +6,7 @@
 //! | RFC 6298 section 5.4 to 5.6, first packet again, backing off | `on_rto` |
 //! | RFC 5682 section 2.1 and 3.1 step 1, F-RTO | `on_rto` |
 //! | RFC 8985 section 7.2, probe timeout | 2 SRTT + 2 ms; with one packet out, + `min_rto` for its receiver's delay |
+//! | RFC 8985 section 8 (Managing RACK-TLP Timers) | one timer, and what it is for |
 //! | RFC 9293 section 3.8.6.1, probing a closed window | from RTO on, doubled |
 //!
 //! As in Linux only one of them is pending (`icsk_pending`).

@@ -2,7 +2,7 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 3708, RFC 2883, by DSACK | every copy was reported to be a duplicate |
+//! | RFC 2883 section 5 (Detection of Duplicate Packets), RFC 3708: by DSACK | every copy was reported to be a duplicate |
 //! | RFC 3522, RFC 4015, Eifel | the echoed timestamp is older than the first copy |
 //! | RFC 5682, F-RTO | `try_undo_loss`, told by the recovery |
 
