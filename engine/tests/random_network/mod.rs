@@ -7,14 +7,69 @@ use dumbbell_engine::spec::source::{
     self, Arrivals, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal,
 };
 use dumbbell_engine::spec::tcp::{Pacing, Tcp};
-use dumbbell_engine::spec::{Change, Experiment, LinkEnd, SizeAt, Source};
+use dumbbell_engine::spec::{Change, Experiment, Flow, LinkEnd, SizeAt, Source};
+use dumbbell_tc::parse_qdisc;
 use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo, Tbf};
 use dumbbell_tc::units::in_tc::in_ticks_ns;
 use proptest::prelude::*;
 
 const HOSTS: usize = 5;
 
+/// Disciplines as typed to tc, with limits and rates that such traffic reaches. Every discipline of the
+/// table is here, or a test of this file fails.
+const LINES: &[&str] = &[
+    "pfifo limit 3",
+    "bfifo limit 4kb",
+    "pfifo_fast",
+    "netem limit 7 delay 2ms rate 1mbit",
+    "codel limit 9 target 1ms interval 5ms",
+    "codel limit 40 target 500us interval 2ms ecn ce_threshold 3ms",
+    "fq limit 20 flow_limit 9 quantum 300 initial_quantum 700",
+    "fq limit 20 maxrate 900kbit",
+    "fq_codel limit 12 flows 4 quantum 300 target 1ms interval 5ms",
+    "fq_codel limit 30 memory_limit 9kb noecn drop_batch 2",
+    "pie limit 12 target 1ms tupdate 2ms",
+    "pie limit 40 target 1ms tupdate 1ms bytemode dq_rate_estimator ecn",
+    "pie limit 40 linux_3_14",
+    "red limit 20kb min 1kb max 4kb avpkt 500 burst 3 probability 0.5 adaptive ecn nodrop",
+    "red limit 9kb min 2kb max 6kb avpkt 500 burst 6",
+    "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",
+    "root handle 1: prio; parent 1:1 codel limit 4; parent 1:2 pie limit 9 target 1ms tupdate 2ms",
+    "tbf rate 1mbit burst 2kb limit 6kb",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 9kb; parent 1:1 fq_codel limit 12 target 1ms",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 9kb; parent 1:1 pie limit 9 target 1ms tupdate 2ms",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 9kb; parent 1:1 netem limit 9 delay 1ms 1ms",
+    "root handle 1: tbf rate 1mbit burst 2kb limit 9kb; parent 1:1 fq limit 12",
+    "root handle 1: htb default 20 direct_qlen 2
+     class add parent 1: classid 1:1 htb rate 1mbit
+     class add parent 1:1 classid 1:10 htb rate 300kbit ceil 1mbit prio 1
+     class add parent 1:1 classid 1:20 htb rate 100kbit ceil 700kbit quantum 1514
+     filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10
+     parent 1:10 pfifo limit 3
+     parent 1:20 fq_codel limit 9",
+];
+/// Best effort; a code point of `pfifo_fast`'s and prio's other bands; expedited forwarding, which the
+/// filter above looks for.
+const DSCPS: [u8; 4] = [0, 2, 4, 46];
+
+#[test]
+fn every_discipline_is_drawn() {
+    let roots = { LINES.iter() }.map(|text| parse_qdisc(text).unwrap());
+    let names: Vec<&str> = roots.map(|root| root.discipline().name).collect();
+    for discipline in dumbbell_tc::disciplines() {
+        assert!(names.contains(&discipline.name), "{}", discipline.name);
+    }
+}
+
 fn any_qdisc() -> impl Strategy<Value = Config> {
+    prop_oneof![
+        4 => any_varied_qdisc(),
+        3 => prop::sample::select(LINES).prop_map(|text| parse_qdisc(text).unwrap()),
+    ]
+}
+
+/// Those that the fast paths know best, with every parameter drawn.
+fn any_varied_qdisc() -> impl Strategy<Value = Config> {
     prop_oneof![
         (1u32..20).prop_map(|limit_packets| Config::Pfifo(Pfifo { limit_packets })),
         (1u32..20_000).prop_map(|limit_bytes| Config::Bfifo(Bfifo { limit_bytes })),
@@ -258,6 +313,7 @@ prop_compose! {
         parents in prop::collection::vec(any::<prop::sample::Index>(), HOSTS - 1),
         ends in prop::collection::vec((any_end(), any_end()), HOSTS - 1),
         talks in prop::collection::vec((0..HOSTS, 1..HOSTS, any_flow()), 0..4),
+        dscps in prop::array::uniform4(prop::sample::select(&DSCPS[..])),
         pings in prop::collection::vec((0..HOSTS, 1..HOSTS), 0..3),
         warm_up_ns in 0u64..500 * MS,
         seed in any::<u64>(),
@@ -271,10 +327,11 @@ prop_compose! {
         }
         let flows = talks.into_iter().enumerate().map(|(index, (from, step, (source, tcp)))| {
             let (name_of, from, to) = (format!("f{index}"), name(from), name(from + step));
-            match tcp {
+            let drawn = match tcp {
                 None => flow(&name_of, &from, &to, source),
                 Some(tcp) => tcp_flow(&name_of, &from, &to, source, tcp),
-            }
+            };
+            Flow { dscp: dscps[index], ..drawn }
         });
         let probes = pings.into_iter().enumerate().map(|(index, (from, step))| {
             ping(&format!("p{index}"), &name(from), &name(from + step), 7 * MS, 0)
