@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import digest_runs
 import digests
 
+import dumbbell
 from dumbbell import _engine
 from dumbbell.spec import sources
 
@@ -35,6 +36,14 @@ def test_digests_version_and_changelog_moved_together() -> None:
         digests.kept_before(),
     )
     assert found == []
+
+
+@pytest.mark.parametrize("name", digest_runs.descriptions())
+def test_digests_are_those_of_an_event_for_every_arrival_and_departure(name: str) -> None:
+    """Fast paths change nothing but the number of events (docs/architecture.md)."""
+    experiment = dumbbell.Experiment.from_toml(digest_runs.descriptions()[name])
+    ordinary = _engine.digest_without_fast_paths(experiment.resolved_json())
+    assert ordinary == digests.kept()[digests.today()][name]
 
 
 def test_every_part_of_the_simulator_is_in_the_set() -> None:

@@ -292,6 +292,24 @@ def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
         SpecInvalid: It cannot be run.
     """
 
+def digest_without_fast_paths(resolved_json: str, replication: int = 0) -> str:
+    """The digest of a run with an event for every arrival and departure, on every link.
+
+    Fast paths change nothing but the number of events: a run's digest has to be this one. It is
+    slower, one run at a time, and for tests.
+
+    Args:
+        resolved_json: What is to be run.
+        replication: Which replication, from 0.
+
+    Returns:
+        SHA-256 of the canonical bytes of every column, in hexadecimal digits.
+
+    Raises:
+        SpecInvalid: It cannot be run.
+        RuntimeError: It is beyond its bounds.
+    """
+
 @final
 class Cancel:
     """Asks a batch to stop. May be set from any thread or from a signal handler."""

@@ -41,14 +41,37 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         monitor: M,
         output: Option<Output>,
     ) -> Result<Self, EngineError> {
+        let mut run = GoingRun::in_world(experiment, replication, monitor, World::new)?;
+        run.world.capture = Capture::new(experiment, output)?;
+        Ok(run)
+    }
+
+    /// The same run without fast paths: an event for every arrival and departure. Slower, and the
+    /// digest is the same; tests hold the one against the other.
+    ///
+    /// # Errors
+    /// As of `new`; and its bounds are those of the fast paths, so a long run ends as too many events.
+    pub fn on_ordinary_paths(
+        experiment: &Experiment,
+        replication: u64,
+        monitor: M,
+    ) -> Result<Self, EngineError> {
+        let build = World::with_an_event_for_every_departure;
+        GoingRun::in_world(experiment, replication, monitor, build)
+    }
+
+    fn in_world(
+        experiment: &Experiment,
+        replication: u64,
+        monitor: M,
+        build: impl FnOnce(&Experiment, u64) -> World,
+    ) -> Result<Self, EngineError> {
         check_simulator(experiment)?;
         let expected = Estimate::of(experiment);
         let watch = Watch::new(monitor, Bounds::of(expected));
         watch.check_cancel()?;
-        let mut world = World::new(experiment, replication);
-        world.capture = Capture::new(experiment, output)?;
         Ok(GoingRun {
-            world,
+            world: build(experiment, replication),
             watch,
             expected,
         })
