@@ -27,6 +27,34 @@ fn the_engine_does_what_it_did() {
     }
 }
 
+/// The kernel is late by a few microseconds: what happens just before a tick is there behind it.
+#[test]
+fn nothing_comes_just_before_a_tick() {
+    let mut events = 0;
+    for number in 0..300 {
+        let script = Case::drawn(1, number).played().script;
+        for line in script.lines() {
+            let Some((time, what)) = line.split_once(' ') else {
+                continue;
+            };
+            let Some((s, us)) = time.split_once('.') else {
+                continue;
+            };
+            if !["write(", "shutdown(", "<"]
+                .iter()
+                .any(|begins| what.starts_with(begins))
+            {
+                continue;
+            }
+            events += 1;
+            let us = 1_000_000 * s.parse::<u64>().unwrap() + us.parse::<u64>().unwrap();
+            // A script begins 250 microseconds behind a tick.
+            assert!((us + 250) % 1_000 <= 995, "{number}: {line}");
+        }
+    }
+    assert!(events > 5_000, "{events}");
+}
+
 /// Linux draws BBR's first phase: what the engine does with any of them passes.
 #[test]
 fn any_first_phase_of_bbr_will_do() {

@@ -27,6 +27,11 @@ const ACK_SPACING_US: u64 = 10;
 /// Nearer than this to a timer, by which packetdrill is off, the order of the two is nobody's promise:
 /// microseconds.
 const NEAR_US: u64 = 50;
+/// packetdrill is late by three microseconds at most: what happens less than this before a tick of the kernel's
+/// timer would be behind it there, and timers set then be due a tick later.
+const EDGE_US: u64 = 5;
+/// Between two ticks of the kernel's timer, microseconds.
+const TICK_US: u64 = 1_000;
 /// More than any window takes.
 const SEND_BUFFER: &str = "4096 4194304 4194304";
 
@@ -129,6 +134,16 @@ impl Case {
     }
 }
 
+/// That instant of a script, or the tick that it is just before.
+fn off_edges(at_us: u64) -> u64 {
+    let to_tick_us = TICK_US - instant(at_us).as_ns() / 1_000 % TICK_US;
+    if to_tick_us < EDGE_US {
+        at_us + to_tick_us
+    } else {
+        at_us
+    }
+}
+
 impl Play<'_> {
     fn new(case: &Case) -> Play<'_> {
         let host = case.host_settings();
@@ -170,7 +185,7 @@ impl Play<'_> {
 
     fn plan(&mut self, at_us: u64, event: Event) {
         self.made += 1;
-        self.events.insert((at_us, self.made), event);
+        self.events.insert((off_edges(at_us), self.made), event);
     }
 
     /// The handshake; the application's writes are planned behind it.

@@ -5,6 +5,15 @@
 use super::packed::Packed;
 use super::{List, NONE, Outstanding, Place, Scoreboard, link_in, mark};
 
+/// With what a packet that was SACKed has become one sk_buff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joined {
+    /// With the packet before it.
+    pub before: bool,
+    /// And with the one behind it.
+    pub behind: bool,
+}
+
 impl Scoreboard {
     /// sk_buffs that are out.
     #[inline]
@@ -33,26 +42,37 @@ impl Scoreboard {
         }
     }
 
-    /// A packet becomes part of the sk_buff before it (`tcp_shift_skb_data`).
+    /// A packet becomes part of the sk_buff before it (`tcp_shift_skb_data`). If that one is pushed, both
+    /// are now (`tcp_shifted_skb`), and what they are parted into has that with its end (`tcp_fragment`).
     fn join_buffers(&mut self, number: u64) {
         if number > self.head && number < self.tail && !self.get(number).continues() {
             self.packed_mut(number).add_marks(mark::CONTINUES);
             self.continuing += 1;
+            if self.get(number - 1).is_pushed() {
+                let last = self.end_of_buffer(number) - 1;
+                self.packed_mut(number - 1).remove_marks(mark::PUSHED);
+                self.packed_mut(last).add_marks(mark::PUSHED);
+            }
         }
     }
 
     /// A packet was SACKed. It becomes part of the sk_buff before it where that is SACKed, and then
     /// so does what is SACKed behind it: a hole is filled from its left (`tcp_shift_skb_data`). From
     /// what is not SACKed it is parted (`tcp_match_skb_to_sack`).
-    pub fn join_sacked(&mut self, number: u64) {
+    pub fn join_sacked(&mut self, number: u64) -> Joined {
         let joins = number > self.head && self.is_one_run(number - 1, number);
         let goes_on = joins && number + 1 < self.tail && self.is_one_run(number, number + 1);
-        for (border, joins) in [(number, joins), (number + 1, goes_on)] {
+        // What is behind it is parted from it before it joins what is before.
+        for (border, joins) in [(number + 1, goes_on), (number, joins)] {
             if joins {
                 self.join_buffers(border);
             } else {
                 self.split(border);
             }
+        }
+        Joined {
+            before: joins,
+            behind: goes_on,
         }
     }
 

@@ -243,3 +243,50 @@ fn a_small_packet_takes_the_next_one_in() {
         (0, 0, 0)
     );
 }
+
+/// The end of what is joined is pushed when one of the two was, and stays so when it is parted.
+#[test]
+fn what_joins_a_pushed_packet_is_pushed_at_its_end() {
+    let pushed = |board: &Scoreboard| -> Vec<u64> {
+        let out = board.head()..board.tail();
+        out.filter(|number| board.get(*number).is_pushed())
+            .collect()
+    };
+    let mut board = Scoreboard::new(1000);
+    for number in 0..6 {
+        board.push(number * 1000, number * 1000 + 1000, 0, RateNote::default());
+        if number == 2 {
+            board.push_last();
+        }
+    }
+    for number in [1, 2] {
+        board.sack(number);
+        board.join_sacked(number);
+    }
+    assert_eq!(pushed(&board), [2]);
+    // A hole that is filled joins both sides.
+    for number in [4, 3] {
+        board.sack(number);
+        board.join_sacked(number);
+    }
+    assert_eq!(pushed(&board), [4]);
+    board.split(4);
+    assert_eq!(pushed(&board), [4]);
+    // Of an sk_buff of which only the beginning is SACKed the rest has its own.
+    let mut board = Scoreboard::new(1000);
+    for number in 0..5 {
+        board.push(number * 1000, number * 1000 + 1000, 0, RateNote::default());
+        if number == 1 {
+            board.push_last();
+        }
+        if number > 2 {
+            board.continue_last();
+        }
+    }
+    board.push_last();
+    for number in [1, 2] {
+        board.sack(number);
+        board.join_sacked(number);
+    }
+    assert_eq!(pushed(&board), [2, 4]);
+}

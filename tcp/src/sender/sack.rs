@@ -93,6 +93,7 @@ impl Sender {
     fn sack_packet(&mut self, number: u64, now_us: u64, summary: &mut AckSummary) {
         let highest = self.board.highest_sacked_end().unwrap_or(self.una);
         let Some(was) = self.board.sack(number) else {
+            self.deliver_again(number, summary);
             return;
         };
         let min_rtt_us = self.rtt.min_rtt_us();
@@ -110,10 +111,25 @@ impl Sender {
             summary.first_sacked_us.get_or_insert(was.sent_us);
             summary.last_sacked_us = was.sent_us;
         }
-        self.board.join_sacked(number);
+        let joined = self.board.join_sacked(number);
+        if joined.before {
+            // The sk_buff that takes it in has no more to say (`tcp_shifted_skb`).
+            self.board.count_rate(number - 1);
+        }
+        if joined.behind {
+            self.deliver_again(number + 1, summary);
+        }
         self.rare.repair.judged.on_sacked(number);
         summary.data_sacked = true;
         self.rate.delivered_pkts += 1;
+    }
+
+    /// What is SACKed already is entered once more. If it was sent again since, by a probe, that is a sample of
+    /// the rate (`tcp_rate_skb_delivered`).
+    fn deliver_again(&mut self, number: u64, summary: &mut AckSummary) {
+        let sent = self.board.get(number);
+        self.rate.on_delivered(&sent, &mut summary.delivery);
+        self.board.count_rate(number);
     }
 
     /// Counts a duplicate (RFC 2883 section 4). Returns whether it can be due to what was sent
@@ -175,6 +191,9 @@ impl Sender {
             }
             if sent.end() > self.una {
                 self.board.forget_retransmission(number);
+                if sent.is_sacked() {
+                    self.deliver_again(number, summary);
+                }
             }
             number += 1;
         }

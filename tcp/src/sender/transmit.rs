@@ -390,11 +390,7 @@ impl Sender {
             self.rare.repair.undo.on_retransmission(stamp);
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
-        let is_pushed = if self.bursts.is_some() {
-            self.is_pushed_in_burst(number)
-        } else {
-            self.pushes.any_in(seq, end.min(self.written))
-        };
+        let is_pushed = self.is_pushed_in_burst(number);
         Outgoing {
             is_again: true,
             new_payload_bytes: 0,
@@ -487,7 +483,11 @@ impl Sender {
         let is_pushed = if self.bursts.is_some() {
             self.is_pushed_in_burst(self.board.tail() - 1)
         } else {
-            self.pushes.any_in_new(seq, end.min(self.written))
+            let is_pushed = self.pushes.any_in_new(seq, end.min(self.written));
+            if is_pushed {
+                self.board.push_last();
+            }
+            is_pushed
         };
         let mut outgoing = self.outgoing(seq, end, is_pushed);
         if self.ecn && payload_bytes > 0 {
