@@ -9,8 +9,11 @@
 //! | who paces (`sk_pacing_status`) | when packets are sent | when they leave |
 //! | --- | --- | --- |
 //! | nobody (`SK_PACING_NONE`) | when the windows let them | then |
-//! | TCP's timer, where the controller asks for it (`SK_PACING_NEEDED`) | when the pacing rate lets them | then |
-//! | `fq` at its host, whoever asks (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues let them | no earlier than the time that they carry (`skb_mstamp_ns`), from which TCP reckons round trips and its timers |
+//! | TCP's timer, where the controller asks for it (`SK_PACING_NEEDED`) | when the pacing rate lets them, or another timer sends them | then |
+//! | `fq` at its host, whoever asks (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues let them | no earlier than the time that they carry |
+//!
+//! TCP reckons round trips and its timers from the time that packets carry (`skb_mstamp_ns`): when the pacing rate lets
+//! them go, though a timeout or a probe of TCP's timer leaves before it.
 
 use crate::cca::Window;
 use dumbbell_core::time::Time;
@@ -81,7 +84,17 @@ impl Pacing {
     /// called last.
     #[inline]
     pub fn departure(&self, now: Time, is_data: bool) -> Time {
-        if !self.is_by_host_queue() {
+        if self.is_by_host_queue() {
+            self.stamp(now, is_data)
+        } else {
+            now
+        }
+    }
+
+    /// The time that the packet carries that is sent `now`: of data the one for which `on_send` was called last.
+    #[inline]
+    pub fn stamp(&self, now: Time, is_data: bool) -> Time {
+        if !self.is_on() {
             return now;
         }
         let spacing_ns = if is_data { self.last_ns } else { 0 };
@@ -202,5 +215,21 @@ mod tests {
         pacing.take_back();
         assert_eq!(pacing.earliest_departure(now), Time::from_ns(2_000_000));
         assert_eq!(Pacing::new(PacedBy::Timer).departure(now, false), now);
+    }
+
+    /// Another timer sends at once, and what it sends carries the time at which the rate lets it go.
+    #[test]
+    fn what_a_timeout_sends_carries_a_later_time() {
+        let mut pacing = Pacing::new(PacedBy::Timer);
+        let now = Time::from_ns(1_000_000);
+        for sent in 8..11 {
+            pacing.on_send(now, 1000, 1_000_000, sent);
+        }
+        assert_eq!(pacing.departure(now, true), now);
+        assert_eq!(pacing.stamp(now, true), Time::from_ns(2_000_000));
+        assert_eq!(pacing.stamp(now, false), Time::from_ns(3_000_000));
+        let late = Time::from_ns(4_000_000);
+        assert_eq!(pacing.stamp(late, false), late);
+        assert_eq!(Pacing::new(PacedBy::Nobody).stamp(now, true), now);
     }
 }

@@ -110,7 +110,7 @@ impl RateEstimator {
         let Some(note) = delivery.note.filter(|_| is_trusted) else {
             return sample;
         };
-        let ack_us = now_us - note.delivered_time_us;
+        let ack_us = now_us.saturating_sub(note.delivered_time_us);
         let interval_us = delivery.send_us.max(ack_us);
         sample.prior_delivered_pkts = note.delivered_pkts;
         sample.prior_time = from_us(note.delivered_time_us);

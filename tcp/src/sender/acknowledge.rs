@@ -239,14 +239,15 @@ impl Sender {
         }
         let (mut seq_rtt_us, mut rtt_us) = (None, None);
         if let Some(first_us) = cleaned.first_us.filter(|_| !summary.retransmission_acked) {
-            seq_rtt_us = Some(now_us - first_us);
-            rtt_us = Some(now_us - cleaned.last_us);
+            seq_rtt_us = Some(now_us.saturating_sub(first_us));
+            rtt_us = Some(now_us.saturating_sub(cleaned.last_us));
             summary.is_probably_delayed =
                 self.is_lone_runt(&cleaned, prior_sacked, prior_una, summary);
         }
-        let sack_rtt_us = summary.first_sacked_us.map(|sent_us| now_us - sent_us);
+        let since = |sent_us| now_us.saturating_sub(sent_us);
+        let sack_rtt_us = summary.first_sacked_us.map(since);
         if sack_rtt_us.is_some() {
-            rtt_us = Some(now_us - summary.last_sacked_us);
+            rtt_us = Some(since(summary.last_sacked_us));
         }
         let measured = self.measure(seq_rtt_us.or(sack_rtt_us), rtt_us, now_us, summary);
         if summary.data_acked {

@@ -73,9 +73,14 @@ impl Sender {
         (summary.data_acked, summary.sets_timer) = (true, true);
         let (cleaned, lowest) = self.pop_once_sent(pkts, now_us, &mut summary);
         let first_us = cleaned.first_us.unwrap_or(now_us);
-        let rtt_us = now_us - cleaned.last_us;
+        let rtt_us = now_us.saturating_sub(cleaned.last_us);
         summary.is_probably_delayed = self.is_lone_runt(&cleaned, 0, prior_una, &summary);
-        self.measure(Some(now_us - first_us), Some(rtt_us), now_us, &mut summary);
+        self.measure(
+            Some(now_us.saturating_sub(first_us)),
+            Some(rtt_us),
+            now_us,
+            &mut summary,
+        );
         if !self.is_sack() {
             self.on_cumulative_without_sack(cleaned.pkts);
         } else if lowest < prior_una {

@@ -47,6 +47,16 @@ impl Sender {
         self.pacing.departure(now, is_data)
     }
 
+    /// The time that what is sent now carries, and from which its round trip is reckoned.
+    #[inline]
+    pub(super) fn stamp(&self, now: Time, is_data: bool) -> Time {
+        if self.settings.is_linux() {
+            self.pacing.stamp(now, is_data)
+        } else {
+            self.pacing.departure(now, is_data)
+        }
+    }
+
     /// The rate segments leave at, if they are paced.
     pub fn pacing_rate_bytes_per_s(&self) -> Option<u64> {
         let rate = self.window.pacing_rate_bytes_per_s;

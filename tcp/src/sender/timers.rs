@@ -289,15 +289,16 @@ impl Sender {
             .rto
             .max(Time::from_ns(self.settings.tcp.min_rto_ns));
         let span = Time(base.0 << self.timers.backoff.min(10)).min(LARGEST_RTO);
-        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        let (clock, held) = (self.settings.clock, self.held_by_pacing(now));
         self.timers
             .set(Purpose::WindowProbe, clock, now, span + held);
     }
 
-    /// Whole ticks for which what is sent now stays in the queue of its host, which all timers but those of
-    /// a timeout and of reordering run longer (`tcp_pacing_delay`).
-    fn held_by_host(&self, now: Time) -> Time {
-        if !self.pacing.is_by_host_queue() {
+    /// Whole ticks until the pacing rate lets the next packet go, be that TCP's timer or the queue of its host. All
+    /// timers but those of a timeout and of reordering run longer by them (`tcp_pacing_delay`).
+    fn held_by_pacing(&self, now: Time) -> Time {
+        let is_timed = self.pacing.has_timer() && self.settings.is_linux();
+        if !is_timed && !self.pacing.is_by_host_queue() {
             return Time::ZERO;
         }
         let tick_ns = NS_PER_S / u64::from(self.settings.timer_hz);
@@ -344,13 +345,13 @@ impl Sender {
             let due_us = head.sent_us + as_us(span);
             span = from_us(due_us.saturating_sub(as_us(now)).max(1));
         }
-        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        let (clock, held) = (self.settings.clock, self.held_by_pacing(now));
         self.timers.set_retransmit(clock, now, span + held);
     }
 
     /// As `rearm_rto`, from now.
     pub(super) fn restart_rto(&mut self, now: Time) {
-        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        let (clock, held) = (self.settings.clock, self.held_by_pacing(now));
         self.timers
             .set_retransmit(clock, now, self.timers.rto + held);
     }
@@ -404,7 +405,7 @@ impl Sender {
         if left > Time::ZERO {
             span = span.min(left);
         }
-        let (clock, held) = (self.settings.clock, self.held_by_host(now));
+        let (clock, held) = (self.settings.clock, self.held_by_pacing(now));
         self.timers.set(Purpose::LossProbe, clock, now, span + held);
         true
     }

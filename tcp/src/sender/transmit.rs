@@ -72,7 +72,7 @@ impl Sender {
                 seq: outgoing.seq,
                 ack: self.peer_next,
                 window_bytes: u64::from(u16::MAX),
-                timestamps: self.timestamps(self.pacing.departure(now, outgoing.is_data())),
+                timestamps: self.timestamps(self.stamp(now, outgoing.is_data())),
                 payload_bytes: outgoing.payload_bytes,
                 flags: outgoing.flags,
             },
@@ -295,8 +295,12 @@ impl Sender {
         Some(segment)
     }
 
-    /// Whether the host's queue has room for a probe of new data, which may be a burst.
+    /// Whether pacing lets a probe of new data go, which may be a burst, and the host's queue has room for it.
     fn may_probe(&mut self, now: Time) -> bool {
+        // `tcp_pacing_check`: its timer sends them instead.
+        if self.pacing.not_before(now).is_some() {
+            return false;
+        }
         if self.bursts.is_some() {
             self.plan_new(Push::Probe, now)
         } else {
@@ -386,7 +390,7 @@ impl Sender {
         self.board.retransmit(number, sent_us, note, is_counted);
         self.rare.statistics.retransmitted_pkts += 1;
         if is_counted {
-            let stamp = timestamp_ms(self.pacing.departure(now, true));
+            let stamp = timestamp_ms(self.stamp(now, true));
             self.rare.repair.undo.on_retransmission(stamp);
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
@@ -529,7 +533,7 @@ impl Sender {
         }
         self.last_sent = now;
         self.has_transmitted = true;
-        as_us(self.pacing.departure(now, true))
+        as_us(self.stamp(now, true))
     }
 
     /// Of [seq, end), for the first time.
