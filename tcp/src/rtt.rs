@@ -172,6 +172,11 @@ impl RoundTrip {
         (self.srtt_8us > 0).then(|| Time::from_ns(u64::from(self.variance_4us) * 250))
     }
 
+    /// The mean deviation, which Linux tells in its place (`tcpi_rttvar`).
+    pub fn mean_deviation(&self) -> Option<Time> {
+        (self.srtt_8us > 0).then(|| Time::from_ns(u64::from(self.deviation_4us) * 250))
+    }
+
     /// Enters a measurement into the windowed minimum.
     pub fn measure_least(&mut self, rtt_us: u64, now_us: u64) {
         let rtt_us = rtt_us.min(MOST_RTT_US) as u32;
@@ -269,6 +274,7 @@ mod tests {
         // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110.
         assert_eq!(rtt.srtt(), Some(Time::from_ns(110_000_000)));
         assert_eq!(rtt.rttvar(), Some(Time::from_ns(57_500_000)));
+        assert_eq!(rtt.mean_deviation(), rtt.rttvar());
         assert_eq!(ms(rtt.rto(Clock::Exact)), 340);
     }
 
@@ -282,6 +288,8 @@ mod tests {
         }
         // Linux: SRTT + 200 ms. RFC: the whole is at least 200 ms.
         assert_eq!(ms(linux.rto(Clock::Exact)), 240);
+        assert_eq!(linux.rttvar(), Some(Time::from_ns(50_000_000)));
+        assert!(linux.mean_deviation() < Some(Time::from_ns(10_000)));
         assert_eq!(ms(rfc.rto(Clock::Exact)), 200);
     }
 

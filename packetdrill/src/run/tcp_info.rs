@@ -51,7 +51,7 @@ fn of_sender(connection: &Endpoint, name: &str) -> Option<u64> {
         "tcpi_total_retrans" => sender.statistics().retransmitted_pkts,
         "tcpi_rto" => us(sender.rto()),
         "tcpi_rtt" => rtt.srtt().map_or(0, us),
-        "tcpi_rttvar" => rtt.rttvar().map_or(0, us),
+        "tcpi_rttvar" => rtt.mean_deviation().map_or(0, us),
         "tcpi_min_rtt" => rtt.min_rtt().map_or(0, us),
         "tcpi_reordering" => u64::from(sender.reordering_pkts()),
         "tcpi_reord_seen" => u64::from(sender.has_seen_reordering()),
