@@ -44,6 +44,7 @@ impl Sender {
         if wakes {
             self.is_corked = false;
             self.quiet = Quiet::No;
+            self.recovery.end_waiting();
         }
         wakes
     }
@@ -75,6 +76,7 @@ impl Sender {
         if self.small_queue.catch_up(bound) {
             self.is_corked = false;
             self.quiet = Quiet::No;
+            self.recovery.end_waiting();
         }
     }
 

@@ -125,6 +125,14 @@ impl Recovery {
         self.probe_repeats = None;
     }
 
+    /// The queue of its host has room again: what is lost is first, also where it waited for what is said of new
+    /// data (`tcp_tsq_write`).
+    pub(super) fn end_waiting(&mut self) {
+        if self.goes_first == GoesFirst::NewAlone {
+            self.goes_first = GoesFirst::Lost;
+        }
+    }
+
     /// A write goes on no longer: what is lost is first again.
     pub(super) fn end_write(&mut self) {
         if self.goes_first == GoesFirst::NewOfWrite {

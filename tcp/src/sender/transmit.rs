@@ -210,10 +210,12 @@ impl Sender {
                 if let Some(segment) = self.transmit_new(now) {
                     return Some(segment);
                 }
-                self.recovery.goes_first = GoesFirst::Lost;
                 if self.next > self.recovery.point {
+                    // A write that comes first sends no more than new data, too (`tcp_write_xmit`).
+                    self.recovery.goes_first = GoesFirst::NewAlone;
                     return None;
                 }
+                self.recovery.goes_first = GoesFirst::Lost;
                 self.recovery.is_frto = false;
             }
         }
