@@ -27,6 +27,7 @@ __all__ = [
     "check_packet_script",
     "congestion_controllers",
     "copy_capture",
+    "digest_without_fast_paths",
     "disciplines",
     "format_rate",
     "format_size",
