@@ -30,7 +30,7 @@ from paired import median_interval
 from run import RESULTS, machine
 
 from dumbbell.backends import simulate
-from dumbbell.cli.lab_command import of_studies
+from dumbbell.cli.lab import of_studies
 from dumbbell.lab import LIVE, presets, write_laboratory, write_live
 from dumbbell.lab.modules import MODULE
 from dumbbell.lab.page_file import SOURCES

@@ -123,7 +123,7 @@ def test_no_more_is_used_than_was_foreseen() -> None:
     program = """
 from pathlib import Path
 from dumbbell.backends import simulate
-from dumbbell.cli.summary import summary_numbers
+from dumbbell.cli.run.summary import summary_numbers
 from dumbbell.spec import Experiment
 
 experiment = Experiment.read({

@@ -11,7 +11,8 @@ import cli_studies
 import pytest
 
 from dumbbell import studies
-from dumbbell.cli import leaving, main
+from dumbbell.cli import main
+from dumbbell.cli.terminal import signals
 
 HERE = Path(__file__).parent
 _STUDIES = (
@@ -29,7 +30,7 @@ Dumbbell = Callable[..., Result]
 @pytest.fixture(autouse=True)
 def signals_as_they_were() -> Iterator[None]:
     """The command line keeps its handlers to the end of its process."""
-    before = [(number, signal.getsignal(number)) for number in leaving.stop_signals()]
+    before = [(number, signal.getsignal(number)) for number in signals.stop_signals()]
     yield
     for number, handler in before:
         signal.signal(number, handler)
@@ -81,7 +82,8 @@ import sys
 sys.path.insert(0, {str(HERE)!r})
 import types, cli_studies
 from dumbbell import studies
-from dumbbell.cli import leaving, main
+from dumbbell.cli import main
+from dumbbell.cli.terminal import signals
 module = types.ModuleType("chosen")
 module.STUDY = cli_studies.{study}
 sys.modules["chosen"] = module

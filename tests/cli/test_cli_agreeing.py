@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends import Cost
-from dumbbell.cli import agreeing
-from dumbbell.cli.agreeing import agree
+from dumbbell.cli.common import confirmation
+from dumbbell.cli.common.confirmation import agree
 from dumbbell.errors import SpecError
 from dumbbell.sweep.interrupted import Interrupted
 
@@ -76,7 +76,7 @@ def long(dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (name,) = tmp_path.glob("*.flent.gz")
     name.rename(tmp_path / "ping.flent.gz")
     assert dumbbell("check", "claim.toml", "--out", "checked", "--no-store")[0] == 0
-    monkeypatch.setattr(agreeing, "ASKED_S", SECONDS_OF_LONG)
+    monkeypatch.setattr(confirmation, "ASKED_S", SECONDS_OF_LONG)
     return dumbbell
 
 
@@ -126,5 +126,5 @@ def test_check_asks_on_a_terminal(
 
 def test_what_the_command_lacks_is_not_named() -> None:
     with pytest.raises(SpecError) as refused:
-        agreeing.agree_to_run(Cost(1, 1, 7200.0), yes=False, has_dry_run=False)
+        confirmation.agree_to_run(Cost(1, 1, 7200.0), yes=False, has_dry_run=False)
     assert "--dry-run" not in str(refused.value)

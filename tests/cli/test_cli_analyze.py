@@ -118,7 +118,7 @@ def test_json_looks_up_names_once_and_not_once_a_flow(
     """80,000 flows took 34 s: a list of all names for each of them."""
     from rich.console import Console
 
-    from dumbbell.cli.analyze_capture import analyze_capture
+    from dumbbell.cli.analyze.captures import analyze_capture
     from dumbbell.tables import Run
 
     lines = [f"{n}.5,10.0.0.1,10.0.0.2,{1000 + n},80,100," for n in range(300)]
@@ -231,7 +231,7 @@ def test_flows_can_be_told_apart_in_80_columns(capture: Path) -> None:
 
     from rich.console import Console
 
-    from dumbbell.cli.analyze_capture import analyze_capture
+    from dumbbell.cli.analyze.captures import analyze_capture
 
     out = StringIO()
     console = Console(file=out, width=80)

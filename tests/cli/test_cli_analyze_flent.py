@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import dumbbell
-from dumbbell.cli.flent_asked import Asked, Statement, statements_of
-from dumbbell.cli.flent_beside import compare
-from dumbbell.cli.flent_network import same_test
+from dumbbell.cli.analyze.flent_comparison import compare
+from dumbbell.cli.analyze.flent_network import same_test
+from dumbbell.cli.analyze.flent_options import Asked, Statement, statements_of
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, flent_file, read_flent, write_flent
 from dumbbell.spec import Flow, Link, flent

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from dumbbell.cli.analyze_options import OPTIONS, Kind, When, check_options, options_table
+from dumbbell.cli.analyze.options import OPTIONS, Kind, When, check_options, options_table
 from dumbbell.cli.app import app
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, write_flent

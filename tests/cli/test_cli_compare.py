@@ -130,11 +130,11 @@ def test_what_does_not_go_together(
 def test_what_takes_minutes_says_so_first(
     dumbbell: Dumbbell, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dumbbell.cli import agreeing
+    from dumbbell.cli.common import confirmation
 
     arguments = ("run", line, "--replications", "4", "--jobs", "1")
     assert "this takes" not in dumbbell(*arguments)[2]
-    monkeypatch.setattr(agreeing, "LONG_S", 1e-3)
+    monkeypatch.setattr(confirmation, "LONG_S", 1e-3)
     assert "this takes some 1 minutes" in dumbbell(*arguments)[2]
 
 

@@ -16,9 +16,9 @@ import pytest
 from rich.console import Console
 
 import dumbbell
-from dumbbell.cli.analyze_flent import analyze_flent
-from dumbbell.cli.flent_asked import Asked
-from dumbbell.cli.flent_network import same_test
+from dumbbell.cli.analyze.flent_files import analyze_flent
+from dumbbell.cli.analyze.flent_network import same_test
+from dumbbell.cli.analyze.flent_options import Asked
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import flent_bytes, flent_file, flent_test_of, imported_run, read_flent
 from dumbbell.report.flent_plots import draw_plot, plot_names

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell.cli.own_queue import own_bottlenecks, own_queue_notes
+from dumbbell.cli.run.own_queue import own_bottlenecks, own_queue_notes
 from dumbbell.spec import Experiment, Resolved
 
 Dumbbell = Callable[..., tuple[int, str, str]]

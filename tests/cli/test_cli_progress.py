@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from dumbbell.cli import progress as progress_module
-from dumbbell.cli.consoles import PrintingConsole
-from dumbbell.cli.progress import PlainLines, shown_progress
-from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.terminal import progress as progress_module
+from dumbbell.cli.terminal.consoles import PrintingConsole
+from dumbbell.cli.terminal.progress import PlainLines, shown_progress
+from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.sweep import Progress
 
 

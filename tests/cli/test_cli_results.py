@@ -220,13 +220,13 @@ def test_shards_together_print_what_one_command_does(dumbbell: Dumbbell, line: s
 def test_a_single_run_comes_from_the_store_where_its_tables_are(
     dumbbell: Dumbbell, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dumbbell.cli import running
+    from dumbbell.cli.run import single
     from dumbbell.tables import read_parquet
 
     first = dumbbell("run", line, "--store", "kept", "--json")[1]
     assert not (tmp_path / "kept" / "tables").exists()
     assert dumbbell("run", line, "--store", "kept", "--keep-tables", "--json")[1] == first
-    monkeypatch.setattr(running, "run_one", None)  # it would be called
+    monkeypatch.setattr(single, "run_one", None)  # it would be called
     assert dumbbell("run", line, "--store", "kept", "--json")[1] == first
     assert dumbbell("run", line, "--store", "kept", "--out", "out")[0] == 0
     assert read_parquet(tmp_path / "out").flow_names == ["bulk-1", "bulk-2"]

@@ -12,8 +12,8 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import Cost, simulate
-from dumbbell.cli.agreeing import agree_to_run
-from dumbbell.cli.failing import exit_code_of
+from dumbbell.cli.common.confirmation import agree_to_run
+from dumbbell.cli.terminal.errors import exit_code_of
 from dumbbell.formats import read_ping
 from dumbbell.spec import Experiment
 from dumbbell.tables import read_parquet
@@ -385,7 +385,7 @@ def test_a_reader_that_goes_away_is_no_error(arguments: list[str]) -> None:
 
 
 def test_numbers_are_printed_for_people() -> None:
-    from dumbbell.cli.summary import _n
+    from dumbbell.cli.run.summary import _n
 
     printed = {v: _n(v) for v in (0.0, 41.424, 0.978, 12345.6, 0.0001, 2.5e9, math.nan)}
     assert list(printed.values()) == [

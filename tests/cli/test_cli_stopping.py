@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dumbbell.cli.leaving import stop_signals
-from dumbbell.cli.stopping import stopped_by_ctrl_c
+from dumbbell.cli.terminal.signals import stop_signals, stopped_by_ctrl_c
 from waiting import PATIENCE_S
 
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from dumbbell.cli import surroundings
-from dumbbell.cli.failing import exit_code_of
+from dumbbell.cli import startup
+from dumbbell.cli.terminal.errors import exit_code_of
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED
 
 pytestmark = pytest.mark.programs
@@ -57,7 +57,7 @@ dumbbell.cli.main()
 def test_too_few_threads_are_said() -> None:
     if os.getuid() == 0:
         # What is loaded must be readable by whom it becomes.
-        modules = "import dumbbell.cli.surroundings, dumbbell.errors, encodings.idna\n"
+        modules = "import dumbbell.cli.startup, dumbbell.errors, encodings.idna\n"
     else:
         modules = ""
     done = subprocess.run(
@@ -69,7 +69,7 @@ def test_too_few_threads_are_said() -> None:
 
 
 def test_there_is_room_for_threads_here() -> None:
-    assert surroundings.has_room_for_threads()
+    assert startup.has_room_for_threads()
 
 
 def test_a_library_without_room_in_memory_is_no_fault_of_ours(

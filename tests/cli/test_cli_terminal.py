@@ -17,14 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 import dumbbell as package
-from dumbbell.cli.consoles import PrintingConsole
-from dumbbell.cli.jsonable import json_text
-from dumbbell.cli.progress import shown_progress
+from dumbbell.cli.terminal.consoles import PrintingConsole
+from dumbbell.cli.terminal.json_text import json_text
+from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.printable import printable
 from dumbbell.sweep import Progress
 
 PACKAGE = Path(package.__file__).parent
-DOORS = {"cli/telling.py", "cli/consoles.py"}
+DOORS = {"cli/terminal/output.py", "cli/terminal/consoles.py"}
 NO_STRANGERS = {
     # They print pages of the documentation from our own text.
     "claims/__main__.py",
@@ -123,7 +123,7 @@ def test_all_that_is_printed_passes_the_door() -> None:
 
 
 def test_those_that_may_print_past_it_do() -> None:
-    for name in {"cli/telling.py", *NO_STRANGERS}:
+    for name in {"cli/terminal/output.py", *NO_STRANGERS}:
         assert list(printers_in((PACKAGE / name).read_text())), name
 
 
@@ -260,7 +260,7 @@ def test_a_fault_and_a_warning_are_shown_as_text(tmp_path: Path, where: str) -> 
         "thread": f"import threading; threading.Thread(target=int, args=({text},)).start()",
         "warn": f"import warnings; warnings.warn({text})",
     }[where]
-    code = f"from dumbbell.cli.telling import tell_whatever_fails as t; t()\n{does}"
+    code = f"from dumbbell.cli.terminal.output import tell_whatever_fails as t; t()\n{does}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     shown = done.stderr.decode()
     assert "OWNED" in shown

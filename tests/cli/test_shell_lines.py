@@ -18,10 +18,10 @@ from dumbbell.backends.kernel.session_orders import (
     Type,
     Wait,
 )
-from dumbbell.cli.shell_lines import Help, Reader
-from dumbbell.cli.shell_programs import serves
-from dumbbell.cli.shell_transcript import MOST_BYTES, Transcript
-from dumbbell.cli.telling import coloured
+from dumbbell.cli.shell.lines import Help, Reader
+from dumbbell.cli.shell.programs import serves
+from dumbbell.cli.shell.transcript import MOST_BYTES, Transcript
+from dumbbell.cli.terminal.output import coloured
 from dumbbell.errors import SpecError
 
 HOSTS = ("sender-1", "router", "receiver-1")

@@ -16,6 +16,7 @@ from docs_pages import PAGES, ROOT, all_blocks, blocks, indented_blocks, inline_
 from docs_pages import shell_lines as lines_of
 
 import dumbbell
+from dumbbell.cli.app import COMMANDS as app_commands
 from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES
@@ -204,3 +205,14 @@ def test_examples_are_experiments() -> None:
     for path in sorted((ROOT / "examples").rglob("*.toml")):
         tomllib.loads(path.read_text(encoding="utf-8"))
         Experiment.from_toml(path)
+
+
+def test_the_pages_name_every_command_and_no_other() -> None:
+    """`test_command_lines` refuses a command that is not there; here none is left out."""
+    words = [line.split()[1] for page in PAGES for line in commands(page)]
+    assert {word for word in words if not word.startswith("-")} == set(app_commands)
+
+
+def test_the_readme_shows_every_command() -> None:
+    words = [line.split()[1] for line in commands(README)]
+    assert {word for word in words if not word.startswith("-")} == set(app_commands)

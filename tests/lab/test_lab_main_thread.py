@@ -9,7 +9,7 @@ from lab_page import Opener
 from main_thread import WORK, check_it_never_hangs, check_no_task_is_long
 from playwright.sync_api import Browser
 
-from dumbbell.cli.lab_command import of_studies
+from dumbbell.cli.lab import of_studies
 from dumbbell.lab import presets, write_laboratory
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

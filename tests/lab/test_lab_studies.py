@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lab_page import Opener, check_equal
 
-from dumbbell.cli.lab_command import of_studies
+from dumbbell.cli.lab import of_studies
 from dumbbell.lab import presets, write_laboratory
 from dumbbell.studies import STUDIES
 from dumbbell.studies.laboratory import study_experiments

@@ -1,4 +1,4 @@
-"""The command line: ``dumbbell studies | reproduce | run | results | flent | analyze | schema``.
+"""The command line; its commands are those of `dumbbell.cli.app.COMMANDS`.
 
 Exit status: 0 done; 1 a theory claim is contradicted, a check of ours or a run failed; 2 bad input;
 3 a disk is full; 130 stopped by Ctrl-C. An error is one message on standard error, results are on
@@ -11,9 +11,9 @@ import io
 import sys
 from typing import NoReturn
 
-from dumbbell.cli.leaving import leave_at_once_when_asked, leave_when_asked
-from dumbbell.cli.surroundings import has_room_for_threads, open_closed_streams
-from dumbbell.cli.telling import tell, tell_whatever_fails
+from dumbbell.cli.startup import has_room_for_threads, open_closed_streams
+from dumbbell.cli.terminal.output import tell, tell_whatever_fails
+from dumbbell.cli.terminal.signals import leave_at_once_when_asked, leave_when_asked
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, EXIT_STOPPED
 
 __all__ = ["main"]
@@ -49,7 +49,7 @@ def _let_every_letter_through() -> None:
 
 
 def _run() -> int:
-    from dumbbell.cli.failing import exit_code_of
+    from dumbbell.cli.terminal.errors import exit_code_of
 
     tell_whatever_fails()
     status = 0

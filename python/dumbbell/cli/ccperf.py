@@ -10,9 +10,8 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dumbbell.cli.consoles import standard_output
-from dumbbell.cli.options import Yes
-from dumbbell.cli.tables import print_table
+from dumbbell.cli.common.options import Yes
+from dumbbell.cli.terminal.consoles import print_table, standard_output
 
 if TYPE_CHECKING:
     from dumbbell.formats import MetricRow
@@ -41,7 +40,7 @@ def traffic_policing(context: typer.Context, *, yes: Yes = False) -> None:
     --traffic-models. Lists have commas. --db-path writes the metrics to an SQLite database.
     """
     from dumbbell.backends import get_backend, simulate
-    from dumbbell.cli.agreeing import agree_to_run
+    from dumbbell.cli.common.confirmation import agree_to_run
     from dumbbell.formats import write_sqlite
     from dumbbell.metrics.ccperf import tables
     from dumbbell.spec.ccperf import read_command

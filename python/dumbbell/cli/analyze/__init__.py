@@ -1,0 +1,1 @@
+"""``dumbbell analyze``: what measurements say, and simulated runs beside them."""

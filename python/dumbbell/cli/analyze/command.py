@@ -1,0 +1,274 @@
+"""``dumbbell analyze FILE...``: what files of somebody's measurements say, by their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dumbbell.cli.analyze.options import Kind, check_options
+from dumbbell.cli.common.options import Yes
+from dumbbell.cli.flent.tests import pairs
+from dumbbell.cli.terminal.consoles import sentences_console
+from dumbbell.errors import SpecError
+
+if TYPE_CHECKING:
+    from dumbbell.cli.analyze.log_comparison import Beside
+
+
+def analyze_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Data files of Flent; or captures (pcapng, pcap) and CSVs of tshark's fields; or "
+            "what ping, ITGDec, iperf, iperf3, ss -tin, tc -s, irtt, netperf, crusader, ndt7 or "
+            "Waveform wrote. Known by what is in it, packed or not. Several of a kind are set side "
+            "by side.",
+            metavar="FILE...",
+        ),
+    ],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page with figures and tables.", metavar="DIR")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also where the page of another file lies.")
+    ] = False,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate", help="Of Flent's: run the same test beside it, in the network given."
+        ),
+    ] = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Of what is simulated: rate, qdisc, congestion_control, rtt, or a path as in run.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="Of the bottleneck; the same as --set rate=RATE.")
+    ] = None,
+    rate_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
+    qdisc: Annotated[
+        str | None, typer.Option(help='Queue at the bottleneck, as typed after "root".')
+    ] = None,
+    qdisc_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Base round trip; else the least ping.")] = None,
+    overhead: Annotated[str | None, typer.Option(help="ethernet, wire or a size.")] = None,
+    instead: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another controller in place of one: cubic-sce=cubic.", metavar="NAME=OTHER"
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            help="Simulated runs to set a measurement beside.",
+            min=0,
+            max=10_000,
+            show_default="5",
+        ),
+    ] = None,
+    timer_hz: Annotated[
+        int | None,
+        typer.Option(help="Timer ticks a second: 100, 250, 1000; the file's, else 1000."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="All randomness follows from it.", show_default="1")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Threads; 0 for one a core.", min=0, show_default="0")
+    ] = None,
+    yes: Yes = False,
+    view: Annotated[
+        str | None,
+        typer.Option(help="Place of a capture to write: 'a->b after'.", metavar="PLACE"),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(help="Write that place's packets to FILE.pcap or .pcapng.", metavar="FILE"),
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of a capture or a log: runs of an experiment, or a folder of dumbbell run --out.",
+            metavar="FILE.toml|FOLDER",
+        ),
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option(help="With --beside: its probe, flow or queue, by name.", metavar="NAME"),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Its tables too, in --out or results: csv, parquet, sqlite.",
+            metavar="FORMAT[,...]",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print what measurements say.
+
+    Of Flent's, mean, median and percentiles of each series; of a capture, throughput and loss of
+    each flow; of what a program printed, what its users ask of it. With --simulate or --beside the
+    same of simulated runs stands beside it. Several files of one kind are set side by side, and
+    their figures over one another or on common axes. Exit status: 0 something was read of each
+    (what was not is named on standard error), 2 nothing was of one, or what --simulate needs is
+    lacking; what was measured is printed all the same.
+    """
+    network = {
+        "rate": rate,
+        "rate_down": rate_down,
+        "qdisc": qdisc,
+        "qdisc_down": qdisc_down,
+        "rtt": rtt,
+        "overhead": overhead,
+    }
+    console = sentences_console(as_json=as_json)
+    kind = _kind_of_all(files)
+    given = {
+        "--json": as_json,
+        "--out": out,
+        "--to": to,
+        "--replace": replace,
+        "--simulate": simulate,
+        "--beside": beside,
+        "--of": of,
+        "--set": set_,
+        "--instead": instead,
+        "--replications": replications or (0 if simulate or beside else None),
+        "--seed": seed,
+        "--timer-hz": timer_hz,
+        "--jobs": jobs,
+        "--yes": yes,
+        **{f"--{name.replace('_', '-')}": value for name, value in network.items()},
+        "--view": view,
+        "--write": write,
+    }
+    check_options(kind, given, files)
+    others = pairs("--instead", instead or [])
+    if kind is Kind.FLENT:
+        from dumbbell.cli.analyze.flent_comparison import DEFAULT_REPLICATIONS
+        from dumbbell.cli.analyze.flent_files import Runs, analyze_flent
+        from dumbbell.cli.analyze.flent_options import Asked
+
+        runs = None
+        if simulate:
+            asked = Asked.of(
+                network,
+                set_ or [],
+                instead=others,
+                seed=1 if seed is None else seed,
+                timer_hz=timer_hz,
+            )
+            count = DEFAULT_REPLICATIONS if replications is None else replications
+            runs = Runs(asked=asked, replications=count, jobs=jobs or 0, yes=yes)
+        analyze_flent(
+            files, runs=runs, out=out, to=to, replace=replace, as_json=as_json, console=console
+        )
+        return
+    runs_beside = None
+    if beside is not None:
+        runs_beside = _beside(
+            beside,
+            of,
+            set_,
+            others,
+            replications=replications,
+            seed=seed,
+            timer_hz=timer_hz,
+            jobs=jobs,
+            yes=yes,
+        )
+    if kind is Kind.LOG:
+        from dumbbell.cli.analyze.logs import analyze_logs
+
+        analyze_logs(
+            files,
+            beside=runs_beside,
+            out=out,
+            to=to,
+            replace=replace,
+            as_json=as_json,
+            console=console,
+        )
+    else:
+        from dumbbell.cli.analyze.captures import analyze_capture
+
+        analyze_capture(
+            files,
+            beside=runs_beside,
+            out=out,
+            to=to,
+            replace=replace,
+            view=view,
+            write=write,
+            as_json=as_json,
+            console=console,
+        )
+    if simulate and beside is None:
+        allowed = "with --beside FILE.toml, the experiment to run, or --beside FOLDER, a run of it"
+        reason = f"{kind.value} says neither links nor traffic"
+        raise SpecError("--simulate", files[0].name, allowed, reason=reason)
+
+
+def _beside(
+    source: Path,
+    names: Sequence[str] | None,
+    settings: Sequence[str] | None,
+    instead: Mapping[str, str],
+    *,
+    replications: int | None,
+    seed: int | None,
+    timer_hz: int | None,
+    jobs: int | None,
+    yes: bool,
+) -> Beside:
+    from dumbbell.cli.analyze.log_comparison import DEFAULT_REPLICATIONS, Beside
+    from dumbbell.spec import Setting
+
+    own = {"seed": seed, "timer_hz": timer_hz}
+    return Beside(
+        source,
+        names or (),
+        DEFAULT_REPLICATIONS if replications is None else replications,
+        [
+            *(Setting.parse(each) for each in settings or []),
+            *(Setting(name, value) for name, value in own.items() if value is not None),
+        ],
+        instead,
+        jobs or 0,
+        yes,
+    )
+
+
+def _kind_of_all(files: Sequence[Path]) -> Kind:
+    """Of which kind files are; captures and CSVs of tshark's fields are of one.
+
+    Raises:
+        SpecError: They have nothing in common to be set side by side.
+        FormatError: One is of none.
+    """
+    from dumbbell.formats.kinds import FileKind, kind_of
+
+    of_file = {
+        FileKind.FLENT: Kind.FLENT,
+        FileKind.CAPTURE: Kind.CAPTURE,
+        FileKind.TSHARK_CSV: Kind.CAPTURE,
+        FileKind.LOG: Kind.LOG,
+    }
+    kinds = {file: of_file[kind_of(file)] for file in files}
+    first = files[0]
+    for file, kind in kinds.items():
+        if kind is not kinds[first]:
+            found = f"{first}, {kinds[first].value}, and {file}, {kind.value}"
+            allowed = "files of one kind: logs, captures or data files of Flent; one kind at a time"
+            raise SpecError("FILE", found, allowed)
+    return kinds[first]

@@ -1,0 +1,300 @@
+"""``dumbbell analyze``: what ping, ITGDec, iperf3, ss, tc, irtt and netperf printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from dumbbell.cli.common.unique_names import told_apart
+from dumbbell.cli.terminal.consoles import print_table
+from dumbbell.cli.terminal.errors import print_warning
+from dumbbell.cli.terminal.json_text import json_text
+from dumbbell.cli.terminal.output import say, tell
+from dumbbell.errors import SpecError
+from dumbbell.formats.logs import Log, LogText, log_of_text
+from dumbbell.metrics.logs import LogNumber, LogSeries, log_numbers, log_series
+from dumbbell.printable import printable
+from dumbbell.report.cells import Cell
+
+if TYPE_CHECKING:
+    from dumbbell.cli.analyze.log_comparison import Beside, Simulated
+
+MOST_LOGS = 12
+MOST_STEPS = 12
+"""Rows of a terminal's table over time; the page and the tables have all."""
+_SUMMED = ("totals", "sums")
+"""Tables of what the others add up to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analyzed:
+    """A log, what it says, and what stands beside it.
+
+    Attributes:
+        name: What tells its file from the others.
+        log: As it was read.
+        numbers: Of it.
+        series: Of it.
+        beside: Simulated runs of the same; None where none were asked for.
+    """
+
+    name: str
+    log: Log
+    numbers: Sequence[LogNumber]
+    series: Sequence[LogSeries]
+    beside: Simulated | None = None
+
+
+def analyze_logs(
+    files: Sequence[Path],
+    *,
+    beside: Beside | None,
+    out: Path | None,
+    to: str | None,
+    replace: bool,
+    as_json: bool,
+    console: Console,
+) -> None:
+    """Print what logs say; with ``out`` write a page, with ``to`` their tables.
+
+    Raises:
+        FormatError: Nothing of a file can be read.
+        SpecError: Too many files, a folder that holds files that are not ours, or runs that
+            cannot stand beside.
+    """
+    from dumbbell.cli.analyze.log_page import write_log_page
+    from dumbbell.cli.analyze.tables import measured_folder, table_formats
+
+    if len(files) > MOST_LOGS:
+        raise SpecError("FILE", f"{len(files)} files", f"at most {MOST_LOGS} logs at a time")
+    formats = table_formats(to)
+    is_wanted = out is not None or bool(formats)
+    place = measured_folder(files, out, kind="log", replace=replace, is_wanted=is_wanted)
+    analyzed = [
+        Analyzed(name, log, log_numbers(log), log_series(log))
+        for name, log in zip(told_apart(files), map(_read, files), strict=True)
+    ]
+    if beside is not None:
+        from dumbbell.cli.analyze.log_comparison import set_beside
+
+        analyzed = set_beside(analyzed, beside)
+    said = None
+    if place is not None:
+        has_page = out is not None
+        said = write_log_page(analyzed, place, formats, has_page=has_page, tell=print_warning)
+    if as_json:
+        say(json_text({"logs": [_as_json(each) for each in analyzed]}))
+    else:
+        for each in _together(analyzed):
+            _show(each, console)
+    if said is not None:
+        console.print(said, markup=False, soft_wrap=True)
+
+
+def _read(file: Path) -> Log:
+    log = log_of_text(LogText.of_file(file))
+    for problem in (*log.problems, *filter(None, [str(log.unknown)])):
+        tell(printable(f"{file}: {problem}"))
+    return log
+
+
+def _together(analyzed: Sequence[Analyzed]) -> list[list[Analyzed]]:
+    """Those of one format side by side, unless runs stand beside each."""
+    if any(each.beside for each in analyzed):
+        return [[each] for each in analyzed]
+    groups: dict[str, list[Analyzed]] = {}
+    for each in analyzed:
+        groups.setdefault(each.log.format, []).append(each)
+    return list(groups.values())
+
+
+def headline(each: Analyzed) -> str:
+    """Which format was taken for which file, and how much was read."""
+    log = each.log
+    shown = {name: len(table) for name, table in log.tables.items() if name not in _SUMMED}
+    rows = ", ".join(f"{count} {name}" for name, count in shown.items() if count)
+    variant = f" ({printable(log.variant)})" if log.variant else ""
+    return f"{each.name}: {log.format.value}{variant}, {rows or 'only its last lines'}"
+
+
+def _show(group: Sequence[Analyzed], console: Console) -> None:
+    for each in group:
+        console.print(Text(headline(each)))
+    if len(group) == 1 and group[0].beside is not None:
+        _show_beside(group[0], group[0].beside, console)
+    else:
+        _show_numbers(group, console)
+    if len(group) == 1:
+        for grid in _over_time(group[0]):
+            print_table(grid, console)
+
+
+def cell_of(number: LogNumber) -> Cell:
+    """The number with its interval, where it has one."""
+    if number.interval is None:
+        return Cell(number.value)
+    return Cell(number.value, number.interval.low, number.interval.high)
+
+
+def rows_of(group: Sequence[Analyzed]) -> list[tuple[LogNumber, list[LogNumber | None]]]:
+    """The numbers of several logs of a format: one of a kind, and each log's own or None.
+
+    Of one log each number stands alone. In several, whose flows and queues have other names, those
+    at the same place in their order stand side by side.
+    """
+    keyed = []
+    for each in group:
+        order = {of: place for place, of in enumerate(dict.fromkeys(n.of for n in each.numbers))}
+        keyed.append({(order[number.of], number.name): number for number in each.numbers})
+    keys = dict.fromkeys(key for each in keyed for key in each)
+    firsts = [next(each[key] for each in keyed if key in each) for key in keys]
+    return [
+        (first, [each.get(key) for each in keyed])
+        for key, first in sorted(zip(keys, firsts, strict=True), key=lambda pair: pair[0][0])
+    ]
+
+
+def _show_numbers(group: Sequence[Analyzed], console: Console) -> None:
+    grid = _grid("")
+    grid.add_column("", no_wrap=True)
+    for each in group:
+        head = each.name if len(group) > 1 else "measured"
+        grid.add_column(Text(head), justify="right", no_wrap=True)
+    if len(group) == 1:
+        grid.add_column("samples", justify="right", no_wrap=True)
+    last = ""
+    for first, numbers in rows_of(group):
+        if first.of != last and first.of:
+            grid.add_row(Text(printable(first.of), style="bold"))
+        last = first.of
+        cells = ["-" if each is None else cell_of(each).text for each in numbers]
+        if len(group) == 1:
+            cells.append("" if first.samples is None else str(first.samples))
+        grid.add_row(Text(first.title), Text(first.unit), *map(Text, cells))
+    print_table(grid, console)
+
+
+def _show_beside(each: Analyzed, beside: Simulated, console: Console) -> None:
+    console.print(Text(beside.said), soft_wrap=True)
+    grid = _grid("")
+    grid.add_column("", no_wrap=True)
+    heads = ("measured", "samples", "simulated", "one run, 95 %", "inside")
+    many = beside.runs > 1
+    for head in heads if many else heads[:3]:
+        grid.add_column(head, justify="right", no_wrap=True)
+    last = ""
+    for number in each.numbers:
+        if number.of != last and number.of:
+            grid.add_row(Text(printable(number.of), style="bold"))
+        last = number.of
+        samples = "" if number.samples is None else str(number.samples)
+        cells = [cell_of(number).text, samples]
+        found = beside.of(number)
+        if found is None:
+            cells += ["-"] * (3 if many else 1)
+        else:
+            cells.append(Cell(found.simulated).text)
+            if many:
+                cells.append(f"{Cell(found.low).text} to {Cell(found.high).text}")
+                cells.append("yes" if found.is_inside else "no")
+        grid.add_row(Text(number.title), Text(number.unit), *map(Text, cells))
+    print_table(grid, console)
+
+
+def _over_time(each: Analyzed) -> list[Grid]:
+    """A table a flow, queue or connection with a few of its instants."""
+    grids = []
+    of_each: dict[str, list[LogSeries]] = {}
+    for series in each.series:
+        of_each.setdefault(series.of, []).append(series)
+    for of, together in list(of_each.items())[:3]:
+        first = together[0]
+        same = [series for series in together if len(series.t_s) == len(first.t_s)]
+        if len(first.t_s) < 2:
+            continue
+        grid = _grid(f"Over time{f', {printable(of)}' if of else ''}")
+        grid.columns[0].header = Text("s" if first.is_timed else "number")
+        grid.columns[0].justify = "right"
+        for series in same:
+            head = f"{series.title}\n{series.unit}"
+            grid.add_column(Text(head), justify="right", overflow="fold")
+        count = len(first.t_s)
+        step = -(-count // MOST_STEPS)
+        for at in range(0, count, step):
+            when = f"{first.t_s[at]:.3f}" if first.is_timed else f"{first.t_s[at]:.0f}"
+            cells = [Cell(float(series.values[at])).text for series in same]
+            grid.add_row(Text(when), *map(Text, cells))
+        if step > 1:
+            grid.caption = f"one of {step} of {count}"
+        grids.append(grid)
+    return grids
+
+
+def _as_json(each: Analyzed) -> Mapping[str, Any]:
+    unknown = each.log.unknown
+    found: dict[str, Any] = {
+        "source": each.log.source,
+        "format": each.log.format.value,
+        "variant": each.log.variant,
+        "problems": list(each.log.problems),
+        "not_understood": {
+            "count": unknown.count,
+            "first_at": unknown.where or None,
+            "first": unknown.text or None,
+        },
+        "rows": {name: len(table) for name, table in each.log.tables.items()},
+        "numbers": [_number_as_json(number, each.beside) for number in each.numbers],
+        "over_time": [
+            {
+                "of": series.of,
+                "name": series.name,
+                "unit": series.unit,
+                "t_s" if series.is_timed else "number": series.t_s.tolist(),
+                "values": series.values.tolist(),
+            }
+            for series in each.series
+        ],
+    }
+    if each.beside is not None:
+        found["beside"] = {"said": each.beside.said, "runs": each.beside.runs}
+    return found
+
+
+def _number_as_json(number: LogNumber, beside: Simulated | None) -> Mapping[str, Any]:
+    interval = number.interval
+    found: dict[str, Any] = {
+        "of": number.of,
+        "name": number.name,
+        "unit": number.unit,
+        "value": number.value,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "samples": number.samples,
+    }
+    same = None if beside is None else beside.of(number)
+    if same is not None:
+        found["simulated"] = {
+            "value": same.simulated,
+            "low": same.low,
+            "high": same.high,
+            "is_inside": same.is_inside,
+            "definition": same.definition,
+        }
+    return found
+
+
+def _grid(title: str) -> Grid:
+    """With a first column for names, which are folded where there is no room and never cut."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
+    if title:
+        grid.title = Text(title, style="bold")
+    grid.caption_justify = "left"
+    grid.add_column("", overflow="fold")
+    return grid

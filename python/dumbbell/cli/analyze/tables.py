@@ -1,0 +1,98 @@
+"""Tables of what ``dumbbell analyze`` read, in the formats of others, and the folder they go to."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dumbbell.cli.common.pages import page_folder
+from dumbbell.cli.common.unique_names import told_apart
+from dumbbell.cli.terminal.output import tell
+from dumbbell.compare.exporting import Format, formats_of, sqlite_bytes
+from dumbbell.errors import SpecError
+from dumbbell.report import report_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dumbbell.folders import Content, ResultFolder
+
+TABLE_FORMATS = (Format.CSV, Format.PARQUET, Format.SQLITE)
+
+
+def table_formats(to: str | None) -> tuple[Format, ...]:
+    """What ``--to`` says, of tables.
+
+    Raises:
+        SpecError: One is of runs only.
+    """
+    formats = formats_of(to) if to is not None else ()
+    for each in formats:
+        if each not in TABLE_FORMATS:
+            allowed = f"one of {', '.join(known.value for known in TABLE_FORMATS)} of a measurement"
+            raise SpecError("--to", each.value, allowed)
+    return formats
+
+
+def measured_folder(
+    files: Sequence[Path], out: Path | None, *, kind: str, replace: bool, is_wanted: bool
+) -> ResultFolder | None:
+    """Where a page or tables go: ``results/NAME-KIND`` where nobody said it; None where none do.
+
+    Args:
+        files: What was read.
+        out: The folder that somebody named.
+        kind: Such as ``log``.
+        replace: Whether the result of other files may be replaced.
+        is_wanted: Whether anything is to be written.
+
+    Raises:
+        SpecError: The folder will not do.
+    """
+    if not is_wanted:
+        return None
+    name = re.sub(r"\.(gz|bz2|xz|zst)$", "", files[0].name)
+    stem = re.sub(r"[^A-Za-z0-9._-]", "_", Path(name).stem).lstrip("._-") or kind
+    several = len(files) > 1
+    subject = f"{kind}s {', '.join(told_apart(files))}" if several else kind
+    folder = out or page_folder(stem, f"-{kind}")
+    source = None if several else files[0]
+    place = report_folder(folder, subject, source=source, replace=replace, tell=tell)
+    place.check()
+    return place
+
+
+def table_files(
+    frames: Mapping[str, pl.DataFrame], formats: Sequence[Format], *, kind: str
+) -> dict[str, Content]:
+    """The tables as files: ``NAME.csv``, ``NAME.parquet``, and all of them in ``KIND.sqlite``."""
+    from dumbbell.report.spreadsheets import for_spreadsheets
+
+    files: dict[str, Content] = {}
+    for name, frame in frames.items():
+        if Format.CSV in formats:
+            files[f"{name}.csv"] = for_spreadsheets(frame).write_csv()
+        if Format.PARQUET in formats:
+            out = io.BytesIO()
+            frame.write_parquet(out)
+            files[f"{name}.parquet"] = out.getvalue()
+    if Format.SQLITE in formats:
+        files[f"{kind}.sqlite"] = sqlite_bytes(dict(frames))
+    return files
+
+
+def write_tables(place: ResultFolder, files: Mapping[str, Content]) -> str:
+    """Write the files without a page.
+
+    Returns:
+        What was written, and where to.
+    """
+    from dumbbell.folders import write_content
+
+    with place.replaced() as staging:
+        for name, content in files.items():
+            write_content(staging / name, content)
+    return f"exported: {', '.join(files)} in {place.folder}"

@@ -1,0 +1,1 @@
+"""``dumbbell check``: claims of one's own judged, and a folder of somebody's run again."""

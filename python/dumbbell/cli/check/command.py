@@ -1,0 +1,107 @@
+"""The options of ``dumbbell check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.common.options import (
+    Backend,
+    Cluster,
+    DryRun,
+    Jobs,
+    Json,
+    KeepTables,
+    Kernel,
+    Memory,
+    NoStore,
+    Page,
+    Precision,
+    Replace,
+    Resume,
+    Shard,
+    Store,
+    Yes,
+    kernel_settings,
+    names_of,
+)
+from dumbbell.cli.common.store import Storing
+from dumbbell.cli.terminal.consoles import sentences_console
+
+
+def check_command(
+    target: Annotated[
+        Path,
+        typer.Argument(
+            help="An experiment with [[claim]] tables, or a folder that this command wrote.",
+            metavar="FILE.toml|FOLDER",
+        ),
+    ],
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another value, in every cell, such as duration=10s.",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(help="Runs of each cell; as many as the rules need when left out.", min=1),
+    ] = None,
+    precision: Precision = None,
+    backend: Backend = None,
+    kernel: Kernel = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Also what is not decided gives exit status 1.")
+    ] = False,
+    jobs: Jobs = 0,
+    memory: Memory = None,
+    cluster: Cluster = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the page and all it needs (results/NAME-checked).", metavar="DIR"
+        ),
+    ] = None,
+    page: Page = None,
+    replace: Replace = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    store: Store = None,
+    no_store: NoStore = False,
+    resume: Resume = False,
+    keep_tables: KeepTables = False,
+    shard: Shard = None,
+    as_json: Json = False,
+) -> None:
+    """Judge the claims of a file; or run a folder again and hold it against what it keeps.
+
+    Exit status of a file: 0 no claim is contradicted, 1 one is, or a run failed; with --strict
+    also where one is not decided. Of a folder: 0 the same numbers and verdicts, 1 not. 2 bad
+    input.
+    """
+    from dumbbell.cli.check.checking import CheckAsked, run_check
+
+    asked = CheckAsked(
+        target=target,
+        settings=(*(settings or ()), *kernel_settings(kernel)),
+        backends=names_of(backend),
+        replications=replications,
+        precision=precision,
+        strict=strict,
+        jobs=jobs,
+        memory=memory,
+        cluster=cluster,
+        out=out,
+        page=page,
+        replace=replace,
+        as_json=as_json,
+        dry_run=dry_run,
+        yes=yes,
+        storing=Storing(store, not no_store, resume, keep_tables, shard),
+    )
+    raise typer.Exit(run_check(asked, sentences_console(as_json=as_json)))

@@ -1,0 +1,1 @@
+"""What several commands share: options, the store, pages, executors, confirmation."""

@@ -1,0 +1,152 @@
+"""What takes minutes is said beforehand; what takes hours is begun only when it is wanted."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from dumbbell.backends import Cost, get_backend
+from dumbbell.backends.guard import LONGEST_S, usable_threads
+from dumbbell.cli.common.store import Storing
+from dumbbell.cli.terminal.output import tell
+from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.sweep.interrupted import Interrupted
+
+if TYPE_CHECKING:
+    from dumbbell.cli.run.planning import Planned
+    from dumbbell.spec import Experiment
+
+LONG_S = 60.0
+"""What is foreseen to take longer is announced."""
+ASKED_S = 3600.0
+"""What is foreseen to take longer is not begun before somebody has agreed."""
+NOT_STORED = Storing(is_wanted=False)
+
+
+def say_if_long(wall_s: float, events: float) -> None:
+    """Say on standard error, where progress is shown too, that it takes more than `LONG_S`."""
+    if wall_s > LONG_S:
+        minutes = math.ceil(wall_s / 60)
+        tell(f"this takes some {minutes} minutes: {events:.2g} events are foreseen")
+
+
+def agree(wall_s: float, *, yes: bool, has_dry_run: bool = True) -> None:
+    """Ask on the terminal whether to go on; where there is none, only ``--yes`` agrees.
+
+    Args:
+        wall_s: What is foreseen.
+        yes: Whether it was agreed to beforehand.
+        has_dry_run: Whether the command has ``--dry-run``.
+
+    Raises:
+        SpecError: There is nobody to ask.
+        Interrupted: The answer was no.
+    """
+    if yes or wall_s <= ASKED_S:
+        return
+    hours = f"some {wall_s / 3600:.2g} hours"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        more = "; --dry-run says what it would be" if has_dry_run else ""
+        raise SpecError("--yes", "not said", f"--yes, for what takes {hours}{more}")
+    tell(f"this takes {hours}, by an estimate that is rather too long. Run it? [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Interrupted("nothing was run")
+
+
+def agree_to_run(cost: Cost, *, yes: bool, has_dry_run: bool = True) -> None:
+    """Say or ask, as `agree` does, before a single run; one of more than a day is refused later.
+
+    Raises:
+        SpecError: It takes hours, and there is nobody to ask.
+        Interrupted: The answer was no.
+    """
+    if cost.wall_s <= LONGEST_S:
+        say_if_long(cost.wall_s, cost.events)
+        agree(cost.wall_s, yes=yes, has_dry_run=has_dry_run)
+
+
+def agree_to_replications(
+    experiment: Experiment, replications: int, *, jobs: int, yes: bool
+) -> None:
+    """Say or ask, as `agree` does, before the simulator runs an experiment some times.
+
+    Raises:
+        SpecError: It takes hours, and there is nobody to ask.
+        Interrupted: The answer was no.
+    """
+    from dumbbell.cli.run.planning import Planned
+    from dumbbell.compare import Cell
+
+    planned = Planned([Cell(experiment.name, experiment)], [], replications, None)
+    agree_to_runs([planned], ("sim",), jobs=jobs, yes=yes, has_dry_run=False)
+
+
+def agree_to_runs(
+    plans: Sequence[Planned],
+    backends: Sequence[str],
+    *,
+    jobs: int,
+    yes: bool,
+    may_use_bytes: int | None = None,
+    storing: Storing = NOT_STORED,
+    tables_below: int = 0,
+    cluster: str | None = None,
+    has_dry_run: bool = True,
+) -> None:
+    """Say or ask, as `agree` does, before several runs; what the store has is not asked about.
+
+    Args:
+        plans: What was asked for, one after the other.
+        backends: Where.
+        jobs: Threads; 0 for one a core.
+        yes: Whether it was agreed to beforehand.
+        may_use_bytes: What the runs may use together.
+        storing: What was typed about the store.
+        tables_below: Replications whose tables are shown, as of `stored_executor`.
+        cluster: Whose workers run it; what an unknown number of others do is not foreseen.
+        has_dry_run: Whether the command has ``--dry-run``.
+
+    Raises:
+        SpecError: They take hours, and there is nobody to ask.
+        Interrupted: The answer was no.
+    """
+    whole_s = _said_if_long(plans, backends, jobs)
+    if yes or whole_s <= ASKED_S or cluster not in (None, "local"):
+        return
+    from dumbbell.cli.run.dry_run import foreseen
+
+    left = [
+        each
+        for planned in plans
+        for each in foreseen(
+            planned,
+            backends,
+            jobs=jobs,
+            may_use_bytes=may_use_bytes,
+            storing=storing,
+            tables_below=tables_below,
+        )
+    ]
+    agree(sum(each.least_wall_s for each in left), yes=yes, has_dry_run=has_dry_run)
+
+
+def _said_if_long(plans: Sequence[Planned], backends: Sequence[str], jobs: int) -> float:
+    """Seconds that are foreseen of all runs; of a precision, of the first replications."""
+    from dumbbell.compare.comparison import REPLICATIONS
+
+    cpu_s = events = 0.0
+    for planned in plans:
+        runs = planned.replications or planned.at_least or REPLICATIONS
+        for backend, cell in product(backends, planned.cells):
+            # What cannot be run is said with the rest.
+            with contextlib.suppress(DumbbellError):
+                cost = get_backend(backend).check(cell.experiment.resolved_json())
+                cpu_s += runs * cost.wall_s
+                events += runs * cost.events
+    wall_s = cpu_s / usable_threads(jobs)
+    say_if_long(wall_s, events)
+    return wall_s

@@ -1,0 +1,100 @@
+"""Options that several commands share, each said once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.common.memory import MEMORY_HELP
+from dumbbell.cli.common.store import VARIABLE
+
+DEFAULT_BACKENDS = ("sim",)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace", help="Also where another experiment's result lies; your own files stay."
+    ),
+]
+Backend = Annotated[
+    str | None, typer.Option(help="Where: sim (the default), kernel, or sim,kernel side by side.")
+]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help="On the backend kernel, in place of the file's: 6.1, 6.12, or your own name; several "
+        "are compared.",
+        metavar="NAME[,...]",
+    ),
+]
+Precision = Annotated[
+    float | None,
+    typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
+]
+Jobs = Annotated[
+    int, typer.Option(help="Threads, or processes of --cluster local; 0 for one a core.")
+]
+Memory = Annotated[str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Of several runs: on the workers of a Dask scheduler, tcp://host:8786, or of one on "
+        "this machine, local.",
+        metavar="ADDRESS|local",
+    ),
+]
+Page = Annotated[
+    bool | None,
+    typer.Option(
+        "--page/--no-page",
+        envvar="DUMBBELL_PAGE",
+        help="Also a page, index.html in its folder; left out with --json.",
+    ),
+]
+AllowPrograms = Annotated[
+    bool,
+    typer.Option(
+        "--allow-programs",
+        help="The file's [[programs]] may be any command lines: they run inside the guest, which "
+        "sees this machine's programs and the experiment's network, and nothing else.",
+    ),
+]
+YES_HELP = "Run also what takes hours, without asking."
+Yes = Annotated[bool, typer.Option("--yes", help=YES_HELP)]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        envvar=VARIABLE,
+        help="Folder in which finished runs are kept, so that none is done twice (results/.store).",
+        metavar="DIR",
+    ),
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep and look up no runs.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with what was stopped; refused where nothing is.")
+]
+KeepTables = Annotated[
+    bool, typer.Option("--keep-tables", help="Keep the tables of runs too, as Parquet.")
+]
+Shard = Annotated[
+    str | None,
+    typer.Option(help="Only this share of the runs, such as 2/8.", metavar="NUMBER/SHARDS"),
+]
+
+
+def kernel_settings(listed: str | None) -> list[str]:
+    """What ``--set`` would be told of kernels, as typed with commas between them."""
+    return [f"kernel={json.dumps(name)}" for name in names_of(listed)]
+
+
+def names_of(listed: str | None) -> tuple[str, ...]:
+    """Of backends, as typed with commas between them; each once, none where nothing was typed."""
+    return tuple(dict.fromkeys(listed.split(","))) if listed else ()

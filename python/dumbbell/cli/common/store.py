@@ -1,0 +1,180 @@
+"""The store of ``dumbbell run``: where it is, and what is said of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from dumbbell.cli.terminal.errors import print_error, print_warning
+from dumbbell.cli.terminal.json_text import json_text
+from dumbbell.cli.terminal.output import say, tell
+from dumbbell.errors import SpecError
+
+if TYPE_CHECKING:
+    from dumbbell.compare import Cell, Summary
+    from dumbbell.compare.executing import Executor, ShareDone
+    from dumbbell.spec import Experiment, Setting
+    from dumbbell.tables import Run
+
+DEFAULT = Path("results") / ".store"
+NONE = "no"
+"""In place of a folder in the environment."""
+VARIABLE = "DUMBBELL_STORE"
+
+
+@dataclass(frozen=True, slots=True)
+class Storing:
+    """What was typed about the store.
+
+    Attributes:
+        folder: Where; None where not said.
+        is_wanted: Whether there is to be one.
+        resume: Whether something has to be there.
+        keep_tables: Whether tables of runs are kept.
+        shard: A share, as text.
+    """
+
+    folder: Path | None = None
+    is_wanted: bool = True
+    resume: bool = False
+    keep_tables: bool = False
+    shard: str | None = None
+
+    @property
+    def place(self) -> Path | None:
+        """The folder; None where there is to be no store."""
+        if not self.is_wanted or str(self.folder) == NONE:
+            return None
+        return self.folder or DEFAULT
+
+    def check(self, *, is_comparison: bool) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            SpecError: It does not.
+        """
+        needing = {
+            "--resume": self.resume,
+            "--keep-tables": self.keep_tables,
+            "--shard": self.shard,
+        }
+        for option, value in needing.items():
+            if value and self.place is None:
+                allowed = f"only with a store: without --no-store and {VARIABLE}=no"
+                raise SpecError(option, self.shard or "", allowed)
+        for option in ("--resume", "--shard"):
+            if needing[option] and not is_comparison:
+                allowed = "only of several runs (--replications, --set, several files)"
+                raise SpecError(option, self.shard or "", allowed)
+
+
+def stored_executor(
+    storing: Storing, executor: Executor, cells: Sequence[Cell], *, tables_below: int
+) -> Executor:
+    """An executor with the store that was asked for, if one was.
+
+    Args:
+        storing: What was typed.
+        executor: Does what is not there.
+        cells: What the runs are listed by.
+        tables_below: Replications whose tables are shown.
+    """
+    from dumbbell.compare.executing import Stored, cell_names
+    from dumbbell.store import Shard, Store
+
+    place = storing.place
+    if place is None or not _can_be_used(storing, place):
+        return executor
+    shard = None if storing.shard is None else Shard.parse(storing.shard)
+    return Stored(
+        executor,
+        Store(place, shard),
+        cells=cell_names(cells),
+        tables_below=tables_below,
+        keep_tables=storing.keep_tables,
+        resume=storing.resume,
+        tell=tell,
+    )
+
+
+def stored_run(
+    storing: Storing,
+    experiment: Experiment,
+    settings: Sequence[Setting],
+    task: tuple[int, str],
+    made: Callable[[], Run],
+) -> tuple[Run, Summary]:
+    """A single run: from the store where its tables are there, else made, and kept.
+
+    Args:
+        storing: What was typed.
+        experiment: What is run.
+        settings: What was put in place of the file's values.
+        task: Replication and backend.
+        made: Makes it.
+
+    Returns:
+        It, and its numbers.
+
+    Raises:
+        StoreError: The store that was asked for cannot be used.
+        OSError: The disk is full.
+    """
+    from dumbbell.compare import summary_of
+
+    place = storing.place
+    if place is None or not _can_be_used(storing, place):
+        run = made()
+        return run, summary_of(run)
+    from dumbbell.compare.executing import Task
+    from dumbbell.compare.executing.stored import keep_run, kept_run, named
+    from dumbbell.store import Store
+
+    store, asked = Store(place), Task(experiment.resolved_json(), *task)
+    kept = kept_run(store, asked, print_warning)
+    if kept is not None:
+        return kept, summary_of(kept)
+    store.check()  # before a long run, not after it
+    run = made()
+    summary = summary_of(run)
+    name = named(experiment, settings)
+    keep_run(store, asked, (run, summary), keep_tables=storing.keep_tables, name=name)
+    return run, summary
+
+
+def say_share(share: ShareDone, console: Console, *, as_json: bool) -> int:
+    """What a shard has done, and how one goes on.
+
+    Args:
+        share: What came of it.
+        console: Where sentences go.
+        as_json: Whether the numbers are printed as JSON too.
+
+    Returns:
+        The exit status.
+    """
+    for task, error in share.failed:
+        where = f"{task.cell} ({task.backend}, replication {task.replication})"
+        print_error(error, of=f"{where}: ")
+    if as_json:
+        numbers = {name: getattr(share, name) for name in ("done", "there", "of")}
+        say(json_text({"shard": str(share.shard), **numbers, "failed": len(share.failed)}))
+    console.print(str(share), markup=False, soft_wrap=True)
+    console.print("when all are, the same command without --shard shows them", soft_wrap=True)
+    return share.exit_code
+
+
+def _can_be_used(storing: Storing, place: Path) -> bool:
+    """A store that nobody asked for is not missed where there can be none."""
+    if storing.folder is not None or place.exists():
+        return True
+    there = next(each for each in place.absolute().parents if each.exists())
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return True
+    print_warning(f"{place}: no folder can be made there, so no run is kept (--store DIR)")
+    return False

@@ -1,0 +1,1 @@
+"""``dumbbell flent``: Flent's tests with Flent's options, and no testbed."""

@@ -1,0 +1,1 @@
+"""``dumbbell kernel``: the real Linux kernel in virtual time."""

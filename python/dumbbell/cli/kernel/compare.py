@@ -1,0 +1,185 @@
+"""``dumbbell kernel compare``: experiments on two kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from dumbbell.cli.common.confirmation import agree_to_runs
+from dumbbell.cli.common.executor import executor_for
+from dumbbell.cli.common.store import Storing, stored_executor
+from dumbbell.cli.run.comparison import print_comparison
+from dumbbell.cli.run.comparison_json import comparison_json
+from dumbbell.cli.run.planning import Planned
+from dumbbell.cli.terminal.errors import print_error
+from dumbbell.cli.terminal.json_text import json_text
+from dumbbell.cli.terminal.output import say
+from dumbbell.cli.terminal.progress import shown_progress
+from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.compare import Cell
+from dumbbell.compare.kernels import KernelsCompared, compare_kernels
+from dumbbell.compare.reference_grid import grid_cells
+from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, SpecError
+from dumbbell.spec import Experiment
+from dumbbell.sweep import Interrupted
+
+if TYPE_CHECKING:
+    from dumbbell.compare.kernels import SeenPacket
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsAsked:
+    """What was typed.
+
+    Attributes:
+        kernels: Two names.
+        files: Experiments; none for the reference grid.
+        only: A word in the names of the grid's networks.
+        replications: Of each on each.
+        jobs: Guests side by side; 0 for one a core.
+        storing: What was said about the store.
+        as_json: Whether to print JSON.
+        yes: Whether to run what takes hours without asking.
+    """
+
+    kernels: tuple[str, str]
+    files: tuple[Path, ...]
+    only: str
+    replications: int
+    jobs: int
+    storing: Storing
+    as_json: bool
+    yes: bool
+
+
+def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
+    """Do it; each experiment is printed when it has ended.
+
+    Returns:
+        The exit status: 1 where a run failed.
+
+    Raises:
+        SpecError: A file describes no experiment, or there is no such network in the grid.
+        KernelMissingError: One of the kernels has not been built.
+    """
+    from dumbbell.backends.kernel import require_kernel
+
+    if asked.kernels[0] == asked.kernels[1]:
+        raise SpecError("KERNEL", asked.kernels[1], "another kernel than the first")
+    experiments = list(_experiments(asked))
+    for hz in {each.timer_hz for _, each in experiments}:
+        for name in asked.kernels:
+            require_kernel(hz, name)
+    _agree(asked, [experiment for _, experiment in experiments])
+    found: list[KernelsCompared] = []
+    failed = False
+    try:
+        for label, experiment in experiments:
+            try:
+                found.append(_compared(label, experiment, asked))
+            except Interrupted:
+                raise
+            except DumbbellError as error:
+                failed = True
+                print_error(error, of=f"{label}: ")
+                continue
+            if not asked.as_json:
+                _print(found[-1], asked, console)
+    except Interrupted:
+        status = Interrupted.exit_code
+    else:
+        status = EXIT_CONTRADICTED_OR_FAILED if failed else EXIT_DONE
+    if asked.as_json:
+        say(json_text({"kernels": list(asked.kernels), "experiments": [_json(e) for e in found]}))
+    return status
+
+
+def _agree(asked: KernelsAsked, experiments: Sequence[Experiment]) -> None:
+    agree_to_runs(
+        [Planned(_cells(each, asked), [], asked.replications, None) for each in experiments],
+        ("kernel",),
+        jobs=asked.jobs,
+        yes=asked.yes,
+        storing=asked.storing,
+        has_dry_run=False,
+    )
+
+
+def _cells(experiment: Experiment, asked: KernelsAsked) -> list[Cell]:
+    return [Cell(name, experiment.with_(kernel=name)) for name in asked.kernels]
+
+
+def _experiments(asked: KernelsAsked) -> Iterator[tuple[str, Experiment]]:
+    if asked.files:
+        if asked.only:
+            raise SpecError("--only", asked.only, "without files: it is of the reference grid")
+        for file in asked.files:
+            yield file.stem, Experiment.from_toml(file)
+        return
+    chosen = [cell for cell in grid_cells() if asked.only in cell.name]
+    if not chosen:
+        names = ", ".join(cell.name for cell in grid_cells()[:3])
+        raise SpecError("--only", asked.only, f"a part of a network's name, such as {names}")
+    for cell in chosen:
+        yield cell.name, cell.experiment()
+
+
+def _compared(label: str, experiment: Experiment, asked: KernelsAsked) -> KernelsCompared:
+    cells = _cells(experiment, asked)
+    with (
+        executor_for(None, asked.jobs, None) as executor,
+        stopped_by_ctrl_c() as stop,
+        shown_progress() as show,
+    ):
+        return compare_kernels(
+            experiment,
+            asked.kernels,
+            label=label,
+            replications=asked.replications,
+            executor=stored_executor(asked.storing, executor, cells, tables_below=0),
+            jobs=asked.jobs,
+            on_progress=show,
+            cancel=stop,
+        )
+
+
+# --- what is printed ------------------------------------------------------------------------
+
+
+def _print(found: KernelsCompared, asked: KernelsAsked, console: Console) -> None:
+    print_comparison(found.comparison, console)
+    parting = found.parting
+    if parting is None:
+        text = "no packet differs in replication 0"
+    else:
+        seen = zip(asked.kernels, (parting.ours, parting.theirs), strict=True)
+        lines = (f"  {name}: {packet or 'nothing more'}" for name, packet in seen)
+        text = "\n".join(["replication 0 parts at", *lines])
+    console.print(Text(text), soft_wrap=True)
+    console.print()
+
+
+def _json(found: KernelsCompared) -> dict[str, Any]:
+    parting = found.parting
+    return {
+        "experiment": found.label,
+        "parts_at": parting
+        and {
+            "t_ns": parting.t_ns,
+            "is_only_later": parting.is_only_later,
+            "packets": [_packet(each) for each in (parting.ours, parting.theirs)],
+        },
+        **comparison_json(found.comparison),
+    }
+
+
+def _packet(packet: SeenPacket | None) -> dict[str, Any] | None:
+    if packet is None:
+        return None
+    names = ("t_ns", "queue", "event", "sender", "number", "size_bytes")
+    return {name: getattr(packet, name) for name in names}

@@ -1,0 +1,1 @@
+"""``dumbbell packetdrill``: packetdrill's scripts against TCP."""

@@ -1,0 +1,1 @@
+"""``dumbbell reproduce`` and ``dumbbell studies``: published experiments."""

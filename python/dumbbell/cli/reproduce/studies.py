@@ -1,0 +1,283 @@
+"""``dumbbell reproduce``: published experiments, judged and written as pages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from dumbbell.claims import contradicting, failed_checks, to_rows
+from dumbbell.cli.terminal.errors import print_error, print_warning
+from dumbbell.cli.terminal.json_text import json_text
+from dumbbell.cli.terminal.output import say, tell
+from dumbbell.cli.terminal.progress import shown_progress
+from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
+from dumbbell.lab import LIVE, has_module, live_text, write_laboratory, write_live
+from dumbbell.report import (
+    LABORATORY,
+    FigureDrawer,
+    IndexEntry,
+    check_index,
+    claims_table,
+    overview_table,
+    report_folder,
+    write_index,
+    write_report,
+)
+from dumbbell.studies import STUDIES, Demanding, Interrupted, Study, StudyOptions, get_study
+
+if TYPE_CHECKING:
+    from dumbbell.folders import ResultFolder
+    from dumbbell.report import Report
+
+ALL = "all"
+DEFAULT_FOLDER = Path("results")
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A study that came to its end."""
+
+    report: Report
+    page: Path
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "study": self.report.study,
+            "title": self.report.title,
+            "page": str(self.page),
+            "claims": to_rows(self.report.judged),
+        }
+
+
+def reproduce(
+    name: str,
+    options: StudyOptions,
+    *,
+    out: Path | None,
+    replace: bool,
+    as_json: bool,
+    console: Console,
+) -> int:
+    """Reproduce one study or all of them.
+
+    Args:
+        name: Of a study, or ``all``.
+        options: How; progress and cancellation are put in here.
+        out: Folder of the page; of ``all``, of the index, with a folder a study in it.
+        replace: Whether the page of another study may be replaced.
+        as_json: Print the claims as JSON instead of tables.
+        console: Where tables go.
+
+    Returns:
+        The exit status.
+    """
+    targets = _checked_folders(name, out, options, replace=replace)
+    studies = {each: get_study(each) for each in targets}
+    # Asked of all before the first one takes its minutes.
+    not_run = _lacking(studies, options)
+    if not_run and len(not_run) == len(studies):
+        raise next(iter(not_run.values()))
+    for each, lack in not_run.items():
+        print_error(lack, f"{each} is not run: ")
+    written: list[_Written] = []
+    results = (out or DEFAULT_FOLDER) if name == ALL or out is None else None
+    with stopped_by_ctrl_c() as stop, FigureDrawer() as drawer:
+        if options.quick:
+            # In a campaign of hours the memory is better left to the runs.
+            drawer.prepare()
+        for each in [study for study in targets if study not in not_run]:
+            try:
+                asked = changed(options, cancel=stop)
+                done = _one(
+                    studies[each], asked, targets[each], drawer, results, has_index=name == ALL
+                )
+            except DumbbellError as error:
+                # One study's failure is no reason to lose the others.
+                not_run[each] = _survived(error, alone=name != ALL)
+            else:
+                written.append(done)
+                if not as_json:
+                    _print(done, console)
+            if stop.is_set():
+                break
+    not_run = {each: why for each, why in not_run.items() if not isinstance(why, Interrupted)}
+    if name == ALL and written:
+        entries = [IndexEntry.of(each.report) for each in written]
+        entries += [_not_run_entry(studies[each], why) for each, why in not_run.items()]
+        _put_laboratory(out or DEFAULT_FOLDER)
+        write_index(entries, out or DEFAULT_FOLDER)
+        if not as_json:
+            console.print(overview_table(entries))
+    if as_json:
+        say(json_text([each.as_json() for each in written]))
+    return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
+
+
+def _with_bundle(report: Report, results: Path | None) -> tuple[Report, str]:
+    """The report, and the address of what runs its live figure; empty where it has none.
+
+    Args:
+        report: Of a study.
+        results: Folder above the studies' pages, for one bundle there; in the page's own folder
+            when None, as the folder above may be anybody's.
+    """
+    if report.live is None:
+        return report, ""
+    if results is None:
+        return changed(report, files={**report.files, LIVE: live_text()}), LIVE
+    write_live(results)
+    return report, f"../{LIVE}"
+
+
+def _put_laboratory(results: Path) -> None:
+    """The laboratory beside the index, where it can be had; one that is there stays."""
+    place = results / LABORATORY
+    if has_module() and not place.exists():
+        write_laboratory(place)
+
+
+def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
+    """Print it; where there is no other study to be run, only a run's failure gets this far."""
+    if alone and not isinstance(error, (RunError, Interrupted)):
+        raise error
+    print_error(error)
+    return error
+
+
+def _status(written: Iterable[_Written], not_run: Iterable[DumbbellError]) -> int:
+    """That of the worst that happened."""
+    judged = [each.report.judged for each in written]
+    is_wrong = any(contradicting(each) or failed_checks(each) for each in judged)
+    of_claims = EXIT_CONTRADICTED_OR_FAILED if is_wrong else EXIT_DONE
+    return max([of_claims, *(why.exit_code for why in not_run)])
+
+
+def _checked_folders(
+    name: str, out: Path | None, options: StudyOptions, *, replace: bool
+) -> dict[str, ResultFolder]:
+    """Study to the folder of its page, each of which may be written.
+
+    Raises:
+        SpecError: One holds something that is not to be replaced.
+    """
+    targets = {
+        each: _folder(folder, each, options, replace=replace)
+        for each, folder in _targets(name, out).items()
+    }
+    for target in targets.values():
+        target.check()
+    if name == ALL:
+        check_index(out or DEFAULT_FOLDER)
+    return targets
+
+
+def _targets(name: str, out: Path | None) -> Mapping[str, Path]:
+    """Study to the folder of its page."""
+    if name == ALL:
+        return {each: (out or DEFAULT_FOLDER) / each for each in STUDIES}
+    return {name: out or DEFAULT_FOLDER / name}
+
+
+def _folder(folder: Path, study: str, options: StudyOptions, *, replace: bool) -> ResultFolder:
+    settings = {
+        "preset": "quick" if options.quick else "full",
+        "backends": ",".join(options.backends),
+        "seed": str(options.seed),
+    }
+    if options.replications is not None:
+        settings["replications"] = str(options.replications)
+    if options.precision is not None:
+        settings["precision"] = str(options.precision)
+    return report_folder(folder, study, settings=settings, replace=replace, tell=tell)
+
+
+def _lacking(studies: Mapping[str, Study], options: StudyOptions) -> dict[str, DumbbellError]:
+    """Studies that cannot be run as asked or on this machine, and why."""
+    found = {}
+    for name, study in studies.items():
+        try:
+            if isinstance(study, Demanding):
+                study.check(options)
+        except DumbbellError as error:
+            found[name] = error
+    return found
+
+
+def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
+    return IndexEntry(study=study.id, title=study.title, summary="", not_run=str(why))
+
+
+def _one(
+    study: Study,
+    options: StudyOptions,
+    target: ResultFolder,
+    drawer: FigureDrawer,
+    results: Path | None,
+    *,
+    has_index: bool,
+) -> _Written:
+    began = time.monotonic(), time.process_time()
+    with shown_progress() as show:
+        report = study.reproduce(changed(options, on_progress=show))
+    if options.cancelled:
+        report, target = _interrupted(report, target, options)
+    times = {
+        "wall_s": time.monotonic() - began[0],
+        "cpu_s": time.process_time() - began[1],
+    }
+    report = changed(report, provenance={**report.provenance, **times})
+    report, live = _with_bundle(report, results)
+    page = write_report(
+        report, target, drawer=drawer, tell=print_warning, has_index=has_index, live=live
+    )
+    return _Written(report, page)
+
+
+def _interrupted(
+    report: Report, target: ResultFolder, options: StudyOptions
+) -> tuple[Report, ResultFolder]:
+    """Say on the page that it is not all; and never put it over one that may be whole."""
+    note = "This was stopped by hand: it stands on the replications that had finished by then."
+    folder = target.folder
+    if folder.exists() and any(folder.iterdir()):
+        beside = folder.with_name(f"{folder.name}.interrupted")
+        target = _folder(beside, report.study, options, replace=False)
+    return changed(report, notes=(note, *report.notes)), target
+
+
+def _print(done: _Written, console: Console) -> None:
+    console.print(claims_table(done.report.judged, title=done.report.title))
+    console.print(Text(done.report.summary))
+    for what, found in (
+        ("contradicts theory", contradicting(done.report.judged)),
+        ("fails a check of ours", failed_checks(done.report.judged)),
+    ):
+        if found:
+            names = ", ".join(each.id for each in found)
+            console.print(Text(f"{what}: {names}", style="bold red"))
+    console.print(Text(f"page: {done.page}"), soft_wrap=True)
+
+
+def list_studies(console: Console, *, as_json: bool) -> None:
+    """Names and what they are."""
+    described = []
+    for name in STUDIES:
+        try:
+            study = STUDIES[name]
+        except ImportError as error:
+            raise DumbbellError(f"study {name} cannot be loaded: {error}") from error
+        described.append({"id": study.id, "title": study.title, "summary": study.summary})
+    if as_json:
+        say(json_text(described))
+        return
+    for each in described:
+        console.print(Text(each["id"], style="bold"), Text(each["title"]), sep="  ")
+        console.print(Text(f"  {each['summary']}"), style="dim")

@@ -1,0 +1,1 @@
+"""``dumbbell run``: a single run, or a comparison."""

@@ -1,0 +1,123 @@
+"""The options of ``dumbbell run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.common.options import (
+    DEFAULT_BACKENDS,
+    AllowPrograms,
+    Backend,
+    Cluster,
+    DryRun,
+    Jobs,
+    Json,
+    KeepTables,
+    Kernel,
+    Memory,
+    NoStore,
+    Page,
+    Precision,
+    Replace,
+    Resume,
+    Shard,
+    Store,
+    Yes,
+    kernel_settings,
+    names_of,
+)
+from dumbbell.cli.common.store import Storing
+from dumbbell.cli.terminal.consoles import sentences_console
+
+
+def run_command(
+    files: Annotated[
+        list[Path], typer.Argument(help="Experiments in TOML.", metavar="FILE.toml...")
+    ],
+    *,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another value, such as 'links[a->b].forward.qdisc=pie' or duration=10s; "
+            "several values of one path are compared.",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(help="Runs of each, for intervals; 10 where something is compared.", min=1),
+    ] = None,
+    precision: Precision = None,
+    backend: Backend = None,
+    kernel: Kernel = None,
+    replication: Annotated[
+        int | None, typer.Option(help="Of a single run: chooses the random numbers.", min=0)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    jobs: Jobs = 0,
+    memory: Memory = None,
+    cluster: Cluster = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the tables of a single run, or of a comparison's page "
+            "(results/NAME-compared).",
+            metavar="DIR",
+        ),
+    ] = None,
+    page: Page = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Also in other formats, beside the page or in --out: csv, parquet, sqlite, json; "
+            "of a single run flent, pcapng, and as programs would have logged it: ping, ss, tc.",
+            metavar="FORMAT[,...]",
+        ),
+    ] = None,
+    replace: Replace = False,
+    allow_programs: AllowPrograms = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    store: Store = None,
+    no_store: NoStore = False,
+    resume: Resume = False,
+    keep_tables: KeepTables = False,
+    shard: Shard = None,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment and print what happened, or compare several.
+
+    Several files, several values of one path, several backends, --replications or --precision
+    make a comparison: numbers with intervals, and what differs. A [sweep] in the file, or many
+    values, make a table with a row for each, and figures over them.
+
+    Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input.
+    """
+    from dumbbell.cli.run.options import Asked, run_asked
+
+    asked = Asked(
+        files=tuple(files),
+        settings=(*(settings or ()), *kernel_settings(kernel)),
+        backends=names_of(backend) or DEFAULT_BACKENDS,
+        replications=replications,
+        precision=precision,
+        replication=replication,
+        seed=seed,
+        jobs=jobs,
+        memory=memory,
+        cluster=cluster,
+        out=out,
+        page=page,
+        replace=replace,
+        as_json=as_json,
+        to=to,
+        dry_run=dry_run,
+        yes=yes,
+        storing=Storing(store, not no_store, resume, keep_tables, shard),
+        allow_programs=allow_programs,
+    )
+    raise typer.Exit(run_asked(asked, sentences_console(as_json=as_json)))

@@ -1,0 +1,162 @@
+"""``dumbbell run``: a single run, or a comparison, by what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from dumbbell.backends import get_backend
+from dumbbell.cli.common.memory import memory_bytes
+from dumbbell.cli.common.store import Storing, say_share
+from dumbbell.cli.run.planning import Document, Planned, is_comparison, planned_of, single
+from dumbbell.cli.terminal.named_pipes import say_if_pipe
+from dumbbell.errors import EXIT_DONE, SpecError
+from dumbbell.spec import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was typed.
+
+    Attributes:
+        files: Experiments.
+        settings: Texts ``PATH=VALUE``.
+        backends: Names.
+        replications: Of each; None where not said.
+        precision: Relative half-width; None where not said.
+        replication: Of a single run; None where not said.
+        seed: In place of the files'.
+        jobs: Threads; 0 for one a core.
+        memory: A size, as text.
+        cluster: Of a comparison, whose workers run it: an address or ``local``; None for here.
+        out: Folder of the tables of a single run, or of the page of a comparison.
+        page: Whether to write a page; None where not said.
+        replace: Whether another experiment's result there may be replaced.
+        as_json: Whether to print JSON.
+        to: Formats to export to besides, as typed; None for none.
+        dry_run: Whether to say what would be run, and run nothing.
+        yes: Whether to run what takes hours without asking.
+        storing: What was said about the store.
+        allow_programs: Whether the files may run any programs of this machine.
+    """
+
+    files: tuple[Path, ...]
+    settings: tuple[str, ...]
+    backends: tuple[str, ...]
+    replications: int | None
+    precision: float | None
+    replication: int | None
+    seed: int | None
+    jobs: int
+    memory: str | None
+    cluster: str | None
+    out: Path | None
+    page: bool | None
+    replace: bool
+    as_json: bool
+    storing: Storing
+    to: str | None = None
+    dry_run: bool = False
+    yes: bool = False
+    allow_programs: bool = False
+
+
+def run_asked(asked: Asked, console: Console) -> int:
+    """Do it.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        SpecError: It cannot be done, or things were asked for that do not go together.
+    """
+    for name in asked.backends:
+        get_backend(name)
+    settings = [Setting.parse(each) for each in asked.settings]
+    if asked.seed is not None:
+        if any(each.path == "seed" for each in settings):
+            raise SpecError("--seed", asked.seed, "either --seed or --set seed=...")
+        settings.append(Setting("seed", asked.seed))
+    may_use_bytes = memory_bytes(asked.memory)
+    for file in asked.files:
+        say_if_pipe(file)
+    documents = [Document.read(file) for file in asked.files]
+    compares = is_comparison(asked, settings, documents)
+    asked.storing.check(is_comparison=compares)
+    if compares:
+        return _compare(asked, planned_of(asked, settings, documents), may_use_bytes, console)
+    return _run_one(asked, settings, documents[0], may_use_bytes, console)
+
+
+def _compare(asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console) -> int:
+    from dumbbell.cli.run.comparison import compare_files, kept_runs
+    from dumbbell.compare.executing import ShareDone
+
+    if asked.replication is not None:
+        allowed = "a single run; of a comparison --replications says how many there are"
+        raise SpecError("--replication", asked.replication, allowed)
+    if asked.dry_run:
+        return _dry_run(asked, planned, kept_runs(asked, planned), may_use_bytes, console)
+    try:
+        return compare_files(asked, planned, may_use_bytes, console)
+    except ShareDone as share:
+        return say_share(share, console, as_json=asked.as_json)
+
+
+def _run_one(
+    asked: Asked,
+    settings: Sequence[Setting],
+    document: Document,
+    may_use_bytes: int | None,
+    console: Console,
+) -> int:
+    if asked.cluster is not None:
+        allowed = "a comparison: say --replications, --precision or several values to compare"
+        raise SpecError("--cluster", asked.cluster, allowed)
+    if asked.dry_run:
+        planned = single(asked, settings, document)
+        # More is shown of a single run than its numbers.
+        return _dry_run(asked, planned, planned.first + 1, may_use_bytes, console)
+    from dumbbell.cli.run.single import run_file
+
+    run_file(
+        asked.files[0],
+        document.experiment(settings, allow_programs=asked.allow_programs),
+        settings=settings,
+        storing=asked.storing,
+        backend=asked.backends[0],
+        replication=asked.replication or 0,
+        may_use_bytes=may_use_bytes,
+        out=asked.out,
+        page=asked.page,
+        replace=asked.replace,
+        as_json=asked.as_json,
+        to=asked.to,
+        yes=asked.yes,
+        console=console,
+    )
+    return EXIT_DONE
+
+
+def _dry_run(
+    asked: Asked,
+    planned: Planned,
+    tables_below: int,
+    may_use_bytes: int | None,
+    console: Console,
+) -> int:
+    from dumbbell.cli.run.dry_run import dry_run
+
+    return dry_run(
+        planned,
+        asked.backends,
+        jobs=asked.jobs,
+        may_use_bytes=may_use_bytes,
+        storing=asked.storing,
+        tables_below=tables_below,
+        as_json=asked.as_json,
+        console=console,
+    )

@@ -1,0 +1,150 @@
+"""What ``dumbbell run`` was asked for, as cells: nothing has been run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment, Setting, separate_settings_applied
+from dumbbell.spec.experiment import context
+from dumbbell.spec.questions import parted
+from dumbbell.spec.toml_file import load
+
+if TYPE_CHECKING:
+    from dumbbell.cli.run.options import Asked
+    from dumbbell.compare import Cell, FailedCell
+    from dumbbell.compare.axes import Grid
+    from dumbbell.compare.sweep_plans import Plan
+
+MOST_BESIDE = 6
+"""More values of a path than this are a table with a row for each, as those of a sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was read once: it may be a pipe.
+
+    Attributes:
+        file: Its name.
+        table: What stands in it.
+        folder: From which paths in it start.
+    """
+
+    file: Path
+    table: Mapping[str, Any]
+    folder: Path
+
+    @classmethod
+    def read(cls, file: Path) -> Document:
+        """Read it.
+
+        Raises:
+            SpecError: It cannot be, or is no TOML.
+        """
+        table, folder = load(file)
+        return cls(file, table, folder)
+
+    def experiment(
+        self, settings: Sequence[Setting], *, allow_programs: bool = False
+    ) -> Experiment:
+        """What it describes, with other values in some places.
+
+        Raises:
+            SpecError: It describes no experiment, or a setting's path leads nowhere.
+        """
+        described, _ = parted(self.table)
+        return Experiment.read(
+            separate_settings_applied(described, settings), context(self.folder, allow_programs)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Cells, and how often each runs.
+
+    Attributes:
+        cells: What can be run.
+        refused: What is not allowed.
+        replications: Of each; None where nobody said.
+        precision: In place of a number; None where nobody said.
+        grid: How the cells of a sweep lie; None of other comparisons.
+        figures: Those of a sweep.
+        at_least: Of each, before a precision is looked at; None for as many as usual.
+        first: The first replication.
+    """
+
+    cells: Sequence[Cell]
+    refused: Sequence[FailedCell]
+    replications: int | None
+    precision: float | None
+    grid: Grid | None = None
+    figures: Sequence[Plan] = ()
+    at_least: int | None = None
+    first: int = 0
+
+
+def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Planned:
+    """The one run of a file, with what it asks left out.
+
+    Raises:
+        SpecError: It describes no experiment.
+    """
+    from dumbbell.compare import Cell
+
+    experiment = document.experiment(settings, allow_programs=asked.allow_programs)
+    cell = Cell(experiment.name, experiment, tuple(settings), str(asked.files[0]))
+    return Planned([cell], [], 1, None, first=asked.replication or 0)
+
+
+def is_comparison(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> bool:
+    """Whether there is more than one run to be made."""
+    sweeps = any("sweep" in each.table for each in documents) and asked.replication is None
+    counted = asked.replications is not None or asked.precision is not None
+    several = _several(settings) or len(asked.files) > 1 or len(asked.backends) > 1
+    return several or counted or sweeps
+
+
+def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> Planned:
+    """The cells of files and settings.
+
+    Raises:
+        SpecError: None is allowed, or things do not go together.
+    """
+    replications, precision = asked.replications, asked.precision
+    if not _is_swept(settings, documents):
+        from dumbbell.compare import cells_of
+
+        files = [(each.file, each.table, each.folder) for each in documents]
+        cells, refused = cells_of(files, settings, allow_programs=asked.allow_programs)
+        return Planned(cells, refused, replications, precision)
+    if len(documents) > 1:
+        allowed = "one file where there is a [sweep]"
+        raise SpecError("FILE", ", ".join(str(each.file) for each in documents), allowed)
+    from dumbbell.compare.sweeps import sweep_of_document
+
+    (document,) = documents
+    found = sweep_of_document(
+        *(document.table, document.folder, str(document.file), settings),
+        allow_programs=asked.allow_programs,
+    )
+    if replications is None and precision is None:
+        replications, precision = found.replications, found.precision
+    return Planned(found.cells, found.refused, replications, precision, found.grid, found.figures)
+
+
+def _is_swept(settings: Sequence[Setting], documents: Sequence[Document]) -> bool:
+    if any("sweep" in each.table for each in documents):
+        return True
+    values = Counter(each.path for each in settings)
+    cells = 1
+    for count in values.values():
+        cells *= count
+    return len(documents) == 1 and cells > MOST_BESIDE
+
+
+def _several(settings: Sequence[Setting]) -> bool:
+    return max(Counter(each.path for each in settings).values(), default=1) > 1

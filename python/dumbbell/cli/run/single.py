@@ -1,0 +1,162 @@
+"""``dumbbell run``: one experiment from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from dumbbell.backends import BatchProgress, get_backend, run_many
+from dumbbell.cli.common.confirmation import agree_to_run
+from dumbbell.cli.common.pages import page_folder, result_place
+from dumbbell.cli.common.store import Storing, stored_run
+from dumbbell.cli.run.summary import print_summary, summary_numbers
+from dumbbell.cli.terminal.consoles import print_notices
+from dumbbell.cli.terminal.json_text import json_text
+from dumbbell.cli.terminal.output import say, tell
+from dumbbell.cli.terminal.progress import shown_progress
+from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.compare import Summary
+from dumbbell.compare.exporting import check_formats, exported_run, formats_of
+from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
+from dumbbell.errors import RunError
+from dumbbell.spec import Experiment, Setting
+from dumbbell.sweep import Interrupted, Progress
+from dumbbell.tables import Run, run_folder, write_parquet
+
+if TYPE_CHECKING:
+    from dumbbell.report import Report
+
+
+def run_file(
+    file: Path,
+    experiment: Experiment,
+    *,
+    settings: Sequence[Setting] = (),
+    storing: Storing,
+    backend: str,
+    replication: int,
+    may_use_bytes: int | None,
+    out: Path | None,
+    page: bool | None,
+    replace: bool,
+    as_json: bool,
+    to: str | None,
+    yes: bool,
+    console: Console,
+) -> None:
+    """Run the experiment that a file describes, print what it did, and write what is wanted.
+
+    That is its page, or its tables with ``out``, and with ``to`` other formats beside these. With
+    ``replace`` also where the run of another experiment lies.
+    """
+    formats = formats_of(to) if to is not None else ()
+    check_formats(formats, experiment)
+    place = None
+    if out is not None:
+        place = run_folder(
+            out,
+            experiment.resolved(),
+            replication=replication,
+            origin=get_backend(backend).origin,
+            source=file if file.is_file() else None,
+            replace=replace,
+            tell=tell,
+        )
+        place.check()
+    with ExitStack() as stack:
+        # Who asks for JSON or for tables is a program, until they say otherwise.
+        has_page = page or (page is None and not as_json and out is None)
+        has_exports = bool(formats) and out is None
+        result = stack.enter_context(
+            result_place(
+                page_folder(experiment.name),
+                subject=experiment.name,
+                source=file if file.is_file() else None,
+                replace=replace,
+                has_page=has_page,
+                has_exports=has_exports,
+                is_asked_for=page is True,
+            )
+        )
+        run, summary = stored_run(
+            storing,
+            experiment,
+            settings,
+            (replication, backend),
+            lambda: run_one(experiment, replication, backend, may_use_bytes=may_use_bytes, yes=yes),
+        )
+        notices = experiment.notices()
+        exports = exported_run(run, formats, summary) if formats else {}
+        if place is not None:
+            write_parquet(run, place, {**_texts(run), **exports})
+        if as_json:
+            said = {"notices": [each.as_json() for each in notices]}
+            say(json_text({**summary_numbers(run, summary), **said}))
+        else:
+            print_notices(notices, console)
+            print_summary(run, console, summary)
+        if out is not None:
+            console.print(f"tables: {out}", markup=False, soft_wrap=True)
+        if result is not None:
+            report = _report(run, experiment, summary) if has_page else None
+            result.write(report, exports if has_exports else {}, console)
+
+
+def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
+    from dumbbell.cli.run.own_queue import own_queue_notes
+    from dumbbell.compare.held_flows import held_flows, held_words
+    from dumbbell.compare.run_page import run_report
+    from dumbbell.spec import Resolved
+
+    notes = [str(each) for each in experiment.notices()]
+    described = Resolved(experiment.resolved())
+    notes += own_queue_notes(described)
+    notes += held_words(list(held_flows(summary, described)))
+    return run_report(run, experiment, notes, summary)
+
+
+def run_one(
+    experiment: Experiment,
+    replication: int,
+    backend: str,
+    *,
+    may_use_bytes: int | None = None,
+    yes: bool = False,
+    has_dry_run: bool = True,
+) -> Run:
+    """One run, with progress shown and Ctrl-C heard; said first when it takes minutes.
+
+    Raises:
+        Interrupted: It was stopped, or takes hours and is not wanted.
+        SpecError: It takes hours, ``yes`` does not say that it is wanted, and nobody can be asked.
+        RunError: It failed.
+    """
+    cost = get_backend(backend).check(experiment.resolved_json())
+    agree_to_run(cost, yes=yes, has_dry_run=has_dry_run)
+    with stopped_by_ctrl_c() as stop, shown_progress() as show:
+
+        def tell(progress: BatchProgress) -> None:
+            show(Progress(experiment.name, min(progress.done, 1.0), 1.0, "run"))
+
+        runs = run_many(
+            [(experiment, replication)],
+            backend=backend,
+            jobs=1,
+            memory_bytes=may_use_bytes,
+            cancel=stop,
+            on_progress=tell,
+        )
+        for _, run in runs:
+            return run
+        if stop.is_set():
+            raise Interrupted("stopped; nothing was written")
+    raise RunError("the run gave no result")
+
+
+def _texts(run: Run) -> dict[str, str]:
+    """What the programs of a testbed would have logged."""
+    return {**ping_files(run), **tc_files(run), **ss_files(run)}

@@ -1,0 +1,1 @@
+"""``dumbbell shell``: a console in each host of an experiment, in virtual time."""

@@ -1,0 +1,184 @@
+"""What one types in a session of shells, in its console or a script: lines, read into orders.
+
+| line | what it does |
+| --- | --- |
+| ``sender-1$ ping server`` | types it at that terminal's prompt, and goes on: time stands still |
+| ``sender-1> text`` | types it at once, to whatever runs there |
+| ``sender-1 ping -c 3 server`` | types it and waits until it has ended (mininet's form) |
+| ``ping -c 3 server`` | the same, at the present terminal |
+| ``sender-1`` | makes it the present terminal |
+| ``sender-1 ^C`` | presses keys: ``^C``, ``^D``, ``^Z``, ``^\\`` |
+| ``:wait``, ``:wait 10s``, ``:wait sender-1 router`` | lets time pass: till all has ended, ... |
+| ``:leave sender-1`` | what runs there is waited for no more |
+| ``:end`` | ends the session |
+
+``sender-1:2`` is a second terminal of sender-1. Before a line may stand a time in brackets, and
+lines that begin with ``sender-1| `` are what was printed there: so a transcript is a script. A line
+that begins with ``#`` is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from dumbbell import units
+from dumbbell.backends.kernel.session_orders import (
+    MOST_LINE_BYTES,
+    End,
+    Keys,
+    Leave,
+    Open,
+    Order,
+    Place,
+    Type,
+    Wait,
+)
+from dumbbell.cli.shell.programs import serves
+from dumbbell.errors import SpecError
+from dumbbell.spec.refusal import nearest, one_of, shown
+
+KEYS = {"^C": "\x03", "^D": "\x04", "^Z": "\x1a", "^\\": "\x1c"}
+WORDS = (":end", ":help", ":leave", ":terminals", ":wait")
+
+_TIME = re.compile(r"^\[ *[0-9]+\.[0-9]+\] ")
+_ADDRESSED = re.compile(r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*(?::[0-9]+)?)(?P<how>[$>|])(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """The console is to say what can be typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminals:
+    """The console is to say which terminals there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A line that was read.
+
+    Attributes:
+        orders: For the guest, in order.
+        asked: Of the console.
+    """
+
+    orders: tuple[Order, ...] = ()
+    asked: Help | Terminals | None = None
+
+
+@dataclass
+class Reader:
+    """Reads lines; it knows which terminal is the present one.
+
+    Attributes:
+        hosts: Their names.
+        current: The present terminal; None before one was named.
+    """
+
+    hosts: tuple[str, ...]
+    current: Place | None = None
+    _where: str = field(default="line", repr=False)
+
+    def script(self, lines: Iterable[str], name: str) -> Iterator[Order]:
+        """The orders of a whole script; it ends with a wait and the end.
+
+        Args:
+            lines: Of the script.
+            name: Of its file, for messages.
+
+        Raises:
+            SpecError: A line is none.
+        """
+        for number, line in enumerate(lines, 1):
+            self._where = f"{name}:{number}"
+            for order in self.line(line.rstrip("\r\n")).orders:
+                if isinstance(order, End):
+                    yield order
+                    return
+                yield order
+        yield Wait()
+        yield End()
+
+    def line(self, text: str) -> Typed:
+        """What one line says.
+
+        Raises:
+            SpecError: It names a host that is not there, or says nothing that is understood.
+        """
+        text = _TIME.sub("", text)
+        if not text.strip() or text.startswith("#"):
+            return Typed()
+        if len(text.encode()) > MOST_LINE_BYTES:
+            raise SpecError(self._where, shown(text), f"at most {MOST_LINE_BYTES} bytes a line")
+        control = next((each for each in text if each < " " and each != "\t"), None)
+        if control is not None:
+            raise SpecError(self._where, shown(text), "no control characters; ^C is typed as ^C")
+        if text.startswith(":"):
+            return self._word(text.split())
+        if addressed := _ADDRESSED.match(text):
+            return self._addressed(addressed, text[addressed.end() :])
+        name, _, rest = text.strip().partition(" ")
+        place = Place.of(name, self.hosts)
+        if place is None:
+            return Typed(self._waited(self._present(text), text))
+        place = self._place(name)
+        rest = rest.strip()
+        if not rest:
+            self.current = place
+            return Typed((Open(place),))
+        return Typed(self._waited(place, rest))
+
+    def _addressed(self, found: re.Match[str], text: str) -> Typed:
+        if found["how"] == "|":
+            return Typed()  # what was printed there
+        place = self._place(found["name"])
+        at_prompt = found["how"] == "$"
+        return Typed((Type(place, text, at_prompt, at_prompt and serves(text)),))
+
+    def _waited(self, place: Place, text: str) -> tuple[Order, ...]:
+        if text in KEYS:
+            return (Keys(place, KEYS[text]),)
+        if serves(text):
+            return (Type(place, text, serves=True),)
+        return (Type(place, text), Wait((place,)))
+
+    def _word(self, words: list[str]) -> Typed:
+        word, *rest = words
+        if word not in WORDS:
+            raise SpecError(self._where, word, one_of(WORDS), nearest(word, list(WORDS)))
+        if word == ":wait":
+            return Typed((self._wait(rest),))
+        if word == ":leave":
+            if not rest:
+                raise SpecError(self._where, word, "the terminals to leave alone after it")
+            return Typed(tuple(Leave(self._place(name)) for name in rest))
+        if rest:
+            raise SpecError(self._where, " ".join(words), f"{word} alone")
+        if word == ":end":
+            return Typed((End(),))
+        return Typed(asked=Help() if word == ":help" else Terminals())
+
+    def _wait(self, words: list[str]) -> Wait:
+        at_most_ns = None
+        if words and Place.of(words[-1], self.hosts) is None and words[-1][0].isdigit():
+            try:
+                at_most_ns = units.parse_time_ns(words[-1])
+            except units.UnitError as error:
+                allowed = "a time such as 10s"
+                raise SpecError(self._where, words[-1], allowed, error.hint) from None
+            words = words[:-1]
+        places = tuple(self._place(name) for name in words)
+        return Wait(places or None, at_most_ns)
+
+    def _place(self, name: str) -> Place:
+        return Place.required(self._where, name, self.hosts)
+
+    def _present(self, text: str) -> Place:
+        if self.current is None:
+            first = text.split(maxsplit=1)[0]
+            allowed = f"a terminal before it, as in {self.hosts[0]}$ {shown(text)}"
+            raise SpecError(self._where, shown(text), allowed, nearest(first, list(self.hosts)))
+        return self.current

@@ -1,0 +1,1 @@
+"""How the command line reaches its terminal: output, errors, progress, signals, input."""
