@@ -20,6 +20,7 @@ from typing import Any, TypedDict
 
 import digests
 
+from dumbbell.replication import Replications, replicate_groups
 from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
@@ -28,7 +29,6 @@ from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.fit import fewest_runs
 from dumbbell.studies.statistical_multiplexing.parts import fit_name
 from dumbbell.studies.statistical_multiplexing.senders import SENDERS
-from dumbbell.sweep import Replications, replicate_groups
 from dumbbell.tables import Run
 
 KEPT = Path(__file__).resolve().parents[1] / "tests/golden/preset_digests.json"

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
         errors,
         formats,
         metrics,
+        replication,
         report,
         spec,
         stats,
         studies,
-        sweep,
         tables,
         theory,
         units,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from dumbbell._engine import __version__
     from dumbbell.backends import run_many, simulate
     from dumbbell.errors import DumbbellError, RunError, SpecError
+    from dumbbell.replication import replicate
     from dumbbell.spec import Experiment
-    from dumbbell.sweep import replicate
     from dumbbell.tables import Run
 
 _MODULE_OF = {
@@ -59,7 +59,7 @@ _MODULE_OF = {
     "RunError": "errors",
     "SpecError": "errors",
     "__version__": "_engine",
-    "replicate": "sweep",
+    "replicate": "replication",
     "run_many": "backends",
     "simulate": "backends",
 }
@@ -71,11 +71,11 @@ _PACKAGES = frozenset(
         "errors",
         "formats",
         "metrics",
+        "replication",
         "report",
         "spec",
         "stats",
         "studies",
-        "sweep",
         "tables",
         "theory",
         "units",
@@ -96,13 +96,13 @@ __all__ = [
     "formats",
     "metrics",
     "replicate",
+    "replication",
     "report",
     "run_many",
     "simulate",
     "spec",
     "stats",
     "studies",
-    "sweep",
     "tables",
     "theory",
     "units",

@@ -9,10 +9,10 @@ from dumbbell.backends.kernel import KernelMissingError
 from dumbbell.claims import Claim, Runs, judge
 from dumbbell.claims.rules import Check, Equals
 from dumbbell.errors import RunError
+from dumbbell.replication import replicate
 from dumbbell.report import Report
 from dumbbell.spec import Experiment
 from dumbbell.studies import Interrupted, StudyOptions
-from dumbbell.sweep import replicate
 from dumbbell.tables import Run
 
 SEEN: list[StudyOptions] = []

@@ -13,7 +13,7 @@ from dumbbell.backends import Cost
 from dumbbell.cli.common import confirmation
 from dumbbell.cli.common.confirmation import agree
 from dumbbell.errors import SpecError
-from dumbbell.sweep.interrupted import Interrupted
+from dumbbell.replication.interrupted import Interrupted
 
 Dumbbell = Callable[..., tuple[int, str, str]]
 LINE = """

@@ -11,7 +11,7 @@ from dumbbell.cli.terminal import progress as progress_module
 from dumbbell.cli.terminal.consoles import PrintingConsole
 from dumbbell.cli.terminal.progress import PlainLines, shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
-from dumbbell.sweep import Progress
+from dumbbell.replication import Progress
 
 
 def test_a_line_when_a_task_begins_then_every_few_seconds() -> None:

@@ -21,7 +21,7 @@ from dumbbell.cli.terminal.consoles import PrintingConsole
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.printable import printable
-from dumbbell.sweep import Progress
+from dumbbell.replication import Progress
 
 PACKAGE = Path(package.__file__).parent
 DOORS = {"cli/terminal/output.py", "cli/terminal/consoles.py"}

@@ -24,9 +24,9 @@ from dumbbell.compare import (
 from dumbbell.compare.capacity import possible_bps
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import FailureKind, RunError, SpecError
+from dumbbell.replication import Interrupted, Progress
 from dumbbell.spec import Experiment, Resolved, Setting, settings_applied
 from dumbbell.stats import difference_interval
-from dumbbell.sweep import Interrupted, Progress
 
 LINE: dict[str, Any] = {
     "name": "line",

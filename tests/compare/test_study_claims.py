@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dumbbell.claims import view_of
-from dumbbell.compare.asserting import Checked, asserted, check
+from dumbbell.compare.checking import Checked, asserted, check
 from dumbbell.spec import Experiment
 from dumbbell.spec.unresolve import as_written
 from dumbbell.studies.buffer_sizing import arms as buffer_arms

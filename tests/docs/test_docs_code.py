@@ -18,7 +18,7 @@ PACKAGES = (
     "theory",
     "metrics",
     "claims",
-    "sweep",
+    "replication",
     "store",
     "compare",
     "spec",

@@ -16,7 +16,7 @@ from docs_pages import PAGES, ROOT, all_blocks, blocks, indented_blocks, inline_
 from docs_pages import shell_lines as lines_of
 
 import dumbbell
-from dumbbell.cli.app import COMMANDS as app_commands
+from dumbbell.cli.app import COMMANDS as ALL_COMMANDS
 from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES
@@ -210,9 +210,9 @@ def test_examples_are_experiments() -> None:
 def test_the_pages_name_every_command_and_no_other() -> None:
     """`test_command_lines` refuses a command that is not there; here none is left out."""
     words = [line.split()[1] for page in PAGES for line in commands(page)]
-    assert {word for word in words if not word.startswith("-")} == set(app_commands)
+    assert {word for word in words if not word.startswith("-")} == set(ALL_COMMANDS)
 
 
 def test_the_readme_shows_every_command() -> None:
     words = [line.split()[1] for line in commands(README)]
-    assert {word for word in words if not word.startswith("-")} == set(app_commands)
+    assert {word for word in words if not word.startswith("-")} == set(ALL_COMMANDS)

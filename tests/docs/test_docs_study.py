@@ -13,7 +13,7 @@ from docs_study_table import kept, table
 
 from dumbbell.claims import Verdict, counts_of, from_json
 from dumbbell.studies import StudyOptions, get_study
-from dumbbell.studies.statistical_multiplexing import claims, elsewhere, published
+from dumbbell.studies.statistical_multiplexing import claims, external_measurements, published
 from dumbbell.studies.statistical_multiplexing.parts import PRESETS
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SENDERS, SLOWER
 
@@ -48,7 +48,9 @@ def test_no_claim_is_left_out() -> None:
     ideal = 4 * len(STREAMS)
     nominal = len(published.RTT) + 2
     fitted = nominal - len(published.QUARTILES)
-    measured = sum(len(runs) for each in elsewhere.SHAPERS for runs in each.mean_rtt_ms.values())
+    measured = sum(
+        len(runs) for each in external_measurements.SHAPERS for runs in each.mean_rtt_ms.values()
+    )
     of_senders = len(SENDERS) * (1 + fitted) + 1
     assert len(ROWS) == len(ROW) == ideal + nominal + of_senders + measured
 

@@ -9,7 +9,7 @@ import pytest
 from log_samples import FOLDER
 
 from dumbbell.backends import simulate
-from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
+from dumbbell.compare.program_logs import ping_files, ss_files, tc_files
 from dumbbell.errors import DumbbellError
 from dumbbell.formats import ss_hosts, ss_iterate_text
 from dumbbell.formats.logs import LogText, PingLog, SsLog, TcLog, log_of_text

@@ -12,18 +12,18 @@ from dumbbell.backends import registry
 from dumbbell.backends.kernel.cache import KernelMissingError, require_kernel
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.errors import RunError
-from dumbbell.studies import own_programs
+from dumbbell.studies import program_runs
 
 
 @pytest.fixture(scope="module")
 def pretended_kernel() -> Iterator[None]:
     """Put the pretended kernel in place of the real one; it has no programs."""
     modules = registry._MODULES
-    real, installed = modules["kernel"], own_programs.are_installed
+    real, installed = modules["kernel"], program_runs.are_installed
     modules["kernel"] = pretended.__name__
-    own_programs.are_installed = lambda tools: False
+    program_runs.are_installed = lambda tools: False
     yield
-    modules["kernel"], own_programs.are_installed = real, installed
+    modules["kernel"], program_runs.are_installed = real, installed
 
 
 @pytest.fixture(scope="session")

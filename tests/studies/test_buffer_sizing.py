@@ -17,12 +17,20 @@ from dumbbell.claims.rules.agreement import LEAST_RUNS
 from dumbbell.claims.rules.intervals import LEAST_FOR_A_BAND
 from dumbbell.claims.rules.prediction import LEAST_FOR_STUDENT
 from dumbbell.metrics import base_rtts_s
+from dumbbell.replication import Progress, Replications
 from dumbbell.report import Report, ValueRow, ValueTable
 from dumbbell.report.claims_section import interval_words
 from dumbbell.report.figures import as_polars
 from dumbbell.spec import Resolved
 from dumbbell.studies import Interrupted, StudyOptions, buffer_sizing, get_study
-from dumbbell.studies.buffer_sizing import PRESETS, all_buffers, arms, beside, claims, published
+from dumbbell.studies.buffer_sizing import (
+    PRESETS,
+    all_buffers,
+    arms,
+    claims,
+    kernel_vs_sim,
+    published,
+)
 from dumbbell.studies.buffer_sizing.all_buffers import Cell, Got
 from dumbbell.studies.buffer_sizing.arms import Case, Point
 from dumbbell.studies.buffer_sizing.measures import (
@@ -32,7 +40,6 @@ from dumbbell.studies.buffer_sizing.measures import (
     flows_of,
 )
 from dumbbell.studies.shape import Amount, Presets
-from dumbbell.sweep import Progress, Replications
 
 STUDY = "buffer-sizing"
 CELLS = all_buffers.cells((10, 100), (5, 18, 500))
@@ -91,7 +98,7 @@ def test_no_preset_judges_what_the_source_did_not_run_so_long() -> None:
     for preset in (quick, full):
         assert preset.grid.length_s == published.DURATION_S == 150
         # As long on both backends, and often enough for an agreement.
-        assert preset.kernel.length_s == beside.DURATION_S
+        assert preset.kernel.length_s == kernel_vs_sim.DURATION_S
         assert preset.kernel.runs >= LEAST_RUNS
     assert set(full.grid.over) == set(arms.cases(arms.GRID))
     assert full.grid.runs >= LEAST_FOR_STUDENT
@@ -364,11 +371,11 @@ def test_beside_the_kernel_both_backends_get_the_same(
 
 
 def test_a_shortened_run_has_the_studys_own_traffic() -> None:
-    for setup, experiment in beside.experiments(1, beside.DURATION_S).items():
-        assert setup.case.point == beside.POINT
+    for setup, experiment in kernel_vs_sim.experiments(1, kernel_vs_sim.DURATION_S).items():
+        assert setup.case.point == kernel_vs_sim.POINT
         whole = arms.both_buffers(setup.case, seed=1, duration_s=150)[setup].resolved()
         resolved = experiment.resolved()
-        assert resolved["duration_ns"] == 1e9 * beside.DURATION_S
+        assert resolved["duration_ns"] == 1e9 * kernel_vs_sim.DURATION_S
         assert [flow["source"] for flow in resolved["flows"]] == [
             flow["source"] for flow in whole["flows"]
         ]

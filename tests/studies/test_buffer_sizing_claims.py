@@ -11,6 +11,7 @@ import pytest
 
 from dumbbell.claims import Judged, Pairing, Verdict, counts_of, view_of, views_of
 from dumbbell.claims.rules import Direction, Explained, Standing
+from dumbbell.replication import Replications
 from dumbbell.studies.buffer_sizing import arms, claims, printed_levels, published, text
 from dumbbell.studies.buffer_sizing.arms import Case, Point
 from dumbbell.studies.buffer_sizing.measures import (
@@ -21,7 +22,6 @@ from dumbbell.studies.buffer_sizing.measures import (
     closed_loop_levels,
     persistent_levels,
 )
-from dumbbell.sweep import Replications
 
 N = 10
 NOISE = np.linspace(-0.01, 0.01, N)

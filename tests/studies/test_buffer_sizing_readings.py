@@ -12,6 +12,7 @@ from test_buffer_sizing_claims import USUAL, changed
 from dumbbell.backends import simulate
 from dumbbell.claims import State, Verdict
 from dumbbell.metrics import base_rtts_s
+from dumbbell.replication import Replications
 from dumbbell.spec import Resolved
 from dumbbell.studies.buffer_sizing import arms, explaining, printed_levels, published, readings
 from dumbbell.studies.buffer_sizing.explaining import (
@@ -27,10 +28,9 @@ from dumbbell.studies.buffer_sizing.measures import (
     by_the_law_kbps,
     under_the_law,
 )
+from dumbbell.studies.buffer_sizing.printed_numbers import PRINTED
 from dumbbell.studies.buffer_sizing.readings import GUEST, READINGS, Reading
-from dumbbell.studies.buffer_sizing.what_it_takes import PRINTED
 from dumbbell.studies.shape import Amount
-from dumbbell.sweep import Replications
 
 N = 10
 NOISE = np.linspace(-0.01, 0.01, N)

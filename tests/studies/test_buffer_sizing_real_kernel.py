@@ -9,10 +9,10 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel.cache import KernelMissingError
+from dumbbell.replication import Progress
 from dumbbell.studies import StudyOptions, get_study
-from dumbbell.studies.buffer_sizing.beside import BesideTheKernel
+from dumbbell.studies.buffer_sizing.kernel_vs_sim import BesideTheKernel
 from dumbbell.studies.shape import Amount, Runner
-from dumbbell.sweep import Progress
 
 DISTANCES = {
     "utilization": 0.05,

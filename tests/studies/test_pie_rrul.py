@@ -14,13 +14,13 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.claims.rules import Calibration, Check, Preview, Published
+from dumbbell.replication import Replications
 from dumbbell.report import Report, write_report
 from dumbbell.studies import StudyOptions, get_study, pie_rrul
 from dumbbell.studies.pie_rrul import arms, claims, fit, measures, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured
 from dumbbell.studies.shape import Amount, Presets
-from dumbbell.sweep import Replications
 
 SHORT = arms.rrul(10, 1)
 FEW = (Setting(tupdate_ms=1), Setting(), Setting(target_ms=5))

@@ -7,11 +7,11 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict
+from dumbbell.replication import Replications
 from dumbbell.studies.pie_rrul import arms, claims, measures, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured
-from dumbbell.studies.pie_rrul.what_it_takes import centres
-from dumbbell.sweep import Replications
+from dumbbell.studies.pie_rrul.printed_numbers import centres
 
 FIELDS = [name for name in Measured.__slots__ if name != "written_mbps"]
 

@@ -12,13 +12,13 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.claims import Origin, Verdict, to_rows
 from dumbbell.metrics import max_delay_s, sending_rate_pps
+from dumbbell.replication import Progress
 from dumbbell.report import Report, write_report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies import queue_size_delay as study
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import Kind
 from dumbbell.studies.queue_size_delay.measures import Many
-from dumbbell.sweep import Progress
 
 STUDY = "queue-size-delay"
 SAME = Many(

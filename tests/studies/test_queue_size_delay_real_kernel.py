@@ -9,10 +9,10 @@ import pytest
 
 from dumbbell.backends.kernel.cache import KernelMissingError
 from dumbbell.claims import Verdict
+from dumbbell.replication import Progress
 from dumbbell.studies import StudyOptions, get_study, queue_size_delay
 from dumbbell.studies.queue_size_delay import PRESETS, published
 from dumbbell.studies.shape import Amount, Presets
-from dumbbell.sweep import Progress
 
 STUDY = "queue-size-delay"
 

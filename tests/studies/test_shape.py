@@ -15,12 +15,12 @@ from dumbbell.backends import Cost
 from dumbbell.claims import Claim, Judged, Runs, judge
 from dumbbell.claims.rules import Equals
 from dumbbell.errors import RunError, SpecError
+from dumbbell.replication import Interrupted, Progress, Replications
 from dumbbell.report import LoadRow, Report, ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Arm, Part, Preset, Presets, Runner
-from dumbbell.sweep import Interrupted, Progress, Replications
 from dumbbell.tables import Run
 
 

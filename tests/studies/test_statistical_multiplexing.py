@@ -13,9 +13,16 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict, counts_of, to_rows, views_of
 from dumbbell.claims.rules import Explained, Published, Standing
+from dumbbell.replication import Progress, Replications, replicate
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
-from dumbbell.studies.statistical_multiplexing import arms, claims, elsewhere, parts, published
+from dumbbell.studies.statistical_multiplexing import (
+    arms,
+    claims,
+    external_measurements,
+    parts,
+    published,
+)
 from dumbbell.studies.statistical_multiplexing.fit import fit_sender_and_base_rtt
 from dumbbell.studies.statistical_multiplexing.measures import (
     Pinged,
@@ -29,7 +36,6 @@ from dumbbell.studies.statistical_multiplexing.senders import (
     SLOWER,
     Sender,
 )
-from dumbbell.sweep import Progress, Replications, replicate
 
 STUDY = "statistical-multiplexing"
 FEW = 9
@@ -93,7 +99,7 @@ def test_nominal_load_is_what_theory_says_with_headers_and_pings() -> None:
 
 def test_a_token_bucket_lets_its_burst_through_at_once() -> None:
     rtt = np.array([5.0, 16.384, 20.0])
-    out = elsewhere.through_token_bucket(rtt, 2048, 1e6)
+    out = external_measurements.through_token_bucket(rtt, 2048, 1e6)
     assert out.tolist() == pytest.approx([0.0, 0.0, 3.616])
 
 

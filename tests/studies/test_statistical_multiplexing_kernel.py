@@ -12,13 +12,13 @@ from rich.console import Console
 
 from dumbbell.claims import Verdict, to_rows
 from dumbbell.claims.rules import Agreement
+from dumbbell.replication import Replications
 from dumbbell.report import Report, claims_table, write_report
 from dumbbell.stats import student_interval
 from dumbbell.studies import StudyOptions, get_study
 from dumbbell.studies.shape import Amount, Presets
 from dumbbell.studies.statistical_multiplexing import claims, controlled, parts
 from dumbbell.studies.statistical_multiplexing.measures import Compared, Ideal, Stayed
-from dumbbell.sweep import Replications
 
 STUDY = "statistical-multiplexing"
 BOTH = ("sim", "kernel")

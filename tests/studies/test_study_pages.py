@@ -15,6 +15,7 @@ from browsing import barriers, opened
 from dumbbell.claims import Claim, Curves, Grid, GridPoint, Judged, Runs, Verdict, judge
 from dumbbell.claims.rules import Direction, Equivalent, Ordering, Share
 from dumbbell.metrics.ccperf import ROWS
+from dumbbell.replication import Replications
 from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
 from dumbbell.stats import Estimate, IntervalKind
 from dumbbell.studies import STUDIES, StudyOptions
@@ -34,7 +35,6 @@ from dumbbell.studies.statistical_multiplexing import text as gain_text
 from dumbbell.studies.traffic_policing import published as policing_published
 from dumbbell.studies.traffic_policing import text as policing_text
 from dumbbell.studies.traffic_policing.titles import TITLES
-from dumbbell.sweep import Replications
 
 pytestmark = pytest.mark.slow
 

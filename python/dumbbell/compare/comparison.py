@@ -27,9 +27,9 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates, Replicating
 from dumbbell.compare.rows import shown_rows, telling_rows
 from dumbbell.errors import SpecError
+from dumbbell.replication import Interrupted, ProgressCallback
 from dumbbell.spec import Resolved
 from dumbbell.stats import StoppingRule
-from dumbbell.sweep import Interrupted, ProgressCallback
 
 if TYPE_CHECKING:
     from dumbbell.compare.axes import Grid

@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.compare.flent_of_run import flent_of_run
-from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
+from dumbbell.compare.program_logs import ping_files, ss_files, tc_files
 from dumbbell.compare.summary import Summary, summary_of
 from dumbbell.errors import SpecError
 from dumbbell.folders import Content

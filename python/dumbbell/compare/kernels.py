@@ -15,8 +15,8 @@ from dumbbell.backends import Cancellation, run_many
 from dumbbell.compare.cells import Cell
 from dumbbell.compare.comparison import Comparison, compare
 from dumbbell.compare.executing import Executor
+from dumbbell.replication import ProgressCallback
 from dumbbell.spec import Experiment
-from dumbbell.sweep import ProgressCallback
 from dumbbell.tables import Run
 
 BACKEND = "kernel"

@@ -22,8 +22,8 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.rows import watched_rows
 from dumbbell.compare.summary import Floats, Summary
 from dumbbell.errors import DumbbellError
+from dumbbell.replication import Progress, ProgressCallback
 from dumbbell.stats import StoppingPoint, StoppingRule
-from dumbbell.sweep import Progress, ProgressCallback
 from dumbbell.tables import Run
 
 MOST_TASKS = 4096

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dumbbell.errors import SpecError
+from dumbbell.folders.deferred_signals import deferred_signals
 from dumbbell.folders.exchange import exchange
 from dumbbell.folders.full_disk import naming
 from dumbbell.folders.manifest import Kind, Manifest, Subject, read_manifest
@@ -22,7 +23,6 @@ from dumbbell.folders.staging import (
     remove_tree,
     staged,
 )
-from dumbbell.folders.undisturbed import undisturbed
 
 
 class ResultFolder:
@@ -87,7 +87,7 @@ class ResultFolder:
             new = staging.path / NEW
             new.mkdir()
             yield new
-            with undisturbed():
+            with deferred_signals():
                 self._put_in_place(staging)
         self._clear_left()
 

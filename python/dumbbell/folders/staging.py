@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from dumbbell.folders.deferred_signals import deferred_signals
 from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, hold, is_own
-from dumbbell.folders.undisturbed import undisturbed
 
 NEW, READY, OLD = "new", "ready", "old"
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -94,16 +94,16 @@ def staged(target: Path, leave: Callable[[Staging], None]) -> Iterator[Staging]:
     """
     staging = None
     try:
-        with undisturbed():
+        with deferred_signals():
             staging = Staging.beside(target)
         yield staging
     finally:
         if staging is not None:
             try:
-                with undisturbed():
+                with deferred_signals():
                     leave(staging)
             except BaseException:
-                with undisturbed():
+                with deferred_signals():
                     leave(staging)
                 raise
 

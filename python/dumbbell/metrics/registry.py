@@ -46,7 +46,7 @@ page is printed from them (`python -m dumbbell.metrics > docs/metrics.md`).
 
 Queues, flows and probes are given by name or index. Unless a definition says otherwise it is about
 the measured window, [warm-up, duration). One run gives one number: its uncertainty comes from
-replications (`dumbbell.sweep.replicate`), never from inside the run.
+replications (`dumbbell.replication.replicate`), never from inside the run.
 """
 
 

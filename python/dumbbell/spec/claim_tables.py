@@ -2,7 +2,7 @@
 
 Each says of a quantity, in a cell, what a rule of `dumbbell.claims.rules` can judge. The margins
 are part of it, so they stand there before anything runs. What paths lead to is looked up by
-`dumbbell.compare.asserting`, which knows the experiment and its numbers.
+`dumbbell.compare.checking`, which knows the experiment and its numbers.
 """
 
 from __future__ import annotations

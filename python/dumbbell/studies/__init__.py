@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import cast
 
 from dumbbell.errors import SpecError
+from dumbbell.replication.interrupted import Interrupted
 from dumbbell.studies.base import Demanding, Study, StudyOptions
-from dumbbell.sweep.interrupted import Interrupted
 
 __all__ = ["STUDIES", "Demanding", "Interrupted", "Study", "StudyOptions", "get_study"]
 

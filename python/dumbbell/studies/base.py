@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dumbbell.errors import SpecError
-from dumbbell.sweep.progress import ProgressCallback
+from dumbbell.replication.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from dumbbell.backends import Cancellation

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from dumbbell.backends import threads_for
 from dumbbell.claims import Judged, PrintedNumbers
+from dumbbell.replication import Interrupted
 from dumbbell.report import Figure, Report
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.shape import Part, Runner
-from dumbbell.sweep import Interrupted
 from dumbbell.tables import Run
 
 

@@ -45,10 +45,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from dumbbell.claims import Judged
 from dumbbell.errors import RunError
+from dumbbell.replication import Interrupted, Quantity, Replications, replicate_groups
 from dumbbell.report import Figure, LoadRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
-from dumbbell.sweep import Interrupted, Quantity, Replications, replicate_groups
 from dumbbell.tables import Run
 
 LEAST_REPLICATIONS = 2
@@ -178,7 +178,7 @@ class Runner:
         task: str,
         **more: Any,
     ) -> Replications[A, R]:
-        """Replications of arms, each run reduced; see `dumbbell.sweep.replicate`.
+        """Replications of arms, each run reduced; see `dumbbell.replication.replicate`.
 
         Args:
             arms: What is run.

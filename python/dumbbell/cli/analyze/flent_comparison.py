@@ -164,7 +164,7 @@ def simulated_runs(same: SameTest, replications: int, *, jobs: int) -> list[Flen
     from dumbbell.cli.terminal.progress import shown_progress
     from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
     from dumbbell.formats.flent import flent_file
-    from dumbbell.sweep import Interrupted, Progress
+    from dumbbell.replication import Interrupted, Progress
 
     files: dict[int, FlentFile] = {}
     total = replications

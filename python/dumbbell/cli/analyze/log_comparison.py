@@ -191,7 +191,7 @@ def _made(beside: Beside, changed: Callable[[Experiment], Experiment] | None) ->
     from dumbbell.cli.common.confirmation import agree_to_replications
     from dumbbell.cli.terminal.progress import shown_progress
     from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
-    from dumbbell.sweep import Interrupted, Progress
+    from dumbbell.replication import Interrupted, Progress
 
     experiment = beside_experiment(beside)
     experiment = experiment if changed is None else changed(experiment)

@@ -26,8 +26,8 @@ from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
-from dumbbell.compare.asserting import Asserted, Checked, asserted, check
-from dumbbell.compare.asserting.bundle import (
+from dumbbell.compare.checking import Asserted, Checked, asserted, check
+from dumbbell.compare.checking.bundle import (
     MOST_KEPT_REPLICATIONS,
     Kept,
     Sameness,
@@ -36,12 +36,12 @@ from dumbbell.compare.asserting.bundle import (
     read_bundle,
     same,
 )
-from dumbbell.compare.asserting.page import check_report
+from dumbbell.compare.checking.page import check_report
 from dumbbell.compare.executing import ShareDone
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
+from dumbbell.replication import Interrupted
 from dumbbell.report import claims_table
 from dumbbell.spec import Setting
-from dumbbell.sweep import Interrupted
 
 _MOST_SENTENCES = 20
 

@@ -14,7 +14,7 @@ from dumbbell.backends.guard import LONGEST_S, usable_threads
 from dumbbell.cli.common.store import Storing
 from dumbbell.cli.terminal.output import tell
 from dumbbell.errors import DumbbellError, SpecError
-from dumbbell.sweep.interrupted import Interrupted
+from dumbbell.replication.interrupted import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.cli.run.planning import Planned

@@ -62,7 +62,7 @@ def build(
     """
     from dumbbell.backends.kernel.build import build_kernel
     from dumbbell.cli.terminal.progress import shown_progress
-    from dumbbell.sweep import Progress
+    from dumbbell.replication import Progress
 
     try:
         with shown_progress() as show:

@@ -25,8 +25,8 @@ from dumbbell.compare import Cell
 from dumbbell.compare.kernels import KernelsCompared, compare_kernels
 from dumbbell.compare.reference_grid import grid_cells
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, SpecError
+from dumbbell.replication import Interrupted
 from dumbbell.spec import Experiment
-from dumbbell.sweep import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.compare.kernels import SeenPacket

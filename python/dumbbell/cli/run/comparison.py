@@ -39,7 +39,7 @@ from dumbbell.errors import (
     EXIT_CONTRADICTED_OR_FAILED,
     EXIT_DONE,
 )
-from dumbbell.sweep import Interrupted
+from dumbbell.replication import Interrupted
 
 if TYPE_CHECKING:
     from dumbbell.cli.common.pages import Place

@@ -21,10 +21,10 @@ from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare import Summary
 from dumbbell.compare.exporting import check_formats, exported_run, formats_of
-from dumbbell.compare.look_alikes import ping_files, ss_files, tc_files
+from dumbbell.compare.program_logs import ping_files, ss_files, tc_files
 from dumbbell.errors import RunError
+from dumbbell.replication import Interrupted, Progress
 from dumbbell.spec import Experiment, Setting
-from dumbbell.sweep import Interrupted, Progress
 from dumbbell.tables import Run, run_folder, write_parquet
 
 if TYPE_CHECKING:

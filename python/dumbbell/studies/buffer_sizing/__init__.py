@@ -17,12 +17,12 @@ from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.buffer_sizing import (
     all_buffers,
     arms,
-    beside,
     claims,
     figures,
+    kernel_vs_sim,
     live,
-    own,
-    own_users,
+    original_programs,
+    original_users,
     printed_levels,
     published,
     readings,
@@ -30,11 +30,11 @@ from dumbbell.studies.buffer_sizing import (
 )
 from dumbbell.studies.buffer_sizing.all_buffers import BuffersOfAllSizes, Cell
 from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
-from dumbbell.studies.buffer_sizing.beside import BesideTheKernel
 from dumbbell.studies.buffer_sizing.explaining import Readings
+from dumbbell.studies.buffer_sizing.kernel_vs_sim import BesideTheKernel
 from dumbbell.studies.buffer_sizing.measures import Compared, Found, compared
+from dumbbell.studies.buffer_sizing.printed_numbers import PRINTED
 from dumbbell.studies.buffer_sizing.readings import Reading
-from dumbbell.studies.buffer_sizing.what_it_takes import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Array, Run
@@ -69,9 +69,9 @@ PRESETS = Presets(
         grid=Amount(3, length_s=published.DURATION_S, over=arms.cases(arms.LIGHT)),
         readings=None,
         all_buffers=None,
-        kernel=Amount(5, length_s=beside.DURATION_S),
-        own_programs=Amount(3, length_s=own.DURATION_S),
-        own_users=Amount(3, length_s=own_users.DURATION_S),
+        kernel=Amount(5, length_s=kernel_vs_sim.DURATION_S),
+        own_programs=Amount(3, length_s=original_programs.DURATION_S),
+        own_users=Amount(3, length_s=original_users.DURATION_S),
     ),
     full=Sizes(
         grid=Amount(10, length_s=published.DURATION_S, over=arms.cases(arms.GRID)),
@@ -81,9 +81,9 @@ PRESETS = Presets(
             length_s=all_buffers.DURATION_S,
             over=all_buffers.cells((10, 50, 200, 500), (5, 18, 40, 100, 500, 1000)),
         ),
-        kernel=Amount(10, length_s=beside.DURATION_S),
-        own_programs=Amount(10, length_s=own.DURATION_S),
-        own_users=Amount(10, length_s=own_users.DURATION_S),
+        kernel=Amount(10, length_s=kernel_vs_sim.DURATION_S),
+        own_programs=Amount(10, length_s=original_programs.DURATION_S),
+        own_users=Amount(10, length_s=original_users.DURATION_S),
     ),
 )
 
@@ -170,8 +170,8 @@ class BufferSizing(Reproduction):
         self.sized = BuffersOfAllSizes(preset.all_buffers) if preset.all_buffers else None
         kernel = BesideTheKernel(options.seed, preset.kernel)
         more = [part for part in (self.beyond, self.sized) if part]
-        self.own = own.OwnPrograms(preset.own_programs, options.seed)
-        self.own_users = own_users.OwnUsers(preset.own_users, options.seed)
+        self.own = original_programs.OwnPrograms(preset.own_programs, options.seed)
+        self.own_users = original_users.OwnUsers(preset.own_users, options.seed)
         self.parts = [self.four, *more, kernel, self.own, self.own_users]
 
     def written(self) -> Report:

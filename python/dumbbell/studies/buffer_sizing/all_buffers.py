@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 
 from dumbbell.metrics import goodput_bps, loss_ratio, mean_wait_s, utilization_bits
+from dumbbell.replication import Replications
 from dumbbell.report import Figure
 from dumbbell.report.theme import FIGURE_WIDTH
 from dumbbell.spec import Experiment
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.shape import Amount, Part, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 CONTROLLERS: Mapping[str, str] = MappingProxyType({"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"})

@@ -28,6 +28,7 @@ from dumbbell.claims import (
 )
 from dumbbell.claims.rules import Direction, Equivalent, Rule, Spread
 from dumbbell.claims.rules.prediction import predict
+from dumbbell.replication import Replications
 from dumbbell.report import Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import arms, published, readings
@@ -37,7 +38,6 @@ from dumbbell.studies.buffer_sizing.printed_levels import EXPERIMENTS, STACK_OF,
 from dumbbell.studies.buffer_sizing.published import Platform
 from dumbbell.studies.buffer_sizing.readings import FULL_PACKET_BYTES, Reading, Tried
 from dumbbell.studies.shape import Amount, Part, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 Found = Replications[Reading, Compared]

@@ -22,9 +22,9 @@ from dumbbell.metrics import (
     transfer_loss_ratio,
     utilization_bits,
 )
+from dumbbell.replication import Replications
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Case
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 from dumbbell.theory import reno_mean_window
 

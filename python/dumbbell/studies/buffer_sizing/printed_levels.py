@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from dumbbell.claims import Amendment, Claim, Grid, GridPoint, Judged, Runs, Setting, judge
 from dumbbell.claims.rules import Explained, Law, Level
+from dumbbell.replication import Replications
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Case, Stack, Workload
 from dumbbell.studies.buffer_sizing.claims import grid_words, settings
@@ -20,7 +21,6 @@ from dumbbell.studies.buffer_sizing.measures import (
     persistent_levels,
 )
 from dumbbell.studies.buffer_sizing.published import Levels, Platform
-from dumbbell.sweep import Replications
 
 A = TypeVar("A")
 

@@ -2,7 +2,7 @@
 
 They were chosen after runs over the grid had shown which printed levels do not come out. So a
 reading that gives a set of them is an explanation and no reproduction, and each is one more thing
-that a reader has to believe (`dumbbell.studies.buffer_sizing.what_it_takes` says how much).
+that a reader has to believe (`dumbbell.studies.buffer_sizing.printed_numbers` says how much).
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, live, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting
-from dumbbell.studies.pie_rrul.own import OwnPrograms
-from dumbbell.studies.pie_rrul.what_it_takes import PRINTED
+from dumbbell.studies.pie_rrul.original_programs import OwnPrograms
+from dumbbell.studies.pie_rrul.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Part
 

@@ -37,11 +37,11 @@ from dumbbell.claims.rules import (
     Shortfall,
     Spread,
 )
+from dumbbell.replication import Replications
 from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.fit import Fit
 from dumbbell.studies.pie_rrul.measures import BySetting, Floats, Measured
-from dumbbell.sweep import Replications
 
 Row = tuple[str, int]
 """Of the source's tables: what was varied, and its milliseconds."""

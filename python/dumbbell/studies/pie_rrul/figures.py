@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
+from dumbbell.replication import Replications
 from dumbbell.report import Curve, Figure, IntervalRow, line_with_band, points_with_interval
 from dumbbell.report.direct_labels import LineEnd, Scale, at_line_ends
 from dumbbell.report.theme import BLACK, FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, WRITTEN, zoom
@@ -25,7 +26,6 @@ from dumbbell.studies.pie_rrul.measures import (
     Series,
     series,
 )
-from dumbbell.sweep import Replications
 
 KERNEL = "Linux kernel"
 SIMULATOR = "simulator"

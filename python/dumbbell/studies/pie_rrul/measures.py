@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import relative_spread
 from dumbbell.metrics.path import resolved_of
+from dumbbell.replication import Replications
+from dumbbell.replication.replications import Quantity
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import Estimate, difference_interval, prediction_interval
 from dumbbell.studies.pie_rrul import arms
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.sweep import Replications
-from dumbbell.sweep.replications import Quantity
 from dumbbell.tables import NO_INSTANT, Run
 
 Floats = NDArray[np.float64]

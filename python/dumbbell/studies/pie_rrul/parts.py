@@ -14,6 +14,7 @@ from typing import Any
 from dumbbell.backends.kernel.programs import irtt_is_installed
 from dumbbell.claims import Judged
 from dumbbell.claims.rules import Shortfall
+from dumbbell.replication import Replications
 from dumbbell.report import Figure, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import FlentTest
@@ -24,7 +25,6 @@ from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.fit import Fit, fit_ring
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured, measured
 from dumbbell.studies.shape import Amount, Arm, Part, Preset, Presets, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 PUBLISHED_TEST = arms.rrul()

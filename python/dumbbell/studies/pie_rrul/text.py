@@ -9,6 +9,7 @@ import numpy as np
 
 from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Published, Standing
+from dumbbell.replication import Replications
 from dumbbell.report import Advice, Cell, ValueRow, ValueTable
 from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
@@ -19,7 +20,6 @@ from dumbbell.studies.pie_rrul.claims import Row
 from dumbbell.studies.pie_rrul.fit import Fit
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured
 from dumbbell.studies.pie_rrul.sentences import of_ring, of_target, of_tupdate
-from dumbbell.sweep import Replications
 
 AT_GATEWAY = "downloads queue at a gateway"
 SMALL_QUEUES = (

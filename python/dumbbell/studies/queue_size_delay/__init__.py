@@ -29,8 +29,8 @@ from dumbbell.studies.queue_size_delay import (
 )
 from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, Kind
 from dumbbell.studies.queue_size_delay.measures import Many, delays, many
-from dumbbell.studies.queue_size_delay.own import OwnPrograms
-from dumbbell.studies.queue_size_delay.what_it_takes import PRINTED
+from dumbbell.studies.queue_size_delay.original_programs import OwnPrograms
+from dumbbell.studies.queue_size_delay.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Run

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dumbbell.metrics import loss_ratio, max_delay_s, ping_rtt_ms, sojourn_cdf
 from dumbbell.metrics.path import resolved_of
+from dumbbell.replication import Replications
 from dumbbell.studies.queue_size_delay import arms, published
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
-from dumbbell.sweep import Replications
 from dumbbell.tables import NO_INSTANT, Run
 
 Floats = NDArray[np.float64]

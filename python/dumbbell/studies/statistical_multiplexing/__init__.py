@@ -28,9 +28,9 @@ from dumbbell.studies.statistical_multiplexing import (
 )
 from dumbbell.studies.statistical_multiplexing.fit import Fit
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished
-from dumbbell.studies.statistical_multiplexing.own import OwnPrograms
+from dumbbell.studies.statistical_multiplexing.original_programs import OwnPrograms
+from dumbbell.studies.statistical_multiplexing.printed_numbers import PRINTED
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER, Sender
-from dumbbell.studies.statistical_multiplexing.what_it_takes import PRINTED
 from dumbbell.tables import Run
 
 

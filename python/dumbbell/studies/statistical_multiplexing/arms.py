@@ -10,7 +10,7 @@ from typing import Any
 
 from dumbbell.spec import Experiment
 from dumbbell.studies.shape import Arm
-from dumbbell.studies.statistical_multiplexing import elsewhere, published
+from dumbbell.studies.statistical_multiplexing import external_measurements, published
 
 WARM_UP_S = 60
 """Far beyond the slow queue's relaxation time, 1/(mu (1 - sqrt(rho))^2) = 3.1 s."""
@@ -71,9 +71,9 @@ def arms_measured_elsewhere(seed: int) -> list[Arm[str]]:
     """The same traffic for as long as a real kernel was measured with it."""
     return published_arms(
         seed,
-        duration_s=elsewhere.DURATION_S,
-        ping_count=elsewhere.PING_COUNT,
-        oversleep_us=elsewhere.OVERSLEEP_US,
+        duration_s=external_measurements.DURATION_S,
+        ping_count=external_measurements.PING_COUNT,
+        oversleep_us=external_measurements.OVERSLEEP_US,
     )
 
 

@@ -35,7 +35,7 @@ from dumbbell.claims.rules import (
     Published,
 )
 from dumbbell.stats import comparison_range, ecdf_at
-from dumbbell.studies.statistical_multiplexing import elsewhere, published
+from dumbbell.studies.statistical_multiplexing import external_measurements, published
 from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS, Fit
 from dumbbell.studies.statistical_multiplexing.measures import (
     AsPublished,
@@ -300,7 +300,9 @@ def together(found: Mapping[Sender, Mapping[float, Floats]]) -> Judged:
     return judge(claim, Grid(points))
 
 
-def measured_elsewhere(arm: str, shaper: elsewhere.Shaper, means_ms: Floats) -> Iterator[Judged]:
+def measured_elsewhere(
+    arm: str, shaper: external_measurements.Shaper, means_ms: Floats
+) -> Iterator[Judged]:
     """Mean round-trip times that a real kernel gave for the same traffic behind a token bucket.
 
     Args:
@@ -318,7 +320,7 @@ def measured_elsewhere(arm: str, shaper: elsewhere.Shaper, means_ms: Floats) -> 
             source="Measured on Linux 6.18 with D-ITG 2.8.1: " + shaper.lines,
             rule=Published(
                 printed=measured,
-                rounding=elsewhere.ROUNDING_MS,
+                rounding=external_measurements.ROUNDING_MS,
                 unit="ms",
                 law=Law.ANY,
                 origin=Origin.ELSEWHERE,

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dumbbell.metrics import mean_sojourn_s, mean_system_pkts, ping_rtt_ms
 from dumbbell.metrics.path import resolved_of
+from dumbbell.replication import Replications
 from dumbbell.stats import Estimate, difference_interval
-from dumbbell.studies.statistical_multiplexing import arms, elsewhere, published
-from dumbbell.sweep import Replications
+from dumbbell.studies.statistical_multiplexing import arms, external_measurements, published
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
@@ -109,9 +109,9 @@ def means_behind_buckets_ms(run: Run) -> dict[str, float]:
     rate_bps = resolved_of(run).queue(shaped_queues(run)[0]).qdisc.rate_bps
     return {
         shaper.name: float(
-            elsewhere.through_token_bucket(rtt_ms, shaper.burst_bytes, rate_bps).mean()
+            external_measurements.through_token_bucket(rtt_ms, shaper.burst_bytes, rate_bps).mean()
         )
-        for shaper in elsewhere.SHAPERS
+        for shaper in external_measurements.SHAPERS
     }
 
 

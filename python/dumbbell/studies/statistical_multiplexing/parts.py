@@ -18,6 +18,7 @@ import numpy as np
 
 from dumbbell.claims import Judged
 from dumbbell.metrics import asked_and_measured
+from dumbbell.replication import Replications
 from dumbbell.report import Figure, LoadRow
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate
@@ -27,7 +28,7 @@ from dumbbell.studies.statistical_multiplexing import (
     arms,
     claims,
     controlled,
-    elsewhere,
+    external_measurements,
     figures,
     published,
 )
@@ -48,7 +49,6 @@ from dumbbell.studies.statistical_multiplexing.measures import (
     stayed,
 )
 from dumbbell.studies.statistical_multiplexing.senders import Sender
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 D = TypeVar("D")
@@ -329,7 +329,7 @@ class Elsewhere(Part[Replications[str, dict[str, float]]]):
 
     def judge(self, found: Replications[str, dict[str, float]]) -> Iterator[Judged]:
         """Every mean that was measured."""
-        for shaper in elsewhere.SHAPERS:
+        for shaper in external_measurements.SHAPERS:
             for arm in published.ARMS:
                 means_ms = found.values(arm, lambda means, name=shaper.name: means[name])  # type: ignore[misc]
                 yield from claims.measured_elsewhere(arm, shaper, means_ms)

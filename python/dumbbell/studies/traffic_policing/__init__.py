@@ -21,7 +21,7 @@ from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.studies.traffic_policing import arms, claims, figures, live, published, text
 from dumbbell.studies.traffic_policing.arms import Member
 from dumbbell.studies.traffic_policing.measures import Ran, Rows, policed, rows_of
-from dumbbell.studies.traffic_policing.what_it_takes import PRINTED
+from dumbbell.studies.traffic_policing.printed_numbers import PRINTED
 from dumbbell.tables import Run
 
 KERNEL = figures.KERNEL

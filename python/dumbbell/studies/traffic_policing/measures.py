@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.metrics.ccperf import tables
+from dumbbell.replication import Replications
 from dumbbell.studies.traffic_policing import arms
 from dumbbell.studies.traffic_policing.arms import Member
 from dumbbell.studies.traffic_policing.bucket import STEADY_FROM_S, Excess, excess
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]

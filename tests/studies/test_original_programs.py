@@ -12,16 +12,16 @@ import pytest
 from dumbbell.backends.kernel import find_kernel, programs
 from dumbbell.backends.kernel.confinement import Confinement, Means
 from dumbbell.spec import Experiment
-from dumbbell.studies import own_programs
+from dumbbell.studies import program_runs
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.buffer_sizing import own as buffers
-from dumbbell.studies.buffer_sizing import own_users
+from dumbbell.studies.buffer_sizing import original_programs as buffers
+from dumbbell.studies.buffer_sizing import original_users
 from dumbbell.studies.pie_rrul import arms
-from dumbbell.studies.pie_rrul import own as rrul
+from dumbbell.studies.pie_rrul import original_programs as rrul
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.queue_size_delay import own as queue_size
+from dumbbell.studies.queue_size_delay import original_programs as queue_size
 from dumbbell.studies.shape import Amount, Runner
-from dumbbell.studies.statistical_multiplexing import own as multiplexing
+from dumbbell.studies.statistical_multiplexing import original_programs as multiplexing
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.measures import Pinged
 
@@ -32,7 +32,7 @@ PARTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict),
         "ITGDec",
     ),
-    "buffer-sizing, users": (lambda: own_users.OwnUsers(Amount(2), 1), "iperf"),
+    "buffer-sizing, users": (lambda: original_users.OwnUsers(Amount(2), 1), "iperf"),
     "buffer-sizing": (lambda: buffers.OwnPrograms(Amount(2), 1), "tshark"),
     "pie-rrul": (
         lambda: rrul.OwnPrograms(Amount(2, over=(Setting(),)), 1, arms.rrul(2, 1), dict),
@@ -66,7 +66,7 @@ def test_scripts_run_only_where_a_guest_is_held_to_its_files(
 ) -> None:
     monkeypatch.setattr(programs, "_found", lambda name: f"/usr/bin/{name}")
     nothing = Confinement(Means.NOTHING)
-    monkeypatch.setattr(own_programs, "best_confinement", lambda: nothing)
+    monkeypatch.setattr(program_runs, "best_confinement", lambda: nothing)
     part = PARTS["buffer-sizing"][0]()
     assert not part.is_wanted(ON_KERNEL)
     assert "its scripts run only where" in part.why_absent(ON_KERNEL)[0]
@@ -157,7 +157,7 @@ def _replications(runs: dict[str, list[Pinged]]) -> Any:
 def test_ping_finds_the_full_queue_behind_itgsend() -> None:
     """Behind 10 kb the greatest of ten pings is 0.5 to 2.5 ms below m/mu of 12.5 ms."""
     part = queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict)
-    missing = own_programs.missing_programs(part.experiments.values())
+    missing = program_runs.missing_programs(part.experiments.values())
     if missing or find_kernel() is None:
         why = f"missing: {', '.join(missing) or 'a kernel'}"
         if os.environ.get("CI") or os.environ.get("DUMBBELL_REQUIRE_KERNEL"):

@@ -14,12 +14,12 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.errors import RunError
 from dumbbell.metrics import mean_wait_s, utilization_bits
+from dumbbell.replication import Replications
 from dumbbell.spec import Experiment
-from dumbbell.studies import own_programs
-from dumbbell.studies.buffer_sizing import arms, own, own_users, published
-from dumbbell.studies.buffer_sizing.own_iperf import FIRST_PORT, LOAD, Seen
+from dumbbell.studies import program_runs
+from dumbbell.studies.buffer_sizing import arms, original_programs, original_users, published
+from dumbbell.studies.buffer_sizing.original_iperf import FIRST_PORT, LOAD, Seen
 from dumbbell.studies.shape import Amount
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 
@@ -54,27 +54,27 @@ def test_what_is_told_of_two_buffers() -> None:
     """Three of four persistent flows get more with 500 packets, and one of two mice."""
     small = seen([10.0, 20.0, 30.0, 100.0], [5.0, 9.0], [0.1] * 4 + [0.0, 0.5])
     large = seen([20.0, 30.0, 40.0, 90.0], [6.0, 8.0], [0.02, 0.03, 0.03, 0.04, 0.0, 0.0])
-    of = own.told({"small": small, "large": large})
+    of = original_programs.told({"small": small, "large": large})
     assert of.levels.large_better_with_large == pytest.approx(0.75)
     assert of.levels.small_better_with_small == pytest.approx(0.5)
     assert of.levels.large_loss == pytest.approx(0.03)
     assert of.levels.small_without_loss_small == 0.5
     assert of.levels.small_without_loss_large == 1.0
     assert of.spread > 1
-    nothing = own.told({"small": seen([], [], []), "large": seen([], [], [])})
+    nothing = original_programs.told({"small": seen([], [], []), "large": seen([], [], [])})
     assert np.isnan(nothing.levels.large_better_with_large)
 
 
 def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> None:
-    one = own.told(
+    one = original_programs.told(
         {
             "small": seen([10.0, 20.0], [5.0], [0.1, 0.2, 0.0]),
             "large": seen([20.0, 30.0], [4.0], [0.02, 0.03, 0.0]),
         }
     )
-    many = Replications({own.OwnPrograms.arm: (one, one, one)}, 3, "")
-    part = own.OwnPrograms(Amount(3), 1)
-    (table,) = part.tables({own_programs.COLUMN: many, "simulator": many})
+    many = Replications({original_programs.OwnPrograms.arm: (one, one, one)}, 3, "")
+    part = original_programs.OwnPrograms(Amount(3), 1)
+    (table,) = part.tables({program_runs.COLUMN: many, "simulator": many})
     assert list(table.columns) == ["printed", "own programs", "simulator"]
     levels = len(published.PersistentLevels.__dataclass_fields__)
     assert len(table.rows) == levels + 1
@@ -86,8 +86,8 @@ def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> No
 
 def test_our_senders_send_what_the_script_does() -> None:
     """As many persistent flows of each node, and mice as large with as long a pause."""
-    flows = own.OwnPrograms.our_senders(18, 1).resolved()["flows"]
-    script = own.script(FIRST_PORT)
+    flows = original_programs.OwnPrograms.our_senders(18, 1).resolved()["flows"]
+    script = original_programs.script(FIRST_PORT)
     (parallel,) = re.findall(r"-P (\d+)", script)
     (size,) = re.findall(r"-n (\d{4,})", script)
     mice = [flow for flow in flows if flow["name"].startswith("mice-")]
@@ -97,44 +97,44 @@ def test_our_senders_send_what_the_script_does() -> None:
 
 def test_users_fetch_as_often_and_as_much_in_the_script_as_in_our_senders() -> None:
     """The laws that awk draws from are those of the closed loops; each user has a receiver."""
-    flows = own_users.OwnUsers.our_senders(18, 1).resolved()["flows"]
-    assert len(flows) == LOAD.hosts * own_users.USERS
+    flows = original_users.OwnUsers.our_senders(18, 1).resolved()["flows"]
+    assert len(flows) == LOAD.hosts * original_users.USERS
     size, think = flows[0]["source"]["size"], flows[0]["source"]["think"]
-    script = own_users.script(FIRST_PORT)
+    script = original_users.script(FIRST_PORT)
     drawn = {key: float(value) for key, value in re.findall(r"-v (\w+)=([\d.]+)", script)}
     assert drawn == {
-        "users": own_users.USERS,
+        "users": original_users.USERS,
         "least": size["scale"],
         "tail": size["shape"],
         "think": think["mean"],
     }
-    commands = own_users.OwnUsers.commands(18, 1).resolved()["programs"]
+    commands = original_users.OwnUsers.commands(18, 1).resolved()["programs"]
     asked = [each for each in commands if each["kind"] == "any"]
     assert len(asked) == 3 * LOAD.hosts
     firsts = [each["command"][3] for each in asked if each["command"][0] == "iperf"]
     assert len({int(port) for port in firsts}) == LOAD.hosts
-    assert min(np.diff([int(port) for port in firsts])) == own_users.USERS
+    assert min(np.diff([int(port) for port in firsts])) == original_users.USERS
 
 
 @pytest.mark.skipif(not shutil.which("awk"), reason="there is no awk")
 def test_what_awk_draws_follows_the_laws(tmp_path: Path) -> None:
     """Pareto's sizes and exponential pauses, and the same again of the same seed."""
-    script = own_users.script(FIRST_PORT)
+    script = original_users.script(FIRST_PORT)
     awk = script[script.index("awk ") : script.index("; end=")]
     awk = re.sub(r"\$\(shuf[^)]*\)", "7", awk)
     drawn = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
         subprocess.run(["bash", "-c", awk], cwd=folder, check=True)
-        files = [folder / f"user-{user}" for user in range(1, own_users.USERS + 1)]
+        files = [folder / f"user-{user}" for user in range(1, original_users.USERS + 1)]
         drawn.append(np.concatenate([np.loadtxt(file) for file in files]))
     assert (drawn[0] == drawn[1]).all()
     sizes = drawn[0][:, 1]
-    assert sizes.size == 100 * own_users.USERS
-    assert sizes.min() >= int(own_users.LEAST_BYTES)
-    median = own_users.LEAST_BYTES * 2 ** (1 / LOAD.tail)
+    assert sizes.size == 100 * original_users.USERS
+    assert sizes.min() >= int(original_users.LEAST_BYTES)
+    median = original_users.LEAST_BYTES * 2 ** (1 / LOAD.tail)
     assert np.median(sizes) == pytest.approx(median, rel=0.1)
-    pauses = drawn[0][:, 0].reshape(own_users.USERS, 100)
+    pauses = drawn[0][:, 0].reshape(original_users.USERS, 100)
     assert (pauses[:, 0] < 1).all()
     assert pauses[:, 1:].mean() == pytest.approx(arms.THINK_S, rel=0.1)
 
@@ -145,7 +145,7 @@ def test_what_is_told_of_users() -> None:
     run = simulate(arms.network(flows, 18, hosts=LOAD.hosts, seed=1, duration_s=3))
     small = seen([10.0, 30.0], [5.0, 9.0], [0.1, 0.2, 0.0, 0.9])
     large = seen([20.0, 40.0], [6.0, 8.0], [0.0, 0.1, 0.0, 0.0])
-    of = own_users.told({"small": small, "large": large}, {"small": run, "large": run})
+    of = original_users.told({"small": small, "large": large}, {"small": run, "large": run})
     assert of.levels.large_better_with_large == 1.0
     assert of.levels.large_without_loss_large == 0.5
     assert of.levels.large_greatest_loss_small == 0.2
@@ -153,9 +153,9 @@ def test_what_is_told_of_users() -> None:
     assert (of.flows, of.large) == (4, 2)
     assert 0 < of.utilization["small"] == utilization_bits(run, arms.BOTTLENECK) < 1
     assert of.wait_ms["large"] == 1e3 * mean_wait_s(run, arms.BOTTLENECK)
-    many = Replications({own_users.OwnUsers.arm: (of, of)}, 2, "")
-    part = own_users.OwnUsers(Amount(2), 1)
-    (table,) = part.tables({own_programs.COLUMN: many, "simulator": many})
+    many = Replications({original_users.OwnUsers.arm: (of, of)}, 2, "")
+    part = original_users.OwnUsers(Amount(2), 1)
+    (table,) = part.tables({program_runs.COLUMN: many, "simulator": many})
     assert list(table.columns) == ["printed", "own programs", "simulator"]
     levels = len(published.ClosedLoopLevels.__dataclass_fields__)
     assert len(table.rows) == levels + 1 + 6
@@ -164,7 +164,7 @@ def test_what_is_told_of_users() -> None:
 
 def simulated(experiment: Experiment) -> Run:
     """On the kernel; skipped, or in continuous integration failed, without the programs."""
-    if missing := own_programs.missing_programs([experiment]):
+    if missing := program_runs.missing_programs([experiment]):
         why = f"missing: {', '.join(missing)}"
         if os.environ.get("CI"):
             pytest.fail(why)
@@ -191,11 +191,13 @@ def first_that_ends(experiments: list[Experiment]) -> Run:
 @pytest.mark.usefixtures("real_kernel")
 def test_tshark_sees_the_flows_of_iperf(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four seconds behind 500 packets: all persistent flows, some mice, a bottleneck in use."""
-    monkeypatch.setattr(own, "DURATION_S", 4)
-    monkeypatch.setattr(own, "SENDING_S", 3)
-    of = Seen.of_run(first_that_ends([own.OwnPrograms.commands(500, each) for each in (1, 2, 3)]))
-    assert of.throughput_kbps.size > LOAD.hosts * own.PERSISTENT
-    assert of.is_large.sum() > LOAD.hosts * own.PERSISTENT / 2
+    monkeypatch.setattr(original_programs, "DURATION_S", 4)
+    monkeypatch.setattr(original_programs, "SENDING_S", 3)
+    of = Seen.of_run(
+        first_that_ends([original_programs.OwnPrograms.commands(500, each) for each in (1, 2, 3)])
+    )
+    assert of.throughput_kbps.size > LOAD.hosts * original_programs.PERSISTENT
+    assert of.is_large.sum() > LOAD.hosts * original_programs.PERSISTENT / 2
     assert 0 < of.throughput_kbps.sum() < 2 * published.BOTTLENECK_BPS / 1e3
 
 
@@ -203,10 +205,10 @@ def test_tshark_sees_the_flows_of_iperf(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("real_kernel")
 def test_users_fetch_think_and_fetch_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two users a node for three seconds: each fetches, most of them more than once."""
-    monkeypatch.setattr(own_users, "DURATION_S", 4)
-    monkeypatch.setattr(own_users, "SENDING_S", 3)
-    monkeypatch.setattr(own_users, "USERS", 2)
-    run = simulated(own_users.OwnUsers.commands(500, 1))
+    monkeypatch.setattr(original_users, "DURATION_S", 4)
+    monkeypatch.setattr(original_users, "SENDING_S", 3)
+    monkeypatch.setattr(original_users, "USERS", 2)
+    run = simulated(original_users.OwnUsers.commands(500, 1))
     of = Seen.of_run(run)
     users = 2 * LOAD.hosts
     assert 1.2 * users < of.throughput_kbps.size < 4 * users

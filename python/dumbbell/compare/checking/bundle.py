@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dumbbell import __version__
 from dumbbell.claims import ClaimsFileError, ClaimView, read_claims, views_of
-from dumbbell.compare.asserting.asserted import Asserted, Checked
 from dumbbell.compare.cells import Cell
+from dumbbell.compare.checking.asserted import Asserted, Checked
 from dumbbell.compare.replicating import Arm, Replicates
 from dumbbell.compare.summary import Summary
 from dumbbell.errors import SpecError

@@ -1,4 +1,4 @@
-"""Users in closed loops by the source's programs themselves (`own_iperf`), shortened.
+"""Users in closed loops by the source's programs themselves (`original_iperf`), shortened.
 
 The source names one program that sends, iperf 2.0.5, and ends it by that name after this workload
 too (``pkill -f "iperf"``). How its ``CLflow.sh`` has iperf fetch and think is not printed: users,
@@ -16,7 +16,7 @@ from dumbbell.metrics import loss_ratio, mean_wait_s, utilization_bits
 from dumbbell.spec import Experiment
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer
-from dumbbell.studies.buffer_sizing.own_iperf import (
+from dumbbell.studies.buffer_sizing.original_iperf import (
     CAPTURED_BYTES,
     LOAD,
     SHARE,

@@ -8,21 +8,21 @@ from pathlib import Path
 
 from dumbbell.backends import Cancellation
 from dumbbell.claims import Judged, Runs, Verdict, judge, not_testable
-from dumbbell.compare.asserting.numbers import LackingError, Numbers
-from dumbbell.compare.asserting.placing import Cells
-from dumbbell.compare.asserting.planning import Plan, Planning, least_replications
 from dumbbell.compare.cells import Cell, FailedCell, cells_of
+from dumbbell.compare.checking.numbers import LackingError, Numbers
+from dumbbell.compare.checking.placing import Cells
+from dumbbell.compare.checking.planning import Plan, Planning, least_replications
 from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
 from dumbbell.compare.ensemble import ensemble_for
 from dumbbell.compare.executing import Executor
 from dumbbell.compare.sweeps import has_sweep, sweep_of_document
 from dumbbell.compare.words import group_words
 from dumbbell.errors import SpecError
+from dumbbell.replication import ProgressCallback
 from dumbbell.spec import Setting
 from dumbbell.spec.claim_tables import CLAIM, Claims
 from dumbbell.spec.toml_file import load
 from dumbbell.stats import two_groups
-from dumbbell.sweep import ProgressCallback
 
 CONTRADICTED = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Persistent flows and mice by the source's programs themselves (`own_iperf`), shortened."""
+"""Persistent flows and mice by the source's programs themselves (`original_iperf`), shortened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dumbbell.spec import Experiment
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer
-from dumbbell.studies.buffer_sizing.own_iperf import (
+from dumbbell.studies.buffer_sizing.original_iperf import (
     CAPTURED_BYTES,
     LOAD,
     SHARE,

@@ -14,13 +14,13 @@ import numpy as np
 
 from dumbbell.claims import Judged
 from dumbbell.metrics import completion_time_s, loss_ratio, mean_wait_s, utilization_bits
+from dumbbell.replication import Replications
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.buffer_sizing import arms, claims, published
 from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
 from dumbbell.studies.shape import Amount, Part, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 POINT = Point("testbed", "light")

@@ -4,7 +4,7 @@
 (`dumbbell.claims.judge`); `bundle` is what a folder keeps, so that somebody else runs it again.
 """
 
-from dumbbell.compare.asserting.asserted import Asserted, Checked, asserted, check
+from dumbbell.compare.checking.asserted import Asserted, Checked, asserted, check
 from dumbbell.spec.claim_tables import CLAIM, Claims
 
 __all__ = ["CLAIM", "Asserted", "Checked", "Claims", "asserted", "check"]

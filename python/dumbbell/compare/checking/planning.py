@@ -15,22 +15,22 @@ from dumbbell.claims.rules import Agreement, Direction, Published, PublishedInEn
 from dumbbell.claims.rules import Preview as PreviewRule
 from dumbbell.claims.rules.prediction import Law, least_runs
 from dumbbell.claims.rules.preview import Shortfall
-from dumbbell.compare.asserting.kinds import (
+from dumbbell.compare.cells import Cell
+from dumbbell.compare.checking.kinds import (
     Evidence,
     Place,
     Planned,
     calibration_of,
     planned_at,
 )
-from dumbbell.compare.asserting.numbers import Numbers
-from dumbbell.compare.asserting.placing import (
+from dumbbell.compare.checking.numbers import Numbers
+from dumbbell.compare.checking.placing import (
     MOST_POINTS,
     Cells,
     first_difference,
     points_of,
     varied_in,
 )
-from dumbbell.compare.cells import Cell
 from dumbbell.compare.ensemble import Ensemble
 from dumbbell.errors import SpecError
 from dumbbell.spec.claim_tables import (

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from dumbbell.metrics import program_rtt_quantiles_ms
+from dumbbell.replication import Replications
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment, Resolved
 from dumbbell.stats import Estimate, student_interval
-from dumbbell.studies import own_programs
+from dumbbell.studies import program_runs
 from dumbbell.studies.queue_size_delay import arms, measured, published
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
 from dumbbell.studies.queue_size_delay.measures import Many
 from dumbbell.studies.shape import Amount, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 PING_START_S = 0.5
@@ -55,7 +55,7 @@ def ping_peak_ms(run: Run) -> float:
     return float(program_rtt_quantiles_ms(run, arms.PING, 1.0))
 
 
-class OwnPrograms(own_programs.ByOwnPrograms[str, Peaks]):
+class OwnPrograms(program_runs.ByOwnPrograms[str, Peaks]):
     """Every size, by the source's own programs."""
 
     def __init__(
@@ -105,7 +105,7 @@ class OwnPrograms(own_programs.ByOwnPrograms[str, Peaks]):
             "In virtual time ITGSend does not oversleep: it sends what it is asked for. The source "
             "prints its peaks as a picture only."
         )
-        heads = ["m/\u00b5", own_programs.COLUMN, *sides, "a real kernel, three runs"]
+        heads = ["m/\u00b5", program_runs.COLUMN, *sides, "a real kernel, three runs"]
         yield ValueTable("With the source's own programs", heads, rows, caption)
 
 

@@ -9,10 +9,18 @@ import numpy as np
 
 from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
 from dumbbell.errors import SpecError
+from dumbbell.replication.progress import Progress, ProgressCallback
+from dumbbell.replication.replications import (
+    A,
+    Floats,
+    Quantity,
+    R,
+    Replications,
+    name_of,
+    value_of,
+)
 from dumbbell.spec import Experiment
 from dumbbell.stats import StoppingRule, student_interval
-from dumbbell.sweep.progress import Progress, ProgressCallback
-from dumbbell.sweep.replications import A, Floats, Quantity, R, Replications, name_of, value_of
 from dumbbell.tables import Run
 
 B = TypeVar("B", bound=Hashable)

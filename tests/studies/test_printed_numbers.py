@@ -11,7 +11,7 @@ import pytest
 from dumbbell.claims import PrintedNumbers, State, Verdict, state_of
 from dumbbell.studies import STUDIES
 from dumbbell.studies.pie_rrul import published as pie
-from dumbbell.studies.pie_rrul.what_it_takes import key_of
+from dumbbell.studies.pie_rrul.printed_numbers import key_of
 from dumbbell.studies.queue_size_delay import published as size
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.statistical_multiplexing import published as multiplexing

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asserting_samples import QDISC, claim, run, written
+from checking_samples import QDISC, claim, run, written
 
-from dumbbell.compare.asserting import Checked, asserted, check
-from dumbbell.compare.asserting.bundle import (
+from dumbbell.compare.checking import Checked, asserted, check
+from dumbbell.compare.checking.bundle import (
     MOST_KEPT_REPLICATIONS,
     bundle_files,
     read_bundle,
     same,
 )
-from dumbbell.compare.asserting.page import check_report
+from dumbbell.compare.checking.page import check_report
 from dumbbell.errors import SpecError
 from dumbbell.report import write_report
 from dumbbell.spec.refusal import joined
@@ -174,7 +174,7 @@ def test_a_value_of_another_type_is_refused_with_its_place(
 def test_a_file_that_is_too_large_is_not_read(
     bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dumbbell.compare.asserting.bundle.LARGEST_BYTES", 1 << 20)
+    monkeypatch.setattr("dumbbell.compare.checking.bundle.LARGEST_BYTES", 1 << 20)
     with (bundle / "results.json").open("ab") as file:
         file.truncate(2 << 20)
     with pytest.raises(SpecError, match=r"results\.json.*larger"):

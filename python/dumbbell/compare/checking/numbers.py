@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.compare.asserting.amounts import Scale
 from dumbbell.compare.capacity import possible_bps
 from dumbbell.compare.cells import Cell
+from dumbbell.compare.checking.amounts import Scale
 from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.measures import Of
 from dumbbell.compare.quantity import Quantity

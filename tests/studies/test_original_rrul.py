@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
-from dumbbell.studies import own_programs
+from dumbbell.replication import Replications
+from dumbbell.studies import program_runs
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.pie_rrul import arms, own, published
+from dumbbell.studies.pie_rrul import arms, original_programs, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured, measured, written_mbps
 from dumbbell.studies.shape import Amount, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 TEST = arms.rrul(length_s=3, delay_s=1)
@@ -55,7 +55,7 @@ def as_programs(run: Run) -> Run:
     pinged = {name: probes[name][is_icmp] for name in ("seq", "sent_ns", "rtt_ns")}
     pinged["program"] = np.full(pinged["seq"].size, len(names))
     assert run.spec is not None
-    listed = [{"name": name} for name in [*names, own.PING]]
+    listed = [{"name": name} for name in [*names, original_programs.PING]]
     return replace(
         run,
         spec={**run.spec, "programs": listed, "probes": run.spec["probes"][:place]},
@@ -70,7 +70,10 @@ def as_programs(run: Run) -> Run:
 
 def test_programs_that_say_the_same_give_the_same_numbers(run: Run) -> None:
     """All of them but the uploads, which are counted at the sender."""
-    ours, theirs = measured(run, TEST), own.measured_by_programs(as_programs(run), TEST)
+    ours, theirs = (
+        measured(run, TEST),
+        original_programs.measured_by_programs(as_programs(run), TEST),
+    )
     by_sender = ("upload_mbps", "upload_sd_mbps", "upload_with_more_mbps", "upload_fairness")
     for name, value in asdict(ours).items():
         if name not in by_sender:
@@ -81,7 +84,7 @@ def test_programs_that_say_the_same_give_the_same_numbers(run: Run) -> None:
 def test_every_printed_number_has_a_row_and_every_side_a_column(run: Run) -> None:
     one = measured(run, TEST)
     found: Replications[Setting, Measured] = Replications({Setting(): (one, one)}, 2, "")
-    part = own.OwnPrograms(
+    part = original_programs.OwnPrograms(
         Amount(2, over=(Setting(),)), 1, TEST, lambda: {"simulator": BySetting((found,))}
     )
     (table,) = part.tables(found)
@@ -99,9 +102,9 @@ def test_every_printed_number_has_a_row_and_every_side_a_column(run: Run) -> Non
 @pytest.mark.usefixtures("real_kernel")
 def test_iperf3_and_irtt_fill_the_line_and_find_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three seconds: uploads take what the line has for them, latency is PIE's and the ring's."""
-    monkeypatch.setattr(own, "has_netperf", lambda: False)
-    part = own.OwnPrograms(Amount(1, over=(Setting(),)), 1, TEST, dict)
-    if missing := own_programs.missing_programs(part.experiments.values()):
+    monkeypatch.setattr(original_programs, "has_netperf", lambda: False)
+    part = original_programs.OwnPrograms(Amount(1, over=(Setting(),)), 1, TEST, dict)
+    if missing := program_runs.missing_programs(part.experiments.values()):
         why = f"missing: {', '.join(missing)}"
         if os.environ.get("CI"):
             pytest.fail(why)

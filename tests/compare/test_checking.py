@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asserting_samples import QDISC, claim, run, written
+from checking_samples import QDISC, claim, run, written
 
 from dumbbell.claims import Origin, Side, Verdict, view_of
 from dumbbell.claims.rules import (
@@ -24,9 +24,9 @@ from dumbbell.claims.rules import (
     Spread,
 )
 from dumbbell.compare import Quantity
-from dumbbell.compare.asserting import asserted, check
-from dumbbell.compare.asserting.amounts import PURE, Scale
-from dumbbell.compare.asserting.kinds import ORIGINS
+from dumbbell.compare.checking import asserted, check
+from dumbbell.compare.checking.amounts import PURE, Scale
+from dumbbell.compare.checking.kinds import ORIGINS
 from dumbbell.compare.executing import FailedTask, FinishedTask, Task, Threads
 from dumbbell.errors import RunError, SpecError
 from dumbbell.spec import Setting, claim_tables

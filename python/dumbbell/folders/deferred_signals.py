@@ -1,4 +1,4 @@
-"""A moment in which Ctrl-C and SIGTERM wait."""
+"""Signals that ask a process to end are deferred for a moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STOPPING = tuple(
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
+def deferred_signals() -> Iterator[None]:
     """Let a signal that comes inside be obeyed at the end."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may handle signals, and gets them

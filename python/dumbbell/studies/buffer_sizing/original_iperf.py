@@ -1,9 +1,9 @@
 """The source's programs themselves: iperf, tcpdump and tshark of this machine, on the kernel.
 
-What both workloads have in common (`own`, `own_users`). The source's scripts are not printed, so
-the one of a node here is ours. What is measured is what the source measured: tshark's fields of
-the packets that tcpdump captured behind the bottleneck. Beside it our own senders with the same
-traffic, on both backends.
+What both workloads have in common (`original_programs`, `original_users`). The source's scripts are
+not printed, so the one of a node here is ours. What is measured is what the source measured:
+tshark's fields of the packets that tcpdump captured behind the bottleneck. Beside it our own
+senders with the same traffic, on both backends.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 
 from dumbbell.claims import relative_spread, share_better
 from dumbbell.formats.tshark import read_tshark_csv
+from dumbbell.replication import Replications
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate
-from dumbbell.studies import own_programs
+from dumbbell.studies import program_runs
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Point
 from dumbbell.studies.buffer_sizing.measures import Floats, Flows, flows_of
 from dumbbell.studies.shape import Amount, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 LOAD = Point(load="light")
@@ -208,7 +208,7 @@ def _within(row: Row[T], arm: str, many: Replications[str, T]) -> Estimate:
     return replace(found, low=max(found.low, 0.0), high=min(found.high, 100.0))
 
 
-class ByIperf(own_programs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
+class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
     """A workload by iperf, with both buffers; beside it our own senders.
 
     Attributes:
@@ -266,7 +266,7 @@ class ByIperf(own_programs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
             buffer: each.with_(programs=list(WATCHING)) for buffer, each in self.ours.items()
         }
         sides: Mapping[str, tuple[Mapping[Buffer, Experiment], _Reduce[T], str]] = {
-            own_programs.COLUMN: (self.experiments, self.by_programs, "kernel"),
+            program_runs.COLUMN: (self.experiments, self.by_programs, "kernel"),
             "simulator": (self.ours, self.by_our_senders, "sim"),
             "our senders on the kernel": (watched, self.by_programs, "kernel"),
         }
@@ -285,7 +285,7 @@ class ByIperf(own_programs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
 
     def runs(self, found: Sides[T]) -> Mapping[str, Run]:
         """The first with each buffer."""
-        (first, *_) = found[own_programs.COLUMN].kept[self.arm]
+        (first, *_) = found[program_runs.COLUMN].kept[self.arm]
         return {
             f"{self.name} {buffer}": run for buffer, run in zip(arms.BUFFERS, first, strict=True)
         }
@@ -300,5 +300,5 @@ class ByIperf(own_programs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
             )
             for row in self.rows
         ]
-        caption = self.caption(found[own_programs.COLUMN].n)
+        caption = self.caption(found[program_runs.COLUMN].n)
         yield ValueTable(self.title, ["printed", *found], rows, caption)

@@ -13,7 +13,7 @@ from dumbbell.metrics import program_rtt_ms
 from dumbbell.report import ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.stats import Estimate, student_interval
-from dumbbell.studies import own_programs
+from dumbbell.studies import program_runs
 from dumbbell.studies.shape import Amount, Arm, Runner
 from dumbbell.studies.statistical_multiplexing import arms, published
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished, Pinged, one_run_ratio
@@ -61,7 +61,7 @@ def pinged_by_ping(run: Run) -> Pinged:
     return Pinged(np.concatenate([program_rtt_ms(run, name) for name in PINGS]))
 
 
-class OwnPrograms(own_programs.ByOwnPrograms[str, AsPublished]):
+class OwnPrograms(program_runs.ByOwnPrograms[str, AsPublished]):
     """The run as published, by the source's own programs."""
 
     def __init__(
@@ -89,7 +89,7 @@ class OwnPrograms(own_programs.ByOwnPrograms[str, AsPublished]):
 
 def table(own: AsPublished, beside: Mapping[str, AsPublished]) -> ValueTable:
     """What is printed, what the programs gave, and what our senders gave."""
-    sides = {own_programs.COLUMN: own, **beside}
+    sides = {program_runs.COLUMN: own, **beside}
     rows = [
         ValueRow(
             f"{printed.arm}, {printed.what}",

@@ -38,10 +38,10 @@ from dumbbell.claims.rules import (
     Supremum,
 )
 from dumbbell.claims.rules.intervals import ANYTHING
-from dumbbell.compare.asserting.amounts import PURE, Scale
-from dumbbell.compare.asserting.numbers import Number, Numbers, capacity_bps, paired
-from dumbbell.compare.asserting.placing import Cells
 from dumbbell.compare.cells import Cell
+from dumbbell.compare.checking.amounts import PURE, Scale
+from dumbbell.compare.checking.numbers import Number, Numbers, capacity_bps, paired
+from dumbbell.compare.checking.placing import Cells
 from dumbbell.compare.ensemble import Ensemble, packet_time_ns
 from dumbbell.compare.judging import margin_of
 from dumbbell.compare.measures import Scale as Spreads

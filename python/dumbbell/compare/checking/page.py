@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dumbbell.claims import Verdict, counts_of, views_of
-from dumbbell.compare.asserting.asserted import Checked
+from dumbbell.compare.checking.asserted import Checked
 from dumbbell.compare.page import comparison_report
 from dumbbell.report import Report
 from dumbbell.report.badges import count_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dumbbell.compare.asserting import Checked, asserted, check
+from dumbbell.compare.checking import Checked, asserted, check
 from small_networks import home_line
 
 JITTER = 'start_jitter = "200ms"'

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sweep_samples import LONG, NumberingBackend, queue, sojourn, two_arms
+from replication_samples import LONG, NumberingBackend, queue, sojourn, two_arms
 
 from dumbbell.backends import registry
 from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.replication import Progress, Quantity, Replications, replicate, replicate_groups
 from dumbbell.stats import StatsError
-from dumbbell.sweep import Progress, Quantity, Replications, replicate, replicate_groups
 from dumbbell.tables import Run
 from waiting import PATIENCE_S
 
@@ -242,7 +242,7 @@ def test_cancelled_beforehand_nothing_is_run(numbering: NumberingBackend) -> Non
 
 STOPPED = {
     "replicate": """
-from dumbbell.sweep import replicate
+from dumbbell.replication import replicate
 def tell(run):
     print(run.replication, flush=True)
     return sojourn(run)
@@ -263,7 +263,7 @@ def test_ctrl_c_reaches_whoever_called(function: str) -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from sweep_samples import queue, sojourn
+from replication_samples import queue, sojourn
 {STOPPED[function]}
 try:
     work()

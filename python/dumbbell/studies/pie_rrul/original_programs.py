@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from dumbbell.replication import Replications
 from dumbbell.report import Cell, ValueRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import FlentTest, Stream
 from dumbbell.spec.flows import Flow
 from dumbbell.spec.programs import NetperfProgram
-from dumbbell.studies import own_programs
+from dumbbell.studies import program_runs
 from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import (
@@ -32,7 +33,6 @@ from dumbbell.studies.pie_rrul.measures import (
     with_queue,
 )
 from dumbbell.studies.shape import Amount, Runner
-from dumbbell.sweep import Replications
 from dumbbell.tables import Run
 
 PING = "ping"
@@ -43,7 +43,7 @@ Found = Replications[Setting, Measured]
 
 def has_netperf() -> bool:
     """Whether the streams are netperf's, as Flent's are."""
-    return own_programs.can_run(NetperfProgram.TOOLS)
+    return program_runs.can_run(NetperfProgram.TOOLS)
 
 
 def commands(setting: Setting, seed: int, test: FlentTest, *, netperf: bool) -> Experiment:
@@ -151,7 +151,7 @@ def _rate_mbps(run: Run, program: str, ends_s: Floats) -> Floats:
     return rates
 
 
-class OwnPrograms(own_programs.ByOwnPrograms[Setting, Found]):
+class OwnPrograms(program_runs.ByOwnPrograms[Setting, Found]):
     """Scenario 1 by the programs that Flent starts."""
 
     def __init__(
@@ -208,7 +208,7 @@ class OwnPrograms(own_programs.ByOwnPrograms[Setting, Found]):
             said = caption(found.n, self.test, netperf=self.netperf)
             yield ValueTable(
                 f"With the source's own programs, {setting.label}",
-                ["printed", own_programs.COLUMN, *sides],
+                ["printed", program_runs.COLUMN, *sides],
                 rows,
                 said if setting == found.arms[0] else "As above.",
             )
