@@ -5,7 +5,7 @@ the first picture (a preview where the run is long) and until the run's last one
 Then frames of the slow motion a second, and the longest task of the main thread in between, in its
 own processor time: by the clock it is as long as other programs let it. The experiments of the
 studies likewise, with fewer changes; a game while its window is moved; and the live figures of
-studies' pages, every control in turn. Then so many changes in a row,
+studies' pages, every control in turn. Then a number of changes in a row,
 and what JavaScript's heap has grown by. Under Node the same run as
 the native module does, in turns: its speed as a share of the native one. What is not there
 (Chromium, Node, the page's module) is left out, and said.
@@ -43,7 +43,7 @@ sys.path.insert(0, str(ROOT / "tests/lab"))  # what reads tasks from a trace
 WIDTHS = (1440, 390)
 GOALS = {"first_ms": 100, "whole_ms": 2000, "frames_per_s": 20, "task_ms": 50}
 CHANGES_A_STUDY = 10
-"""Of so many changes of a preset there is one of a study's experiment, whose run is longer."""
+"""One change in this number is of a study's experiment, whose run is longer than a preset's."""
 GAME_S = 5
 """Seconds of a game."""
 GOAL_SPEED = 0.4

@@ -4,7 +4,7 @@ A run's numbers are put into a store as `dumbbell run` does it, beside one bare 
 run with the same numbers and the same pragmas: wall time, the two in turns, the median of a few
 pairs counts. Then a hundred thousand runs, whose summaries an executor makes up at once, go
 through the store twice (kept, then found again) in a process of its own, whose peak of memory is
-that of whoever coordinates so many short runs.
+that of whoever coordinates that number of short runs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def example() -> tuple[str, Summary]:
 
 
 def kept_s(folder: Path, summary: Summary, runs: int) -> float:
-    """Wall time to keep so many runs, as they end, until they are on the disk."""
+    """Wall time to keep `runs` runs, as they end, until they are on the disk."""
     layouts, cell = Layouts(), CellName("bench")
     began = time.perf_counter()
     with Store(folder).writer() as writer:

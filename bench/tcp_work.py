@@ -178,7 +178,7 @@ def by_value(flows: int, rate_mbps: int, packets: int) -> Work:
 
 
 def window(packets_in_flight: int, packets: int) -> Work:
-    """One CUBIC flow whose bandwidth-delay product is so many packets, and as many in the queue."""
+    """One CUBIC flow with a bandwidth-delay product, and a queue, of `packets` packets."""
     rate_bps = packets_in_flight * 8 * 1514 / 20e-3
     link = {
         "a": "sender",
@@ -230,7 +230,7 @@ def rrul(duration_s: float = 60) -> Work:
 
 
 def hops(flows: int, links: int, packets: int) -> Work:
-    """So many CUBIC flows over a line of links each way, 10 ms there; 100 Mbit/s in the middle."""
+    """`flows` CUBIC flows over a line of links each way, 10 ms there; 100 Mbit/s in the middle."""
     hosts = [f"host-{n}" for n in range(links + 1)]
     middle = links // 2
     described = [
@@ -256,7 +256,7 @@ def hops(flows: int, links: int, packets: int) -> Work:
 
 
 def crowd(flows: int, packets: int) -> Work:
-    """So many CUBIC flows of 1 Mbit/s each over one bottleneck, 50 ms."""
+    """`flows` CUBIC flows of 1 Mbit/s each over one bottleneck, 50 ms."""
     return _together(f"crowd-{flows}", flows, packets, 50, "1s")
 
 

@@ -73,7 +73,7 @@ def numbers(run: Run) -> Numbers:
 
 
 def described(cell: GridCell, segments: int) -> Experiment:
-    """Its experiment with bursts of up to so many segments."""
+    """Its experiment with bursts of up to `segments` segments."""
     text = cell.experiment().model_dump(by_alias=True, exclude_unset=True)
     for flow in text["flows"]:
         flow["tcp"]["gso_max_segs"] = segments

@@ -42,7 +42,7 @@ def is_decided(verdict: str) -> bool:
 
 
 def most_wrong(decided: int) -> int:
-    """So many of these may differ."""
+    """Number of these that may differ."""
     spread = math.sqrt(decided * ERROR_RATE * (1 - ERROR_RATE))
     return math.floor(decided * ERROR_RATE + 3 * spread)
 

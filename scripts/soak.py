@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def go_on(state: State, file: Path, cases: int) -> None:
-    """Run blocks until so many cases are done; the state is written after each."""
+    """Run blocks until `cases` cases are done; the state is written after each."""
     while state["done"] < cases:
         first = state["done"]
         began = time.monotonic()

@@ -310,7 +310,7 @@ impl RunStream {
         }
     }
 
-    /// The next run to end within so many seconds, else None.
+    /// The next run to end within `timeout_s` seconds, else None.
     fn poll(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<Completed>> {
         let until = Instant::now() + Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         loop {

@@ -79,7 +79,7 @@ impl<R: Read> Analysis<R> {
         })
     }
 
-    /// Reads so many packets at most. Returns whether there are more.
+    /// Reads `pkts` packets at most. Returns whether there are more.
     pub fn step(&mut self, pkts: u64) -> bool {
         for _ in 0..pkts {
             match self.next() {

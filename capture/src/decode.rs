@@ -85,7 +85,7 @@ pub enum OfferedScale {
     NotSeen,
     /// Its options have nothing about it.
     None,
-    /// So many bits to the left.
+    /// This number of bits to the left.
     Shift(u8),
 }
 

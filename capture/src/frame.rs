@@ -115,7 +115,7 @@ impl FrameMaker {
         &self.bytes
     }
 
-    /// A fragment of a UDP datagram of so many payload bytes, from so many bytes behind its IP
+    /// A fragment of a UDP datagram: its payload bytes, and where it begins, in bytes behind its IP
     /// header on (RFC 791 section 3.2). The first has the UDP header.
     pub fn udp_fragment(
         &mut self,

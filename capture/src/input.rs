@@ -20,7 +20,7 @@ impl<R: Read> Input<R> {
         self.at
     }
 
-    /// Reads up to so many bytes into an emptied buffer, fewer only at the end of the file.
+    /// Reads up to `count` bytes into an emptied buffer, fewer only at the end of the file.
     ///
     /// The buffer grows with what is there, not with what a file says it has.
     pub(crate) fn read_up_to(&mut self, buffer: &mut Vec<u8>, count: u64) -> Result<(), ReadError> {
@@ -32,7 +32,7 @@ impl<R: Read> Input<R> {
             .map_err(|source| ReadError::Io { at, source })
     }
 
-    /// Reads so many bytes of a thing that began at `begin` and has `wanted` bytes in all.
+    /// Reads `count` bytes of a thing that began at `begin` and has `wanted` bytes in all.
     pub(crate) fn read_exactly(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -46,7 +46,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Passes over so many bytes.
+    /// Passes over `count` bytes.
     pub(crate) fn skip(&mut self, count: u64, of: Thing) -> Result<(), ReadError> {
         let at = self.at;
         let passed = io::copy(&mut (&mut self.from).take(count), &mut io::sink());

@@ -14,7 +14,7 @@ impl Merge for u64 {
     }
 }
 
-/// What was seen in each of at most so many intervals of equal width.
+/// What was seen in each of at most this number of intervals of equal width.
 #[derive(Debug, Clone)]
 pub struct Intervals<T> {
     /// Length of an interval: a power of two, in milliseconds.

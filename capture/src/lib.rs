@@ -91,7 +91,7 @@ pub struct Interface {
     pub name: String,
     /// What its packets begin with.
     pub link_type: LinkType,
-    /// So many bytes of each packet were kept; 0 for no limit.
+    /// This number of bytes of each packet were kept; 0 for no limit.
     pub snap_bytes: u32,
     /// Packets the interface received, as counted at the end of a capture.
     pub received_pkts: Option<u64>,

@@ -199,7 +199,7 @@ impl LevelIntegrals {
         self.in_transmission = self.in_transmission.wrapping_add(sending * span);
     }
 
-    /// The time since the latest change was spent with so many packets in the system.
+    /// The time since the latest change was spent with `system_pkts` packets in the system.
     #[inline(always)]
     fn occupy(&mut self, system_pkts: u32, now: Time) {
         let span = (now - self.since).0;

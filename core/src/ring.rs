@@ -60,7 +60,7 @@ impl<T: Copy> Ring<T> {
         self.places.get(self.place(self.popped))
     }
 
-    /// The value before which so many older ones are.
+    /// The value with the given number of older ones before it.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<&T> {
         if index >= self.len() {

@@ -70,7 +70,7 @@ impl<T: Copy> Row<T> {
         }
     }
 
-    /// Takes out so many of the oldest values, or all.
+    /// Takes out the oldest values, at most the given number.
     #[inline(always)]
     pub fn discard_front(&mut self, count: usize) {
         self.first = (self.first + count).min(self.values.len());

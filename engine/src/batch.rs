@@ -65,7 +65,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A pool of so many threads, 0 for one a core, whose runs may use so much memory together.
+    /// A pool of `threads` threads, 0 for one a core, whose runs share a limit of memory.
     pub fn new(threads: usize, memory_bytes: u64) -> Result<Batch, EngineError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| EngineError::Internal(error.to_string()))?;

@@ -264,7 +264,7 @@ fn packets_of_transfers_add_up() {
     assert!(world.conversations[0].tcp().unwrap().transfers().len() > 1400);
 }
 
-/// Writes of 500 bytes, so many seconds apart.
+/// Writes of 500 bytes, `apart_s` seconds apart.
 fn writes(apart_s: f64) -> Flow {
     let source = Source::Cbr(Cbr {
         gap: constant(apart_s),

@@ -15,7 +15,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Reads the numbers of a discipline of this name, which has dropped so many altogether.
+    /// Reads the numbers of a discipline of this name, which has dropped `drops` altogether.
     /// None when it has none, or not those of Linux 6.1.
     pub fn read(kind: &str, drops: u32, xstats: &[u8]) -> Option<Own> {
         let u32_at = |at: usize| {

@@ -31,7 +31,7 @@ pub fn mount_all() -> Result<(), GuestError> {
 }
 
 impl Hosts {
-    /// Makes so many namespaces, named `h0`, `h1`, ...
+    /// Makes `count` namespaces, named `h0`, `h1`, ...
     pub fn new(count: usize, settings: &[Setting]) -> Result<Hosts, GuestError> {
         std::fs::create_dir_all(NAMED).doing(|| format!("making {NAMED}"))?;
         // Some are the kernel's as a whole, and are only found in the first network.

@@ -40,7 +40,7 @@ const STARTING_NS: u64 = 10_000_000_000;
 /// So often it is told how far time has come, and looked whether somebody wants it to stand still.
 const BEAT_NS: u64 = 250_000_000;
 const TIMER: u64 = u64::MAX;
-/// Events are written when there are so many bytes of them, or nothing else is to be done.
+/// Events are written when there are this number of bytes of them, or nothing else is to be done.
 const WRITTEN_BYTES: usize = 1 << 16;
 
 /// What becomes of somebody's wish that time stand still.
@@ -59,7 +59,7 @@ enum Passed {
     Done,
     /// The time is up.
     TimeUp,
-    /// Somebody wants it to stand still, after so many nanoseconds, a whole number of beats.
+    /// Somebody wants it to stand still, after this number of nanoseconds, a whole number of beats.
     Stopped(u64),
 }
 

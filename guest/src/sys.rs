@@ -52,7 +52,7 @@ pub fn mount(source: &str, target: &str, kind: &str, bind: bool) -> io::Result<(
     checked(result).map(|_| ())
 }
 
-/// Lets the process have so many open files: a flow over TCP has three.
+/// Lets the process have `most` open files: a flow over TCP has three.
 pub fn open_files(most: u64) -> io::Result<()> {
     let limit = libc::rlimit {
         rlim_cur: most,
@@ -463,7 +463,7 @@ impl Socket {
     /// Sends to whom the socket speaks by its nature.
     pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
         let fd = self.0.as_raw_fd();
-        // SAFETY: the pointer is to so many bytes that outlive the call.
+        // SAFETY: the pointer is to this number of bytes that outlive the call.
         checked_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), 0) }).map(|_| ())
     }
 

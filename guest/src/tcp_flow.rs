@@ -33,7 +33,7 @@ pub struct Tokens {
 /// Which of a flow's connections: the number of its transfer, from 1, where several may be open at
 /// a time, and 0 where one follows the other.
 pub type Which = u32;
-/// Tokens have room for so many.
+/// Number of tokens there is room for.
 pub const MOST_CONNECTIONS: Which = 1 << 24;
 
 /// A transfer from its beginning.

@@ -1,6 +1,6 @@
 //! A web server with one page: `dumbbell-guest web-server PORT BYTES`.
 //!
-//! Whatever is asked for, the answer is a page of so many zeros (RFC 9112). It serves connections side
+//! Whatever is asked for, the answer is a page of a fixed number of zeros (RFC 9112). It serves connections side
 //! by side, keeps them open where the client wants that, and ends when it is ended.
 
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 /// The first argument that leads here.
 pub const WORD: &str = "web-server";
-/// A request's head has so many bytes at most.
+/// A request's head has this number of bytes at most.
 const LARGEST_HEAD: u64 = 64 * 1024;
 const PIECE: usize = 64 * 1024;
 

@@ -14,7 +14,7 @@ thread_local! {
     static LABORATORY: RefCell<Laboratory> = RefCell::default();
 }
 
-/// Says where a request of so many bytes is to be written.
+/// Says where a request of `length` bytes is to be written.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -54,7 +54,7 @@ pub extern "C" fn ask() {
     answer(said.into_bytes());
 }
 
-/// Goes on with the run by so many events: 0 there is more to do, 1 it is at its end, 2 it failed
+/// Goes on with the run by `events` events: 0 there is more to do, 1 it is at its end, 2 it failed
 /// and the answer says why.
 #[unsafe(no_mangle)]
 pub extern "C" fn advance(events: u32) -> u32 {

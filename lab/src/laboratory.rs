@@ -168,7 +168,7 @@ impl Laboratory {
         })
     }
 
-    /// Goes on with the run by so many events.
+    /// Goes on with the run by `events` events.
     pub fn advance(&mut self, events: u32) -> Advanced {
         let Some(run) = &mut self.run else {
             return Advanced::Failed(no_run());

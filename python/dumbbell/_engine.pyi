@@ -388,7 +388,7 @@ class RunStream:
     def __iter__(self) -> RunStream: ...
     def __next__(self) -> Completed: ...
     def poll(self, timeout_s: float) -> Completed | None:
-        """The next to end within so many seconds, else None. Python's signals are looked at."""
+        """The next to end within `timeout_s` seconds, else None. Python's signals are looked at."""
     @property
     def done(self) -> bool:
         """Whether nothing is left to wait for."""

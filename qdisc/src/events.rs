@@ -35,7 +35,7 @@ pub struct TimerUpdates {
 }
 
 impl TimerUpdates {
-    /// So many were done one after the other.
+    /// `updates` were done one after the other.
     pub fn add(&mut self, updates: u64) {
         self.one_by_one += updates;
     }

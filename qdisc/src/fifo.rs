@@ -21,9 +21,9 @@ const MOST_BYTES_ON_WIRE: u64 = 2 * 65535;
 /// How much a FIFO holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets.
+    /// This number of packets.
     Packets(u32),
-    /// So many bytes on the wire.
+    /// This number of bytes on the wire.
     Bytes(u64),
 }
 

@@ -134,7 +134,7 @@ impl Flow {
         self.waiting.insert(self.waiting.len() - later, waiting);
     }
 
-    /// A packet of so many bytes has left at `now`: when the next may.
+    /// A packet of `bytes` bytes has left at `now`: when the next may.
     fn space_out(&mut self, limits: &Limits, bytes: u64, is_timed: bool, now: Time) {
         let Some(rate) = limits.rate else {
             return;

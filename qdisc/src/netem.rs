@@ -116,7 +116,7 @@ impl TransmissionTime {
     }
 }
 
-/// Of the packets of an instant so many at most may pass without waiting: a third, as each that
+/// Of the packets of an instant at most this number may pass without waiting: a third, as each that
 /// arrives lets TCP send two in slow start, and they are to die out.
 const LARGEST_SHARE_AT_ONCE: f64 = 1.0 / 3.0;
 /// With a stronger correlation such packets come in a row.

@@ -2,10 +2,10 @@
 
 use super::Config;
 
-/// So many updates at most are done one after the other when a packet comes or leaves, but for delays
+/// At most this number of updates are done one after the other when a packet comes or leaves, but for delays
 /// with which steps wrap (`pie/updates.rs`).
 pub const MOST_UPDATES_A_PACKET: u64 = 3000;
-/// So many take about as long as an event.
+/// This number takes about as long as an event.
 pub const UPDATES_AN_EVENT: u64 = 64;
 
 /// The shortest span between two updates by a timer of a discipline or of one in it, nanoseconds; `None`

@@ -35,7 +35,7 @@ impl PschedRate {
         }
     }
 
-    /// Nanoseconds that so many bytes take (`psched_l2t_ns`).
+    /// Nanoseconds that `bytes` bytes take (`psched_l2t_ns`).
     #[inline]
     pub fn ns_of(self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.multiplier) >> self.shift

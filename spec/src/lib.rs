@@ -108,7 +108,7 @@ pub struct LinkEnd {
     pub overhead_bytes: u32,
     /// Probability that a packet is lost after the queue.
     pub loss: f64,
-    /// Of the packets that leave the queue, every so many-th is lost; 0 for none.
+    /// Of the packets that leave the queue, every n-th is lost; 0 for none.
     pub loss_every_pkts: u64,
     /// What stands in front of the queue and drops what exceeds a rate.
     #[serde(default)]

@@ -79,7 +79,7 @@ pub struct Tcp {
     pub timestamps: bool,
     /// Delayed acknowledgements (RFC 1122 section 4.2.3.2).
     pub delayed_ack: bool,
-    /// With delayed acknowledgements, an acknowledgement for so many full segments (RFC 5681
+    /// With delayed acknowledgements, an acknowledgement for this number of full segments (RFC 5681
     /// section 4.2: 2).
     pub ack_every: u32,
     /// Explicit congestion notification (RFC 3168).
@@ -100,7 +100,7 @@ pub struct Tcp {
     /// Receive window; 0 for one that grows as Linux's does.
     pub receive_window_bytes: u64,
     /// Memory that the kernel reckons a full packet takes of a send buffer that grows: by it such
-    /// a buffer holds so many windows.
+    /// a buffer holds this number of windows.
     #[serde(default = "short_packet_memory")]
     pub packet_memory_bytes: u64,
     /// Segments of one sk_buff at most that the sender's TCP hands down at once (`gso_max_segs` of the

@@ -138,7 +138,7 @@ fn after_brackets(text: &str) -> &str {
     rest.strip_prefix(')').unwrap_or(text)
 }
 
-/// `%.*g`: so many significant digits without trailing zeros, the exponent apart where it is
+/// `%.*g`: the given number of significant digits without trailing zeros, the exponent apart where it is
 /// below -4 or has no place among them. For finite numbers; `digits` is at least 1.
 pub(crate) fn general(number: f64, digits: usize) -> String {
     let most = digits.max(1) - 1;

@@ -61,7 +61,7 @@ fn rates_bps() -> impl Strategy<Value = u64> {
     (1..1u64 << 53, 0u32..50).prop_map(|(rate, shift)| (rate >> shift).max(1) * 8)
 }
 
-/// So many bytes, or those of 274 s, the longest that tc's ticks hold of a bucket.
+/// `bytes` bytes, or those of 274 s, the longest that tc's ticks hold of a bucket.
 fn bucket_bytes(rate_bps: u64, bytes: u32) -> u32 {
     let most = (rate_bps / 8).saturating_mul(274);
     bytes.min(u32::try_from(most).unwrap_or(u32::MAX))

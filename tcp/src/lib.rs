@@ -69,7 +69,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// For a path of this MTU, under a kernel of so many timer interrupts a second.
+    /// For a path of this MTU, under a kernel of the given number of timer interrupts a second.
     pub fn new(tcp: Tcp, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
         Settings {
             algorithm,

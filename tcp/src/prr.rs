@@ -47,7 +47,7 @@ impl Prr {
         }
     }
 
-    /// A reduction begins, with this window and so many packets out that are not SACKed.
+    /// A reduction begins, with this window and the given number of packets out that are not SACKed.
     pub fn begin(&mut self, cwnd_pkts: u32, flight_pkts: u32) {
         self.delivered_pkts = 0;
         self.out_pkts = 0;
@@ -64,7 +64,7 @@ impl Prr {
         self.out_pkts += pkts;
     }
 
-    /// So many of them were not sent after all.
+    /// The given number of them were not sent after all.
     pub fn take_back(&mut self, pkts: u32) {
         self.out_pkts = self.out_pkts.saturating_sub(pkts);
     }

@@ -35,7 +35,7 @@ pub struct RateEstimator {
     /// Taken for lost since the start.
     pub lost_pkts: u64,
     first_sent_us: u64,
-    /// Packets sent until then are limited by the application: until so many are delivered.
+    /// Packets sent until then are limited by the application: until this number is delivered.
     /// `NOT_LIMITED` for none that are.
     app_limited_until_pkts: u64,
     /// The last rate that the application did not limit, or the highest that it did: packets and

@@ -31,7 +31,7 @@ pub fn as_us(time: Time) -> u64 {
     time.as_ns() / 1_000
 }
 
-/// A time of so many microseconds.
+/// A time of `us` microseconds.
 #[inline]
 pub fn from_us(us: u64) -> Time {
     Time::from_ns(us * 1_000)

@@ -67,13 +67,13 @@ pub struct Scoreboard {
 
 const _: () = assert!(size_of::<Scoreboard>() <= 88);
 
-/// Where a packet lies in a ring of so many places.
+/// Where a packet lies in a ring of `places` places.
 #[inline(always)]
 fn place_in(places: usize, number: u64) -> usize {
     number as usize & (places - 1)
 }
 
-/// A link to a packet, or to none, in a ring of so many places.
+/// A link to a packet, or to none, in a ring of `places` places.
 #[inline(always)]
 fn link_in(places: usize, number: u64) -> Link {
     if number == NONE {

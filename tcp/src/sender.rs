@@ -338,7 +338,7 @@ impl Sender {
         self
     }
 
-    /// The application writes so many bytes. They are sent when the windows allow.
+    /// The application writes `bytes` bytes. They are sent when the windows allow.
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.begin_write(now);
         if self.bursts.is_some() {

@@ -26,7 +26,7 @@ use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::Time;
 use std::collections::VecDeque;
 
-/// The pacing rate is shifted by so many bits: about a millisecond's bytes (`sk_pacing_shift`).
+/// The pacing rate is shifted by this number of bits: about a millisecond's bytes (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// `tcp_limit_output_bytes`.
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;

@@ -73,7 +73,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A scheduler and so many workers, gone when the context is left."""
+    """A scheduler and `workers` workers, gone when the context is left."""
     made = Cluster(folder)
     try:
         for _ in range(workers):

@@ -144,7 +144,7 @@ def test_an_imported_run_has_no_summary() -> None:
 
 
 def _calls_for(flows: int) -> int:
-    """Functions that are called while a run of so many flows is summed up and looked up."""
+    """Functions that are called while a run of `flows` flows is summed up and looked up."""
     source = {"kind": "cbr", "gap": "10ms", "size": "100B"}
     described = {
         "duration": "100ms",

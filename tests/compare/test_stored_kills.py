@@ -67,7 +67,7 @@ def begin(folder: Path, kind: str) -> subprocess.Popen[str]:
 
 
 def kill_and_resume(folder: Path, kills: int, kind: str) -> None:
-    """Kill until so many were killed in the middle of the work; each goes on from the last."""
+    """Kill until `kills` were killed in the middle of the work; each goes on from the last."""
     draw = random.Random(14)
     whole = numbers(compare(line_cells(folder, "pfifo", "pie"), replications=REPLICATIONS))
     noting, killed = Noting(folder / "notes"), 0

@@ -44,7 +44,7 @@ def one_queue(
     seed: int = 1,
     sample_interval_s: int = 0,
 ) -> dict[str, Any]:
-    """Poisson arrivals at load rho for about so many packets after the warm-up."""
+    """Poisson arrivals at load rho for about `packets` packets after the warm-up."""
     lam = rho * MU
     duration_ns = (warm_up_s + round(packets / lam)) * S
     return {

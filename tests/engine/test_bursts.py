@@ -51,7 +51,7 @@ def experiment(segments: int | None, *, profile: str = "linux-6.1", rtt_ms: int 
 
 
 def burst_counts(run: Run) -> Counter[int]:
-    """How often so many packets arrive at the router in one instant, behind slow start."""
+    """How often each number of packets arrives at the router in one instant, behind slow start."""
     arrivals = run.column("packets", "event", queue="router->b") == 0
     times = run.column("packets", "t_ns", queue="router->b")[arrivals]
     return Counter(np.unique(times[times > 3_000_000_000], return_counts=True)[1].tolist())

@@ -502,7 +502,7 @@ class Outcome:
 LONGEST_S = 3600.0
 """Of building, and of the sources as they are."""
 PATIENCE = 3.0
-"""A fault after which the tests take so many times as long as all of them did is caught, too: it
+"""A fault after which the tests take this many times as long as all of them did is caught, too: it
 has them wait for what never comes."""
 
 

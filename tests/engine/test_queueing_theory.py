@@ -26,7 +26,7 @@ from dumbbell.stats import (
 )
 
 LOADS = (0.3, 0.5, 0.7, 0.9)
-# Relative error of the mean of n packets' delays grows like 1/(1 - rho): so many packets a
+# Relative error of the mean of n packets' delays grows like 1/(1 - rho): that number of packets a
 # replication that 24 of them give a half-width below 1 %.
 PACKETS = {0.3: 60_000, 0.5: 80_000, 0.7: 150_000, 0.9: 1_300_000}
 REPLICATIONS = 24

@@ -58,7 +58,7 @@ def many_flows(count: int) -> dict[str, Any]:
 
 
 def big_tree(hosts: int) -> dict[str, Any]:
-    """A binary tree of so many hosts below a bottleneck; each leaf has a user."""
+    """A binary tree of `hosts` hosts below a bottleneck; each leaf has a user."""
     links: list[dict[str, Any]] = [
         {"a": "0", "b": "sink", "rate": "100mbit", "delay": "1ms", "qdisc": "pfifo limit 100"}
     ]

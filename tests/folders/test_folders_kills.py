@@ -24,7 +24,7 @@ _WRITES = ("os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.chmo
 
 
 def die_at(event: int) -> None:
-    """Let this process end, as by SIGKILL, when so many things were done to files."""
+    """Let this process end, as by SIGKILL, when the given number of things were done to files."""
     left = event
 
     def on_event(name: str, _: tuple[object, ...]) -> None:

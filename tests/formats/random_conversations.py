@@ -21,7 +21,7 @@ _PAUSES_NS = (0, _MS // 100, _MS, 5 * _MS, 20 * _MS, 100 * _MS, 1000 * _MS)
 def write_conversations(
     path: Path, *, seed: int, count: int, link_type: int = 1, before_ip: bytes = _ETHERNET
 ) -> Path:
-    """Write a pcap, in the order of time, of so many conversations.
+    """Write a pcap, in the order of time, of the given number of conversations.
 
     Args:
         path: The file to write.

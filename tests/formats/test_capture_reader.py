@@ -189,7 +189,7 @@ def test_a_pipe_is_read_once(tmp_path: Path, whole: bytes) -> None:
 
 
 def pcapng(names: list[str]) -> bytes:
-    """A file with so many interfaces, one datagram on each, in its turn."""
+    """A file with the given number of interfaces, one datagram on each, in its turn."""
 
     def block(kind: int, body: bytes) -> bytes:
         size = 12 + len(body)

@@ -124,7 +124,7 @@ def check(log: Log, name: str) -> None:
 
 
 def mutate(name: str, count: int, seed: int) -> Iterator[Log | None]:
-    """What becomes of so many mutations; None for what was refused."""
+    """What becomes of the given number of mutations; None for what was refused."""
     draw = random.Random(f"{name} {seed}")
     content, reader = short(name), reader_of(name)
     is_json = name not in ("iperf-events", "ndt7-events") and sample(name).begins_with in "{["

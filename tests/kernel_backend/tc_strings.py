@@ -35,7 +35,7 @@ _ROUND = {"s": 1, "ms": 1000, "us": 1_000_000}
 
 
 def tc_lines(count: int, seed: int) -> list[str]:
-    """So many different lines, the same for the same seed."""
+    """The given number of different lines, the same for the same seed."""
     draw = random.Random(seed)
     lines: dict[str, None] = {}
     while len(lines) < count:

@@ -1,4 +1,4 @@
-"""The two backends side by side, and exactly so many transfers on both."""
+"""The two backends side by side, and exactly the number of transfers asked for on both."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_a_kernel_of_that_frequency_that_is_missing_is_one_line(
 
 
 def kernel_with(hz: int) -> Path:
-    """The kernel with so many ticks; one that was not built is skipped."""
+    """The kernel with `hz` ticks; one that was not built is skipped."""
     found = find_kernel(hz)
     if found is None:
         pytest.skip(how_to_build(hz))

@@ -1,7 +1,7 @@
 // node ask.mjs MODULE.wasm < REQUESTS > ANSWERS
 // Both are lines of JSON. A request of the laboratory's is answered by what the module says, or
 // {"problem": ...}; besides there are {"run": QUEUE, "replication": N, "pieces": EVENTS}, which
-// begins, goes to the end in pieces of so many events and finishes, {"advance": EVENTS},
+// begins, goes to the end in pieces of this number of events and finishes, {"advance": EVENTS},
 // {"columns": [NAME, ...]}, and {"memory": true}, answered by the bytes that the module has.
 import { readFileSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";

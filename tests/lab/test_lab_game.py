@@ -38,7 +38,7 @@ move, as of several at one instant the last counts; and for how many messages it
 
 
 def _begun(seen: Opened, pace: str) -> None:
-    """A game of eight seconds, so many times as slow: it is over then, whatever a test does."""
+    """A game of eight seconds, `times` times as slow: it is over then, whatever a test does."""
     seen.page.evaluate(_HEARKENED)
     seen.page.select_option("#pace", pace)
     seen.page.click("#begin")

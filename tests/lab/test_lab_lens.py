@@ -19,7 +19,7 @@ BESIDE = "statistical-multiplexing"
 
 
 def _look(live: Live, places: int) -> None:
-    """Moves the lens by so many places, with keys alone, and waits for its packets."""
+    """Moves the lens by `places` places, with keys alone, and waits for its packets."""
     live.page.focus("#live-lens-moment")
     for _ in range(places):
         live.page.keyboard.press("PageUp")

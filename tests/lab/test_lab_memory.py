@@ -49,7 +49,7 @@ def test_five_hundred_changes_leave_the_page_as_it_was(opener: Opener) -> None:
 
 
 def _memory_bytes(module: Path, changes: int) -> int:
-    """Of a simulator after so many changes and runs."""
+    """Of a simulator after `changes` changes and runs."""
     resolved = presets()[0].experiment.resolved()
     requests: list[dict[str, Any]] = []
     for number in range(changes):

@@ -1,4 +1,4 @@
-"""``count = 10``: so many equal flows."""
+"""``count = 10``: ten equal flows."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _fit(sender: Sender, p_value: float) -> Fit:
 
 
 def _runs(n: int, times: float) -> np.ndarray:
-    """Quartiles of runs around the printed ones, so many times as long, less the base RTT."""
+    """Quartiles of runs around the printed ones, `times` times as long, less the base RTT."""
     noise = np.random.default_rng(7).normal(0.0, 0.05, size=(n, PRINTED_MS.size))
     return times * PRINTED_MS * np.exp(noise) - 1.7
 

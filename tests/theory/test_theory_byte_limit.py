@@ -1,4 +1,4 @@
-"""A token bucket with room for so many bytes, against packets sent through one."""
+"""A token bucket with room for a number of bytes, against packets sent through one."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table for so many connections at most; packets of further ones are counted.
+    /// An empty table for `most` connections at most; packets of further ones are counted.
     pub fn new(most: usize) -> FlowTable {
         FlowTable {
             most,
@@ -103,7 +103,7 @@ impl FlowTable {
         }
     }
 
-    /// Enters a packet of so many bytes from the link's header on. Packets come in the order of
+    /// Enters a packet of the given number of bytes from the link's header on. Packets come in the order of
     /// the capture, whatever their times. None of one that is passed over.
     pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) -> Option<Entered> {
         let Some((index, is_reply)) = self.find(packet) else {
@@ -178,7 +178,7 @@ impl FlowTable {
         })
     }
 
-    /// From now on, so many connections at most.
+    /// From now on, `most` connections at most.
     pub fn set_most(&mut self, most: usize) {
         self.most = most;
     }

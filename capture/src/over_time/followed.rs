@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 
 /// Connections that are followed at a time.
 pub const MOST_FOLLOWED: usize = 128;
-/// When there would be more, so many of those with the most bytes stay,
+/// When there would be more, this number of those with the most bytes stay,
 const MOST_BYTES_STAY: usize = 64;
-/// and so many of the others with the most bytes since it was last so: one that begins late has
+/// and this number of the others with the most bytes since it was last so: one that begins late has
 /// little altogether.
 const MOST_BYTES_LATELY_STAY: usize = 32;
 

@@ -12,7 +12,7 @@
 //! and not above what was the highest then. tcptrace leaves out the same, as ambiguous and
 //! post-loss acknowledgements.
 //!
-//! Memory has a bound: so many connections are followed at a time and each has so many intervals.
+//! Memory has a bound: a fixed number of connections is followed at a time, and each has a fixed number of intervals.
 //! When there would be more, those with the fewest bytes, altogether and lately, are given up.
 
 mod followed;

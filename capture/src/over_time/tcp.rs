@@ -15,7 +15,7 @@ const LARGEST_SHIFT: u8 = 14;
 pub enum WindowScale {
     /// The handshake, or its options, was not captured: windows are as they stand in the header.
     NotKnown,
-    /// So many bits to the left; 0 where one end did not offer to scale.
+    /// This number of bits to the left; 0 where one end did not offer to scale.
     Shift(u8),
 }
 

@@ -391,7 +391,7 @@ impl Block<'_> {
 }
 
 impl Clock {
-    /// The time that so many ticks are (section 4.2, if_tsresol and if_tsoffset).
+    /// The time of the given number of ticks (section 4.2, if_tsresol and if_tsoffset).
     fn ns(self, ticks: u64, at: u64) -> Result<i64, ReadError> {
         let power = u32::from(self.resolution & !POWER_OF_TWO);
         let ns = if self.resolution & POWER_OF_TWO != 0 {

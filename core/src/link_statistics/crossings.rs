@@ -30,7 +30,7 @@ pub struct Entering {
     pub server: Server,
     /// These arrive: those before them have.
     pub arrivals: Range<usize>,
-    /// So many leave, from the first on.
+    /// This number of them leave, from the first on.
     pub departures: usize,
     /// When the packet before the first of the row left.
     pub latest_departed: Time,
@@ -244,7 +244,7 @@ impl LinkStatistics {
 }
 
 impl LevelIntegrals {
-    /// Packets were in the system for so many picoseconds, one at a time, and the last has left.
+    /// Packets were in the system for `busy` picoseconds, one at a time, and the last has left.
     fn pass_alone(&mut self, latest_departed: Time, busy: u64) {
         debug_assert_eq!(self.current, Level::default());
         let idle = (latest_departed - self.since).0 - busy;
@@ -333,7 +333,7 @@ struct Order {
     server: Server,
     /// The next departure; `NEVER` for none.
     departure: Time,
-    /// So many have left.
+    /// The given number of them have left.
     left: usize,
     system_pkts: u32,
     backlog_bytes: u64,

@@ -75,7 +75,7 @@ pub fn assert_distributed(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64, what: &
     );
 }
 
-/// So many draws of a sampler from a stream of its own.
+/// `n` draws of a sampler from a stream of its own.
 pub fn draws(name: &str, n: usize, sample: impl Fn(&mut Stream) -> f64) -> Vec<f64> {
     let mut stream = Stream::new(1, 0, name);
     (0..n).map(|_| sample(&mut stream)).collect()

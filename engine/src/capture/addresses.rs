@@ -14,9 +14,9 @@ const ECHO_PORT: u16 = 7;
 /// `net.ipv4.ip_local_port_range`.
 pub(super) const FIRST_LOCAL_PORT: u16 = 32_768;
 pub(super) const LOCAL_PORTS: u32 = 28_232;
-/// So many flows have a port of their own.
+/// Number of flows that have a port of their own.
 pub const MOST_FLOWS: usize = (u16::MAX - FIRST_FLOW_PORT) as usize;
-/// So many probes have one.
+/// Number of probes that have one.
 pub const MOST_PROBES: usize = (u16::MAX - FIRST_PROBE_PORT) as usize;
 const LINKS_A_NET: usize = 254;
 

@@ -45,7 +45,7 @@ pub struct FoldedFifo {
     /// First to leave first. Those on the way lie in front of the one in transmission, so that
     /// a packet is written once and read where it arrives.
     scheduled: Ring<Scheduled>,
-    /// So many have left and not been taken out.
+    /// Number of those that have left and not been taken out.
     on_the_way: usize,
     /// Bytes on the wire of all but the first.
     waiting_bytes: u64,

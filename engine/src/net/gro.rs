@@ -43,7 +43,7 @@ struct Held {
 }
 
 impl Gro {
-    /// A device that takes frames so many nanoseconds after the first of them.
+    /// A device that takes frames `interval_ns` nanoseconds after the first of them.
     pub fn new(interval_ns: u64) -> Gro {
         Gro {
             interval: Time::from_ns(interval_ns),

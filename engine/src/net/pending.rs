@@ -34,18 +34,18 @@ fn leading(row: &[Crossing], is_true: impl Fn(&Crossing) -> bool) -> usize {
 pub(super) struct Pending {
     /// First to arrive first.
     crossings: Row<Crossing>,
-    /// The arrivals of so many of them have been entered.
+    /// Number of them whose arrivals have been entered.
     entered: usize,
-    /// So many of them are known to have left by the latest arrival: not looked for before the queue
+    /// Number of them known to have left by the latest arrival: not looked for before the queue
     /// may be full.
     left: usize,
     /// Bytes on the wire of all of them but those that have left.
     system_bytes: u64,
-    /// So many of the row have been looked at for GSO packets: none before the queue may be full.
+    /// Number of rows already scanned for GSO packets: none before the queue may be full.
     looked_at: usize,
     /// Of these and of those that have not left: segments of a GSO packet behind its first.
     continuing: usize,
-    /// When to enter what is pending: so many are.
+    /// Number of pending packets at which they are entered.
     enters_at: usize,
     /// Whether hosts or queues put packets here, and no other link: then all arrivals have happened.
     is_first: bool,
@@ -177,7 +177,7 @@ impl Pending {
         self.discard(passed, bytes);
     }
 
-    /// The first packets have been entered whole: so many bytes.
+    /// The first packets have been entered whole: `bytes` bytes.
     #[inline(always)]
     fn discard(&mut self, pkts: usize, bytes: u64) {
         let known = pkts.min(self.left);

@@ -55,7 +55,7 @@ impl Pipe {
         }
     }
 
-    /// A packet of so many bytes on the wire arrives at `at`, no earlier than those before it, and
+    /// A packet of `bytes` bytes on the wire arrives at `at`, no earlier than those before it, and
     /// after departures of that very instant if so said. None when the queue is full.
     #[inline(always)]
     pub fn cross(&mut self, bytes: u32, at: Time, is_last_of_instant: bool) -> Option<Taken> {
@@ -65,7 +65,7 @@ impl Pipe {
         Some(self.take(bytes, at, is_last_of_instant, false))
     }
 
-    /// Whether the queue has room for a packet, or a GSO packet, of so many bytes.
+    /// Whether the queue has room for a packet, or a GSO packet, of `bytes` bytes.
     #[inline(always)]
     pub fn admits(&mut self, bytes: u64, at: Time, is_last_of_instant: bool) -> bool {
         let (system_pkts, system_bytes) = self.pending.system();

@@ -37,7 +37,7 @@ impl Policer {
         }
     }
 
-    /// Whether a packet of so many bytes on the wire passes; it takes its tokens if it does.
+    /// Whether a packet of `wire_bytes` bytes on the wire passes; it takes its tokens if it does.
     pub fn passes(&mut self, wire_bytes: u32, now: Time) -> bool {
         wire_bytes <= self.mtu_bytes && self.bucket.take(wire_bytes, now.as_ns()).is_ok()
     }

@@ -23,7 +23,7 @@ use std::slice;
 struct Loss {
     probability: f64,
     stream: Stream,
-    /// One of so many; 0 for none.
+    /// One of this number; 0 for none.
     every_pkts: u64,
     /// Packets until the next one that is lost by count.
     until_next_pkts: u64,
@@ -179,7 +179,7 @@ impl Queued {
         answer
     }
 
-    /// Offers a packet of so many bytes on the wire.
+    /// Offers a packet of `bytes` bytes on the wire.
     #[inline(always)]
     pub fn offer(&mut self, packet: Packet, bytes: u32, now: Time) -> Result<(), DropReason> {
         let answer = self.enqueue(packet, bytes, now);

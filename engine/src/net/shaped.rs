@@ -50,7 +50,7 @@ impl Shaped {
         self.pending.set_downstream();
     }
 
-    /// A packet of so many bytes on the wire arrives: see `Pipe::cross`.
+    /// A packet of `bytes` bytes on the wire arrives: see `Pipe::cross`.
     #[inline(never)]
     pub fn cross(&mut self, bytes: u32, at: Time, is_last_of_instant: bool) -> Option<Taken> {
         let bound = self.looked_at.max(at + Time(u64::from(is_last_of_instant)));

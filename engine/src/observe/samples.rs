@@ -14,7 +14,7 @@ use crate::sim::time::{PS_PER_S, Time};
 use crate::traffic::conversation::Conversation;
 use crate::traffic::tcp_flow::TcpFlow;
 
-/// Room is made beforehand for so many rows, if so many are to come: a long run may be stopped early.
+/// Room is made beforehand for this number of rows at most: a long run may be stopped early.
 const MOST_FORESEEN_ROWS: u64 = 1 << 14;
 
 /// A row of `queue_samples`, in its columns.
@@ -255,7 +255,7 @@ impl TcpSamples {
 }
 
 impl Samples {
-    /// Nothing yet, with room for what comes in so many instants.
+    /// Nothing yet, with room for what comes in `instants` instants.
     pub fn with_room(instants: u64, queues: usize, flows: usize) -> Samples {
         let rows = |each: usize| room(instants.saturating_mul(each as u64));
         Samples {

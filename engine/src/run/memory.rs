@@ -16,7 +16,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many bytes for so many runs at a time.
+    /// A limit in bytes for `runs` runs at a time.
     pub fn new(limit_bytes: u64, runs: u64) -> Budget {
         Budget {
             limit_bytes: AtomicU64::new(limit_bytes),

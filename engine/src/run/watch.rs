@@ -10,11 +10,11 @@ use crate::sim::world::World;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
 
-/// So many times the events foreseen are done, at most.
+/// At most this multiple of the events foreseen is done.
 const MOST_TIMES_THE_EVENTS: u64 = 5;
-/// So many are always done: a few seconds, however few were foreseen.
+/// This number is always done: a few seconds, however few were foreseen.
 const EVENTS_ALWAYS_DONE: u64 = 10_000_000;
-/// So many may always be at one instant: a large queue that is emptied at once, bursts.
+/// This number may always be at one instant: a large queue that is emptied at once, bursts.
 const EVENTS_AT_AN_INSTANT: u64 = 4_000_000;
 /// Between two counts of memory, for each link and conversation that is counted: counting is to
 /// take a small part of the time.

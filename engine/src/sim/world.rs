@@ -416,7 +416,7 @@ impl World {
         self.schedule(next, class::SAMPLE, WHOLE_RUN, 0);
     }
 
-    /// Packets that crossed links without delay arrive in the instant they were sent: so many at
+    /// Packets that crossed links without delay arrive in the instant they were sent: this number at
     /// most, the others with the next step.
     #[inline(always)]
     fn settle_arrivals(&mut self) {

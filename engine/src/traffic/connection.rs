@@ -44,7 +44,7 @@ pub struct Connection {
     pub transfer: Transfer,
 }
 
-/// A program that writes so many bytes at a time, as long as its buffer takes them.
+/// A program that writes this number of bytes at a time, as long as its buffer takes them.
 #[derive(Debug, Clone, Copy)]
 struct Writes {
     bytes: u32,
@@ -74,7 +74,7 @@ pub struct SentSegment {
 }
 
 impl SentSegment {
-    /// A segment that lies at `place`, with so many bytes of SACK blocks.
+    /// A segment that lies at `place`, with the given number of bytes of SACK blocks.
     #[inline(always)]
     fn new(header: &Header, tag: Tag, place: u32, sack_bytes: u32) -> SentSegment {
         let number = if tag.is_reply { header.ack } else { header.seq };
@@ -128,7 +128,7 @@ impl<'a> Arrived<'a> {
 }
 
 impl Connection {
-    /// A connection whose SYN is to be sent, to carry a transfer of so many bytes, or a stream.
+    /// A connection whose SYN is to be sent, to carry a transfer of `bytes` bytes, or a stream.
     pub fn new(
         number: u32,
         settings: &Arc<Settings>,
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// By a program that writes so many bytes at a time and leaves Nagle's algorithm on.
+    /// By a program that writes `bytes` bytes at a time and leaves Nagle's algorithm on.
     pub fn in_writes_of(self, bytes: u64) -> Connection {
         let bytes = bytes.min(u64::from(LARGEST_WRITE_BYTES)) as u32;
         Connection {
@@ -163,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Its program is to write so many bytes more.
+    /// Its program is to write `bytes` bytes more.
     pub fn add_to_write(&mut self, bytes: u64) {
         self.to_write = self.to_write.saturating_add(bytes);
         self.is_write_blocked = false;
@@ -360,7 +360,7 @@ impl Connection {
         self.sender.phase() == Phase::Finished
     }
 
-    /// The queue of the sender's host has dropped what was sent last: so many segments.
+    /// The queue of the sender's host has dropped what was sent last: `pkts` segments.
     pub fn on_refused(&mut self, reason: DropReason, pkts: u32, is_again: bool, now: Time) {
         match reason {
             // Its net is told `NET_XMIT_DROP`.

@@ -268,7 +268,7 @@ impl Conversation {
         }
     }
 
-    /// A source over TCP has written so many times in the measured window.
+    /// A source over TCP has written `writes` times in the measured window.
     #[inline(always)]
     pub fn count_writes(&mut self, writes: u32) {
         if writes > 0 {

@@ -26,7 +26,7 @@ const HEADERS_BYTES: u64 = 40;
 /// RFC 7323 section 3.2, padded (appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 
-/// Bytes with the IP header of so many segments that carry this payload.
+/// Bytes with the IP header of `segments` segments that carry this payload.
 fn segment_bytes(tcp: &Tcp, segments: u64, connections: u64, payload: u64) -> u64 {
     let timestamps = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
     // A SYN's maximum segment size and window scale; SACK permitted needs four bytes more where

@@ -24,7 +24,7 @@ const SIZE: Winsize = Winsize {
     ws_xpixel: 0,
     ws_ypixel: 0,
 };
-/// A line without an end is told in pieces of so many bytes.
+/// A line without an end is told in pieces of this number of bytes.
 const LONGEST_LINE: usize = 1 << 16;
 const READ_BYTES: usize = 1 << 14;
 

@@ -37,13 +37,13 @@ impl Socket {
         .map(|_| ())
     }
 
-    /// A send buffer of so many bytes that does not grow.
+    /// A send buffer of `bytes` bytes that does not grow.
     pub fn send_buffer(&self, bytes: u64) -> io::Result<()> {
         // The kernel doubles it for its own overhead (socket(7)).
         self.option(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes as i32)
     }
 
-    /// A receive window of at most so many bytes; the buffer is large enough for it.
+    /// A receive window of at most `bytes` bytes; the buffer is large enough for it.
     pub fn receive_window(&self, bytes: u64) -> io::Result<()> {
         let most = (4 * bytes).min(1 << 30) as i32;
         self.option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, most)?;
@@ -117,12 +117,12 @@ impl Socket {
     pub fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
         let fd = self.as_raw_fd();
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-        // SAFETY: the pointer is to so many bytes that outlive the call.
+        // SAFETY: the pointer is to this number of bytes that outlive the call.
         let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) };
         would_block_is_none(checked_size(sent))
     }
 
-    /// Takes what has arrived, at most so many bytes, and forgets it (tcp(7): `MSG_TRUNC`). None
+    /// Takes what has arrived, at most `most` bytes, and forgets it (tcp(7): `MSG_TRUNC`). None
     /// when nothing has; 0 when nothing will.
     pub fn discard(&self, most: usize) -> io::Result<Option<usize>> {
         let fd = self.as_raw_fd();

@@ -29,7 +29,7 @@ impl Endpoint {
         }
     }
 
-    /// Reads so many bytes at most; how many there were.
+    /// Reads `bytes` bytes at most; how many there were.
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let receiver = self.receiver.as_mut();
         let taken = receiver.map_or(0, |receiver| receiver.read(bytes, now));

@@ -184,7 +184,7 @@ impl Case {
         case
     }
 
-    /// The same with sk_buffs of up to so many segments.
+    /// The same with sk_buffs of up to `segments` segments.
     pub fn with_gso_max_segs(mut self, segments: u32) -> Case {
         self.gso_max_segs = segments.max(1);
         self

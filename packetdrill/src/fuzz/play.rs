@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 const MSS_BYTES: u16 = 1000;
 /// A script ends then, microseconds.
 const LONGEST_US: u64 = 8_000_000;
-/// And after so many acknowledgements.
+/// And after this number of acknowledgements.
 const MOST_ACKS: u64 = 120;
 /// A delayed acknowledgement waits so long, microseconds.
 const DELAYED_ACK_US: u64 = 40_000;

@@ -55,7 +55,7 @@ impl Case {
     }
 }
 
-/// Without the `at`th of so many parts.
+/// Without the `at`th of `parts` parts.
 fn remove_part<T>(all: &mut Vec<T>, parts: usize, at: usize) {
     let (first, last) = (all.len() * at / parts, all.len() * (at + 1) / parts);
     if all.len() >= parts {

@@ -86,7 +86,7 @@ pub enum HostSetting {
     ProfileRfc,
     /// Data stay in the queue of the host from here on.
     HostQueueKeeps,
-    /// So many packets, the first, are gone from there.
+    /// The first packets, this number of them, are gone from there.
     HostQueueLoses(u64),
     /// The application reads by itself, or not.
     ApplicationReads(bool),
@@ -132,7 +132,7 @@ impl HostSettings {
         }
     }
 
-    /// So many segments of one sk_buff at most.
+    /// `segments` segments of one sk_buff at most.
     pub fn with_gso_max_segs(mut self, segments: u32) -> HostSettings {
         self.tcp.gso_max_segs = segments;
         self

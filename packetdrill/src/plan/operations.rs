@@ -32,7 +32,7 @@ pub enum Operation {
     Accept(i64),
     /// `connect`
     Connect(i64),
-    /// `read`, `recv` ...: of this socket, so many bytes.
+    /// `read`, `recv` ...: of this socket, this number of bytes.
     Read(i64, u64, Reading),
     /// `recvmsg(MSG_ERRQUEUE)`: the writes whose buffers are free.
     ReadErrors(i64, Option<Completed>),

@@ -96,7 +96,7 @@ class Batch(Protocol):
     """Jobs under way."""
 
     def poll(self, timeout_s: float) -> Outcome | None:
-        """The next to end within so many seconds, else None. Lets signals be handled."""
+        """The next to end within `timeout_s` seconds, else None. Lets signals be handled."""
         ...
 
     @property

@@ -294,7 +294,7 @@ def _maxima(reach: float, above: float = 0.0) -> Draw:
 
 
 def _grid(where: Sequence[float]) -> Draw:
-    """A share of flows at four points; each so many standard deviations above one half."""
+    """A share of flows at four points; each `where` standard deviations above one half."""
 
     def draw(random: Random, n: int) -> tuple[Rule[Any], Any]:
         rule = Direction(at_each=Share.most("flows"), grid="load, base RTT")

@@ -163,8 +163,8 @@ def compare(
         failed: Cells that were refused before, to be reported with the rest.
         jobs: Threads; 0 for one a core. Results do not depend on it.
         memory_bytes: What the runs may use together.
-        executor: Who does them; None for so many threads with so much memory.
-        keep: Keep the runs of so many replications of each cell.
+        executor: Who does them; None for threads of this process (``jobs``, ``may_use_bytes``).
+        keep: Keep the runs of this number of replications of each cell.
         grid: How the cells of a sweep lie: each is compared with the one that the grid names, and
             its rows are those of the grid, or a few that say most.
         figures: Those of a sweep.

@@ -123,7 +123,7 @@ def compare_kernels(
         kernels: Names of two.
         label: What to call it; its name when empty.
         replications: Of each.
-        executor: Who does the runs of the comparison; None for so many threads.
+        executor: Who does the runs of the comparison; None for ``jobs`` threads.
         jobs: Threads; 0 for one a core.
         on_progress: Called about ten times a second.
         cancel: Set it to stop.

@@ -28,7 +28,7 @@ def shown_number(quantity: Quantity, value: float) -> str:
 
 
 def digits(value: float, significant: int = 3) -> str:
-    """So many significant digits, and no fewer than those before the point."""
+    """`significant` significant digits, and no fewer than those before the point."""
     if not math.isfinite(value):
         return "-"
     if value and (abs(value) >= 1e6 or abs(value) < 1e-3):

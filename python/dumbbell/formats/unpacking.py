@@ -247,7 +247,7 @@ class _Streams:
         self._packed = b""
 
     def read(self, most: int) -> bytes:
-        """At most so many bytes; empty at the end.
+        """At most `most` bytes; empty at the end.
 
         Raises:
             EOFError: A stream has none.

@@ -29,7 +29,7 @@ def ping_rtt_ms(
     Args:
         run: The run; an imported one will do.
         probes: Names or indices; all when None.
-        first_s: Only requests sent in the first so many seconds of the run.
+        first_s: Only requests sent in this number of seconds from the run's start.
 
     Returns:
         Milliseconds, shape (answers,); exact, not rounded as ping prints.
@@ -56,7 +56,7 @@ def ping_rtt_quantiles_ms(
         run: The run.
         q: Levels in [0, 1], any shape; 1 is the maximum.
         probes: Names or indices, pooled; all when None.
-        first_s: Only requests sent in the first so many seconds of the run.
+        first_s: Only requests sent in this number of seconds from the run's start.
 
     Returns:
         An array of the shape of ``q``; NaN without answers.

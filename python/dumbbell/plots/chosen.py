@@ -9,7 +9,7 @@ import numpy as np
 from dumbbell.tables import Run
 
 MOST_CURVES = 6
-"""So many colours can be told apart."""
+"""Number of colours that can be told apart."""
 
 
 def bottleneck(run: Run) -> str | None:

@@ -17,7 +17,7 @@ from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 from dumbbell.tables import Run
 
 MOST_TRANSFERS = 2000
-"""Points of a scatter; of more, so many evenly spaced by size."""
+"""Points of a scatter; of more, this number evenly spaced by size."""
 
 Floats = NDArray[np.float64]
 Runs = Run | Mapping[str, Run] | Mapping[str, Sequence[Run]]

@@ -180,7 +180,7 @@ def _left_out(run: Run, names: Sequence[str]) -> str:
 
 
 def _padded(values: Floats, together: int) -> Floats:
-    """In rows of so many, the last one filled up with its last value."""
+    """In rows of the given length, the last one filled up with its last value."""
     missing = -values.size % together
     return np.pad(values, (0, missing), mode="edge").reshape(-1, together)
 

@@ -83,7 +83,7 @@ def replicate(
         memory_bytes: What runs may use together, at most; None for what is free.
         backend: Where.
         seed: Replaces the arms' own when given.
-        keep: Keep the runs of so many replications.
+        keep: Keep the runs of this number of replications.
         task: Name in the progress.
         on_progress: Called about ten times a second.
         cancel: Set it to stop within a second and keep the finished replications.

@@ -28,7 +28,7 @@ PATIENCE_S = 60.0
 MOST_PROCESSES = 2
 """A child takes some 300 MB, and a report has a dozen figures."""
 WORTH_A_PROCESS = 8
-"""So many figures are drawn in the time that one more child takes to start."""
+"""Number of figures drawn in the time that one more child takes to start."""
 _CHUNK_BYTES = 1 << 20
 _MOST_LOGGED_BYTES = 1 << 14
 _LONGEST_REASON = 300

@@ -53,7 +53,7 @@ TERMS: tuple[Term, ...] = (
     Term("m/µ", "the queue's size over the line's rate", ("m/mu",)),
     Term("CDF", "cumulative distribution function: at each value the share of the sample at or "
          "below it", ("CDFs",)),
-    Term("percentile", "the value that so many of a hundred stay below", ("percentiles",)),
+    Term("percentile", "the value that a given number of a hundred stay below", ("percentiles",)),
     Term("quartiles", "the values that a quarter, a half and three quarters stay below"),
     Term("prediction interval", "where one more run would fall, with the probability stated"),
     Term("multiplexing gain", "how many times faster packets get through when streams share one "

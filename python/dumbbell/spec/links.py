@@ -118,7 +118,7 @@ class LinkOptions(SpecModel):
     )
     loss_every: LossEvery = Field(
         default=0,
-        description="Every so many-th packet that leaves the queue is lost; 0: none. Only the "
+        description="Every n-th packet that leaves the queue is lost; 0: none. Only the "
         "simulator can.",
     )
     police: Police = Field(

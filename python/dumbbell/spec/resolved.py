@@ -196,7 +196,7 @@ class Queue(_View):
         mtu_bytes: Largest IP packet.
         overhead_bytes: What a packet carries here besides.
         loss: Probability of a loss after the queue.
-        loss_every_pkts: One of so many is lost there; 0 for none.
+        loss_every_pkts: One packet in this number is lost there; 0 for none.
         record_packets: Whether the table ``packets`` has what passes.
         capture: Whether the capture file has.
         tso: Whether its device sends super-packets uncut.
@@ -272,7 +272,7 @@ class Source(_View):
         size_at: Whether drawn sizes are ``payload`` or those on the ``wire``.
         bytes: Of one transfer; 0 of other kinds.
         packets: Of one burst; 1 of other kinds.
-        transfers: So many at most; 0 for as many as there is time for, and of other kinds.
+        transfers: This number at most; 0 for as many as there is time for, and of other kinds.
     """
 
     kind = _Key[str]()

@@ -13,7 +13,7 @@ from functools import cached_property
 
 LINKS_A_NET = 254
 MOST_LINKS = 246 * LINKS_A_NET
-"""So many networks of the form 10.x.y.0/24 there are from 10.10.1.0 on."""
+"""Number of networks of the form 10.x.y.0/24 from 10.10.1.0 on."""
 
 
 @dataclass(frozen=True, slots=True)

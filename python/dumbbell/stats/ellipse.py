@@ -13,7 +13,7 @@ from dumbbell.stats.errors import Floats, StatsError, sample
 
 @dataclass(frozen=True, slots=True)
 class Ellipse:
-    """All points within so many standard deviations of the mean, by the samples' covariance.
+    """All points within this number of standard deviations of the mean, by the samples' covariance.
 
     It describes a bivariate normal law with the samples' moments. Where the samples are not
     normal it may reach where no sample can be, such as above a link's rate.

@@ -17,7 +17,7 @@ class StatsError(DumbbellError, ValueError):
 
 
 def sample(values: ArrayLike, name: str, at_least: int = 1) -> Floats:
-    """The values as a one-dimensional float array, all finite, at least so many.
+    """The values as a one-dimensional float array, all finite, at least the given number.
 
     A missing value is never dropped silently: a mean over "the runs that had one" is another
     quantity than the mean.

@@ -168,7 +168,7 @@ def lag_one(x: ArrayLike, n_batches: int | None = None) -> float:
 
     Args:
         x: Series in order of time, at least 3 values (or batches).
-        n_batches: Take the means of so many batches first.
+        n_batches: Take the means of this number of batches first.
 
     Raises:
         StatsError: Too few values, or a constant series.

@@ -33,7 +33,7 @@ class StoppingRule:
     """ "Until this precise, at least a, at most b replications".
 
     The precision is looked at only at fixed numbers of replications (``at_least``, then every
-    ``batch`` more, last ``at_most``) and over the first so many in replication order, whatever
+    ``batch`` more, last ``at_most``) and over the first ones in replication order, whatever
     order they finished in: the result depends on neither threads nor machine. Stopping when an
     interval happens to be short makes it cover a little less than its level (Law & Kelton
     section 9.4.1; Chow & Robbins, Ann. Math. Stat. 36, 1965); looking seldom and not before

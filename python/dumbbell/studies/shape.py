@@ -223,7 +223,7 @@ class Runner:
                 is random and every member of an ensemble is an arm.
             precision_of: Quantities that must be precise, where a precision is asked for.
             batch: Replications between looks at the precision.
-            keep: Keep the runs of so many replications.
+            keep: Keep the runs of this number of replications.
 
         Raises:
             Interrupted: It was stopped too early to conclude anything.

@@ -1,4 +1,4 @@
-"""Room for so many bytes behind a token bucket: Poisson arrivals of exponential size."""
+"""Room for a number of bytes behind a token bucket: Poisson arrivals of exponential size."""
 # ruff: noqa: N802 - the field's names
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from dumbbell.theory.inversion import Transform
 _CHUNK = 2_000_000
 """Complex exponentials made at once for a law of many atoms: 32 MB."""
 _MOST_EXACT_ATOMS = 64
-"""Laws of at most so many values are treated value by value where their jumps matter."""
+"""Laws of at most this number of values are treated value by value where their jumps matter."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,7 +119,7 @@ fn without_a_rate_each_packet_has_its_own_delay() {
     assert_eq!(departures(netem("delay 1us"), &arrivals), [960, 970]);
 }
 
-/// Delays of so many packets sent a second apart, in nanoseconds.
+/// Delays of `count` packets sent a second apart, in nanoseconds.
 fn delays(text: &str, count: u64) -> Vec<f64> {
     const APART_NS: u64 = 1_000_000_000;
     let arrivals: Vec<(u64, u16)> = (0..count).map(|number| (number * APART_NS, 100)).collect();

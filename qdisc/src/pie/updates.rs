@@ -3,7 +3,7 @@
 //!
 //! Between packets the backlog stays, so after an update or two the delay is what it was, there is no
 //! trend, and the probability alone moves: by the same step while its gains are the same
-//! (`Edition::bounds`), until it comes to a bound. So many updates are one multiplication. While
+//! (`Edition::bounds`), until it comes to a bound. Those updates are one multiplication. While
 //! the queue is empty the probability decays as well, by 1/64 of itself rounded down, which has no
 //! closed form; it does so 2800 times at most until it stays. A probability that comes round to
 //! where it was (Linux's steps wrap after very long delays, its probability does beyond 1) goes the

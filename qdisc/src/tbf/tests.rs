@@ -4,7 +4,7 @@ use super::*;
 use dumbbell_core::packet::Kind;
 use dumbbell_tc::parse_qdisc;
 
-/// A packet of so many bytes on an Ethernet wire.
+/// A packet of the given number of bytes on an Ethernet wire.
 fn packet(number: u32, wire_bytes: u16) -> Packet {
     Packet::new(Kind::Udp, 0, number, wire_bytes - 14, Time::ZERO)
 }

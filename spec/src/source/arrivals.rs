@@ -20,7 +20,7 @@ pub struct Arrivals {
     pub gap: Law,
     /// Payload of each.
     pub size: Law,
-    /// So many and no more; None for as many as there is time for.
+    /// This number and no more; None for as many as there is time for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<u32>,
 }

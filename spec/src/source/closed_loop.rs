@@ -20,7 +20,7 @@ pub struct ClosedLoop {
     pub size: Law,
     /// From the end of one to the start of the next, and before the first.
     pub think: Law,
-    /// So many and no more; None for as many as there is time for.
+    /// This number and no more; None for as many as there is time for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<u32>,
 }

@@ -150,7 +150,7 @@ pub(super) const SIZE_AT: Key = Key::new(
 pub(super) const TRANSFERS: Key = Key::new(
     "transfers",
     Value::Count,
-    "So many, and then the flow is silent; as many as there is time for when left out. Fewer are \
+    "Number of transfers after which the flow is silent; as many as there is time for when left out. Fewer are \
      begun where the run, or the flow, ends before.",
 )
 .or(Presence::OrAbsent);

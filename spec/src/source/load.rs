@@ -63,7 +63,7 @@ impl Capacity {
         self.bytes_in(time_s).min(self.share_bytes)
     }
 
-    /// How long a transfer of so many bytes takes.
+    /// How long a transfer of `bytes` bytes takes.
     pub(super) fn transfer_s(&self, bytes: f64) -> f64 {
         2.0 * self.rtt_s + 8.0 * bytes / self.rate_bps
     }

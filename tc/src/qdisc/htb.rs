@@ -107,7 +107,7 @@ const DIRECT_QLEN: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
     range: "0 to 4294967294 packets",
-    effect: "So many packets may wait to pass unshaped.",
+    effect: "Packets that may wait to pass unshaped.",
 };
 
 const RATE: Parameter = Parameter {

@@ -78,14 +78,14 @@ pub struct Netem {
     pub reorder_ppb: u32,
     /// As `delay_correlation_ppb`.
     pub reorder_correlation_ppb: u32,
-    /// Only when so many packets, less one, were delayed since the last that was reordered, may
+    /// Only when this number of packets, less one, were delayed since the last that was reordered, may
     /// one be again; 0 without reordering, which needs at least 1.
     pub gap_packets: u32,
     /// Rate in bit/s, a multiple of 8; 0 for no rate.
     pub rate_bps: u64,
     /// Bytes that the rate counts for a packet besides its own; may be below 0.
     pub packet_overhead_bytes: i32,
-    /// If above 0, the rate counts whole cells of so many bytes.
+    /// If above 0, the rate counts whole cells of this number of bytes.
     pub cell_size_bytes: u32,
     /// Bytes that the rate counts for a cell besides its own; may be below 0.
     pub cell_overhead_bytes: i32,
@@ -395,7 +395,7 @@ impl Netem {
     }
 }
 
-/// What is typed for so many nanoseconds of ticks.
+/// What is typed for `time_ns` nanoseconds of ticks.
 fn ticks_text(time_ns: u64) -> String {
     format_time_us(of_ticks_us(time_ns).unwrap_or(time_ns / 1000))
 }

@@ -47,7 +47,7 @@ const RATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second",
-    effect: "Tokens for so many bits come into the bucket each second; over a long time no more \
+    effect: "Tokens for this number of bits come into the bucket each second; over a long time no more \
              passes.",
 };
 
@@ -60,7 +60,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
-    effect: "So many bytes of tokens the bucket holds: what may pass at once after a pause.",
+    effect: "Bytes of tokens that the bucket holds: what may pass at once after a pause.",
 };
 
 const MTU: Parameter = Parameter {

@@ -44,7 +44,7 @@ const BANDS: Parameter = Parameter {
     default: Value::Number(DEFAULT_BANDS as u64),
     default_source: "tc",
     range: "2 to 16",
-    effect: "So many queues; one sends when those before it are empty.",
+    effect: "Number of queues; one sends when those before it are empty.",
 };
 
 const MAP: Parameter = Parameter {

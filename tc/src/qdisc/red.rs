@@ -67,7 +67,7 @@ pub struct Red {
 /// How long the queue was idle, to how many times the average halves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleTable {
-    /// An entry is for so many microseconds, a power of two: this is its logarithm.
+    /// An entry is for this number of microseconds, a power of two: this is its logarithm.
     pub cell_log2: u8,
     /// The number of halvings for each span of idle time.
     pub halvings: [u8; IDLE_TABLE_SIZE],

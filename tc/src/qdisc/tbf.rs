@@ -55,7 +55,7 @@ const RATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second",
-    effect: "Tokens for so many bits come into the bucket each second, link headers counted; \
+    effect: "Tokens for this number of bits come into the bucket each second, link headers counted; \
              over a long time nothing leaves faster.",
 };
 
@@ -68,7 +68,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
-    effect: "So many bytes of tokens the bucket holds: what may leave at once after a pause. A \
+    effect: "Bytes of tokens that the bucket holds: what may leave at once after a pause. A \
              longer packet is dropped.",
 };
 
@@ -81,7 +81,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "required, or latency",
     range: "1 to 4294967295 bytes",
-    effect: "So many bytes may wait for tokens, link headers counted: the limit of the bfifo \
+    effect: "Bytes that may wait for tokens, link headers counted: the limit of the bfifo \
              inside, if no other discipline is put there.",
 };
 
@@ -120,7 +120,7 @@ const MTU: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: none",
     range: "1 to 4294967295 bytes",
-    effect: "So many bytes the bucket of peakrate holds. A longer packet is dropped, link headers \
+    effect: "Bytes that the bucket of peakrate holds. A longer packet is dropped, link headers \
              counted: an Ethernet frame of a 1500 byte MTU needs 1514. Without peakrate it does \
              nothing.",
 };

@@ -14,7 +14,7 @@ use crate::c_numbers::strtod;
 use crate::notice::Notice;
 use crate::reason::Reason;
 
-/// tc's ticks are of so many nanoseconds (`PSCHED_SHIFT` in the kernel's `net/pkt_sched.h`).
+/// tc's ticks are of this number of nanoseconds (`PSCHED_SHIFT` in the kernel's `net/pkt_sched.h`).
 pub const TICK_NS: u64 = 64;
 
 /// `get_time` of tc before 2024 does not read `ns`: those of [`TIME_UNITS`] before it.
@@ -179,14 +179,14 @@ pub fn in_ticks_ns(time_us: u32) -> Option<u64> {
     u32::try_from(ticks).is_ok().then_some(ticks * TICK_NS)
 }
 
-/// Whether the time that a bucket of so many bytes lasts fits the 32 bits of ticks in which tc
+/// Whether the time that a bucket of the given number of bytes lasts fits the 32 bits of ticks in which tc
 /// hands it over (`tc_calc_xmittime` in `tc/tc_core.c`).
 pub fn fits_ticks(rate_bps: u64, size_bytes: u32) -> bool {
     let time_us = 1e6 * (f64::from(size_bytes) / (rate_bps / 8) as f64);
     time_us < f64::from(u32::MAX) && in_ticks_ns(time_us as u32).is_some()
 }
 
-/// The microseconds to be typed for so many nanoseconds of ticks; None where no whole number of
+/// The microseconds to be typed for `time_ns` nanoseconds of ticks; None where no whole number of
 /// microseconds becomes them.
 pub fn of_ticks_us(time_ns: u64) -> Option<u64> {
     let time_us = u32::try_from(time_ns.div_ceil(1000)).ok()?;

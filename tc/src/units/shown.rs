@@ -82,7 +82,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// That of so many bytes, at a rate above 0 (`tc_calc_xmittime`).
+    /// That of `bytes` bytes, at a rate above 0 (`tc_calc_xmittime`).
     pub(crate) fn of(bytes_per_s: u64, bytes: u32) -> Bucket {
         let time_us = US_PER_S * (f64::from(bytes) / bytes_per_s as f64);
         Bucket {

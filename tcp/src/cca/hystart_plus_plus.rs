@@ -41,7 +41,7 @@ enum Phase {
 /// What an acknowledgement does to slow start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
-    /// The window grows by so many packets.
+    /// The window grows by this number of packets.
     Grow(f64),
     /// Slow start ends at the present window (`ssthresh = cwnd`).
     Exit,

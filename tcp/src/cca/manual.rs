@@ -1,7 +1,7 @@
 //! A window by hand: as large as the description says at each time, whatever the network does.
 //!
 //! For playing the controller oneself, and for windows that do not react: what a queue makes of a
-//! window of so many packets. It is in no RFC and not in Linux.
+//! window of this number of packets. It is in no RFC and not in Linux.
 //!
 //! | event | here |
 //! | --- | --- |

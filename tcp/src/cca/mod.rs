@@ -72,7 +72,7 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// No valid sample, on an acknowledgement that delivered so many packets.
+    /// No valid sample, on an acknowledgement that delivered `acked_sacked_pkts` packets.
     pub fn none(acked_sacked_pkts: u32) -> RateSample {
         RateSample {
             delivered_pkts: -1,

@@ -63,12 +63,12 @@ mod tests {
     use super::*;
     use crate::cca::testing::{self, ms, options};
 
-    /// An acknowledgement of so many packets.
+    /// An acknowledgement of `acked_pkts` packets.
     fn ack(acked_pkts: u32) -> Ack {
         testing::ack(Time::ZERO, acked_pkts, ms(100))
     }
 
-    /// So many packets in flight.
+    /// `in_flight_pkts` packets in flight.
     fn snapshot(in_flight_pkts: u32) -> Snapshot {
         Snapshot {
             in_flight_pkts,

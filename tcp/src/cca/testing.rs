@@ -22,7 +22,7 @@ pub fn options(profile: Profile) -> Options {
     }
 }
 
-/// A window of so many packets, in congestion avoidance.
+/// A window of the given number of packets, in congestion avoidance.
 pub fn window(cwnd_pkts: u32, mss_bytes: u32) -> Window {
     Window {
         ssthresh_pkts: 2,

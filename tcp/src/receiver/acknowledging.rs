@@ -404,7 +404,7 @@ mod tests {
     use crate::cca::Algorithm;
     use dumbbell_spec::Tcp;
 
-    /// After gaps of so many ticks the delay is so long, and so many quick acknowledgements are
+    /// After gaps of the given ticks the delay has this length, and this number of quick acknowledgements are
     /// added (`tcp_event_data_recv`): at most 20 ms, less than the delay, more than a timeout.
     #[test]
     fn gaps_are_told_apart_in_ticks() {

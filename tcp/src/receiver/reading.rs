@@ -97,7 +97,7 @@ impl Receiver {
         self.must_ack |= self.window.has_opened(offered, &self.data);
     }
 
-    /// The application reads so many bytes at most. Returns how many there were.
+    /// The application reads `bytes` bytes at most. Returns how many there were.
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let unread = (1 + self.data.payload_bytes()).saturating_sub(self.read);
         let taken = bytes.min(unread);

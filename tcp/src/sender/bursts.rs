@@ -31,14 +31,14 @@ use dumbbell_core::time::Time;
 /// Payload and headers that a device takes at once: 65536 bytes less the largest header
 /// (`sk_gso_max_size`).
 const LARGEST_BYTES: u64 = 65_536 - 321;
-/// The pacing rate is shifted by so many bits: about a millisecond's bytes (`sk_pacing_shift`).
+/// The pacing rate is shifted by this number of bits: about a millisecond's bytes (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// Below a least round-trip time of so many times 32 microseconds a burst may be larger
+/// Below a least round-trip time of this multiple of 32 microseconds a burst may be larger
 /// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
 /// A sender that waits has sent something in the last millisecond.
 const RECENT: Time = Time::from_ns(1_000_000);
-/// An acknowledgement that is waited for comes within so many microseconds, or half a round trip.
+/// An acknowledgement that is waited for comes within this number of microseconds, or half a round trip.
 const SOON_US: u64 = 1000;
 /// Share of the window that is sent whatever may come (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
@@ -49,9 +49,9 @@ const SMALL_WINDOW_BYTES: u64 = 536;
 enum Going {
     /// Nothing: the next segment is a decision.
     Nothing,
-    /// So many new segments.
+    /// This number of new segments.
     New(u32),
-    /// So many lost ones, from the next on.
+    /// This number of lost segments, from the next on.
     Again(u32),
 }
 
@@ -195,7 +195,7 @@ impl Sender {
         (room, goal)
     }
 
-    /// The application writes so many bytes. They are copied as far as nothing can be sent before:
+    /// The application writes `bytes` bytes. They are copied as far as nothing can be sent before:
     /// what is sent in between changes where sk_buffs end.
     pub(super) fn write_in_bursts(&mut self, bytes: u64, bound: Bound) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));

@@ -25,7 +25,7 @@ impl Sender {
         self.una
     }
 
-    /// The answer acknowledges so many bytes of the SYN's payload too: they count as one packet with
+    /// The answer acknowledges `bytes` bytes of the SYN's payload too: they count as one packet with
     /// it, and do not widen the window (`tcp_rcv_fastopen_synack`).
     ///
     /// To be called before anything is written.

@@ -26,7 +26,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// A burst of so many segments enters.
+    /// A burst of `segments` segments enters.
     #[inline]
     pub(super) fn enter(&mut self, segments: u32, truesize_bytes: u64) {
         let burst = Burst {

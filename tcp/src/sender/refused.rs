@@ -22,7 +22,7 @@ use super::{Quiet, Sender};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// The last so many segments it sent, one or those of an sk_buff, were refused by the queue of
+    /// The last `pkts` segments it sent, one or those of an sk_buff, were refused by the queue of
     /// its own host. Until something happens there is nothing to send.
     pub fn on_refused(&mut self, pkts: u32, is_again: bool, now: Time) {
         if is_again {

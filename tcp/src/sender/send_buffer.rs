@@ -40,7 +40,7 @@ impl SendBuffer {
         }
     }
 
-    /// There is room for so many packets of that memory, unless the size was asked for. It never shrinks.
+    /// There is room for the given number of packets of that memory, unless the size was asked for. It never shrinks.
     fn hold(&mut self, pkts: u64, packet_memory_bytes: u64) {
         if !self.is_fixed {
             let memory_bytes = (pkts * packet_memory_bytes).min(LARGEST_MEMORY_BYTES);
@@ -98,7 +98,7 @@ impl Sender {
         self.send_buffer.is_full |= self.send_buffer.refused_bytes > 0;
     }
 
-    /// The application writes so many bytes, of which the send buffer takes what it has room for. Where
+    /// The application writes `bytes` bytes, of which the send buffer takes what it has room for. Where
     /// sk_buffs hold several segments, that is looked at for each as they are sent, since those that are cut
     /// have structures of their own. Ask `take_refused` for the rest when nothing more is to be sent.
     pub fn write_what_fits(&mut self, bytes: u32, now: Time) {

@@ -515,7 +515,7 @@ impl Sender {
         ends_burst || self.board.get(number).is_pushed()
     }
 
-    /// So many packets leave at once, with so much payload together. A FIN by itself is none of those
+    /// The given number of packets leave at once, with the given payload together. A FIN by itself is none of those
     /// that are counted (`data_segs_out`).
     pub(super) fn pace(&mut self, pkts: u32, payload_bytes: u32, now: Time) {
         if self.pacing.is_on() && pkts > 0 {

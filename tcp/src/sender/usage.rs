@@ -31,7 +31,7 @@ impl Usage {
         self.renew(now);
     }
 
-    /// So many packets are out, of the bytes from `una` to `next`.
+    /// The given number of packets are out, of the bytes from `una` to `next`.
     fn note(&mut self, packets_out: u32, is_limited: bool, una: u64, next: u64) {
         let is_new_round = una >= self.round_end;
         let is_more = !self.is_limited && packets_out > self.most_packets_out;

@@ -200,7 +200,7 @@ impl WriteQueue {
         std::mem::take(&mut self.refused)
     }
 
-    /// So many bytes are written, and nothing of them is copied yet.
+    /// `bytes` bytes are written, and nothing of them is copied yet.
     pub(super) fn write(&mut self, bytes: u64, bound: Bound, next: u64, full: u64) {
         self.to_copy += bytes;
         self.bound = bound;

@@ -23,7 +23,7 @@ pub struct Path {
     pub base_rtt: Time,
     /// Packets the queue holds, the one in transmission among them.
     pub buffer_pkts: u64,
-    /// Every so many packets one is lost; 0 for none.
+    /// One packet of this number is lost; 0 for none.
     pub lose_every: u64,
 }
 

@@ -237,7 +237,7 @@ impl<'a> Ways<'a> {
         mtus.min().unwrap_or(u32::from(u16::MAX))
     }
 
-    /// How long a packet of so many bytes takes when nothing else is there.
+    /// How long a packet of `bytes` bytes takes when nothing else is there.
     pub(super) fn time_s(&self, way: &[u32], bytes: f64) -> f64 {
         let times = self
             .on(way)

@@ -9,7 +9,7 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
 
-/// Where so many packets of several flows have been on their way along a link, what is known of each has left
+/// Where at least this number of packets of several flows are on their way along a link, what is known of each has left
 /// the nearest caches when it comes out, there and elsewhere.
 const FAR_PKTS: usize = 512;
 

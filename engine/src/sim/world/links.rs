@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Lets a link send what is due: so many packets at most, the others by an event of this
+    /// Lets a link send what is due: a fixed number of packets at most, the others by an event of this
     /// very instant.
     #[inline(always)]
     pub(super) fn pump(&mut self, index: usize) {

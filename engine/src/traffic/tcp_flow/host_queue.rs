@@ -75,7 +75,7 @@ impl TcpFlow {
         }
     }
 
-    /// The queue of its host has dropped what a connection sent last: so many segments.
+    /// The queue of its host has dropped what a connection sent last: `pkts` segments.
     pub fn on_refused(&mut self, last: &SentSegment, reason: DropReason, pkts: u32, now: Time) {
         if let Some(connection) = self.connection_of(last.tag.connection) {
             connection.on_refused(reason, pkts, last.tag.is_again, now);

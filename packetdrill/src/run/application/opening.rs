@@ -152,7 +152,7 @@ impl Run<'_> {
         }
     }
 
-    /// Opens by Fast Open, with as much of what is written as goes with the SYN; so many bytes
+    /// Opens by Fast Open, with as much of what is written as goes with the SYN; `bytes` bytes
     /// (`tcp_send_syn_data`).
     fn open_with(&mut self, fd: i64, bytes: u64) -> u64 {
         let Some(socket) = self.application.socket(fd).cloned() else {

@@ -95,7 +95,7 @@ class Kernel:
 
         Raises:
             SpecError: It cannot be run here.
-            KernelMissingError: No kernel with so many timer ticks has been built.
+            KernelMissingError: No kernel with this number of timer ticks has been built.
             GuestMissingError: Nor has the guest.
             RunError: A tool of the host is not there.
         """
@@ -285,7 +285,7 @@ class _KernelBatch:
 
 
 def the_kernel(resolved: Mapping[str, Any]) -> KernelInfo:
-    """The kernel that a description asks for, with so many timer ticks.
+    """The kernel that a description asks for, with the given number of timer ticks.
 
     Raises:
         KernelMissingError: It has not been built.

@@ -114,7 +114,7 @@ def cached_kernels() -> list[KernelInfo]:
 
 
 def find_kernel(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> KernelInfo | None:
-    """The newest kernel of that name, with so many ticks and made by today's recipe, if any.
+    """The newest kernel of that name, with `hz` ticks and made by today's recipe, if any.
 
     Args:
         hz: Timer ticks a second.

@@ -169,7 +169,7 @@ def launch(
         run_dir: An existing folder that nothing else uses: the guest's working files and the
             console go there.
         seed: All randomness inside follows from it; 0 to 2^64 - 1.
-        wall_limit_s: The guest is killed after so many seconds of wall time in which it had a
+        wall_limit_s: The guest is killed after these seconds of wall time in which it had a
             processor, and after ten times as many in any case.
         memory_mb: Memory of the guest, at least 32.
         time_travel: Virtual time; False runs in real time.
@@ -380,7 +380,7 @@ def _wait(
 
 @contextlib.contextmanager
 def _exit_awaited(pid: int) -> Iterator[Callable[[float], bool]]:
-    """Give a function that waits so many seconds and says whether the process has ended."""
+    """Give a function that waits up to its seconds and says whether the process has ended."""
     try:
         fd = os.pidfd_open(pid)
     except OSError:  # Linux before 5.3, or refused

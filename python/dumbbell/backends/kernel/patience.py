@@ -14,7 +14,7 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _LONGEST = 10
-"""So many times the limit pass at most, however busy the machine is."""
+"""At most this multiple of the limit passes, however busy the machine is."""
 _LOOKED_EVERY_S = 1.0
 _SESSION_FIELD = 3
 """Behind the name's closing bracket in ``/proc/PID/stat``: state, parent, group, session."""

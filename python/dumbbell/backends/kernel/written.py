@@ -23,7 +23,7 @@ _EMPTY_BYTES = 4096
 """What a file takes at least, with its place in a folder."""
 _LOOKED_EVERY_S = 0.5
 _PATIENT = 20
-"""So many times what a look took passes until the next one."""
+"""This multiple of the time that a look took passes until the next one."""
 
 
 @dataclass(slots=True)

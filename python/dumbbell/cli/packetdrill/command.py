@@ -70,7 +70,7 @@ def packetdrill_command(
         int | None,
         typer.Option(
             min=1,
-            help="In place of files: so many random scripts of what the simulator does; with "
+            help="In place of files: how many random scripts of what the simulator does; with "
             "--backend both or kernel, the kernel judges them.",
             metavar="N",
         ),
@@ -82,7 +82,7 @@ def packetdrill_command(
     ] = None,
     shrink: Annotated[
         int,
-        typer.Option(min=0, help="Of --fuzz: so many of each kind are made as short as can be."),
+        typer.Option(min=0, help="Of --fuzz: how many of each kind are made as short as can be."),
     ] = 1,
     as_json: Json = False,
 ) -> None:

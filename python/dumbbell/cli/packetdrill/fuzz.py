@@ -37,7 +37,7 @@ def fuzz_by_kernel(
         keep: Folder that gets the scripts on which they do not.
         gso_max_segs: Segments of one sk_buff at most, of both.
         jobs: Kernels side by side.
-        shrink: So many of each kind, and controller, are made as short as can be first.
+        shrink: How many of each kind, and controller, are made as short as can be first.
         as_json: Print JSON only.
     """
     from dumbbell.backends.kernel.packetdrill import Conditions, Kind, fuzz, shrunk

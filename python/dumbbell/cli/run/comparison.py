@@ -51,7 +51,7 @@ _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
 KEPT = 1
 """Runs of each arm whose packets the page's figures show."""
 BESIDE = 3
-"""Up to so many cells have their differences beside their numbers; more have a table of them."""
+"""Cells, at most, with their differences beside their numbers; more have a table of them."""
 
 
 def compare_files(

@@ -58,7 +58,7 @@ class Foreseen:
 
     @property
     def least_wall_s(self) -> float:
-        """Of ``least_left`` on so many threads."""
+        """Of ``least_left`` on the given number of threads."""
         return self.least_cpu_s / self.threads
 
     @property

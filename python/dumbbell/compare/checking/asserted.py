@@ -163,7 +163,7 @@ def check(
         jobs: Threads; 0 for one a core.
         memory_bytes: What the runs may use together.
         executor: Who does them.
-        keep: Keep the runs of so many replications, for figures.
+        keep: Keep the runs of this number of replications, for figures.
         on_progress: Called about ten times a second.
         cancel: Set it to stop within a second.
 

@@ -322,7 +322,7 @@ class _Sending:
         return self.ended == len(self._tasks)
 
     def fill(self, threads: int) -> None:
-        """Send as much as keeps so many threads busy."""
+        """Send as much as keeps `threads` threads busy."""
         if self._suspects or self._tried in self._in_flight:
             self._try_a_suspect()
             return

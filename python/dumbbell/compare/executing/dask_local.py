@@ -24,7 +24,7 @@ _LEAVE_S = 1.0
 
 @contextlib.contextmanager
 def local_scheduler(workers: int) -> Iterator[str]:
-    """The address of a scheduler on loopback, with so many workers of one thread.
+    """The address of a scheduler on loopback, with `workers` workers of one thread.
 
     They are gone when the context is left.
 

@@ -73,7 +73,7 @@ def _text(path: Path) -> bytes:
 
 
 def _check_bounds(path: Path, text: bytes) -> None:
-    """Before anything is made of it: JSON of so many bytes can become fifty times as many."""
+    """Before anything is made of it: JSON can become fifty times as many bytes."""
     containers = text.count(b"{") + text.count(b"[")
     if containers > MOST_CONTAINERS:
         allowed = f"at most {MOST_CONTAINERS} lists and objects"

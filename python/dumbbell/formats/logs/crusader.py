@@ -233,7 +233,7 @@ class _Bincode:
         return {"index": index, "sent": sent, "latency": latency}
 
     def _count(self, least_bytes: int) -> int:
-        """Of what follows, which takes at least so many bytes each."""
+        """Of what follows, which takes at least `least_bytes` bytes each."""
         count = self._whole()
         if count * least_bytes > len(self._content) - self._at:
             raise DamageError(f"{count} values are announced and not there")

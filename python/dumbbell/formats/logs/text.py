@@ -29,7 +29,7 @@ _LOOKED_AT = 400
 """Lines by which a format is known."""
 _LONGEST_NUMBER = 40
 MOST_UNKNOWN_LINES = 100_000
-"""After so many, of which hardly one in ten was understood, no more are looked at."""
+"""After this number of lines, hardly one in ten of them understood, no more are looked at."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class LogText:
 
     @classmethod
     def of_file(cls, path: Path, most_bytes: int = LARGEST_LOG_BYTES) -> LogText:
-        """Of a file of at most so many bytes, as it lies there and when it is unpacked.
+        """Of a file of at most `most_bytes` bytes, as it lies there and when it is unpacked.
 
         Raises:
             FormatError: It has more.
@@ -106,7 +106,7 @@ class LogText:
 
 
 def is_something_else(unknown: int, understood: int) -> bool:
-    """Whether so many lines that are not understood, beside those that are, end the reading."""
+    """Whether the lines not understood, beside those that are, end the reading."""
     return unknown >= MOST_UNKNOWN_LINES > 10 * understood
 
 

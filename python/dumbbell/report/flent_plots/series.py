@@ -153,7 +153,7 @@ def loaded(file: FlentFile, x: Floats, y: Floats) -> Floats:
 
 
 def fewer(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
-    """At most so many points that a line through them looks the same: of each stretch the ends.
+    """At most `most` points that a line through them looks the same: of each stretch the ends.
 
     Args:
         x: Ascending, shape (n,).
@@ -172,7 +172,7 @@ def fewer(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 def same_quantiles(values: Floats, most: int) -> Floats:
-    """At most so many values, at even ranks from the least to the largest."""
+    """At most `values` values, at even ranks from the least to the largest."""
     if len(values) <= most:
         return values
     ranks = np.linspace(0, len(values) - 1, most).round().astype(np.int64)
@@ -181,7 +181,7 @@ def same_quantiles(values: Floats, most: int) -> Floats:
 
 
 def points_each(series: int) -> int:
-    """How many points of each of so many series there can be in a plot."""
+    """How many points of each of `series` series there can be in a plot."""
     return max(_FEWEST_POINTS, MOST_POINTS // max(1, series))
 
 

@@ -124,7 +124,7 @@ class Task:
         ends: How it ends.
         reads: Who reads the file.
         may_exit: Statuses besides 0 with which it may end.
-        most_bytes: A file that it writes may have so many.
+        most_bytes: Most bytes of a file that it writes.
         also: Further files that it writes in its home, and who reads each into tables.
         left: Those whose names are not known before.
         is_shared: Whether one of it does for all programs that have the same command line there.

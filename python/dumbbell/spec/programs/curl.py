@@ -32,7 +32,7 @@ _WRITTEN = (
 
 
 class CurlProgram(BetweenHosts):
-    """``curl -s -o /dev/null http://ADDRESS:PORT/`` so many times, and how long each took."""
+    """``curl -s -o /dev/null http://ADDRESS:PORT/`` several times, and how long each took."""
 
     TOOLS: ClassVar = (Tool("curl", "curl"),)
     KEYS: ClassVar[Mapping[str, Key]] = {

@@ -58,7 +58,7 @@ class FlentTest:
 
     Attributes:
         tools: What it starts.
-        delays: Its length is that of the load and so many delays.
+        delays: Its length is that of the load and this number of delays.
         counts: Keys that say how many streams it has.
         has_tcp: Whether it sends over TCP.
     """

@@ -204,7 +204,7 @@ def persistent(host: str, point: Point) -> list[dict[str, Any]]:
 
 
 def users(host: str, point: Point, count: int) -> list[dict[str, Any]]:
-    """So many users in closed loops at one source node."""
+    """`count` users in closed loops at one source node."""
     return [
         flow(f"user-{host}-{at}", host, STACKS[point.stack], closed_loop(point.tail))
         for at in range(1, count + 1)
@@ -250,7 +250,7 @@ def typed(packets: int) -> Experiment:
 
 
 def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:
-    """So many greedy flows of one of Linux's controllers, spread over the 18 sources."""
+    """`count` greedy flows of one of Linux's controllers, spread over the 18 sources."""
     sources = tree(published.SOURCES).sources
     return [
         {

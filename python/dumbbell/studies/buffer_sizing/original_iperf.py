@@ -234,7 +234,7 @@ class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
     @staticmethod
     @abstractmethod
     def commands(packets: int, seed: int) -> Experiment:
-        """The programs, with a pfifo of so many packets."""
+        """The programs, with a pfifo of `packets` packets."""
 
     @staticmethod
     @abstractmethod
@@ -248,7 +248,7 @@ class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
 
     @abstractmethod
     def caption(self, runs: int) -> str:
-        """What was run, so many times with each buffer."""
+        """What was run, `runs` times with each buffer."""
 
     def by_programs(self, runs: Mapping[Buffer, Run]) -> T:
         """From tshark's files."""

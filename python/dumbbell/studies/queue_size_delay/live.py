@@ -22,7 +22,7 @@ SIZES = {**published.LIMITS, published.LARGE: published.LARGE_BYTES}
 BEGIN = "40kb"
 SAMPLE_INTERVAL_NS = 4_000_000
 PACKETS_PER_S_AT_ONE = published.PACKETS_PER_SECOND / published.RHO
-"""Of 512 bytes, so many fill the link."""
+"""Packets of 512 bytes a second that fill the link."""
 QUEUE = "links[1].forward.qdisc"
 ARM = "queue"
 

@@ -88,7 +88,7 @@ def ideal(arm: str, streams: int, duration_s: float, seed: int, *, enlarged: int
         streams: Number of streams m.
         duration_s: Measured time; the warm-up comes before it.
         seed: All randomness follows from it and the replication.
-        enlarged: Sizes and rates are so many times larger, which changes no time. A real frame
+        enlarged: Sizes and rates are this many times larger, which changes no time. A real frame
             has 42 bytes of headers: with packets of 512 bytes that floor lengthens the mean
             delay at this load by 3 %, with packets of 4096 bytes by 0.05 %.
     """

@@ -55,7 +55,7 @@ keep packets equally long to a few microseconds."""
 COMPARED = (0.05, 0.95)
 """Levels of all pings between which the distribution functions are compared."""
 POINTS = 40
-"""So many: a step is 2.3 % of the pings, and a band of many more costs more than the runs."""
+"""With these a step is 2.3 % of the pings, and a band of many more costs more than the runs."""
 LAWS = {"sim": Law.ANY, "kernel": Law.LOG_NORMAL}
 """What is taken for granted of a printed number where there are hundreds of runs, and where there
 are few: its logarithm is about normal."""
@@ -72,7 +72,7 @@ _TWO_RUNS = Amendment(
 
 
 def multiplexing(streams: int) -> theory.Multiplexing:
-    """Theory for so many streams of 110 packets/s and 500 kbit/s each."""
+    """Theory for `streams` streams of 110 packets/s and 500 kbit/s each."""
     per_stream_mu = published.STREAM_RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
     lam, mu = published.PACKETS_PER_SECOND * streams, per_stream_mu * streams
     return theory.tdm(lam, mu, streams)

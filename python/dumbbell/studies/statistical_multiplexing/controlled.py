@@ -81,6 +81,6 @@ def _ratio(kernel: Ideal, sim: Ideal, quantity: str) -> Estimate:
 
 
 def _with_error(value: float, standard_error: float, like: Estimate) -> Estimate:
-    """An interval of so many standard errors as that of an estimate has."""
+    """An interval of the given number of standard errors as that of an estimate has."""
     reach = standard_error * float(stdtrit(like.n - 1, (1 + like.level) / 2))
     return replace(like, value=value, low=value - reach, high=value + reach, kind=IntervalKind.MEAN)

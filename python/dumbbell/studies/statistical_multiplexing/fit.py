@@ -67,7 +67,7 @@ class Fit:
 
 
 def fewest_runs(quantiles: int) -> int:
-    """Runs at each value without which a fit to so many quantiles has no covariance to go by."""
+    """Fewest runs at each value that give a fit to ``quantiles`` quantiles a covariance."""
     return quantiles + 2
 
 

@@ -133,7 +133,7 @@ class IdealSource(Part[Ideal]):
     """Theory's system, against theory."""
 
     def __init__(self, streams: int, amount: Amount[int]) -> None:
-        """What is run: so many streams."""
+        """What is run: `streams` streams."""
         self.name = f"ideal source, {streams} streams"  # type: ignore[misc]
         self.streams, self.amount = streams, amount
 
@@ -351,7 +351,7 @@ class IdealOnKernel(OnKernel[Ideal]):
     """Theory's system on the kernel: against theory, and against the simulator."""
 
     def __init__(self, streams: int, amount: Amount[int], controls: Amount[int], seed: int) -> None:
-        """So many streams; how much there and here."""
+        """`streams` streams; how much there and here."""
         self.name = f"ideal source, {streams} streams, on the kernel"  # type: ignore[misc]
         self.streams, self.amount, self.controls, self.seed = streams, amount, controls, seed
 

@@ -41,7 +41,7 @@ def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]
 
 
 def gain_of(streams: int, gains: Mapping[str, Mapping[int, Estimate]]) -> Estimate | None:
-    """The multiplexing gain of so many streams on the first backend that has it."""
+    """The multiplexing gain of `streams` streams on the first backend that has it."""
     return next((found[streams] for found in gains.values() if streams in found), None)
 
 

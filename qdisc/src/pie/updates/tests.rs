@@ -113,7 +113,7 @@ proptest! {
     }
 }
 
-/// Updates done one after the other in so many days without packets.
+/// Updates done one after the other in the given number of days without packets.
 fn one_by_one(words: &str, delay_ns: u64, backlog_bytes: u64) -> u64 {
     let mut pie = pie(words);
     let events = &mut Events::default();

@@ -153,7 +153,7 @@ pub(super) const DUPLICATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "0% to 100%",
-    effect: "So many packets are sent twice: the copy goes through the root discipline again, \
+    effect: "This share of packets is sent twice: the copy goes through the root discipline again, \
              and is not copied once more.",
 };
 
@@ -179,7 +179,7 @@ pub(super) const REORDER: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "0% to 100%; needs delay",
-    effect: "So many packets are not delayed but leave at once, before all others.",
+    effect: "This share of packets is not delayed but leaves at once, before all others.",
 };
 
 pub(super) const REORDER_CORRELATION: Parameter = Parameter {
@@ -203,7 +203,7 @@ pub(super) const GAP: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: 1 with reorder",
     range: "1 to 4294967295 packets; needs reorder",
-    effect: "One of so many packets may be reordered: the others since the last one are \
+    effect: "One packet of this number may be reordered: the others since the last one are \
              delayed for certain.",
 };
 
@@ -229,7 +229,7 @@ pub(super) const PACKET_OVERHEAD: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "-28 to 65535 bytes",
-    effect: "The rate counts so many bytes more, or fewer, for each packet.",
+    effect: "The rate counts this number of bytes more, or fewer, for each packet.",
 };
 
 pub(super) const CELL_SIZE: Parameter = Parameter {
@@ -241,7 +241,7 @@ pub(super) const CELL_SIZE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: no cells",
     range: "0 to 65535 bytes",
-    effect: "The rate counts whole cells of so many bytes (ATM: 48).",
+    effect: "The rate counts whole cells of this number of bytes (ATM: 48).",
 };
 
 pub(super) const CELL_OVERHEAD: Parameter = Parameter {
@@ -253,5 +253,5 @@ pub(super) const CELL_OVERHEAD: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "-65535 to 65535 bytes, and a cell longer than 0",
-    effect: "The rate counts so many bytes more, or fewer, for each cell (ATM: 5).",
+    effect: "The rate counts this number of bytes more, or fewer, for each cell (ATM: 5).",
 };

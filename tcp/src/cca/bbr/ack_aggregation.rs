@@ -4,9 +4,9 @@
 
 use super::bandwidth::delivered_pkts;
 
-/// Each of two alternating maxima covers so many round trips.
+/// Each of two alternating maxima covers this number of round trips.
 const WINDOW_ROUNDS: u32 = 5;
-/// An epoch of so many packets is begun anew.
+/// An epoch of this number of packets is begun anew.
 const LONGEST_EPOCH_PKTS: u64 = 1 << 20;
 /// The excess is at most what the bandwidth delivers in 100 ms.
 const LONGEST_SILENCE_US: u64 = 100_000;

@@ -7,7 +7,7 @@ pub const BANDWIDTH_SHIFT: u32 = 24;
 const GAIN_SHIFT: u32 = 8;
 /// A gain of 1.
 pub const UNIT_GAIN: u32 = 1 << GAIN_SHIFT;
-/// Pacing stays so many percent below the estimate, so that queues drain on average.
+/// Pacing stays this percentage below the estimate, so that queues drain on average.
 const PACING_MARGIN_PERCENT: u128 = 1;
 
 /// Packets per microsecond, shifted: at most what 32 bits hold, as in the kernel (3 Tbit/s of

@@ -11,7 +11,7 @@ use super::bandwidth::{UNIT_GAIN, bandwidth, pacing_rate_bytes_per_s};
 const LEAST_ROUNDS: u32 = 4;
 /// Lost per delivered from which on an interval counts, in 1/256 (about 20 %).
 const LOSS_THRESHOLD: u64 = 50;
-/// Two rates are the same when they differ by at most an eighth, or by so many bytes a second
+/// Two rates are the same when they differ by at most an eighth, or by this number of bytes a second
 /// (4 kbit/s).
 const SAME_WITHIN: u64 = 8;
 const SAME_WITHIN_BYTES_PER_S: u64 = 500;
@@ -165,7 +165,7 @@ impl LongTerm {
 mod tests {
     use super::*;
 
-    /// Rounds of 100 ms with so many packets delivered and lost in each; losses are seen at the
+    /// Rounds of 100 ms with the given number of packets delivered and lost in each; losses are seen at the
     /// end of the round. Returns the changes with the rounds they came in.
     fn run(long_term: &mut LongTerm, rounds: &[(u64, u64)]) -> Vec<(usize, Change)> {
         let mut totals = Totals::default();

@@ -52,7 +52,7 @@ const CYCLE: [u32; 8] = [
     UNIT_GAIN,
     UNIT_GAIN,
 ];
-/// The first phase is any but the one that drains: one of so many.
+/// The first phase is any but the one that drains: one of this number.
 pub const FIRST_PHASES: u64 = CYCLE.len() as u64 - 1;
 /// Round trips the greatest delivery rate is remembered for.
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;

@@ -20,11 +20,11 @@ const C_SHIFT: u32 = 10 + 3 * CURVE_SHIFT;
 /// A window's worth of acknowledgements for the Reno-friendly region grows by one packet for
 /// `RENO_EIGHTHS`/8 windows: 8 (1 + beta) / (3 (1 - beta)) in integers.
 const RENO_EIGHTHS: u64 = 8 * (BETA_UNIT + BETA) / 3 / (BETA_UNIT - BETA);
-/// Before the first loss the window grows at least by one packet for so many acknowledged.
+/// Before the first loss the window grows at least by one packet for this number of acknowledged packets.
 const MOST_ACKS_BEFORE_FIRST_LOSS: u32 = 20;
-/// At most one packet for so many acknowledged: 1.5 times a round trip (RFC 9438 section 4.2).
+/// At most one packet for this number of acknowledged ones: 1.5 times a round trip (RFC 9438 section 4.2).
 const LEAST_ACKS: u32 = 2;
-/// At and beyond its goal the window grows by one packet for so many windows.
+/// At and beyond its goal the window grows by one packet for this number of windows.
 const WINDOWS_ON_PLATEAU: u32 = 100;
 
 /// Since the last reduction: where on the curve we are.
@@ -52,7 +52,7 @@ pub struct Cubic {
     w_max_pkts: u32,
     /// Least round-trip time, microseconds; none before the first.
     delay_min_us: Option<NonZeroU64>,
-    /// Grow by one packet for so many acknowledged.
+    /// Grow by one packet for this number of acknowledged packets.
     acks_per_growth: u32,
     /// When `acks_per_growth` was worked out, and for which window.
     updated: Option<Updated>,

@@ -12,7 +12,7 @@ pub const BETA: f64 = 0.7;
 /// alpha_cubic: growth of W_est per round trip that gives Reno's average window with a
 /// reduction to beta_cubic (section 4.3).
 pub const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The goal is at most so many windows a round trip from now (section 4.2).
+/// The goal is at most this number of windows a round trip from now (section 4.2).
 const MOST_GROWTH_PER_RTT: f64 = 1.5;
 
 /// A stage of congestion avoidance (section 4.1.2).

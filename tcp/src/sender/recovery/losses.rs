@@ -21,7 +21,7 @@ pub(in crate::sender) struct Judged {
     /// Packets from here on have not been judged lost; when all before are acknowledged it may stay
     /// behind.
     next: u64,
-    /// Of those before, so many are SACKed.
+    /// Number of those before that are SACKed.
     sacked_pkts: u32,
 }
 

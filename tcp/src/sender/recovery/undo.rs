@@ -25,7 +25,7 @@ pub(in crate::sender) struct Undo {
 }
 
 impl Undo {
-    /// A reduction begins, with so many copies out.
+    /// A reduction begins, with `copies` copies out.
     fn begin(&mut self, una: u64, copies: u32) {
         self.marker = Some(una);
         self.unanswered = (copies > 0).then_some(copies);
@@ -57,7 +57,7 @@ impl Undo {
         self.first_retransmitted_ms = None;
     }
 
-    /// Duplicates of so many copies were reported.
+    /// Duplicates of `pkts` copies were reported.
     pub(in crate::sender) fn answer(&mut self, pkts: u32) {
         if let Some(unanswered) = &mut self.unanswered {
             *unanswered = unanswered.saturating_sub(pkts);

@@ -124,7 +124,7 @@ def fuzz(
     threads: int = 1,
     conditions: Conditions = CONDITIONS,
 ) -> Iterator[Fuzzed]:
-    """Write so many scripts and have the kernel judge them.
+    """Write the given number of scripts and have the kernel judge them.
 
     Args:
         count: How many.

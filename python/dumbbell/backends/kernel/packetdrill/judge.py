@@ -1,7 +1,7 @@
 """Many scripts, judged by the kernel: several to a guest, each in a fresh network.
 
 A script that hangs in virtual time is ended inside (`guest/src/packet_scripts.rs`); one that hangs
-the guest, or takes it with it, is found here: nothing new for so many seconds of wall time, or a
+the guest, or takes it with it, is found here: nothing new for a time on the wall clock, or a
 guest that ends with scripts left. That script has failed, and the others go on in another guest.
 """
 
