@@ -43,8 +43,8 @@ class Flow(SpecModel):
     )
     count: FlowCount | None = Field(
         default=None,
-        description="Number of equal flows, `NAME-1`, `NAME-2` and so on, each with random numbers of "
-        "its own; one flow, `NAME`, when left out.",
+        description="Number of equal flows, `NAME-1`, `NAME-2` and so on, each with random numbers "
+        "of its own; one flow, `NAME`, when left out.",
     )
     from_: Name = Field(validation_alias="from", description="Sending host.")
     to: Name = Field(description="Receiving host.", examples=["receiver-1"])

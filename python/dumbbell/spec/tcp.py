@@ -282,9 +282,9 @@ class Tcp(SpecModel):
     gso_max_segs: _GsoSegments | None = Field(
         default=None,
         description="Segments that the sender's TCP hands down at once, as one sk_buff, at most "
-        "(`gso_max_segs` of its host's devices, ip-link(8)): bursts of up to this number leave back "
-        f"to back. With 1 each goes by itself{_BY_PROFILE}: 65535, the kernel's own, in `linux-6.1`, "
-        "1 in `rfc`.",
+        "(`gso_max_segs` of its host's devices, ip-link(8)): bursts of up to this number leave "
+        f"back to back. With 1 each goes by itself{_BY_PROFILE}: 65535, the kernel's own, in "
+        "`linux-6.1`, 1 in `rfc`.",
     )
     handshake: Flag = Field(
         default=True,
