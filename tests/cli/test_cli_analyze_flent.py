@@ -15,7 +15,7 @@ import pytest
 import dumbbell
 from dumbbell.cli.analyze.flent_comparison import compare
 from dumbbell.cli.analyze.flent_network import same_test
-from dumbbell.cli.analyze.flent_options import Asked, Statement, statements_of
+from dumbbell.cli.analyze.flent_options import FlentRunOptions, Statement, statements_of
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, flent_file, read_flent, write_flent
 from dumbbell.spec import Flow, Link, flent
@@ -97,7 +97,7 @@ def test_what_was_measured_is_shown_and_nothing_is_guessed(
     without_pings = {name: v for name, v in measured[0].results.items() if "Ping" not in name}
     file = dataclasses.replace(foreign(measured[0]), results=without_pings)
     with pytest.raises(SpecError, match="--set rtt=TIME"):
-        same_test(file, Asked(network={"rate": "1mbit", "qdisc": "pie"}))
+        same_test(file, FlentRunOptions(network={"rate": "1mbit", "qdisc": "pie"}))
 
 
 def test_controllers_are_those_that_file_and_options_name(measured: list[FlentFile]) -> None:
@@ -106,7 +106,7 @@ def test_controllers_are_those_that_file_and_options_name(measured: list[FlentFi
     def run_of(asked: dict[str, object], **metadata: object) -> tuple[dict[str, str], list[str]]:
         of_others = foreign(measured[0])
         file = dataclasses.replace(of_others, metadata={**of_others.metadata, **metadata})
-        same = same_test(file, Asked(network=network, **asked))  # type: ignore[arg-type]
+        same = same_test(file, FlentRunOptions(network=network, **asked))  # type: ignore[arg-type]
         flows = same.experiment.resolved()["flows"]
         return {f["name"]: f["tcp"]["congestion_control"] for f in flows}, same.notes
 
@@ -135,7 +135,7 @@ def test_controllers_are_those_that_file_and_options_name(measured: list[FlentFi
 
 
 def test_set_gives_values_by_their_paths(measured: list[FlentFile]) -> None:
-    asked = Asked.of(
+    asked = FlentRunOptions.of(
         {"rate": "20mbit", "qdisc": None},
         ["qdisc=pie", "congestion_control=bbr", "links[router->gateway].forward.loss=0.25"],
         instead={},
@@ -146,7 +146,7 @@ def test_set_gives_values_by_their_paths(measured: list[FlentFile]) -> None:
     same = same_test(foreign(measured[0]), asked)
     assert same.experiment.resolved()["links"][1]["forward"]["loss"] == 0.25
     with pytest.raises(SpecError, match="--rate 20mbit"):
-        Asked.of({"rate": "20mbit"}, ["rate=10mbit"], instead={}, seed=1, timer_hz=None)
+        FlentRunOptions.of({"rate": "20mbit"}, ["rate=10mbit"], instead={}, seed=1, timer_hz=None)
 
 
 def titled(file: FlentFile, title: str, **metadata: object) -> FlentFile:
@@ -225,7 +225,7 @@ def test_a_file_of_ours_says_its_network(
 ) -> None:
     """Not what `analyze` takes for somebody's network: a FIFO of 1000 packets."""
     own = measured[3].metadata["DUMBBELL"]["experiment"]
-    found = same_test(measured[3], Asked())
+    found = same_test(measured[3], FlentRunOptions())
     assert found.experiment.resolved() == own | {"seed": 1}
     assert found.own_replication is None
     words = '--rate 20mbit --rate-down 40mbit --qdisc "pie limit 1000 target 20ms tupdate 15ms '
@@ -245,7 +245,7 @@ def test_a_file_of_ours_says_its_network(
 
 def test_what_is_given_comes_before_what_the_file_says(measured: list[FlentFile]) -> None:
     given = {"rate": "50mbit", "qdisc": "fq_codel", "rtt": "3ms"}
-    found = same_test(measured[0], Asked(network=given, seed=77, timer_hz=250))
+    found = same_test(measured[0], FlentRunOptions(network=given, seed=77, timer_hz=250))
     network = flent.Network.of(found.experiment.all_links, ["server"])
     assert network is not None
     assert (network.rate, network.rate_down, tuple(network.rtts)) == ("50mbit", "40mbit", ("3ms",))
@@ -261,18 +261,18 @@ def test_any_links_of_a_file_of_ours_are_run_again() -> None:
     other = Flow(name="other", from_="client", to="server", source={"kind": "greedy"})
     experiment = test.experiment(links, more_flows=[other])
     file = flent_file(dumbbell.simulate(experiment), test)
-    found = same_test(file, Asked())
+    found = same_test(file, FlentRunOptions())
     assert [flow.name for flow in found.experiment.flows] == ["tcp-upload", "other"]
     assert found.experiment.all_links[0].forward.loss == 0.01
     assert not found.experiment.all_links[0].forward.capture
     assert "Links and traffic are those of the experiment in the file." in found.notes
     # Options of a network that it is not are those of the one that is built in.
     given = {"rate": "7mbit", "qdisc": "pie"}
-    other_network = same_test(file, Asked(network=given, congestion_control="reno"))
+    other_network = same_test(file, FlentRunOptions(network=given, congestion_control="reno"))
     assert "another than that of --rate" in other_network.notes[0]
     assert other_network.experiment.all_links[1].rate == "7mbit"
     # Another controller in place of what its flows have.
-    replaced = same_test(file, Asked(instead={"cubic": "reno"}))
+    replaced = same_test(file, FlentRunOptions(instead={"cubic": "reno"}))
     flows = replaced.experiment.resolved()["flows"]
     assert {flow["tcp"]["congestion_control"] for flow in flows} == {"reno"}
 
@@ -290,7 +290,7 @@ def test_a_file_that_says_it_is_ours_and_is_not(
     metadata = {**measured[0].metadata, "DUMBBELL": {"experiment": experiment}}
     file = dataclasses.replace(measured[0], metadata=metadata)
     given = {"rate": "7mbit", "qdisc": "pie"}
-    found = same_test(file, Asked(network=given, congestion_control="reno"))
+    found = same_test(file, FlentRunOptions(network=given, congestion_control="reno"))
     assert found.notes[0].startswith("The network of the experiment in the file is not taken: ")
     assert found.notes[0].isprintable()
     assert any("the least ping" in note for note in found.notes)

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from dumbbell.cli.analyze.options import OPTIONS, Kind, When, check_options, options_table
+from dumbbell.cli.analyze.options import (
+    OPTIONS,
+    AnalyzedKind,
+    OptionUse,
+    check_options,
+    options_table,
+)
 from dumbbell.cli.app import app
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import FlentFile, write_flent
@@ -36,19 +42,19 @@ def test_every_option_of_the_command_is_in_the_table() -> None:
     assert options == OPTIONS.keys()
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(AnalyzedKind))
 @pytest.mark.parametrize("option", list(OPTIONS))
-def test_what_the_table_says_is_refused_is(option: str, kind: Kind) -> None:
+def test_what_the_table_says_is_refused_is(option: str, kind: AnalyzedKind) -> None:
     when = OPTIONS[option][kind]
     one, several = [Path("a")], [Path("a"), Path("b")]
-    needs = {When.SIMULATED: "--simulate", When.BESIDE: "--beside"}.get(when)
+    needs = {OptionUse.SIMULATED: "--simulate", OptionUse.BESIDE: "--beside"}.get(when)
     alone, whole = {option: "x"}, {option: "x"} | ({needs: "y"} if needs else {})
-    if when is When.NEVER:
+    if when is OptionUse.NEVER:
         with pytest.raises(SpecError, match="not a"):
             check_options(kind, whole, one)
         return
     check_options(kind, whole, one)
-    if when is When.ONE_FILE:
+    if when is OptionUse.ONE_FILE:
         with pytest.raises(SpecError, match="one at a time, not 2 files"):
             check_options(kind, whole, several)
     elif needs and option != "--simulate":
@@ -57,19 +63,19 @@ def test_what_the_table_says_is_refused_is(option: str, kind: Kind) -> None:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> dict[Kind, Path]:
+def files(tmp_path: Path) -> dict[AnalyzedKind, Path]:
     """One of each kind, the least that can be read."""
     flent = tmp_path / "a.flent.gz"
     write_flent(FlentFile([0.2], {"TCP upload": [1.0]}, {}, {"NAME": "tcp_1up_noping"}), flent)
     fields = tmp_path / "fields.csv"
     line = "{}.5,10.0.0.1,10.0.0.2,1000,80,1514,\n"
     fields.write_text("".join(line.format(n) for n in range(30)))
-    return {Kind.FLENT: flent, Kind.CAPTURE: fields, Kind.LOG: LOG}
+    return {AnalyzedKind.FLENT: flent, AnalyzedKind.CAPTURE: fields, AnalyzedKind.LOG: LOG}
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(AnalyzedKind))
 def test_json_and_tables_mean_the_same_for_every_kind(
-    kind: Kind, files: dict[Kind, Path], dumbbell: Dumbbell, tmp_path: Path
+    kind: AnalyzedKind, files: dict[AnalyzedKind, Path], dumbbell: Dumbbell, tmp_path: Path
 ) -> None:
     file = str(files[kind])
     code, out, err = dumbbell("analyze", file, "--json", "--to", "csv,parquet,sqlite")
@@ -84,12 +90,12 @@ def test_json_and_tables_mean_the_same_for_every_kind(
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(AnalyzedKind))
 def test_simulate_says_what_it_lacks_after_what_was_measured(
-    kind: Kind, files: dict[Kind, Path], dumbbell: Dumbbell
+    kind: AnalyzedKind, files: dict[AnalyzedKind, Path], dumbbell: Dumbbell
 ) -> None:
     _, alone, _ = dumbbell("analyze", str(files[kind]))
     code, out, err = dumbbell("analyze", str(files[kind]), "--simulate")
     assert (code, out) == (2, alone) and alone
     assert "error: --simulate: " in err
-    assert ("--beside FILE.toml" in err) is (kind is not Kind.FLENT)
+    assert ("--beside FILE.toml" in err) is (kind is not AnalyzedKind.FLENT)

@@ -12,7 +12,7 @@ import pytest
 
 import dumbbell as dumbbell_package
 from dumbbell import Experiment, simulate
-from dumbbell.folders import Kind, ResultFolder, Subject
+from dumbbell.folders import ResultFolder, ResultKind, Subject
 from dumbbell.folders.manifest import read_manifest
 from dumbbell.formats.flent import flent_file, write_flent
 from dumbbell.printable import printable, utf8, whole_json
@@ -121,7 +121,7 @@ def test_what_is_kept_names_the_file_as_it_is(dumbbell: Dumbbell, inputs: Path) 
 
 def test_a_folder_of_results_may_have_such_files(tmp_path: Path) -> None:
     """As the homes of a session of shells have, when a program makes them there."""
-    kind = Kind("session", ".dumbbell-shell", frozenset({"transcript.txt"}))
+    kind = ResultKind("session", ".dumbbell-shell", frozenset({"transcript.txt"}))
     for _ in range(2):
         place = ResultFolder(tmp_path / STEM, kind, Subject("line"), replace=True)
         with place.replaced() as folder:

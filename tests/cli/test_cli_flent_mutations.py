@@ -18,7 +18,7 @@ from rich.console import Console
 import dumbbell
 from dumbbell.cli.analyze.flent_files import analyze_flent
 from dumbbell.cli.analyze.flent_network import same_test
-from dumbbell.cli.analyze.flent_options import Asked
+from dumbbell.cli.analyze.flent_options import FlentRunOptions
 from dumbbell.errors import SpecError
 from dumbbell.formats.flent import flent_bytes, flent_file, flent_test_of, imported_run, read_flent
 from dumbbell.report.flent_plots import draw_plot, plot_names
@@ -85,7 +85,10 @@ def use(path: Path, random: Random) -> str:
         [path], runs=None, out=None, to=None, replace=False, as_json=False, console=console
     )
     file = read_flent(path)
-    for asked in (Asked(), Asked(network={"rate": "1mbit", "qdisc": "pie"}, instead={"x": "reno"})):
+    for asked in (
+        FlentRunOptions(),
+        FlentRunOptions(network={"rate": "1mbit", "qdisc": "pie"}, instead={"x": "reno"}),
+    ):
         with contextlib.suppress(SpecError):
             same_test(file, asked)
     imported_run(file)

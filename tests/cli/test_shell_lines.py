@@ -14,7 +14,7 @@ from dumbbell.backends.kernel.session_orders import (
     Leave,
     Open,
     Order,
-    Place,
+    TerminalPlace,
     Type,
     Wait,
 )
@@ -25,10 +25,10 @@ from dumbbell.cli.terminal.output import coloured
 from dumbbell.errors import SpecError
 
 HOSTS = ("sender-1", "router", "receiver-1")
-SENDER, SECOND, RECEIVER = Place(0), Place(0, 2), Place(2)
+SENDER, SECOND, RECEIVER = TerminalPlace(0), TerminalPlace(0, 2), TerminalPlace(2)
 
 
-def orders(*lines: str, current: Place | None = None) -> list[Order]:
+def orders(*lines: str, current: TerminalPlace | None = None) -> list[Order]:
     return list(Reader(HOSTS, current).script(lines, "a script"))[:-2]
 
 
@@ -61,9 +61,9 @@ def test_a_line(line: str, found: list[Order]) -> None:
 
 def test_what_stands_alone_goes_to_the_present_terminal() -> None:
     assert orders("router", "tc qdisc") == [
-        Open(Place(1)),
-        Type(Place(1), "tc qdisc"),
-        Wait((Place(1),)),
+        Open(TerminalPlace(1)),
+        Type(TerminalPlace(1), "tc qdisc"),
+        Wait((TerminalPlace(1),)),
     ]
     assert orders("hostname", current=SENDER)[0] == Type(SENDER, "hostname")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dumbbell.folders import Kind, ResultFolder, Subject
+from dumbbell.folders import ResultFolder, ResultKind, Subject
 
-RUN = Kind("run", ".marker", frozenset({"meta.json", "a"}))
+RUN = ResultKind("run", ".marker", frozenset({"meta.json", "a"}))
 LAB = Subject("lab")
 NAMES = ("a", "b", "meta.json", "figures/one.svg", "figures/two.svg")
 

@@ -13,7 +13,7 @@ import pytest
 
 from dumbbell._engine import fuzz_packet_script, packet_scripts_of_each_phase
 from dumbbell.backends.kernel import KernelInfo
-from dumbbell.backends.kernel.packetdrill import Kind, fuzz
+from dumbbell.backends.kernel.packetdrill import DifferenceKind, fuzz
 from dumbbell.backends.kernel.packetdrill.said import Report
 
 # The package has a function of the same name.
@@ -58,14 +58,14 @@ def test_what_agrees_with_one_phase_agrees(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(FUZZ, "_judged", judged)
     (found,) = FUZZ.fuzz(1, 1, first=number)
-    assert found.kind is Kind.AGREES
+    assert found.kind is DifferenceKind.AGREES
     assert found.script == right
     assert len(set(seeds)) == 2, "the tries have other random numbers"
     # What differs before anything is drawn is not tried again.
     seeds.clear()
     right = "another line\n" + right
     (found,) = FUZZ.fuzz(1, 1, first=number)
-    assert found.kind is not Kind.AGREES
+    assert found.kind is not DifferenceKind.AGREES
     assert len(seeds) == 1
 
 
@@ -83,5 +83,5 @@ def _held_against(text: str, right: str) -> Report:
 def test_the_kernel_agrees_on_new_scripts(kernel: KernelInfo) -> None:
     seed = int(os.environ.get(SEED_VARIABLE) or datetime.now(UTC).date().toordinal())
     kinds = Counter(each.kind for each in fuzz(NEW_SCRIPTS, seed))
-    share = kinds[Kind.AGREES] / NEW_SCRIPTS
+    share = kinds[DifferenceKind.AGREES] / NEW_SCRIPTS
     assert share >= LEAST_SHARE, f"{SEED_VARIABLE}={seed}: {share:.1%}, {kinds}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dumbbell.backends.kernel.packetdrill import Conditions, Kind
+from dumbbell.backends.kernel.packetdrill import Conditions, DifferenceKind
 from dumbbell.backends.kernel.packetdrill.fuzz import kind_of
 from dumbbell.backends.kernel.packetdrill.said import report_of
 
@@ -75,11 +75,11 @@ def test_assertions_are_judged_by_their_record() -> None:
 
 def test_kinds_of_differences() -> None:
     timing = failed(TIMING.format(script=" ", actual="1:1001(1000)"))
-    assert kind_of(timing, None) is Kind.TIME
-    assert kind_of(timing, 27) is Kind.NEAR_TIMER
-    assert kind_of(timing, 28) is Kind.TIME
+    assert kind_of(timing, None) is DifferenceKind.TIME
+    assert kind_of(timing, 27) is DifferenceKind.NEAR_TIMER
+    assert kind_of(timing, 28) is DifferenceKind.TIME
     other = failed(TIMING.format(script=" ", actual="1001:2001(1000)"))
-    assert kind_of(other, None) is Kind.PACKET
+    assert kind_of(other, None) is DifferenceKind.PACKET
     push = timing | {
         "difference": {
             "kind": "packet",
@@ -88,10 +88,10 @@ def test_kinds_of_differences() -> None:
             "reason": "live packet field tcp_psh: expected: 1 (0x1) vs actual: 0 (0x0)",
         }
     }
-    assert kind_of(push, None) is Kind.PUSH
-    assert kind_of({"verdict": "passed"}, 3) is Kind.AGREES
+    assert kind_of(push, None) is DifferenceKind.PUSH
+    assert kind_of({"verdict": "passed"}, 3) is DifferenceKind.AGREES
     ending = timing | {"difference": {"kind": "ending", "expected": "its end", "found": "x"}}
-    assert kind_of(ending, 1) is Kind.ENDING
+    assert kind_of(ending, 1) is DifferenceKind.ENDING
 
 
 def test_conditions_are_told() -> None:

@@ -215,10 +215,10 @@ def test_empty_files_and_hiding_places_are_counted(
     for name in ("a", "b", "c"):
         (tmp_path / name).touch()
     monkeypatch.setattr(written, "MOST_RUN_FILES", 3)
-    assert not written.Written(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert not written.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
     (tmp_path / "d").touch()
-    assert written.Written(os.getpid(), tmp_path, 1 << 40).is_too_much()
-    assert not written.Written(os.getpid(), tmp_path, None).is_too_much()
+    assert written.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert not written.GuestFiles(os.getpid(), tmp_path, None).is_too_much()
     monkeypatch.setattr(written, "MOST_RUN_FILES", 1000)
     here = os.open(tmp_path, os.O_RDONLY)
     for _ in range(100):
@@ -227,7 +227,7 @@ def test_empty_files_and_hiding_places_are_counted(
         os.close(here)
         here = deeper
     os.close(here)
-    assert written.Written(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert written.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
     shutil.rmtree(tmp_path)
 
 

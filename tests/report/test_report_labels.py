@@ -12,9 +12,9 @@ from report_samples import dots_figure, factor_figure, rtt_figure
 from dumbbell.report import Curve, Figure, FigureDrawer, Sample, ecdf_chart, line_with_band
 from dumbbell.report.direct_labels import (
     MOST,
+    AxisScale,
     Distribution,
     LineEnd,
-    Scale,
     at_line_ends,
     places_beside,
 )
@@ -49,7 +49,7 @@ def uniform(label: str, low: float, high: float) -> Distribution:
 
 
 def test_a_distribution_is_named_where_there_is_room() -> None:
-    scale = Scale(0.0, 100.0, 640.0)
+    scale = AxisScale(0.0, 100.0, 640.0)
     places = places_beside([uniform("left", 0, 20), uniform("right", 60, 80)], scale, 360.0)
     assert places is not None
     assert {place.label for place in places} == {"left", "right"}

@@ -31,7 +31,7 @@ from dumbbell.studies.buffer_sizing import (
     kernel_vs_sim,
     published,
 )
-from dumbbell.studies.buffer_sizing.all_buffers import Cell, Got
+from dumbbell.studies.buffer_sizing.all_buffers import Cell, GridRun
 from dumbbell.studies.buffer_sizing.arms import Case, Point
 from dumbbell.studies.buffer_sizing.measures import (
     Flows,
@@ -43,7 +43,7 @@ from dumbbell.studies.shape import Amount, Presets
 
 STUDY = "buffer-sizing"
 CELLS = all_buffers.cells((10, 100), (5, 18, 500))
-SHORT = buffer_sizing.Sizes(
+SHORT = buffer_sizing.BufferSizingPreset(
     grid=Amount(3, length_s=12.0, over=arms.cases(arms.LIGHT)),
     readings=None,
     all_buffers=Amount(3, length_s=9.0, over=CELLS),
@@ -169,7 +169,7 @@ def test_runs_without_some_flows_have_numbers_that_decide_nothing() -> None:
     """In less than a second no user gets 100 kB."""
     case = Case(Point("testbed", "light"), "closed-loop")
 
-    def ran(duration_s: float) -> buffer_sizing.Compared:
+    def ran(duration_s: float) -> buffer_sizing.BufferComparison:
         runs = arms.both_buffers(case, seed=2, duration_s=duration_s)
         return compared({setup.buffer: simulate(each) for setup, each in runs.items()})
 
@@ -303,7 +303,7 @@ def test_figures_of_all_buffers_have_intervals_and_say_of_what(report: Report) -
 
 def test_starving_flows_stand_on_the_axis_and_intervals_within_what_can_be() -> None:
     def row(low_kbps: list[float]) -> tuple[float, float, float]:
-        of = tuple(Got(1.0, 0.01, 1.0, 400.0, low) for low in low_kbps)
+        of = tuple(GridRun(1.0, 0.01, 1.0, 400.0, low) for low in low_kbps)
         found = Replications(
             dict.fromkeys(all_buffers.cells((100,), (18, 500)), of), len(low_kbps), ""
         )

@@ -15,10 +15,10 @@ from dumbbell.replication import Replications
 from dumbbell.studies.buffer_sizing import arms, claims, printed_levels, published, text
 from dumbbell.studies.buffer_sizing.arms import Case, Point
 from dumbbell.studies.buffer_sizing.measures import (
-    Compared,
+    BufferComparison,
+    BufferRun,
     Found,
     OfSize,
-    Ran,
     closed_loop_levels,
     persistent_levels,
 )
@@ -29,8 +29,8 @@ NOISE = np.linspace(-0.01, 0.01, N)
 
 _LARGE = OfSize(100, 200.0, 3.0, 0.02, 0.15, 0.15, 0.02, 1.02, 9.0)
 _SMALL = OfSize(4000, 90.0, 2.0, 0.0, 0.25, 0.75, 0.0, 0.97, 1.5)
-_RAN = Ran(0.98, 0.02, 20.0, 5, 0.9, _LARGE, _SMALL, over_law=1.05)
-USUAL = Compared(
+_RAN = BufferRun(0.98, 0.02, 20.0, 5, 0.9, _LARGE, _SMALL, over_law=1.05)
+USUAL = BufferComparison(
     small=replace(
         _RAN,
         utilization=0.97,
@@ -50,7 +50,7 @@ USUAL = Compared(
 """As the source would have it."""
 
 
-def changed(of: Compared, noise: float, **fields: float) -> Compared:
+def changed(of: BufferComparison, noise: float, **fields: float) -> BufferComparison:
     """With what a test sets and a noise on what is measured."""
     large_better = fields.get("large_better", of.large_better) * (1 + noise)
     small_better = fields.get("small_better", of.small_better) * (1 + noise)

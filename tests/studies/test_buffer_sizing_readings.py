@@ -23,7 +23,7 @@ from dumbbell.studies.buffer_sizing.explaining import (
     label,
 )
 from dumbbell.studies.buffer_sizing.measures import (
-    Compared,
+    BufferComparison,
     Flows,
     by_the_law_kbps,
     under_the_law,
@@ -42,7 +42,7 @@ def of(reading: Reading, buffer_packets: int = 18) -> Resolved:
     return Resolved(made.resolved())
 
 
-def found(seen: Compared = USUAL) -> explaining.Found:
+def found(seen: BufferComparison = USUAL) -> explaining.Found:
     """All readings, each with the same replications."""
     return Replications(
         {reading: tuple(changed(seen, noise) for noise in NOISE) for reading in READINGS}, N, ""

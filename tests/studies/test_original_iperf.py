@@ -18,7 +18,7 @@ from dumbbell.replication import Replications
 from dumbbell.spec import Experiment
 from dumbbell.studies import program_runs
 from dumbbell.studies.buffer_sizing import arms, original_programs, original_users, published
-from dumbbell.studies.buffer_sizing.original_iperf import FIRST_PORT, LOAD, Seen
+from dumbbell.studies.buffer_sizing.original_iperf import FIRST_PORT, LOAD, FlowsInCapture
 from dumbbell.studies.shape import Amount
 from dumbbell.tables import Run
 
@@ -39,15 +39,15 @@ def test_flows_are_measured_as_the_source_measured_them(tmp_path: Path) -> None:
     mouse = [(1.0, 1001, 1000, False), (1.5, 1001, 1000, True), (2.0, 1001, 2000, False)]
     persistent = [(0.1 * k, 1002, 1500, k % 10 == 9) for k in range(100)]
     alone = [(3.0, 1003, 1500, False)]
-    seen = Seen.by_tshark(fields(tmp_path, [*mouse, *persistent, *alone]))
+    seen = FlowsInCapture.by_tshark(fields(tmp_path, [*mouse, *persistent, *alone]))
     assert seen.is_large.tolist() == [False, True]
     assert seen.throughput_kbps == pytest.approx([8 * 4000 / 1.0 / 1e3, 8 * 150_000 / 9.9 / 1e3])
     assert seen.loss == pytest.approx([1 / 3, 0.1])
 
 
-def seen(large_kbps: list[float], small_kbps: list[float], loss: list[float]) -> Seen:
+def seen(large_kbps: list[float], small_kbps: list[float], loss: list[float]) -> FlowsInCapture:
     rates = np.array([*large_kbps, *small_kbps])
-    return Seen(rates, np.array(loss), np.arange(rates.size) < len(large_kbps))
+    return FlowsInCapture(rates, np.array(loss), np.arange(rates.size) < len(large_kbps))
 
 
 def test_what_is_told_of_two_buffers() -> None:
@@ -72,8 +72,8 @@ def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> No
             "large": seen([20.0, 30.0], [4.0], [0.02, 0.03, 0.0]),
         }
     )
-    many = Replications({original_programs.OwnPrograms.arm: (one, one, one)}, 3, "")
-    part = original_programs.OwnPrograms(Amount(3), 1)
+    many = Replications({original_programs.IperfPrograms.arm: (one, one, one)}, 3, "")
+    part = original_programs.IperfPrograms(Amount(3), 1)
     (table,) = part.tables({program_runs.COLUMN: many, "simulator": many})
     assert list(table.columns) == ["printed", "own programs", "simulator"]
     levels = len(published.PersistentLevels.__dataclass_fields__)
@@ -86,7 +86,7 @@ def test_every_level_of_the_experiment_has_a_row_and_every_side_a_column() -> No
 
 def test_our_senders_send_what_the_script_does() -> None:
     """As many persistent flows of each node, and mice as large with as long a pause."""
-    flows = original_programs.OwnPrograms.our_senders(18, 1).resolved()["flows"]
+    flows = original_programs.IperfPrograms.our_senders(18, 1).resolved()["flows"]
     script = original_programs.script(FIRST_PORT)
     (parallel,) = re.findall(r"-P (\d+)", script)
     (size,) = re.findall(r"-n (\d{4,})", script)
@@ -97,7 +97,7 @@ def test_our_senders_send_what_the_script_does() -> None:
 
 def test_users_fetch_as_often_and_as_much_in_the_script_as_in_our_senders() -> None:
     """The laws that awk draws from are those of the closed loops; each user has a receiver."""
-    flows = original_users.OwnUsers.our_senders(18, 1).resolved()["flows"]
+    flows = original_users.IperfUsers.our_senders(18, 1).resolved()["flows"]
     assert len(flows) == LOAD.hosts * original_users.USERS
     size, think = flows[0]["source"]["size"], flows[0]["source"]["think"]
     script = original_users.script(FIRST_PORT)
@@ -108,7 +108,7 @@ def test_users_fetch_as_often_and_as_much_in_the_script_as_in_our_senders() -> N
         "tail": size["shape"],
         "think": think["mean"],
     }
-    commands = original_users.OwnUsers.commands(18, 1).resolved()["programs"]
+    commands = original_users.IperfUsers.commands(18, 1).resolved()["programs"]
     asked = [each for each in commands if each["kind"] == "any"]
     assert len(asked) == 3 * LOAD.hosts
     firsts = [each["command"][3] for each in asked if each["command"][0] == "iperf"]
@@ -153,8 +153,8 @@ def test_what_is_told_of_users() -> None:
     assert (of.flows, of.large) == (4, 2)
     assert 0 < of.utilization["small"] == utilization_bits(run, arms.BOTTLENECK) < 1
     assert of.wait_ms["large"] == 1e3 * mean_wait_s(run, arms.BOTTLENECK)
-    many = Replications({original_users.OwnUsers.arm: (of, of)}, 2, "")
-    part = original_users.OwnUsers(Amount(2), 1)
+    many = Replications({original_users.IperfUsers.arm: (of, of)}, 2, "")
+    part = original_users.IperfUsers(Amount(2), 1)
     (table,) = part.tables({program_runs.COLUMN: many, "simulator": many})
     assert list(table.columns) == ["printed", "own programs", "simulator"]
     levels = len(published.ClosedLoopLevels.__dataclass_fields__)
@@ -193,8 +193,8 @@ def test_tshark_sees_the_flows_of_iperf(monkeypatch: pytest.MonkeyPatch) -> None
     """Four seconds behind 500 packets: all persistent flows, some mice, a bottleneck in use."""
     monkeypatch.setattr(original_programs, "DURATION_S", 4)
     monkeypatch.setattr(original_programs, "SENDING_S", 3)
-    of = Seen.of_run(
-        first_that_ends([original_programs.OwnPrograms.commands(500, each) for each in (1, 2, 3)])
+    of = FlowsInCapture.of_run(
+        first_that_ends([original_programs.IperfPrograms.commands(500, each) for each in (1, 2, 3)])
     )
     assert of.throughput_kbps.size > LOAD.hosts * original_programs.PERSISTENT
     assert of.is_large.sum() > LOAD.hosts * original_programs.PERSISTENT / 2
@@ -208,8 +208,8 @@ def test_users_fetch_think_and_fetch_again(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(original_users, "DURATION_S", 4)
     monkeypatch.setattr(original_users, "SENDING_S", 3)
     monkeypatch.setattr(original_users, "USERS", 2)
-    run = simulated(original_users.OwnUsers.commands(500, 1))
-    of = Seen.of_run(run)
+    run = simulated(original_users.IperfUsers.commands(500, 1))
+    of = FlowsInCapture.of_run(run)
     users = 2 * LOAD.hosts
     assert 1.2 * users < of.throughput_kbps.size < 4 * users
     assert not set(run.column("programs", "exit_status").tolist()) - {0, -1}

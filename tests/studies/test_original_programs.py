@@ -27,15 +27,18 @@ from dumbbell.studies.statistical_multiplexing.measures import Pinged
 
 ON_KERNEL = StudyOptions(backends=("kernel",))
 PARTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "statistical-multiplexing": (lambda: multiplexing.OwnPrograms(Amount(2), 1, dict), "ITGDec"),
-    "queue-size-delay": (
-        lambda: queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict),
+    "statistical-multiplexing": (
+        lambda: multiplexing.MultiplexingPrograms(Amount(2), 1, dict),
         "ITGDec",
     ),
-    "buffer-sizing, users": (lambda: original_users.OwnUsers(Amount(2), 1), "iperf"),
-    "buffer-sizing": (lambda: buffers.OwnPrograms(Amount(2), 1), "tshark"),
+    "queue-size-delay": (
+        lambda: queue_size.QueueSizePrograms(Amount(2, over=("10kb",)), 1, dict),
+        "ITGDec",
+    ),
+    "buffer-sizing, users": (lambda: original_users.IperfUsers(Amount(2), 1), "iperf"),
+    "buffer-sizing": (lambda: buffers.IperfPrograms(Amount(2), 1), "tshark"),
     "pie-rrul": (
-        lambda: rrul.OwnPrograms(Amount(2, over=(Setting(),)), 1, arms.rrul(2, 1), dict),
+        lambda: rrul.RrulPrograms(Amount(2, over=(Setting(),)), 1, arms.rrul(2, 1), dict),
         "irtt",
     ),
 }
@@ -96,7 +99,7 @@ def test_netperf_sends_where_it_is_and_iperf3_where_it_is_not(
         (lambda: multiplexing.commands("SM", 1), ["-E 110 -e 512 -T UDP -t 200000", "-i 0.2"]),
         (lambda: queue_size.commands("40kb", 1), ["-E 2000 -e 512 -T UDP -t 10000", "-c 10"]),
         (
-            lambda: buffers.OwnPrograms.commands(18, 1),
+            lambda: buffers.IperfPrograms.commands(18, 1),
             [
                 "-s -p 5001",
                 "-p 5018 -P 5 -t 18",
@@ -156,7 +159,7 @@ def _replications(runs: dict[str, list[Pinged]]) -> Any:
 @pytest.mark.kernel
 def test_ping_finds_the_full_queue_behind_itgsend() -> None:
     """Behind 10 kb the greatest of ten pings is 0.5 to 2.5 ms below m/mu of 12.5 ms."""
-    part = queue_size.OwnPrograms(Amount(2, over=("10kb",)), 1, dict)
+    part = queue_size.QueueSizePrograms(Amount(2, over=("10kb",)), 1, dict)
     missing = program_runs.missing_programs(part.experiments.values())
     if missing or find_kernel() is None:
         why = f"missing: {', '.join(missing) or 'a kernel'}"

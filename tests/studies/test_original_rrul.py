@@ -84,7 +84,7 @@ def test_programs_that_say_the_same_give_the_same_numbers(run: Run) -> None:
 def test_every_printed_number_has_a_row_and_every_side_a_column(run: Run) -> None:
     one = measured(run, TEST)
     found: Replications[Setting, Measured] = Replications({Setting(): (one, one)}, 2, "")
-    part = original_programs.OwnPrograms(
+    part = original_programs.RrulPrograms(
         Amount(2, over=(Setting(),)), 1, TEST, lambda: {"simulator": BySetting((found,))}
     )
     (table,) = part.tables(found)
@@ -103,7 +103,7 @@ def test_every_printed_number_has_a_row_and_every_side_a_column(run: Run) -> Non
 def test_iperf3_and_irtt_fill_the_line_and_find_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three seconds: uploads take what the line has for them, latency is PIE's and the ring's."""
     monkeypatch.setattr(original_programs, "has_netperf", lambda: False)
-    part = original_programs.OwnPrograms(Amount(1, over=(Setting(),)), 1, TEST, dict)
+    part = original_programs.RrulPrograms(Amount(1, over=(Setting(),)), 1, TEST, dict)
     if missing := program_runs.missing_programs(part.experiments.values()):
         why = f"missing: {', '.join(missing)}"
         if os.environ.get("CI"):

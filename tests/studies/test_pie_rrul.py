@@ -24,7 +24,7 @@ from dumbbell.studies.shape import Amount, Presets
 
 SHORT = arms.rrul(10, 1)
 FEW = (Setting(tupdate_ms=1), Setting(), Setting(target_ms=5))
-EVERY_PART = parts.Sizes(
+EVERY_PART = parts.PieRrulPreset(
     printed=Amount(3, over=arms.SETTINGS),
     compared=Amount(3, over=arms.SETTINGS),
     written=Amount(2, over=(Setting(),)),

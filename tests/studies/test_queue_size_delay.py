@@ -17,14 +17,14 @@ from dumbbell.report import Report, write_report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies import queue_size_delay as study
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.arms import Kind
+from dumbbell.studies.queue_size_delay.arms import SourceKind
 from dumbbell.studies.queue_size_delay.measures import Many
 
 STUDY = "queue-size-delay"
 SAME = Many(
     *(np.full(200, 48.8) for _ in range(4)),
     np.full((200, 10), 48.8),
-    simulate(arms.experiment(Kind.IDEAL, "40kb", 1)),
+    simulate(arms.experiment(SourceKind.IDEAL, "40kb", 1)),
 )
 """Two hundred runs that say one and the same."""
 FEW = StudyOptions(quick=True, replications=6, seed=3)
@@ -38,7 +38,7 @@ def report() -> Report:
 def test_the_units_of_the_commands() -> None:
     """tc's kb, mb and kbit, by its own parser."""
     for limit, size in limits.ALL_BYTES.items():
-        resolved = arms.experiment(Kind.DITG, limit, 1).resolved()
+        resolved = arms.experiment(SourceKind.DITG, limit, 1).resolved()
         qdisc = resolved["links"][1]["forward"]["qdisc"]
         assert qdisc["limit_bytes"] == size
         assert (qdisc["rate_bps"], qdisc["burst_bytes"]) == (
@@ -64,7 +64,7 @@ def test_the_fit_finds_the_load_of_simulated_listings() -> None:
     """40 runs at a known load: the 95 % intervals of the fit hold it as often as they say."""
     rho = 1.09
     pps = rho * published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
-    experiment = arms.experiment(Kind.IDEAL, published.LARGE, 11, packets_per_second=pps)
+    experiment = arms.experiment(SourceKind.IDEAL, published.LARGE, 11, packets_per_second=pps)
     hits, p_values = 0, []
     for replication in range(40):
         run = simulate(experiment, replication)
@@ -85,13 +85,15 @@ def test_the_listing_is_not_the_nominal_load() -> None:
 
 
 def test_itgsend_sends_about_as_fast_as_was_measured() -> None:
-    run = simulate(arms.experiment(Kind.DITG, "40kb", 1))
+    run = simulate(arms.experiment(SourceKind.DITG, "40kb", 1))
     assert 1655 <= sending_rate_pps(run, arms.FLOW) <= 1750
 
 
 def test_sources_of_all_sizes_see_the_same_arrivals() -> None:
     sent = [
-        simulate(arms.experiment(Kind.DITG, limit, 5), 2).column("flows", "sent_payload_bytes")[0]
+        simulate(arms.experiment(SourceKind.DITG, limit, 5), 2).column(
+            "flows", "sent_payload_bytes"
+        )[0]
         for limit in ("5kb", "2mb")
     ]
     assert sent[0] == sent[1]
@@ -99,7 +101,7 @@ def test_sources_of_all_sizes_see_the_same_arrivals() -> None:
 
 def test_constant_gaps_wait_as_the_formula_says_to_the_packet() -> None:
     limit = "200kb"
-    experiment = arms.experiment(Kind.CONSTANT, limit, 1, pings=False, record_packets=True)
+    experiment = arms.experiment(SourceKind.CONSTANT, limit, 1, pings=False, record_packets=True)
     run = simulate(experiment)
     gone = {"queue": arms.QUEUE, "event": "dequeue"}
     stay_s = run.column("packets", "sojourn_ns", **gone) / 1e9

@@ -24,11 +24,11 @@ from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import text as sizing_text
 from dumbbell.studies.pie_rrul import claims as pie_claims
 from dumbbell.studies.pie_rrul import text as pie_text
-from dumbbell.studies.pie_rrul.fit import Fit as RingFit
+from dumbbell.studies.pie_rrul.fit import LatencyFit as RingFit
 from dumbbell.studies.queue_size_delay import listing
 from dumbbell.studies.queue_size_delay import text as listing_text
 from dumbbell.studies.statistical_multiplexing import claims, published, text
-from dumbbell.studies.statistical_multiplexing.fit import Fit, Fitted
+from dumbbell.studies.statistical_multiplexing.fit import Fitted, QuartileFit
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER, Sender
 
 PRINTED_MS = np.array([each.ms for each in published.QUARTILES])
@@ -36,10 +36,10 @@ GOOD, BAD = 0.13, 3.4e-5
 VALUES = {SLOWER: 78.5, OVERSLEEPING: 3.0}
 
 
-def _fit(sender: Sender, p_value: float) -> Fit:
+def _fit(sender: Sender, p_value: float) -> QuartileFit:
     value = VALUES[sender]
     of_sender = Fitted(value, 0.98 * value, 1.02 * value, at_edge=False)
-    return Fit(of_sender, Fitted(1.7, 1.5, 1.9, at_edge=False), 7.0, 4, p_value, PRINTED_MS)
+    return QuartileFit(of_sender, Fitted(1.7, 1.5, 1.9, at_edge=False), 7.0, 4, p_value, PRINTED_MS)
 
 
 def _runs(n: int, times: float) -> np.ndarray:

@@ -18,7 +18,7 @@ from dumbbell.stats import student_interval
 from dumbbell.studies import StudyOptions, get_study
 from dumbbell.studies.shape import Amount, Presets
 from dumbbell.studies.statistical_multiplexing import claims, controlled, parts
-from dumbbell.studies.statistical_multiplexing.measures import Compared, Ideal, Stayed
+from dumbbell.studies.statistical_multiplexing.measures import DelayComparison, Ideal, Stayed
 
 STUDY = "statistical-multiplexing"
 BOTH = ("sim", "kernel")
@@ -126,11 +126,11 @@ def test_the_simulator_as_control_variate_covers_the_truth_and_is_narrower() -> 
 
 def test_a_kernel_that_is_slower_is_found_out() -> None:
     sim = np.array([40.0, 44.0, 38.0, 47.0, 41.0])
-    pair = Compared("x", "x", "x", sim + np.array([0.61, 0.59, 0.60, 0.60, 0.61]), sim)
+    pair = DelayComparison("x", "x", "x", sim + np.array([0.61, 0.59, 0.60, 0.60, 0.61]), sim)
     judged = claims.agreement(pair)
     assert judged.verdict is Verdict.NOT_REPRODUCED
     assert judged.found.value == pytest.approx(0.602)
     noisy = replace(pair, kernel_ms=sim + np.array([5.0, -5.0, 4.0, -4.0, 1.0]))
     assert claims.agreement(noisy).verdict is Verdict.INCONCLUSIVE
-    few = Compared("x", "x", "x", sim[:4], sim[:4])
+    few = DelayComparison("x", "x", "x", sim[:4], sim[:4])
     assert claims.agreement(few).verdict is Verdict.INCONCLUSIVE

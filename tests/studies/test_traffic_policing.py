@@ -27,7 +27,7 @@ from dumbbell.studies.traffic_policing import (
     run_members,
     text,
 )
-from dumbbell.studies.traffic_policing.measures import Policed, Ran
+from dumbbell.studies.traffic_policing.measures import EnsembleRun, Policed
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +73,12 @@ def test_windows_of_a_bucket_by_hand() -> None:
 
 
 @pytest.fixture(scope="module")
-def nominal() -> Ran:
+def nominal() -> EnsembleRun:
     members = arms.jittered(1)
     return run_members(Runner(StudyOptions()), arms.source(), members, "test")
 
 
-def test_a_bucket_that_gives_too_much_is_found_out(nominal: Ran) -> None:
+def test_a_bucket_that_gives_too_much_is_found_out(nominal: EnsembleRun) -> None:
     """The same packets held against a smaller bucket: the promise is broken."""
     good = list(claims.judge_bucket(nominal, "good", "sim"))
     assert [one.verdict for one in good] == [Verdict.CHECK_HOLDS] * 3
@@ -87,10 +87,10 @@ def test_a_bucket_that_gives_too_much_is_found_out(nominal: Ran) -> None:
     size = run.column("packets", "bytes", queue=arms.QUEUE, event="dequeue")
     (of,) = nominal.excesses
     broken = replace(of, rate_bytes=bucket.most_beyond(t_ns, size, 3.9e6))
-    ran = Ran(nominal.members, [replace(nominal.results[0], excess=broken)])
+    ran = EnsembleRun(nominal.members, [replace(nominal.results[0], excess=broken)])
     verdicts = {one.claim.id: one.verdict for one in claims.judge_bucket(ran, "bad", "sim")}
     assert verdicts["bucket-burst-bad"] is Verdict.CHECK_FAILS
-    half = Ran(
+    half = EnsembleRun(
         nominal.members,
         [replace(nominal.results[0], excess=replace(of, rate_bytes=of.burst_bytes / 2))],
     )
@@ -131,10 +131,12 @@ def test_the_printed_value_is_held_against_the_band_of_the_ensemble(report: Repo
         assert inside is (one.verdict is not Verdict.NOT_REPRODUCED)
 
 
-def test_a_number_far_from_every_member_is_not_reproduced(nominal: Ran) -> None:
+def test_a_number_far_from_every_member_is_not_reproduced(nominal: EnsembleRun) -> None:
     count = 40
     far = {**nominal.results[0].rows, "mean_cwnd_l4": 46.0}
-    ran = Ran(arms.members_of_source(1)[:count], [replace(nominal.results[0], rows=far)] * count)
+    ran = EnsembleRun(
+        arms.members_of_source(1)[:count], [replace(nominal.results[0], rows=far)] * count
+    )
     assert claims.judge_rows(ran)["mean_cwnd_l4"].verdict is Verdict.NOT_REPRODUCED
 
 
@@ -151,20 +153,20 @@ def test_the_least_timeout_is_told_by_some_rows(report: Report) -> None:
     assert table.rows
 
 
-def test_agreement_of_the_backends_is_of_members(nominal: Ran) -> None:
+def test_agreement_of_the_backends_is_of_members(nominal: EnsembleRun) -> None:
     """Two seconds of delay apart is no agreement, the same is."""
-    same = Ran(arms.jittered(5), [nominal.results[0]] * 5)
+    same = EnsembleRun(arms.jittered(5), [nominal.results[0]] * 5)
 
     def slower(of: Policed) -> Policed:
         return replace(of, rows={**of.rows, "mean_qdisc_delay_l2": 2000.0})
 
-    apart = Ran(same.members, [slower(each) for each in same.results])
+    apart = EnsembleRun(same.members, [slower(each) for each in same.results])
     verdicts = {one.claim.id: one.verdict for one in claims.judge_agreement(same, apart, "cubic")}
     assert verdicts["agreement-cubic-mean-qdisc-delay-l2"] is Verdict.NOT_REPRODUCED
     assert verdicts["agreement-cubic-mean-cwnd-l4"] is Verdict.REPRODUCED
 
 
-def test_replications_are_members(nominal: Ran) -> None:
+def test_replications_are_members(nominal: EnsembleRun) -> None:
     runner = Runner(StudyOptions(replications=2))
     found = Controllers(PRESETS.full.linux, "sim").run(runner)
     assert {ran.n for ran in found.values()} == {2}

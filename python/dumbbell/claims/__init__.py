@@ -14,7 +14,7 @@ from dumbbell.claims.contradiction import (
     contradicting,
     failed_checks,
 )
-from dumbbell.claims.decision import Decision, Found, Identified, Missed, Turn
+from dumbbell.claims.decision import Decision, Identified, MeasuredInterval, Missed, Turn
 from dumbbell.claims.evidence import (
     Curves,
     Ensemble,
@@ -40,7 +40,7 @@ from dumbbell.claims.printed import (
     PrintedNumbers,
     Spoken,
     State,
-    Tried,
+    TriedArm,
     state_of,
 )
 from dumbbell.claims.quantities import percentile_range, relative_spread, share_better
@@ -65,13 +65,13 @@ __all__ = [
     "Fact",
     "Family",
     "Fitted",
-    "Found",
     "Glyph",
     "Grid",
     "GridPoint",
     "Identified",
     "Judged",
     "Levels",
+    "MeasuredInterval",
     "Missed",
     "Origin",
     "Pairing",
@@ -85,7 +85,7 @@ __all__ = [
     "Spoken",
     "State",
     "Stated",
-    "Tried",
+    "TriedArm",
     "Turn",
     "Verdict",
     "contradicted",

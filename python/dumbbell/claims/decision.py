@@ -11,7 +11,7 @@ from dumbbell.stats import Estimate, IntervalKind
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MeasuredInterval:
     """A measured number with the interval that the rule looked at.
 
     Attributes:
@@ -31,7 +31,7 @@ class Found:
     n: int = 0
 
     @classmethod
-    def of(cls, estimate: Estimate) -> Found:
+    def of(cls, estimate: Estimate) -> MeasuredInterval:
         """From an estimate; ends that are not finite are none."""
         # Batches of one long run are one run.
         n = 1 if estimate.kind is IntervalKind.BATCH_MEANS else estimate.n
@@ -103,7 +103,7 @@ class Decision:
     """
 
     verdict: Verdict
-    found: Found
+    found: MeasuredInterval
     margin: float | None = None
     p_value: float | None = None
     depends_on: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class Decision:
     missed: tuple[Missed, ...] = ()
     identified: tuple[Identified, ...] = ()
     remark: str = ""
-    levels: tuple[tuple[str, float, Found], ...] = ()
+    levels: tuple[tuple[str, float, MeasuredInterval], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a parameter or a point without the verdict that names it, and the reverse."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import is_complete, size_of
 from dumbbell.claims.glyphs import Stated
 from dumbbell.claims.rules.base import Rule
@@ -108,7 +108,7 @@ class Judged:
         return self.decision.verdict
 
     @property
-    def found(self) -> Found:
+    def found(self) -> MeasuredInterval:
         """The number measured, with the interval that the rule used."""
         return self.decision.found
 
@@ -150,7 +150,7 @@ def not_testable(claim: Claim[Any], reason: str, *, backend: str = "sim") -> Jud
         reason: Why, in a sentence for the reader.
         backend: Where it would have been measured.
     """
-    nothing = Decision(verdict=Verdict.NOT_TESTABLE, found=Found(None))
+    nothing = Decision(verdict=Verdict.NOT_TESTABLE, found=MeasuredInterval(None))
     return Judged(claim, backend, nothing, reason, _SEAL)
 
 
@@ -158,7 +158,7 @@ def _decided(rule: Rule[E], evidence: E) -> Decision:
     if not is_complete(evidence):
         return Decision(
             verdict=Verdict.NOT_TESTABLE,
-            found=Found(None, n=size_of(evidence)),
+            found=MeasuredInterval(None, n=size_of(evidence)),
             remark="a replication gave no value",
         )
     decision = rule.decide(evidence)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.model import Judged
 from dumbbell.claims.verdicts import Verdict
 
@@ -148,7 +148,7 @@ class Account:
     judged: Judged | None = None
 
     @property
-    def found(self) -> Found | None:
+    def found(self) -> MeasuredInterval | None:
         """What one run gives there, where the claim has a number of its own for it."""
         if self.judged is None or self.spoken is None:
             return None
@@ -156,7 +156,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedArm:
     """An arm with what came out in it.
 
     Attributes:
@@ -183,7 +183,7 @@ class Accounts:
     """
 
     rows: Sequence[Account]
-    tried: Sequence[Tried]
+    tried: Sequence[TriedArm]
     story: Sequence[str] = ()
 
     @property
@@ -248,7 +248,7 @@ def _account(number: PrintedNumber, judged: Mapping[str, Judged]) -> Account:
     return Account(number, state, *deciding[0])
 
 
-def _found(spoken: Spoken, decision: Decision) -> Found | None:
+def _found(spoken: Spoken, decision: Decision) -> MeasuredInterval | None:
     if not spoken.level:
         return decision.found
     return next((found for name, _, found in decision.levels if name == spoken.level), None)
@@ -270,7 +270,7 @@ def _miss(spoken: Spoken, judged: Judged) -> float:
 _CAME_OUT = (State.REPRODUCED, State.EXPLAINED)
 
 
-def _tried(numbers: Sequence[PrintedNumber], judged: Mapping[str, Judged]) -> list[Tried]:
+def _tried(numbers: Sequence[PrintedNumber], judged: Mapping[str, Judged]) -> list[TriedArm]:
     by_arm: dict[Arm, list[State]] = {}
     for number in numbers:
         arms = dict.fromkeys(each.arm for each in number.spoken if each.claim in judged)
@@ -283,7 +283,7 @@ def _tried(numbers: Sequence[PrintedNumber], judged: Mapping[str, Judged]) -> li
             by_arm.setdefault(arm, []).append(state_of(verdicts))
     costs = list(Cost)
     return [
-        Tried(
+        TriedArm(
             arm,
             len(states),
             sum(state in _CAME_OUT for state in states),

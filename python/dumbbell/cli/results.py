@@ -20,7 +20,7 @@ from dumbbell.errors import SpecError
 if TYPE_CHECKING:
     from dumbbell.compare.quantity import Quantity
     from dumbbell.compare.results import Group, PivotRow, Selection
-    from dumbbell.store import Listed, Store
+    from dumbbell.store import ListedRun, Store
 
 FORMATS = (".csv", ".json", ".parquet")
 
@@ -165,7 +165,7 @@ def _selection(name: str, where: Sequence[str] | None, backend: str) -> Selectio
     )
 
 
-def _selected(folder: Path | None, selection: Selection) -> tuple[Store, list[Listed]]:
+def _selected(folder: Path | None, selection: Selection) -> tuple[Store, list[ListedRun]]:
     from dumbbell.compare.results import selected
 
     store = _store(folder)

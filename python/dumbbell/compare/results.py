@@ -17,7 +17,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary
 from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
-from dumbbell.store import CellName, Listed, Store, run_id_of
+from dumbbell.store import CellName, ListedRun, Store, run_id_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,7 @@ class Selection:
     where: tuple[tuple[str, str], ...] = ()
     backend: str = ""
 
-    def has(self, each: Listed) -> bool:
+    def has(self, each: ListedRun) -> bool:
         """Whether a run is among them."""
         by_path = each.cell.by_path
         return (
@@ -104,7 +104,7 @@ def version_words(version: str) -> str:
         return version[:40]
 
 
-def selected(store: Store, selection: Selection) -> list[Listed]:
+def selected(store: Store, selection: Selection) -> list[ListedRun]:
     """The runs that are meant.
 
     Raises:
@@ -119,9 +119,9 @@ def selected(store: Store, selection: Selection) -> list[Listed]:
     return found
 
 
-def grouped(runs: Iterable[Listed]) -> list[Group]:
+def grouped(runs: Iterable[ListedRun]) -> list[Group]:
     """Runs counted, in their order."""
-    groups: dict[tuple[CellName, str, str], list[Listed]] = {}
+    groups: dict[tuple[CellName, str, str], list[ListedRun]] = {}
     for each in runs:
         groups.setdefault((each.cell, each.backend, each.version), []).append(each)
     return [
@@ -137,9 +137,9 @@ def grouped(runs: Iterable[Listed]) -> list[Group]:
     ]
 
 
-def of_latest_version(runs: Sequence[Listed]) -> list[Listed]:
+def of_latest_version(runs: Sequence[ListedRun]) -> list[ListedRun]:
     """Those of the versions that were used last, on each backend; others are other numbers."""
-    latest: dict[str, Listed] = {}
+    latest: dict[str, ListedRun] = {}
     for each in runs:
         before = latest.setdefault(each.backend, each)
         if each.finished_unix_s > before.finished_unix_s:
@@ -148,7 +148,7 @@ def of_latest_version(runs: Sequence[Listed]) -> list[Listed]:
 
 
 def pivot(
-    store: Store, runs: Sequence[Listed], quantity: Quantity, by: Sequence[str]
+    store: Store, runs: Sequence[ListedRun], quantity: Quantity, by: Sequence[str]
 ) -> list[PivotRow]:
     """A quantity at each value of some settings.
 
@@ -195,14 +195,14 @@ def pivot(
     ]
 
 
-def frame(store: Store, runs: Sequence[Listed]) -> pl.DataFrame:
+def frame(store: Store, runs: Sequence[ListedRun]) -> pl.DataFrame:
     """A row a run: what it is of, its settings by path, its numbers by path.
 
     Null where a run has no such setting or number, or no date; NaN where a number is not defined.
     """
     import polars as pl
 
-    shapes: dict[int, tuple[Summary, list[Listed], list[np.ndarray]]] = {}
+    shapes: dict[int, tuple[Summary, list[ListedRun], list[np.ndarray]]] = {}
     with store.reader() as reader:
         for each in runs:
             numbers = reader.numbers(each.key)
@@ -225,7 +225,7 @@ def frame(store: Store, runs: Sequence[Listed]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
 
 
-def _described(runs: Sequence[Listed], paths: Sequence[str]) -> dict[str, pl.Series]:
+def _described(runs: Sequence[ListedRun], paths: Sequence[str]) -> dict[str, pl.Series]:
     import polars as pl
 
     finished = [moment(each.finished_unix_s) for each in runs]
@@ -256,7 +256,7 @@ def _by_size(
     return sizes, backend, is_ensemble
 
 
-def _check_pivot(runs: Sequence[Listed], by: Sequence[str]) -> None:
+def _check_pivot(runs: Sequence[ListedRun], by: Sequence[str]) -> None:
     names = sorted({each.cell.experiment for each in runs})
     if len(names) > 1:
         raise SpecError("--name", ", ".join(names), "one experiment: --name NAME")
@@ -272,14 +272,14 @@ def _check_pivot(runs: Sequence[Listed], by: Sequence[str]) -> None:
         raise SpecError("--by", ", ".join(by), allowed, reason=reason)
 
 
-def _settings(runs: Sequence[Listed]) -> Mapping[str, set[str | None]]:
+def _settings(runs: Sequence[ListedRun]) -> Mapping[str, set[str | None]]:
     """Path of each setting to the values it has; None where the file's own holds."""
     cells = {each.cell for each in runs}
     paths = sorted({path for cell in cells for path in cell.by_path})
     return {path: {cell.by_path.get(path) for cell in cells} for path in paths}
 
 
-def _refuse(there: Sequence[Listed], selection: Selection) -> None:
+def _refuse(there: Sequence[ListedRun], selection: Selection) -> None:
     names = sorted({each.cell.experiment for each in there})
     if selection.experiment and selection.experiment not in names:
         near = nearest(selection.experiment, names)

@@ -32,7 +32,7 @@ _MORE_IS_BETTER = frozenset({"jain_index", "completed_transfers"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class FigurePlan:
     """What all kinds have.
 
     Attributes:
@@ -49,7 +49,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lines(Drawn):
+class Lines(FigurePlan):
     """A quantity over a parameter, with its interval as a band."""
 
     x: Parameter
@@ -57,7 +57,7 @@ class Lines(Drawn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeatMap(Drawn):
+class HeatMap(FigurePlan):
     """A quantity over two parameters."""
 
     x: Parameter
@@ -66,7 +66,7 @@ class HeatMap(Drawn):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pareto(Drawn):
+class Pareto(FigurePlan):
     """One quantity against another, and which cells no other beats in both.
 
     Attributes:

@@ -7,14 +7,14 @@ only that is ever replaced or removed. `replaced_file` does the same for one fil
 from dumbbell.folders.cache import cache_folder
 from dumbbell.folders.content import Content, write_content
 from dumbbell.folders.full_disk import file_of_library, no_room
-from dumbbell.folders.manifest import Kind, Subject
+from dumbbell.folders.manifest import ResultKind, Subject
 from dumbbell.folders.result import ResultFolder, why_nothing_can_be_made
 from dumbbell.folders.single import new_file, remove_left_beside, replace_file, replaced_file
 
 __all__ = [
     "Content",
-    "Kind",
     "ResultFolder",
+    "ResultKind",
     "Subject",
     "cache_folder",
     "file_of_library",

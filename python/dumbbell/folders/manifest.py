@@ -16,7 +16,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ResultKind:
     """A kind of result.
 
     Attributes:
@@ -49,7 +49,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """A file as we wrote it."""
 
     size_bytes: int
@@ -57,7 +57,7 @@ class Written:
     sha256: str
 
     @classmethod
-    def of(cls, path: Path) -> Written:
+    def of(cls, path: Path) -> WrittenFile:
         """Read it and take its hash."""
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -71,7 +71,7 @@ class Written:
         found = path.stat()
         if found.st_size != self.size_bytes:
             return False
-        return found.st_mtime_ns == self.mtime_ns or Written.of(path).sha256 == self.sha256
+        return found.st_mtime_ns == self.mtime_ns or WrittenFile.of(path).sha256 == self.sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,13 @@ class Manifest:
     digest: str
     settings: Mapping[str, str]
     staged_in: str
-    files: Mapping[str, Written | None]
+    files: Mapping[str, WrittenFile | None]
 
     @classmethod
     def of(cls, folder: Path, subject: Subject, target: Path, staged_in: str) -> Manifest:
         """Of all files in ``folder``, which will be found at ``target``."""
         files = {
-            path.relative_to(folder).as_posix(): Written.of(path)
+            path.relative_to(folder).as_posix(): WrittenFile.of(path)
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
@@ -163,7 +163,7 @@ def source_from(target: Path, subject: Subject) -> str:
     return os.path.relpath(os.path.realpath(subject.source), target)
 
 
-def read_manifest(folder: Path, kind: Kind) -> Manifest | None:
+def read_manifest(folder: Path, kind: ResultKind) -> Manifest | None:
     """The manifest of a folder; None where there is none.
 
     Raises:
@@ -180,7 +180,7 @@ def read_manifest(folder: Path, kind: Kind) -> Manifest | None:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError("written by a later version of dumbbell")
     try:
-        files = {str(name): Written(*each) for name, each in content["files"].items()}
+        files = {str(name): WrittenFile(*each) for name, each in content["files"].items()}
         return Manifest(
             content["name"],
             content["source"],

@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from dumbbell.folders.locks import is_own
-from dumbbell.folders.manifest import Kind, Manifest, read_manifest
+from dumbbell.folders.manifest import Manifest, ResultKind, read_manifest
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 _LINKS_TO_LINKS = os.link in os.supports_follow_symlinks
 
 
-def carry(old: Path, new: Path, kind: Kind, written: Manifest) -> list[tuple[str, str]]:
+def carry(old: Path, new: Path, kind: ResultKind, written: Manifest) -> list[tuple[str, str]]:
     """Link what is not ours from one folder into another, where the same names are free.
 
     Args:
@@ -64,7 +64,7 @@ def carry(old: Path, new: Path, kind: Kind, written: Manifest) -> list[tuple[str
     return renamed
 
 
-def retire(old: Path, target: Path, kind: Kind) -> None:
+def retire(old: Path, target: Path, kind: ResultKind) -> None:
     """Take apart a folder whose place ``target`` has taken: what is ours goes.
 
     What is not ours is already at the target, or is moved there: it came after `carry`, or could
@@ -105,7 +105,7 @@ def retire(old: Path, target: Path, kind: Kind) -> None:
             old.rmdir()
 
 
-def unreadable(folder: Path, kind: Kind) -> Path | None:
+def unreadable(folder: Path, kind: ResultKind) -> Path | None:
     """A folder inside that could not be carried along; None when there is none."""
     try:
         for _, entry in _entries(folder, kind):
@@ -121,7 +121,7 @@ def _is_movable(folder: os.DirEntry[str]) -> bool:
     return os.access(folder.path, os.W_OK) or is_own(Path(folder.path))
 
 
-def _ours(old: Path, kind: Kind, written: Manifest | None) -> Manifest:
+def _ours(old: Path, kind: ResultKind, written: Manifest | None) -> Manifest:
     found = read_manifest(old, kind)
     if found is None:
         return Manifest("", "", "", {}, "", {})
@@ -130,7 +130,7 @@ def _ours(old: Path, kind: Kind, written: Manifest | None) -> Manifest:
     return found
 
 
-def _entries(folder: Path, kind: Kind) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _entries(folder: Path, kind: ResultKind) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Everything in a folder but the manifest, folders before what is in them."""
     waiting = [""]
     while waiting:

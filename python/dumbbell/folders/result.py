@@ -11,7 +11,7 @@ from dumbbell.errors import SpecError
 from dumbbell.folders.deferred_signals import deferred_signals
 from dumbbell.folders.exchange import exchange
 from dumbbell.folders.full_disk import naming
-from dumbbell.folders.manifest import Kind, Manifest, Subject, read_manifest
+from dumbbell.folders.manifest import Manifest, ResultKind, Subject, read_manifest
 from dumbbell.folders.own_files import carry, retire, unreadable
 from dumbbell.folders.staging import (
     NEW,
@@ -31,7 +31,7 @@ class ResultFolder:
     def __init__(
         self,
         folder: str | Path,
-        kind: Kind,
+        kind: ResultKind,
         subject: Subject,
         *,
         replace: bool = False,
@@ -207,7 +207,7 @@ def _named(name: str, source: str) -> str:
     return f"{name!r} ({source})" if source else repr(name)
 
 
-def _what_is_replaced(before: Manifest, kind: Kind, now: Subject) -> str:
+def _what_is_replaced(before: Manifest, kind: ResultKind, now: Subject) -> str:
     if before.is_of_earlier_version:
         return f"the {kind.noun} that an earlier version of dumbbell wrote there will be replaced"
     if before.name != now.name:

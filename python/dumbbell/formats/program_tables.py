@@ -74,7 +74,7 @@ class Printed:
 
 
 @dataclass(slots=True)
-class Found:
+class ParsedProgram:
     """What has been read of a program.
 
     Attributes:
@@ -92,7 +92,7 @@ class Found:
         self.rows.setdefault(table, []).extend(rows)
 
 
-def read_printed(printed: Printed, found: Found) -> None:
+def read_printed(printed: Printed, found: ParsedProgram) -> None:
     """Read a file into rows.
 
     Raises:
@@ -104,7 +104,7 @@ def read_printed(printed: Printed, found: Found) -> None:
         _READERS[printed.reads](printed, found)
 
 
-def tables_of(programs: Mapping[int, tuple[Row, Found]]) -> dict[str, Table]:
+def tables_of(programs: Mapping[int, tuple[Row, ParsedProgram]]) -> dict[str, Table]:
     """The tables of programs.
 
     Args:
@@ -147,7 +147,7 @@ def _of(log: Log, table: str) -> Iterator[Row]:
     return _rows(log.tables[table]) if table in log.tables else iter(())
 
 
-def _ping(printed: Printed, found: Found) -> None:
+def _ping(printed: Printed, found: ParsedProgram) -> None:
     log = read_ping_log(_text(printed))
 
     def row(each: Row) -> Row:
@@ -173,7 +173,7 @@ def _ping(printed: Printed, found: Found) -> None:
             }
 
 
-def _itgdec(printed: Printed, found: Found) -> None:
+def _itgdec(printed: Printed, found: ParsedProgram) -> None:
     try:
         log = read_itgdec(_text(printed))
     except UnreadableError:
@@ -209,7 +209,7 @@ def _itgdec(printed: Printed, found: Found) -> None:
         }
 
 
-def _iperf3(printed: Printed, found: Found) -> None:
+def _iperf3(printed: Printed, found: ParsedProgram) -> None:
     if printed.path.stat().st_size == 0:
         return  # a server that was asked for nothing
     log = read_iperf3(_text(printed))
@@ -259,7 +259,7 @@ def _iperf3_sums(log: Iperf3Log) -> Row:
     return whole
 
 
-def _iperf(printed: Printed, found: Found) -> None:
+def _iperf(printed: Printed, found: ParsedProgram) -> None:
     if printed.path.stat().st_size == 0:
         return
     log = read_iperf(_text(printed))
@@ -287,7 +287,7 @@ def _iperf(printed: Printed, found: Found) -> None:
         }
 
 
-def _curl(printed: Printed, found: Found) -> None:
+def _curl(printed: Printed, found: ParsedProgram) -> None:
     rows: list[Row] = []
     for line in _text(printed).lines:
         if not line.strip():
@@ -315,7 +315,7 @@ def _curl(printed: Printed, found: Found) -> None:
         found.whole |= {"throughput_bps": 8 * received / total_s}
 
 
-def _netperf(printed: Printed, found: Found) -> None:
+def _netperf(printed: Printed, found: ParsedProgram) -> None:
     log = read_netperf(_text(printed))
 
     def row(each: Row) -> Row:
@@ -338,7 +338,7 @@ def _netperf(printed: Printed, found: Found) -> None:
             found.whole |= {"rtt_mean_s": 1 / each["transactions_per_s"]}
 
 
-def _flent(printed: Printed, found: Found) -> None:
+def _flent(printed: Printed, found: ParsedProgram) -> None:
     file = read_flent(printed.path)
     for name in measured_series(file):
         is_rate = name.startswith(("TCP", "UDP"))
@@ -379,7 +379,7 @@ def _number(sample: Mapping[str, Any], key: str) -> float | None:
     return float(value) if abs(value) < LARGEST_NUMBER else None
 
 
-_READERS: Mapping[Reads, Callable[[Printed, Found], None]] = {
+_READERS: Mapping[Reads, Callable[[Printed, ParsedProgram], None]] = {
     Reads.PING: _ping,
     Reads.ITGDEC: _itgdec,
     Reads.IPERF3: _iperf3,

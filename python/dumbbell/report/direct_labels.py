@@ -63,7 +63,7 @@ class LineEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """An axis as a figure draws it.
 
     Attributes:
@@ -150,7 +150,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LabelPlace:
     """Where a label of a distribution stands.
 
     Attributes:
@@ -172,10 +172,10 @@ class Place:
 
 def places_beside(
     curves: Sequence[Distribution],
-    x_scale: Scale,
+    x_scale: AxisScale,
     height_px: float,
     taken: Sequence[float] = (),
-) -> list[Place] | None:
+) -> list[LabelPlace] | None:
     """Where each label stands, to the left or right of its curve; None where one has no room.
 
     Args:
@@ -184,7 +184,7 @@ def places_beside(
         height_px: Of the plot.
         taken: Levels at which other words stand.
     """
-    places: list[Place] = []
+    places: list[LabelPlace] = []
     for curve in curves:
         if not curve.label:
             continue
@@ -197,7 +197,7 @@ def places_beside(
 
 
 def beside_distributions(
-    places: Sequence[Place], x_channel: alt.X, y_channel: alt.Y
+    places: Sequence[LabelPlace], x_channel: alt.X, y_channel: alt.Y
 ) -> list[alt.Chart]:
     """Layers with the labels, each with a halo that keeps it apart from what it crosses."""
     layers: list[alt.Chart] = []
@@ -229,10 +229,10 @@ def _width_px(label: str) -> float:
 def _roomiest(
     curve: Distribution,
     curves: Sequence[Distribution],
-    x_scale: Scale,
+    x_scale: AxisScale,
     taken: Sequence[float],
     height_px: float,
-) -> Place:
+) -> LabelPlace:
     """Where the label is farthest from other curves, and not beside another label."""
     half_line = 0.5 * _LINE_PX / height_px
     wanted = _width_px(curve.label)
@@ -254,7 +254,9 @@ def _roomiest(
         for free, is_right in ((right, True), (left, False)):
             # More room than the label takes is no better.
             room = min(float(free), 1.3 * wanted)
-            place = Place(curve.label, curve.ink, room, curve.at(level), float(level), is_right)
+            place = LabelPlace(
+                curve.label, curve.ink, room, curve.at(level), float(level), is_right
+            )
             if best is None or place.free_px > best.free_px:
                 best = place
-    return best or Place(curve.label, curve.ink, 0.0, curve.at(0.5), 0.5, True)
+    return best or LabelPlace(curve.label, curve.ink, 0.0, curve.at(0.5), 0.5, True)

@@ -26,8 +26,8 @@ from dumbbell.report.chart_parts import (
 )
 from dumbbell.report.direct_labels import (
     MOST,
+    AxisScale,
     Distribution,
-    Scale,
     beside_distributions,
     places_beside,
 )
@@ -88,7 +88,9 @@ def ecdf_chart(
     named = _distributions(samples, theory)
     end = x_max or max(float(np.nanmax(curve.x)) for curve in named)
     taken = [float(np.max(each.y)) - _BELOW_POINT for each in published]
-    places = places_beside(named, Scale(0.0, end, theme.FIGURE_WIDTH), theme.FIGURE_HEIGHT, taken)
+    places = places_beside(
+        named, AxisScale(0.0, end, theme.FIGURE_WIDTH), theme.FIGURE_HEIGHT, taken
+    )
     is_direct = places is not None and len(places) <= MOST
     x_channel = alt.X("x:Q", title=x_title, scale=domain(0.0, x_max))
     y_channel = alt.Y("share:Q", title=y_title, scale=alt.Scale(domain=[0, 1]))

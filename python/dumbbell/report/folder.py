@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from dumbbell.folders import Kind, ResultFolder, Subject
+from dumbbell.folders import ResultFolder, ResultKind, Subject
 
-REPORT = Kind(
+REPORT = ResultKind(
     noun="report",
     marker=".dumbbell-report",
     known=frozenset({"index.html", "claims.json", "meta.json", "provenance.json"}),

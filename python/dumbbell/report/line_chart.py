@@ -22,7 +22,7 @@ from dumbbell.report.chart_parts import (
     room,
     widths_of,
 )
-from dumbbell.report.direct_labels import MOST, LineEnd, Scale, at_line_ends
+from dumbbell.report.direct_labels import MOST, AxisScale, LineEnd, at_line_ends
 
 
 def line_with_band(
@@ -192,7 +192,7 @@ def _line_ends(
     known = known[np.isfinite(known) & ((known > 0) | (not log_y))]
     if not known.size:
         return []
-    scale = Scale(float(known.min()), float(known.max()), theme.FIGURE_HEIGHT, ROOM_PX, log_y)
+    scale = AxisScale(float(known.min()), float(known.max()), theme.FIGURE_HEIGHT, ROOM_PX, log_y)
     found = points.filter(pl.col("y").is_finite())
     ends = []
     for label in dict.fromkeys(found["label"]):

@@ -15,7 +15,7 @@ from dumbbell.store.content import (
 )
 from dumbbell.store.errors import DamagedRunError, DamagedRunWarning, StoreError
 from dumbbell.store.folder import Shard, Store
-from dumbbell.store.reading import Listed, Reader
+from dumbbell.store.reading import ListedRun, Reader
 from dumbbell.store.writing import Writer
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "DamagedRunWarning",
     "Digest",
     "KeptTables",
-    "Listed",
+    "ListedRun",
     "Numbers",
     "Reader",
     "Shard",

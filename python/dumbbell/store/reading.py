@@ -21,7 +21,7 @@ _Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRun:
     """A run that somebody asked for, without its numbers.
 
     Attributes:
@@ -131,7 +131,7 @@ class Reader:
         """
         return self._segments.read(kept, key)
 
-    def listed(self) -> Iterator[Listed]:
+    def listed(self) -> Iterator[ListedRun]:
         """All runs, each for every cell it is of: by experiment, settings, backend, replication.
 
         Raises:
@@ -141,7 +141,7 @@ class Reader:
         self.check_structure()
         runs = self._runs()
         found = {
-            Listed(key, cell, *runs[key])
+            ListedRun(key, cell, *runs[key])
             for file in self._files
             for key, cell in file.asked()
             if key in runs

@@ -78,7 +78,7 @@ def _multiplexing() -> _Arms:
 
 
 def _delay() -> _Arms:
-    for kind, limit in ((delay.Kind.IDEAL, "40kb"), (delay.Kind.DITG, "200kb")):
+    for kind, limit in ((delay.SourceKind.IDEAL, "40kb"), (delay.SourceKind.DITG, "200kb")):
         question = (
             "A sender gives a token bucket more than it lets through. Change the limit of the "
             "queue in the discipline's line: how long does the last packet of a full queue wait?"

@@ -20,8 +20,8 @@ import numpy as np
 from dumbbell.errors import SpecError
 from dumbbell.folders import (
     Content,
-    Kind,
     ResultFolder,
+    ResultKind,
     Subject,
     file_of_library,
     write_content,
@@ -31,7 +31,7 @@ from dumbbell.tables.run import Origin, Run
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import SCHEMA
 
-RUN = Kind(
+RUN = ResultKind(
     noun="run",
     marker=".dumbbell-run",
     known=frozenset({"meta.json", "provenance.json", *(f"{name}.parquet" for name in SCHEMA)}),

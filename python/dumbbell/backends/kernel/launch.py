@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confinement
 from dumbbell.backends.kernel.patience import Patience
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
-from dumbbell.backends.kernel.written import Written, largest_file
+from dumbbell.backends.kernel.written import GuestFiles, largest_file
 from dumbbell.errors import RunError
 from dumbbell.printable import printable
 
@@ -210,7 +210,7 @@ def launch(
                 import resource
 
                 resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
-            written = Written(process.pid, run_dir, most_written_bytes)
+            written = GuestFiles(process.pid, run_dir, most_written_bytes)
             ending = _wait(process.pid, wall_limit_s, console, cancelled, written)
         finally:
             usage = _end(process) if process else None
@@ -359,7 +359,7 @@ def _wait(
     limit_s: float,
     console: Path,
     cancelled: Callable[[], bool] | None,
-    written: Written,
+    written: GuestFiles,
 ) -> _Ending:
     """Wait for the end of the process, which is not reaped, or for a reason to end it."""
     patience = Patience(pid, limit_s)

@@ -21,7 +21,7 @@ from dumbbell.formats.errors import FormatError
 from dumbbell.formats.program_tables import (
     ANSWERING,
     ASKING,
-    Found,
+    ParsedProgram,
     Printed,
     read_printed,
     tables_of,
@@ -55,7 +55,7 @@ MOST_RUN_BYTES = 16 * 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedProgram:
     """A command line of a program.
 
     Attributes:
@@ -69,7 +69,7 @@ class Planned:
     task: Task
 
 
-def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[Planned]:
+def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[PlannedProgram]:
     """The command lines of all programs; a server that several share is there once.
 
     Args:
@@ -90,7 +90,7 @@ def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[Planned
         return next(found).device
 
     files = {each["name"]: f"{each['name']}.pcap" for each in asked_of if each["kind"] == "tcpdump"}
-    planned: list[Planned] = []
+    planned: list[PlannedProgram] = []
     servers: set[tuple[str, str, tuple[str, ...]]] = set()
     for index, asked in enumerate(asked_of):
         seed = _seed(resolved["seed"], replication, asked["name"])
@@ -101,7 +101,7 @@ def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[Planned
                 if server in servers:
                     continue
                 servers.add(server)
-            planned.append(Planned(index, asked, task))
+            planned.append(PlannedProgram(index, asked, task))
     return planned
 
 
@@ -153,7 +153,9 @@ def _with_targets(paths: Sequence[Path]) -> list[Path]:
     return [*found]
 
 
-def _task(each: Planned, hosts: Mapping[str, int], tools: Mapping[str, str]) -> dict[str, Any]:
+def _task(
+    each: PlannedProgram, hosts: Mapping[str, int], tools: Mapping[str, str]
+) -> dict[str, Any]:
     task = each.task
     return {
         "name": each.asked["name"],
@@ -271,7 +273,7 @@ def read_programs(resolved: Mapping[str, Any], replication: int, output: Path) -
     """
     result = json.loads((output / "result.json").read_text(encoding="utf-8"))
     planned = planned_tasks(resolved, replication)
-    found: dict[int, tuple[dict[str, Any], Found]] = {}
+    found: dict[int, tuple[dict[str, Any], ParsedProgram]] = {}
     told = {each["task"]: each for each in result["programs"]}
     begun = {
         each.program: told[index]["started_ns"]
@@ -280,7 +282,7 @@ def read_programs(resolved: Mapping[str, Any], replication: int, output: Path) -
     }
     for index, each in enumerate(planned):
         ended = told[index]
-        row, rows = found.setdefault(each.program, ({}, Found()))
+        row, rows = found.setdefault(each.program, ({}, ParsedProgram()))
         if each.task.when is When.AT_START or not row:
             status = _NO_STATUS if ended["status"] is None else ended["status"]
             row |= {"started_ns": ended["started_ns"], "ended_ns": ended["ended_ns"]}
@@ -294,7 +296,9 @@ def read_programs(resolved: Mapping[str, Any], replication: int, output: Path) -
     return ProgramsRead(tables, _digest(tables), names)
 
 
-def _read(each: Planned, output: Path, started_ns: int, zero_wall_ns: int, rows: Found) -> None:
+def _read(
+    each: PlannedProgram, output: Path, started_ns: int, zero_wall_ns: int, rows: ParsedProgram
+) -> None:
     task = each.task
     side = ASKING if task.host in (each.asked.get("from"), each.asked.get("host")) else ANSWERING
     home = output / HOMES / task.host
@@ -310,7 +314,7 @@ def _read(each: Planned, output: Path, started_ns: int, zero_wall_ns: int, rows:
             ) from error
 
 
-def _left(each: Planned, left: Left, output: Path) -> Path:
+def _left(each: PlannedProgram, left: Left, output: Path) -> Path:
     """The file that a program left under a name of its own.
 
     Raises:

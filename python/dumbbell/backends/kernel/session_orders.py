@@ -15,7 +15,7 @@ MOST_LINE_BYTES = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TerminalPlace:
     """A terminal.
 
     Attributes:
@@ -36,7 +36,7 @@ class Place:
         return name if self.number == 1 else f"{name}:{self.number}"
 
     @classmethod
-    def of(cls, name: str, hosts: tuple[str, ...]) -> Place | None:
+    def of(cls, name: str, hosts: tuple[str, ...]) -> TerminalPlace | None:
         """The terminal of that name; None when no host is called so."""
         host, _, number = name.partition(":")
         if host not in hosts or (":" in name and not number.isdecimal()):
@@ -44,7 +44,7 @@ class Place:
         return cls(hosts.index(host), int(number or 1))
 
     @classmethod
-    def required(cls, where: str, name: str, hosts: tuple[str, ...]) -> Place:
+    def required(cls, where: str, name: str, hosts: tuple[str, ...]) -> TerminalPlace:
         """The terminal of that name.
 
         Raises:
@@ -63,7 +63,7 @@ class Place:
 class Type:
     """Type a line: at the prompt, or to whatever runs there."""
 
-    place: Place
+    place: TerminalPlace
     text: str
     at_prompt: bool = True
     serves: bool = False
@@ -83,7 +83,7 @@ class Type:
 class Keys:
     """Press keys, such as Ctrl-C."""
 
-    place: Place
+    place: TerminalPlace
     keys: str
 
     def for_guest(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Keys:
 class Leave:
     """Wait no more for what runs there."""
 
-    place: Place
+    place: TerminalPlace
 
     def for_guest(self) -> dict[str, Any]:
         """As the guest reads it."""
@@ -112,7 +112,7 @@ class Wait:
         at_most_ns: So long at most; None for as long as the session allows.
     """
 
-    places: tuple[Place, ...] | None = None
+    places: tuple[TerminalPlace, ...] | None = None
     at_most_ns: int | None = None
 
     def for_guest(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Wait:
 class Open:
     """Open a terminal."""
 
-    place: Place
+    place: TerminalPlace
 
     def for_guest(self) -> dict[str, Any]:
         """As the guest reads it."""

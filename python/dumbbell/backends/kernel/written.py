@@ -27,7 +27,7 @@ _PATIENT = 20
 
 
 @dataclass(slots=True)
-class Written:
+class GuestFiles:
     """A guest's files, looked at now and then.
 
     Args:

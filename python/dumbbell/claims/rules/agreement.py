@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Sides
 from dumbbell.claims.glyphs import Glyph, Stated, around_margin
 from dumbbell.claims.rules.base import (
@@ -106,7 +106,7 @@ class Agreement(Rule[Sides]):
     def decide(self, evidence: Sides) -> Decision:
         """The difference of the means against zero."""
         difference, margin = interval(evidence, self.level), self.margin(evidence)
-        found = Found.of(difference)
+        found = MeasuredInterval.of(difference)
         if evidence.n < self.least:
             return inconclusive(found, evidence.n, self.least, margin)
         return Decision(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Fitted
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, span_of
 from dumbbell.claims.rules.base import Rule, RuleName, Standing, check_level, percent
@@ -60,7 +60,9 @@ class Calibration(Rule[Fitted]):
         kind = None if evidence.low is None else evidence.kind
         return Decision(
             verdict=Verdict.CALIBRATION,
-            found=Found(evidence.value, evidence.low, evidence.high, kind, self.level, evidence.n),
+            found=MeasuredInterval(
+                evidence.value, evidence.low, evidence.high, kind, self.level, evidence.n
+            ),
             p_value=evidence.p_value,
             remark="the interval ends where the search ended" if evidence.is_at_edge else "",
         )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
 from dumbbell.claims.rules.base import (
@@ -84,7 +84,7 @@ class Check(Rule[Runs]):
         values, fails = evidence.values, int(np.count_nonzero(wrong))
         return Decision(
             verdict=Verdict.CHECK_FAILS if fails else Verdict.CHECK_HOLDS,
-            found=Found(
+            found=MeasuredInterval(
                 float(np.median(values)),
                 float(values.min()),
                 float(values.max()),

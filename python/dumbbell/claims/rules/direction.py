@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar, Generic, TypeVar
 
-from dumbbell.claims.decision import Decision, Found, Turn
+from dumbbell.claims.decision import Decision, MeasuredInterval, Turn
 from dumbbell.claims.evidence import Grid, Setting, is_complete
 from dumbbell.claims.glyphs import Glyph, Stated
 from dumbbell.claims.rules.base import Rule, RuleName, Standing, percent
@@ -98,7 +98,7 @@ class Direction(Rule[Grid[E]], Generic[E]):
 
     def _at(self, evidence: E, points: int) -> Decision:
         if not is_complete(evidence):
-            return Decision(verdict=Verdict.NOT_TESTABLE, found=Found(None))
+            return Decision(verdict=Verdict.NOT_TESTABLE, found=MeasuredInterval(None))
         at_level = self.at_each.decide(evidence)
         if at_level.verdict is not FAILS or points == 1:
             return at_level
@@ -152,14 +152,14 @@ def _turns(
     return tuple(Turn(verdict, tuple(found)) for verdict, found in at.items() if found)
 
 
-def _over(each: Sequence[Decision]) -> Found:
+def _over(each: Sequence[Decision]) -> MeasuredInterval:
     """The nominal point's value, with the interval stretched over the whole grid."""
     if len(each) == 1:
         return each[0].found
     found = [decision.found for decision in each]
     lows = [one.low for one in found if one.low is not None]
     highs = [one.high for one in found if one.high is not None]
-    return Found(
+    return MeasuredInterval(
         value=found[0].value,
         low=min(lows, default=None),
         high=max(highs, default=None),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dumbbell.claims.decision import Decision, Found, Identified
+from dumbbell.claims.decision import Decision, Identified, MeasuredInterval
 from dumbbell.claims.evidence import Ensemble
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.rules.base import (
@@ -94,10 +94,10 @@ class PublishedInEnsemble(Rule[Ensemble]):
         band = predict(evidence.values, Law.ANY, self.level, rounding=self.rounding)
         least = least_runs(Law.ANY, self.level)
         if evidence.n < least:
-            return inconclusive(Found.of(band), evidence.n, least)
+            return inconclusive(MeasuredInterval.of(band), evidence.n, least)
         return Decision(
             verdict=predicted(band, self.printed),
-            found=Found.of(band),
+            found=MeasuredInterval.of(band),
             identified=identified(evidence, self.printed, self.rounding),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.p_values import contradiction_p_value
@@ -75,7 +75,7 @@ class Equals(Rule[Parameter]):
         found = interval(evidence, self.level)
         return Decision(
             verdict=equivalent(found, self.value, self.margin),
-            found=Found.of(cut(found, *self.possible)),
+            found=MeasuredInterval.of(cut(found, *self.possible)),
             margin=self.margin,
             p_value=contradiction_p_value(found, self.value, self.margin),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Curves, Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.rules.base import (
@@ -100,7 +100,7 @@ class Equivalent(Rule[Parameter | Curves]):
             difference = interval(evidence, self.level)
             return Decision(
                 verdict=equivalent(difference, 0.0, self.margin),
-                found=Found.of(difference),
+                found=MeasuredInterval.of(difference),
                 margin=self.margin,
             )
         return self._decide_all(evidence)
@@ -109,7 +109,7 @@ class Equivalent(Rule[Parameter | Curves]):
         if curves.n < LEAST_FOR_A_BAND:
             furthest = float(curves.rows.flat[abs(curves.rows).argmax()])
             return inconclusive(
-                Found(furthest, kind=IntervalKind.BAND, level=self.level, n=curves.n),
+                MeasuredInterval(furthest, kind=IntervalKind.BAND, level=self.level, n=curves.n),
                 curves.n,
                 LEAST_FOR_A_BAND,
                 self.margin,
@@ -132,7 +132,7 @@ class Equivalent(Rule[Parameter | Curves]):
         )
         return Decision(
             verdict=verdict,
-            found=Found.of(largest),
+            found=MeasuredInterval.of(largest),
             margin=self.margin,
             remark="the largest of several differences",
         )

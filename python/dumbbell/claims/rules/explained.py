@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dumbbell.claims.decision import Decision, Found, Missed
+from dumbbell.claims.decision import Decision, MeasuredInterval, Missed
 from dumbbell.claims.evidence import Grid, GridPoint, Levels, Runs, is_complete
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.rules.base import (
@@ -157,7 +157,7 @@ class Explained(Rule[Grid[Levels]]):
         """Which points explain all levels, or which comes nearest."""
         complete = [point for point in evidence.points if is_complete(self._of(point))]
         if not complete:
-            return Decision(verdict=Verdict.NOT_TESTABLE, found=Found(None))
+            return Decision(verdict=Verdict.NOT_TESTABLE, found=MeasuredInterval(None))
         known = [self._at(point) for point in complete]
         judged = [at for at in known if at.n >= self.fewest]
         explaining = [at for at in judged if at.p_value >= 1.0 - self.level]
@@ -169,7 +169,7 @@ class Explained(Rule[Grid[Levels]]):
                 verdict=Verdict.EXPLAINED_AT,
                 at=tuple(at.point.setting for at in sorted(sharp, key=lambda at: -at.p_value)),
                 p_value=best.p_value,
-                found=Found(None, n=n),
+                found=MeasuredInterval(None, n=n),
                 levels=self._shown(best),
                 remark=self._too_wide(best),
             )
@@ -185,7 +185,7 @@ class Explained(Rule[Grid[Levels]]):
             nearest=best.point.setting,
             missed=self._missed(best) if verdict is Verdict.NOT_EXPLAINED else (),
             p_value=best.p_value,
-            found=Found(None, n=n),
+            found=MeasuredInterval(None, n=n),
             levels=self._shown(best),
             remark=remark,
         )
@@ -236,9 +236,9 @@ class Explained(Rule[Grid[Levels]]):
             np.column_stack(columns), np.array(printed), np.array(spread)
         )
 
-    def _shown(self, at: _AtPoint) -> tuple[tuple[str, float, Found], ...]:
+    def _shown(self, at: _AtPoint) -> tuple[tuple[str, float, MeasuredInterval], ...]:
         return tuple(
-            (name, self.levels[name].printed, Found.of(found))
+            (name, self.levels[name].printed, MeasuredInterval.of(found))
             for name, found in at.predictions.items()
         )
 

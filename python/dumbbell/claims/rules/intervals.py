@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Pairing, Parameter, Ratio, Runs, Sides
 from dumbbell.claims.glyphs import Side
 from dumbbell.claims.verdicts import Verdict
@@ -102,7 +102,9 @@ def cut(found: Estimate, lowest: float, highest: float) -> Estimate:
     return replace(found, low=low, high=max(min(found.high, highest), low))
 
 
-def inconclusive(found: Found, n: int, least: int, margin: float | None = None) -> Decision:
+def inconclusive(
+    found: MeasuredInterval, n: int, least: int, margin: float | None = None
+) -> Decision:
     """The decision where there are fewer replications than a rule needs."""
     return Decision(
         verdict=Verdict.INCONCLUSIVE,

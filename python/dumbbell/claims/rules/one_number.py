@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated, around_margin, span_of
 from dumbbell.claims.rules.base import check_margin, check_number, percent, quantity, side_words
@@ -49,7 +49,9 @@ def decide_one(
 ) -> Decision:
     """An interval against a number; its ends are cut to what is possible."""
     found, verdict = held_against(evidence, stated=value, side=side, margin=margin, level=level)
-    return Decision(verdict=verdict, found=Found.of(cut(found, *possible)), margin=margin)
+    return Decision(
+        verdict=verdict, found=MeasuredInterval.of(cut(found, *possible)), margin=margin
+    )
 
 
 def glyph_of(

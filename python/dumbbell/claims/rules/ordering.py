@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dumbbell.claims.decision import Decision, Found, finite
+from dumbbell.claims.decision import Decision, MeasuredInterval, finite
 from dumbbell.claims.evidence import Curves
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated, span_of
 from dumbbell.claims.rules.base import (
@@ -79,14 +79,14 @@ class Ordering(Rule[Curves]):
         if evidence.n < LEAST_FOR_A_BAND:
             value = float(evidence.rows.mean(axis=0).min())
             return inconclusive(
-                Found(value, kind=IntervalKind.BAND, level=self.level, n=evidence.n),
+                MeasuredInterval(value, kind=IntervalKind.BAND, level=self.level, n=evidence.n),
                 evidence.n,
                 LEAST_FOR_A_BAND,
             )
         band = simultaneous_band(evidence.rows, level=self.level)
         # The smallest difference lies between the smallest edges: a band that holds everywhere at
         # once holds at the minimum.
-        least = Found(
+        least = MeasuredInterval(
             float(band.value.min()),
             finite(float(band.low.min())),
             finite(float(band.high.min())),

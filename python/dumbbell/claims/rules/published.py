@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_print
 from dumbbell.claims.rules.base import (
@@ -134,8 +134,8 @@ class Published(Rule[Runs]):
             f"{percent(level)} interval; for it this rule needs {least}",
         )
 
-    def _shown(self, found: Estimate) -> Found:
-        return Found.of(cut(found, *self.possible))
+    def _shown(self, found: Estimate) -> MeasuredInterval:
+        return MeasuredInterval.of(cut(found, *self.possible))
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
         """The printed number in the middle of -50 % to +50 %."""
@@ -179,7 +179,7 @@ def prediction_words(
 
 
 def printed_glyph(
-    printed: float, rounding: float, origin: Origin, found: Found, label: str = ""
+    printed: float, rounding: float, origin: Origin, found: MeasuredInterval, label: str = ""
 ) -> Glyph:
     """A printed number in the middle of -50 % to +50 % of itself."""
     return Glyph(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dumbbell.claims.decision import Decision, Found
+from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.rules.base import (
@@ -109,7 +109,9 @@ class Supremum(Rule[Runs]):
                 verdict = Verdict.INCONCLUSIVE
         return Decision(
             verdict=verdict,
-            found=Found(float(np.median(peaks)), lowest, highest, IntervalKind.EXTREMES, None, n),
+            found=MeasuredInterval(
+                float(np.median(peaks)), lowest, highest, IntervalKind.EXTREMES, None, n
+            ),
             margin=self.packet,
             remark=remark,
         )

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dumbbell.cli.analyze.flent_comparison import Compared
-from dumbbell.cli.analyze.log_comparison import Beside, runs_of
+from dumbbell.cli.analyze.flent_comparison import ComparedNumber
+from dumbbell.cli.analyze.log_comparison import ComparisonOptions, runs_of
 from dumbbell.errors import SpecError
 from dumbbell.metrics.captured import captured_flows, captured_places
 from dumbbell.metrics.observation_point import ObservationPoint, seen_from
@@ -37,10 +37,12 @@ class BesideCapture:
 
     said: str
     runs: int
-    rows: Sequence[Compared]
+    rows: Sequence[ComparedNumber]
 
 
-def set_beside_captures(captures: Mapping[str, Run], beside: Beside) -> dict[str, BesideCapture]:
+def set_beside_captures(
+    captures: Mapping[str, Run], beside: ComparisonOptions
+) -> dict[str, BesideCapture]:
     """The runs beside each capture, by its name.
 
     Raises:
@@ -62,7 +64,7 @@ def _with_flows(experiment: Experiment) -> Experiment:
     return Experiment.from_resolved(resolved)
 
 
-def _beside(capture: Run, runs: Sequence[Run], beside: Beside) -> BesideCapture:
+def _beside(capture: Run, runs: Sequence[Run], beside: ComparisonOptions) -> BesideCapture:
     from dumbbell.stats import prediction_interval
 
     queue = _queue(runs[0], beside)
@@ -83,7 +85,7 @@ def _beside(capture: Run, runs: Sequence[Run], beside: Beside) -> BesideCapture:
             if len(values) > 1 and not math.isnan(simulated):
                 interval = prediction_interval(values)
                 low, high = max(interval.low, 0.0), interval.high
-            rows.append(Compared(seen.label, name, unit, measured, simulated, low, high))
+            rows.append(ComparedNumber(seen.label, name, unit, measured, simulated, low, high))
         where = "before" if place == _BEFORE else "after"
         said.append(f"{seen.label} beside {printable(queue)} {where}")
     count = f"{len(runs)} simulated runs" if len(runs) > 1 else "the run"
@@ -100,7 +102,7 @@ def _place_of(seen: SeenPlace) -> int:
     return _BEFORE if at_sender and 2 * at_sender >= len(points) else _AFTER
 
 
-def _queue(run: Run, beside: Beside) -> str:
+def _queue(run: Run, beside: ComparisonOptions) -> str:
     """The queue that was named, else that whose flows carried most and waited longest."""
     from dumbbell.metrics.logs.of_run import fullest_queue
 

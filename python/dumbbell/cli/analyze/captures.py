@@ -53,7 +53,7 @@ from dumbbell.tables import Run
 
 if TYPE_CHECKING:
     from dumbbell.cli.analyze.capture_comparison import BesideCapture
-    from dumbbell.cli.analyze.log_comparison import Beside
+    from dumbbell.cli.analyze.log_comparison import ComparisonOptions
 
 MOST_PLACES = 6
 """Places whose flows the terminal shows."""
@@ -70,7 +70,7 @@ def analyze_capture(
     write: Path | None,
     as_json: bool,
     console: Console,
-    beside: Beside | None = None,
+    beside: ComparisonOptions | None = None,
     to: str | None = None,
     replace: bool = False,
 ) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dumbbell.cli.analyze.options import Kind, check_options
+from dumbbell.cli.analyze.options import AnalyzedKind, check_options
 from dumbbell.cli.common.options import Yes
 from dumbbell.cli.flent.tests import pairs
 from dumbbell.cli.terminal.consoles import sentences_console
 from dumbbell.errors import SpecError
 
 if TYPE_CHECKING:
-    from dumbbell.cli.analyze.log_comparison import Beside
+    from dumbbell.cli.analyze.log_comparison import ComparisonOptions
 
 
 def analyze_command(
@@ -154,14 +154,14 @@ def analyze_command(
     }
     check_options(kind, given, files)
     others = pairs("--instead", instead or [])
-    if kind is Kind.FLENT:
+    if kind is AnalyzedKind.FLENT:
         from dumbbell.cli.analyze.flent_comparison import DEFAULT_REPLICATIONS
-        from dumbbell.cli.analyze.flent_files import Runs, analyze_flent
-        from dumbbell.cli.analyze.flent_options import Asked
+        from dumbbell.cli.analyze.flent_files import SimulatedRuns, analyze_flent
+        from dumbbell.cli.analyze.flent_options import FlentRunOptions
 
         runs = None
         if simulate:
-            asked = Asked.of(
+            asked = FlentRunOptions.of(
                 network,
                 set_ or [],
                 instead=others,
@@ -169,7 +169,7 @@ def analyze_command(
                 timer_hz=timer_hz,
             )
             count = DEFAULT_REPLICATIONS if replications is None else replications
-            runs = Runs(asked=asked, replications=count, jobs=jobs or 0, yes=yes)
+            runs = SimulatedRuns(asked=asked, replications=count, jobs=jobs or 0, yes=yes)
         analyze_flent(
             files, runs=runs, out=out, to=to, replace=replace, as_json=as_json, console=console
         )
@@ -187,7 +187,7 @@ def analyze_command(
             jobs=jobs,
             yes=yes,
         )
-    if kind is Kind.LOG:
+    if kind is AnalyzedKind.LOG:
         from dumbbell.cli.analyze.logs import analyze_logs
 
         analyze_logs(
@@ -230,12 +230,12 @@ def _beside(
     timer_hz: int | None,
     jobs: int | None,
     yes: bool,
-) -> Beside:
-    from dumbbell.cli.analyze.log_comparison import DEFAULT_REPLICATIONS, Beside
+) -> ComparisonOptions:
+    from dumbbell.cli.analyze.log_comparison import DEFAULT_REPLICATIONS, ComparisonOptions
     from dumbbell.spec import Setting
 
     own = {"seed": seed, "timer_hz": timer_hz}
-    return Beside(
+    return ComparisonOptions(
         source,
         names or (),
         DEFAULT_REPLICATIONS if replications is None else replications,
@@ -249,7 +249,7 @@ def _beside(
     )
 
 
-def _kind_of_all(files: Sequence[Path]) -> Kind:
+def _kind_of_all(files: Sequence[Path]) -> AnalyzedKind:
     """Of which kind files are; captures and CSVs of tshark's fields are of one.
 
     Raises:
@@ -259,10 +259,10 @@ def _kind_of_all(files: Sequence[Path]) -> Kind:
     from dumbbell.formats.kinds import FileKind, kind_of
 
     of_file = {
-        FileKind.FLENT: Kind.FLENT,
-        FileKind.CAPTURE: Kind.CAPTURE,
-        FileKind.TSHARK_CSV: Kind.CAPTURE,
-        FileKind.LOG: Kind.LOG,
+        FileKind.FLENT: AnalyzedKind.FLENT,
+        FileKind.CAPTURE: AnalyzedKind.CAPTURE,
+        FileKind.TSHARK_CSV: AnalyzedKind.CAPTURE,
+        FileKind.LOG: AnalyzedKind.LOG,
     }
     kinds = {file: of_file[kind_of(file)] for file in files}
     first = files[0]

@@ -23,7 +23,7 @@ DEFAULT_REPLICATIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedNumber:
     """One number of a measurement beside those of simulated runs.
 
     Attributes:
@@ -63,7 +63,7 @@ class Compared:
 _BESIDE_HEAD = ("measured", "simulated", "one run, 95 %", "inside")
 
 
-def beside_grid(rows: Sequence[Compared]) -> Grid:
+def beside_grid(rows: Sequence[ComparedNumber]) -> Grid:
     """The rows for a terminal."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for _ in range(3):
@@ -80,7 +80,7 @@ def beside_grid(rows: Sequence[Compared]) -> Grid:
     return grid
 
 
-def compared_as_json(row: Compared) -> dict[str, object]:
+def compared_as_json(row: ComparedNumber) -> dict[str, object]:
     """One number for other programs."""
     return {
         "series": row.series,
@@ -105,7 +105,7 @@ def check_replications(count: int) -> None:
         raise SpecError("--replications", count, allowed)
 
 
-def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[Compared]:
+def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[ComparedNumber]:
     """Means of every series, and 95th percentiles of latencies, beside those of the runs.
 
     Columns of sockets and queues are not compared: they have names of the testbed's hosts.
@@ -129,7 +129,7 @@ def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[Compared]:
                 interval = prediction_interval(found)
                 low, high, simulated = max(interval.low, 0.0), interval.high, interval.value
             measured = statistic_of(name, file, row.series)
-            rows.append(Compared(row.series, name, row.unit, measured, simulated, low, high))
+            rows.append(ComparedNumber(row.series, name, row.unit, measured, simulated, low, high))
     return rows
 
 

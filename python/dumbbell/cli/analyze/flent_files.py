@@ -14,7 +14,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dumbbell.cli.analyze.flent_comparison import (
-    Compared,
+    ComparedNumber,
     beside_grid,
     check_replications,
     compare,
@@ -24,7 +24,7 @@ from dumbbell.cli.analyze.flent_comparison import (
     statistics_of,
 )
 from dumbbell.cli.analyze.flent_network import same_test
-from dumbbell.cli.analyze.flent_options import Asked, Statement, statements_of
+from dumbbell.cli.analyze.flent_options import FlentRunOptions, Statement, statements_of
 from dumbbell.cli.common.confirmation import agree_to_replications
 from dumbbell.cli.flent.tests import MOST_FILES, read_files
 from dumbbell.cli.terminal.consoles import print_table
@@ -48,7 +48,7 @@ _Row = tuple[str, str, str, list[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class SimulatedRuns:
     """The simulated runs that were asked for.
 
     Attributes:
@@ -58,7 +58,7 @@ class Runs:
         yes: Whether to run what takes hours without asking.
     """
 
-    asked: Asked
+    asked: FlentRunOptions
     replications: int
     jobs: int = 0
     yes: bool = False
@@ -80,11 +80,11 @@ class BesideFlent:
 
     experiment: Experiment
     runs: Sequence[FlentFile]
-    rows: Sequence[Compared]
+    rows: Sequence[ComparedNumber]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredFile:
     """A data file, what it says of its network, and what stands beside it.
 
     Attributes:
@@ -107,7 +107,7 @@ class Measured:
 def analyze_flent(
     paths: Sequence[Path],
     *,
-    runs: Runs | None,
+    runs: SimulatedRuns | None,
     out: Path | None,
     to: str | None,
     replace: bool,
@@ -166,7 +166,7 @@ def analyze_flent(
         console.print(each, soft_wrap=True)
 
 
-def _read(paths: Sequence[Path], runs: Runs | None) -> list[Measured]:
+def _read(paths: Sequence[Path], runs: SimulatedRuns | None) -> list[MeasuredFile]:
     from dumbbell.formats.flent import read_flent
     from dumbbell.spec.flent import TEST_NAMES
 
@@ -187,22 +187,22 @@ def _read(paths: Sequence[Path], runs: Runs | None) -> list[Measured]:
             )
             for each in statements
         ]
-        measured.append(Measured(name, path, file, statements, notes))
+        measured.append(MeasuredFile(name, path, file, statements, notes))
     return measured
 
 
-def _controller_given(asked: Asked) -> list[str]:
+def _controller_given(asked: FlentRunOptions) -> list[str]:
     from dumbbell.cli.analyze.flent_options import CONTROLLER
 
     return [CONTROLLER] if asked.congestion_control else []
 
 
-def _with_runs(measured: Measured, runs: Runs) -> Measured:
+def _with_runs(measured: MeasuredFile, runs: SimulatedRuns) -> MeasuredFile:
     same = same_test(measured.file, runs.asked)
     agree_to_replications(same.experiment, runs.replications, jobs=runs.jobs, yes=runs.yes)
     files = simulated_runs(same, runs.replications, jobs=runs.jobs)
     beside = BesideFlent(same.experiment, files, compare(measured.file, files))
-    return Measured(
+    return MeasuredFile(
         measured.name,
         measured.path,
         measured.file,
@@ -212,7 +212,7 @@ def _with_runs(measured: Measured, runs: Runs) -> Measured:
     )
 
 
-def _print(measured: Sequence[Measured], console: Console, *, as_json: bool) -> None:
+def _print(measured: Sequence[MeasuredFile], console: Console, *, as_json: bool) -> None:
     if as_json:
         say(json_text({"measurements": [_as_json(each) for each in measured]}))
     elif len(measured) > 1:
@@ -224,7 +224,7 @@ def _print(measured: Sequence[Measured], console: Console, *, as_json: bool) -> 
         _print_one(measured[0], console)
 
 
-def _print_one(each: Measured, console: Console) -> None:
+def _print_one(each: MeasuredFile, console: Console) -> None:
     console.print(Text(headline(each.file)))
     _print_notes(each, console)
     series, others = parted_rows(each.file)
@@ -245,7 +245,7 @@ def _print_one(each: Measured, console: Console) -> None:
         console.print(Text("The file has no series with a value."))
 
 
-def _print_notes(each: Measured, console: Console) -> None:
+def _print_notes(each: MeasuredFile, console: Console) -> None:
     for note in each.notes:
         console.print(Text(note), soft_wrap=True)
 
@@ -302,7 +302,7 @@ def _grid(title: str, rows: Sequence[SummaryRow]) -> Grid:
     return grid
 
 
-def side_by_side(measured: Sequence[Measured]) -> list[_Row]:
+def side_by_side(measured: Sequence[MeasuredFile]) -> list[_Row]:
     """Means of every series that a file has, and 95th percentiles of latencies."""
     units = {
         row.series: row.unit for each in measured for row in parted_rows(each.file)[0] if row.points
@@ -314,7 +314,7 @@ def side_by_side(measured: Sequence[Measured]) -> list[_Row]:
     ]
 
 
-def _side_by_side_grid(measured: Sequence[Measured]) -> Grid:
+def _side_by_side_grid(measured: Sequence[MeasuredFile]) -> Grid:
     grid = _empty_grid("")
     for _ in range(3):
         grid.add_column("", no_wrap=True)
@@ -326,7 +326,7 @@ def _side_by_side_grid(measured: Sequence[Measured]) -> Grid:
     return grid
 
 
-def _side_by_side_table(measured: Sequence[Measured]) -> ValueTable:
+def _side_by_side_table(measured: Sequence[MeasuredFile]) -> ValueTable:
     from dumbbell.report import Cell, ValueRow, ValueTable
 
     return ValueTable(
@@ -344,7 +344,7 @@ def _side_by_side_table(measured: Sequence[Measured]) -> ValueTable:
     )
 
 
-def _as_json(each: Measured) -> Mapping[str, Any]:
+def _as_json(each: MeasuredFile) -> Mapping[str, Any]:
     from dumbbell.formats.flent import summary_rows
 
     file, beside = each.file, each.beside

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.cli.analyze.flent_options import CONTROLLER, SIMULATED_CONTROLLERS, Asked
+from dumbbell.cli.analyze.flent_options import CONTROLLER, SIMULATED_CONTROLLERS, FlentRunOptions
 from dumbbell.cli.common.replaced_controllers import with_controllers
 from dumbbell.errors import SpecError
 from dumbbell.printable import listed, printable
@@ -38,7 +38,7 @@ class SameTest:
     own_replication: int | None = None
 
 
-def same_test(file: FlentFile, asked: Asked) -> SameTest:
+def same_test(file: FlentFile, asked: FlentRunOptions) -> SameTest:
     """The test of a data file, in the file's own network where it says it, else in that asked for.
 
     Nothing is guessed: of rate, queue and controller what neither the file nor the options say is
@@ -107,7 +107,9 @@ def _lacking(file: FlentFile, lacking: Sequence[_Lack]) -> SpecError:
     return SpecError("--simulate", file.text("NAME"), f"with {options}", reason=reason)
 
 
-def _test_of(file: FlentFile, asked: Asked, lacking: list[_Lack]) -> tuple[FlentTest, list[str]]:
+def _test_of(
+    file: FlentFile, asked: FlentRunOptions, lacking: list[_Lack]
+) -> tuple[FlentTest, list[str]]:
     """The test with the controllers that file and options name, and where they come from.
 
     Raises:
@@ -169,7 +171,7 @@ class _UnusableError(Exception):
     """Why the experiment in a file is of no use, as part of a sentence."""
 
 
-def _own(file: FlentFile, asked: Asked) -> SameTest | None:
+def _own(file: FlentFile, asked: FlentRunOptions) -> SameTest | None:
     """The experiment in a file of ours with what was asked for; None of a file of others.
 
     Raises:
@@ -221,7 +223,9 @@ def _without_records(resolved: dict[str, Any]) -> None:
             probe["kind"] = "udp"  # our own prober, of the same datagrams
 
 
-def _same_again(file: FlentFile, own: Experiment, test: FlentTest, asked: Asked) -> SameTest:
+def _same_again(
+    file: FlentFile, own: Experiment, test: FlentTest, asked: FlentRunOptions
+) -> SameTest:
     """The file's own experiment, with what was given in place of its own.
 
     Raises:

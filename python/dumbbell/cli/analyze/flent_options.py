@@ -22,7 +22,7 @@ SIMULATED_CONTROLLERS = tuple(n for n in _engine.congestion_controllers() if n !
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class FlentRunOptions:
     """The runs that were asked for, as typed.
 
     Attributes:
@@ -51,7 +51,7 @@ class Asked:
         instead: Mapping[str, str],
         seed: int,
         timer_hz: int | None,
-    ) -> Asked:
+    ) -> FlentRunOptions:
         """From options of the network by their names, None where not given, and ``--set``.
 
         Raises:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.cli.analyze.flent_comparison import Compared
+from dumbbell.cli.analyze.flent_comparison import ComparedNumber
 from dumbbell.errors import SpecError
 from dumbbell.printable import listed
 from dumbbell.report import (
@@ -23,7 +23,7 @@ from dumbbell.report import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from dumbbell.cli.analyze.flent_files import Measured
+    from dumbbell.cli.analyze.flent_files import MeasuredFile
     from dumbbell.folders import Content
     from dumbbell.formats.flent import FlentFile, SummaryRow
 
@@ -31,7 +31,7 @@ FIGURES = ("all_scaled", "totals", "ellipsis", "ping", "tcp_cwnd", "drops", "del
 """Plots that a page has beside its test's default one, where a file has something for them."""
 
 
-def flent_tables(measured: Sequence[Measured]) -> dict[str, pl.DataFrame]:
+def flent_tables(measured: Sequence[MeasuredFile]) -> dict[str, pl.DataFrame]:
     """Tables by name: the numbers of all series, and samples of flows, queues and probes.
 
     Of several files each table has a first column that says which.
@@ -65,7 +65,7 @@ def _series(rows: Sequence[SummaryRow]) -> pl.DataFrame:
 
 
 def measured_report(
-    each: Measured, tables: Mapping[str, pl.DataFrame], files: Mapping[str, Content]
+    each: MeasuredFile, tables: Mapping[str, pl.DataFrame], files: Mapping[str, Content]
 ) -> Report:
     """The page of one file.
 
@@ -140,10 +140,10 @@ def _value_tables(file: FlentFile, *, is_folded: bool) -> list[ValueTable]:
     return tables
 
 
-def beside_table(rows: Sequence[Compared], n_runs: int) -> ValueTable:
+def beside_table(rows: Sequence[ComparedNumber], n_runs: int) -> ValueTable:
     """Measured numbers beside simulated ones, for a page."""
 
-    def cells(row: Compared) -> list[Cell | str | None]:
+    def cells(row: ComparedNumber) -> list[Cell | str | None]:
         measured = Cell(row.measured)
         if not row.is_known:
             return [measured, None, None]
@@ -207,7 +207,7 @@ def _beside_figures(file: FlentFile, runs: Sequence[FlentFile]) -> list[Figure]:
 
 
 def side_by_side_report(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredFile],
     table: ValueTable,
     tables: Mapping[str, pl.DataFrame],
     files: Mapping[str, Content],

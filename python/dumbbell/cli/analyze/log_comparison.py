@@ -24,7 +24,7 @@ FEWEST_REPLICATIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ComparisonOptions:
     """What was asked to stand beside.
 
     Attributes:
@@ -91,7 +91,7 @@ class Simulated:
         return self.same.get(number.name) if number.of == self.compared else None
 
 
-def set_beside(analyzed: Sequence[Analyzed], beside: Beside) -> list[Analyzed]:
+def set_beside(analyzed: Sequence[Analyzed], beside: ComparisonOptions) -> list[Analyzed]:
     """The logs with the runs beside each.
 
     Raises:
@@ -102,7 +102,7 @@ def set_beside(analyzed: Sequence[Analyzed], beside: Beside) -> list[Analyzed]:
     return [replace(each, beside=_simulated(each, runs, beside)) for each in analyzed]
 
 
-def _simulated(each: Analyzed, runs: Sequence[Run], beside: Beside) -> Simulated:
+def _simulated(each: Analyzed, runs: Sequence[Run], beside: ComparisonOptions) -> Simulated:
     from dumbbell.stats import prediction_interval
 
     format_ = each.log.format
@@ -142,7 +142,9 @@ def _compared(each: Analyzed, of: Counterpart) -> str:
     return having[0] if having else ""
 
 
-def runs_of(beside: Beside, changed: Callable[[Experiment], Experiment] | None = None) -> list[Run]:
+def runs_of(
+    beside: ComparisonOptions, changed: Callable[[Experiment], Experiment] | None = None
+) -> list[Run]:
     """The run of the folder, or runs of the experiment.
 
     Args:
@@ -167,7 +169,7 @@ def runs_of(beside: Beside, changed: Callable[[Experiment], Experiment] | None =
     return _made(beside, changed)
 
 
-def beside_experiment(beside: Beside) -> Experiment:
+def beside_experiment(beside: ComparisonOptions) -> Experiment:
     """The experiment of the file, with other values and controllers where they were given.
 
     A controller that nothing here knows may stand in the file where another runs in its place.
@@ -186,7 +188,9 @@ def beside_experiment(beside: Beside) -> Experiment:
     return experiment
 
 
-def _made(beside: Beside, changed: Callable[[Experiment], Experiment] | None) -> list[Run]:
+def _made(
+    beside: ComparisonOptions, changed: Callable[[Experiment], Experiment] | None
+) -> list[Run]:
     from dumbbell.backends import BatchProgress, run_many
     from dumbbell.cli.common.confirmation import agree_to_replications
     from dumbbell.cli.terminal.progress import shown_progress

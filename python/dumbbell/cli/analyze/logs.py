@@ -24,7 +24,7 @@ from dumbbell.printable import printable
 from dumbbell.report.cells import Cell
 
 if TYPE_CHECKING:
-    from dumbbell.cli.analyze.log_comparison import Beside, Simulated
+    from dumbbell.cli.analyze.log_comparison import ComparisonOptions, Simulated
 
 MOST_LOGS = 12
 MOST_STEPS = 12
@@ -55,7 +55,7 @@ class Analyzed:
 def analyze_logs(
     files: Sequence[Path],
     *,
-    beside: Beside | None,
+    beside: ComparisonOptions | None,
     out: Path | None,
     to: str | None,
     replace: bool,

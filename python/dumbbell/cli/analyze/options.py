@@ -11,7 +11,7 @@ from dumbbell.errors import SpecError
 from dumbbell.printable import printable
 
 
-class Kind(enum.Enum):
+class AnalyzedKind(enum.Enum):
     """What a file is; the value is how a sentence calls it."""
 
     FLENT = "a data file of Flent"
@@ -19,7 +19,7 @@ class Kind(enum.Enum):
     LOG = "the output of a program"
 
 
-class When(enum.Enum):
+class OptionUse(enum.Enum):
     """When an option goes with a kind of file; the value stands in the table of the page."""
 
     ALWAYS = "yes"
@@ -29,26 +29,34 @@ class When(enum.Enum):
     NEVER = "no"
 
 
-def _same(when: When) -> Mapping[Kind, When]:
-    return dict.fromkeys(Kind, when)
+def _same(when: OptionUse) -> Mapping[AnalyzedKind, OptionUse]:
+    return dict.fromkeys(AnalyzedKind, when)
 
 
 _OF_RUNS = {
-    Kind.FLENT: When.SIMULATED,
-    Kind.CAPTURE: When.BESIDE,
-    Kind.LOG: When.BESIDE,
+    AnalyzedKind.FLENT: OptionUse.SIMULATED,
+    AnalyzedKind.CAPTURE: OptionUse.BESIDE,
+    AnalyzedKind.LOG: OptionUse.BESIDE,
 }
-_OF_NETWORK = {Kind.FLENT: When.SIMULATED, Kind.CAPTURE: When.NEVER, Kind.LOG: When.NEVER}
-_OF_CAPTURE = {Kind.FLENT: When.NEVER, Kind.CAPTURE: When.ONE_FILE, Kind.LOG: When.NEVER}
-OPTIONS: Mapping[str, Mapping[Kind, When]] = MappingProxyType(
+_OF_NETWORK = {
+    AnalyzedKind.FLENT: OptionUse.SIMULATED,
+    AnalyzedKind.CAPTURE: OptionUse.NEVER,
+    AnalyzedKind.LOG: OptionUse.NEVER,
+}
+_OF_CAPTURE = {
+    AnalyzedKind.FLENT: OptionUse.NEVER,
+    AnalyzedKind.CAPTURE: OptionUse.ONE_FILE,
+    AnalyzedKind.LOG: OptionUse.NEVER,
+}
+OPTIONS: Mapping[str, Mapping[AnalyzedKind, OptionUse]] = MappingProxyType(
     {
-        "--json": _same(When.ALWAYS),
-        "--out": _same(When.ALWAYS),
-        "--to": _same(When.ALWAYS),
-        "--replace": _same(When.ALWAYS),
-        "--simulate": {**_OF_RUNS, Kind.FLENT: When.ONE_FILE},
-        "--beside": {**_same(When.ALWAYS), Kind.FLENT: When.NEVER},
-        "--of": {**_same(When.BESIDE), Kind.FLENT: When.NEVER},
+        "--json": _same(OptionUse.ALWAYS),
+        "--out": _same(OptionUse.ALWAYS),
+        "--to": _same(OptionUse.ALWAYS),
+        "--replace": _same(OptionUse.ALWAYS),
+        "--simulate": {**_OF_RUNS, AnalyzedKind.FLENT: OptionUse.ONE_FILE},
+        "--beside": {**_same(OptionUse.ALWAYS), AnalyzedKind.FLENT: OptionUse.NEVER},
+        "--of": {**_same(OptionUse.BESIDE), AnalyzedKind.FLENT: OptionUse.NEVER},
         "--set": _OF_RUNS,
         "--instead": _OF_RUNS,
         "--replications": _OF_RUNS,
@@ -70,7 +78,7 @@ OPTIONS: Mapping[str, Mapping[Kind, When]] = MappingProxyType(
 experiment is lacking, after what was measured has been shown."""
 
 
-def check_options(kind: Kind, given: Mapping[str, object], files: Sequence[Path]) -> None:
+def check_options(kind: AnalyzedKind, given: Mapping[str, object], files: Sequence[Path]) -> None:
     """Refuse options that do not go with the files, or lack the option they go with.
 
     Args:
@@ -85,14 +93,16 @@ def check_options(kind: Kind, given: Mapping[str, object], files: Sequence[Path]
     found = printable(files[0].name) if len(files) == 1 else f"{len(files)} files"
     for name, value in typed.items():
         when = OPTIONS[name][kind]
-        if when is When.NEVER:
-            others = [each.value for each in Kind if OPTIONS[name][each] is not When.NEVER]
+        if when is OptionUse.NEVER:
+            others = [
+                each.value for each in AnalyzedKind if OPTIONS[name][each] is not OptionUse.NEVER
+            ]
             allowed = f"{' or '.join(others)}, not {found}"
-        elif when is When.ONE_FILE and len(files) > 1:
+        elif when is OptionUse.ONE_FILE and len(files) > 1:
             allowed = f"{kind.value}, one at a time, not {found}"
-        elif when is When.SIMULATED and "--simulate" not in typed:
+        elif when is OptionUse.SIMULATED and "--simulate" not in typed:
             allowed = "with --simulate, which runs the test of the file beside it"
-        elif when is When.BESIDE and name != "--simulate" and "--beside" not in typed:
+        elif when is OptionUse.BESIDE and name != "--simulate" and "--beside" not in typed:
             allowed = "--beside FILE.toml too, the experiment that is run"
         else:
             continue
@@ -107,9 +117,10 @@ def _shown(value: object) -> object:
 
 def options_table() -> str:
     """The table of the page, in Markdown."""
-    heads = ("option", *(kind.value for kind in Kind))
+    heads = ("option", *(kind.value for kind in AnalyzedKind))
     lines = [heads, ("---",) * len(heads)]
     lines += [
-        (f"`{name}`", *(of_kind[kind].value for kind in Kind)) for name, of_kind in OPTIONS.items()
+        (f"`{name}`", *(of_kind[kind].value for kind in AnalyzedKind))
+        for name, of_kind in OPTIONS.items()
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -16,11 +16,11 @@ from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
-from dumbbell.cli.common.pages import Place, has_page, page_folder, result_place
+from dumbbell.cli.common.pages import PagePlace, has_page, page_folder, result_place
 from dumbbell.cli.common.store import Storing, say_share, stored_executor
 from dumbbell.cli.run.comparison import KEPT, print_failed
 from dumbbell.cli.run.dry_run import dry_run
-from dumbbell.cli.run.planning import Planned
+from dumbbell.cli.run.planning import PlannedCells
 from dumbbell.cli.terminal.consoles import print_notices
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say
@@ -29,7 +29,7 @@ from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare.checking import Asserted, Checked, asserted, check
 from dumbbell.compare.checking.bundle import (
     MOST_KEPT_REPLICATIONS,
-    Kept,
+    KeptCheck,
     Sameness,
     bundle_files,
     is_bundle,
@@ -47,7 +47,7 @@ _MOST_SENTENCES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class CheckAsked:
+class CheckOptions:
     """What was typed.
 
     Attributes:
@@ -87,7 +87,7 @@ class CheckAsked:
     storing: Storing
 
 
-def run_check(asked: CheckAsked, console: Console) -> int:
+def run_check(asked: CheckOptions, console: Console) -> int:
     """Do it.
 
     Returns:
@@ -126,7 +126,7 @@ def run_check(asked: CheckAsked, console: Console) -> int:
     return _status(checked, strict=asked.strict)
 
 
-def _with_defaults(asked: CheckAsked, claims: Asserted) -> CheckAsked:
+def _with_defaults(asked: CheckOptions, claims: Asserted) -> CheckOptions:
     """With what the file says where nothing was typed."""
     replications, precision = asked.replications, asked.precision
     if replications is None and precision is None:
@@ -141,7 +141,7 @@ def _with_defaults(asked: CheckAsked, claims: Asserted) -> CheckAsked:
 
 
 def _dry_run(
-    claims: Asserted, asked: CheckAsked, may_use_bytes: int | None, console: Console
+    claims: Asserted, asked: CheckOptions, may_use_bytes: int | None, console: Console
 ) -> int:
     return dry_run(
         _planned(claims, asked),
@@ -155,8 +155,8 @@ def _dry_run(
     )
 
 
-def _planned(claims: Asserted, asked: CheckAsked) -> Planned:
-    return Planned(
+def _planned(claims: Asserted, asked: CheckOptions) -> PlannedCells:
+    return PlannedCells(
         claims.cells,
         claims.failed,
         asked.replications,
@@ -165,7 +165,7 @@ def _planned(claims: Asserted, asked: CheckAsked) -> Planned:
     )
 
 
-def _run_again(asked: CheckAsked, may_use_bytes: int | None, console: Console) -> int:
+def _run_again(asked: CheckOptions, may_use_bytes: int | None, console: Console) -> int:
     """A folder: whether it gives the numbers and verdicts that it keeps."""
     _refuse_what_the_folder_says(asked)
     kept = read_bundle(asked.target)
@@ -199,7 +199,7 @@ def _run_again(asked: CheckAsked, may_use_bytes: int | None, console: Console) -
     return _status(checked, strict=True) if asked.strict else EXIT_DONE
 
 
-def _refuse_what_the_folder_says(asked: CheckAsked) -> None:
+def _refuse_what_the_folder_says(asked: CheckOptions) -> None:
     given = {
         "--set": asked.settings,
         "--backend": asked.backends,
@@ -222,7 +222,7 @@ def _refuse_what_the_folder_says(asked: CheckAsked) -> None:
             raise SpecError(option, said if isinstance(said, str) else "", allowed)
 
 
-def _settings(asked: CheckAsked) -> list[Setting]:
+def _settings(asked: CheckOptions) -> list[Setting]:
     settings = [Setting.parse(each) for each in asked.settings]
     paths = [each.path for each in settings]
     for each in settings:
@@ -232,7 +232,7 @@ def _settings(asked: CheckAsked) -> list[Setting]:
     return settings
 
 
-def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Checked:
+def _run(claims: Asserted, asked: CheckOptions, may_use_bytes: int | None) -> Checked:
     keep = _kept_runs(asked)
     agree_to_runs(
         [_planned(claims, asked)],
@@ -270,15 +270,15 @@ def _run(claims: Asserted, asked: CheckAsked, may_use_bytes: int | None) -> Chec
     return checked
 
 
-def _has_page(asked: CheckAsked) -> bool:
+def _has_page(asked: CheckOptions) -> bool:
     return has_page(asked.page, asked.out, as_json=asked.as_json)
 
 
-def _kept_runs(asked: CheckAsked) -> int:
+def _kept_runs(asked: CheckOptions) -> int:
     return KEPT if _has_page(asked) else 0
 
 
-def _place(claims: Asserted, asked: CheckAsked) -> AbstractContextManager[Place | None]:
+def _place(claims: Asserted, asked: CheckOptions) -> AbstractContextManager[PagePlace | None]:
     """Where the page goes, if there is to be one."""
     if not _has_page(asked):
         return nullcontext()
@@ -293,7 +293,9 @@ def _place(claims: Asserted, asked: CheckAsked) -> AbstractContextManager[Place 
     )
 
 
-def _write_page(checked: Checked, asked: CheckAsked, place: Place | None, console: Console) -> None:
+def _write_page(
+    checked: Checked, asked: CheckOptions, place: PagePlace | None, console: Console
+) -> None:
     """The page with all that lets it be run again; what was stopped is put over nothing."""
     if place is None or checked.comparison.interrupted:
         return
@@ -334,7 +336,7 @@ def _runs(checked: Checked) -> str:
     return f"{' to '.join(str(n) for n in {counts[0], counts[-1]})} {what} of {cells}"
 
 
-def _print_sameness(found: Sameness, kept: Kept, checked: Checked, console: Console) -> None:
+def _print_sameness(found: Sameness, kept: KeptCheck, checked: Checked, console: Console) -> None:
     if found.differing:
         console.print(Text("numbers: not those of the folder", style="bold red"))
         _list(found.differing, console)

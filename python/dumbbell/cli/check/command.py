@@ -84,9 +84,9 @@ def check_command(
     also where one is not decided. Of a folder: 0 the same numbers and verdicts, 1 not. 2 bad
     input.
     """
-    from dumbbell.cli.check.checking import CheckAsked, run_check
+    from dumbbell.cli.check.checking import CheckOptions, run_check
 
-    asked = CheckAsked(
+    asked = CheckOptions(
         target=target,
         settings=(*(settings or ()), *kernel_settings(kernel)),
         backends=names_of(backend),

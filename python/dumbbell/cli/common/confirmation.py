@@ -17,7 +17,7 @@ from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.replication.interrupted import Interrupted
 
 if TYPE_CHECKING:
-    from dumbbell.cli.run.planning import Planned
+    from dumbbell.cli.run.planning import PlannedCells
     from dumbbell.spec import Experiment
 
 LONG_S = 60.0
@@ -78,15 +78,15 @@ def agree_to_replications(
         SpecError: It takes hours, and there is nobody to ask.
         Interrupted: The answer was no.
     """
-    from dumbbell.cli.run.planning import Planned
+    from dumbbell.cli.run.planning import PlannedCells
     from dumbbell.compare import Cell
 
-    planned = Planned([Cell(experiment.name, experiment)], [], replications, None)
+    planned = PlannedCells([Cell(experiment.name, experiment)], [], replications, None)
     agree_to_runs([planned], ("sim",), jobs=jobs, yes=yes, has_dry_run=False)
 
 
 def agree_to_runs(
-    plans: Sequence[Planned],
+    plans: Sequence[PlannedCells],
     backends: Sequence[str],
     *,
     jobs: int,
@@ -134,7 +134,7 @@ def agree_to_runs(
     agree(sum(each.least_wall_s for each in left), yes=yes, has_dry_run=has_dry_run)
 
 
-def _said_if_long(plans: Sequence[Planned], backends: Sequence[str], jobs: int) -> float:
+def _said_if_long(plans: Sequence[PlannedCells], backends: Sequence[str], jobs: int) -> float:
     """Seconds that are foreseen of all runs; of a precision, of the first replications."""
     from dumbbell.compare.comparison import REPLICATIONS
 

@@ -32,7 +32,7 @@ def has_page(page: bool | None, out: Path | None, *, as_json: bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PagePlace:
     """A folder that a result can be written to, and the processes that will draw its figures."""
 
     folder: ResultFolder
@@ -69,7 +69,7 @@ def result_place(
     has_page: bool,
     has_exports: bool = False,
     is_asked_for: bool,
-) -> Iterator[Place | None]:
+) -> Iterator[PagePlace | None]:
     """Context from before the run until its result is written; None where there is none to write.
 
     What draws gets ready meanwhile: that takes longer than the drawing.
@@ -105,4 +105,4 @@ def result_place(
     with FigureProcesses() as processes:
         if has_page:
             processes.start()
-        yield Place(place, processes)
+        yield PagePlace(place, processes)

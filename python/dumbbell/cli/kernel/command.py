@@ -176,9 +176,9 @@ def compare(
     grid take hours of CPU time. Exit status: 0 done, 1 a run failed, 2 bad input.
     """
     from dumbbell.cli.common.store import Storing
-    from dumbbell.cli.kernel.compare import KernelsAsked, compare_on_kernels
+    from dumbbell.cli.kernel.compare import KernelCompareOptions, compare_on_kernels
 
-    asked = KernelsAsked(
+    asked = KernelCompareOptions(
         kernels=(one, other),
         files=tuple(files or ()),
         only=only,

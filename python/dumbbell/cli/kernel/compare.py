@@ -15,7 +15,7 @@ from dumbbell.cli.common.executor import executor_for
 from dumbbell.cli.common.store import Storing, stored_executor
 from dumbbell.cli.run.comparison import print_comparison
 from dumbbell.cli.run.comparison_json import comparison_json
-from dumbbell.cli.run.planning import Planned
+from dumbbell.cli.run.planning import PlannedCells
 from dumbbell.cli.terminal.errors import print_error
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsAsked:
+class KernelCompareOptions:
     """What was typed.
 
     Attributes:
@@ -57,7 +57,7 @@ class KernelsAsked:
     yes: bool
 
 
-def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
+def compare_on_kernels(asked: KernelCompareOptions, console: Console) -> int:
     """Do it; each experiment is printed when it has ended.
 
     Returns:
@@ -99,9 +99,9 @@ def compare_on_kernels(asked: KernelsAsked, console: Console) -> int:
     return status
 
 
-def _agree(asked: KernelsAsked, experiments: Sequence[Experiment]) -> None:
+def _agree(asked: KernelCompareOptions, experiments: Sequence[Experiment]) -> None:
     agree_to_runs(
-        [Planned(_cells(each, asked), [], asked.replications, None) for each in experiments],
+        [PlannedCells(_cells(each, asked), [], asked.replications, None) for each in experiments],
         ("kernel",),
         jobs=asked.jobs,
         yes=asked.yes,
@@ -110,11 +110,11 @@ def _agree(asked: KernelsAsked, experiments: Sequence[Experiment]) -> None:
     )
 
 
-def _cells(experiment: Experiment, asked: KernelsAsked) -> list[Cell]:
+def _cells(experiment: Experiment, asked: KernelCompareOptions) -> list[Cell]:
     return [Cell(name, experiment.with_(kernel=name)) for name in asked.kernels]
 
 
-def _experiments(asked: KernelsAsked) -> Iterator[tuple[str, Experiment]]:
+def _experiments(asked: KernelCompareOptions) -> Iterator[tuple[str, Experiment]]:
     if asked.files:
         if asked.only:
             raise SpecError("--only", asked.only, "without files: it is of the reference grid")
@@ -129,7 +129,7 @@ def _experiments(asked: KernelsAsked) -> Iterator[tuple[str, Experiment]]:
         yield cell.name, cell.experiment()
 
 
-def _compared(label: str, experiment: Experiment, asked: KernelsAsked) -> KernelsCompared:
+def _compared(label: str, experiment: Experiment, asked: KernelCompareOptions) -> KernelsCompared:
     cells = _cells(experiment, asked)
     with (
         executor_for(None, asked.jobs, None) as executor,
@@ -151,7 +151,7 @@ def _compared(label: str, experiment: Experiment, asked: KernelsAsked) -> Kernel
 # --- what is printed ------------------------------------------------------------------------
 
 
-def _print(found: KernelsCompared, asked: KernelsAsked, console: Console) -> None:
+def _print(found: KernelsCompared, asked: KernelCompareOptions, console: Console) -> None:
     print_comparison(found.comparison, console)
     parting = found.parting
     if parting is None:

@@ -40,7 +40,7 @@ def fuzz_by_kernel(
         shrink: How many of each kind, and controller, are made as short as can be first.
         as_json: Print JSON only.
     """
-    from dumbbell.backends.kernel.packetdrill import Conditions, Kind, fuzz, shrunk
+    from dumbbell.backends.kernel.packetdrill import Conditions, DifferenceKind, fuzz, shrunk
 
     # The device gets frames: what left together is told by the instants.
     conditions = Conditions(gso_max_segs=gso_max_segs, offloads=gso_max_segs == 1)
@@ -49,7 +49,7 @@ def fuzz_by_kernel(
     for each in fuzz(count, seed, threads=jobs, conditions=conditions):
         found.append(each)
         kind = each.kind
-        if kind is Kind.AGREES:
+        if kind is DifferenceKind.AGREES:
             continue
         shown = each
         of_each[kind, each.controller] += 1
@@ -66,7 +66,7 @@ def fuzz_by_kernel(
     else:
         for line in sum_lines([(each.kind, each.controller) for each in found]):
             say(line)
-    if any(each.kind is not Kind.AGREES for each in found):
+    if any(each.kind is not DifferenceKind.AGREES for each in found):
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 
 
@@ -103,11 +103,11 @@ def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int, *, as_json: bool
 
 def sum_lines(kinds: Sequence[tuple[str, str]]) -> list[str]:
     """On how many the two agree, then each kind of remainder by controller, the largest first."""
-    from dumbbell.backends.kernel.packetdrill import Kind
+    from dumbbell.backends.kernel.packetdrill import DifferenceKind
 
-    agree = sum(kind == Kind.AGREES for kind, _ in kinds)
+    agree = sum(kind == DifferenceKind.AGREES for kind, _ in kinds)
     lines = [f"{len(kinds)} scripts: on {agree} ({agree / max(len(kinds), 1):.1%}) both agree"]
-    remainders = Counter(kind for kind, _ in kinds if kind != Kind.AGREES)
+    remainders = Counter(kind for kind, _ in kinds if kind != DifferenceKind.AGREES)
     for kind, number in remainders.most_common():
         by = Counter(controller for each, controller in kinds if each == kind)
         told = ", ".join(f"{controller} {by[controller]}" for controller in sorted(by))

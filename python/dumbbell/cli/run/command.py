@@ -97,9 +97,9 @@ def run_command(
 
     Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input.
     """
-    from dumbbell.cli.run.options import Asked, run_asked
+    from dumbbell.cli.run.options import RunOptions, run_asked
 
-    asked = Asked(
+    asked = RunOptions(
         files=tuple(files),
         settings=(*(settings or ()), *kernel_settings(kernel)),
         backends=names_of(backend) or DEFAULT_BACKENDS,

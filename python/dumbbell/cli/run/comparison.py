@@ -42,9 +42,9 @@ from dumbbell.errors import (
 from dumbbell.replication import Interrupted
 
 if TYPE_CHECKING:
-    from dumbbell.cli.common.pages import Place
-    from dumbbell.cli.run.options import Asked
-    from dumbbell.cli.run.planning import Planned
+    from dumbbell.cli.common.pages import PagePlace
+    from dumbbell.cli.run.options import RunOptions
+    from dumbbell.cli.run.planning import PlannedCells
     from dumbbell.compare.exporting import Format
 
 _MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
@@ -55,7 +55,7 @@ BESIDE = 3
 
 
 def compare_files(
-    asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console
+    asked: RunOptions, planned: PlannedCells, may_use_bytes: int | None, console: Console
 ) -> int:
     """Compare what was asked for and print what came of it.
 
@@ -93,16 +93,16 @@ def compare_files(
     return EXIT_CONTRADICTED_OR_FAILED if found.failed else EXIT_DONE
 
 
-def _has_page(asked: Asked) -> bool:
+def _has_page(asked: RunOptions) -> bool:
     return has_page(asked.page, asked.out, as_json=asked.as_json)
 
 
-def kept_runs(asked: Asked, planned: Planned) -> int:
+def kept_runs(asked: RunOptions, planned: PlannedCells) -> int:
     """Runs of each arm that the page shows packet by packet."""
     return KEPT if _has_page(asked) and planned.grid is None else 0
 
 
-def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comparison:
+def _compared(planned: PlannedCells, asked: RunOptions, may_use_bytes: int | None) -> Comparison:
     keep = kept_runs(asked, planned)
     # Whoever waits for a scheduler to answer is stopped at once.
     with (
@@ -130,7 +130,7 @@ def _compared(planned: Planned, asked: Asked, may_use_bytes: int | None) -> Comp
         )
 
 
-def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
+def _print_found(found: Comparison, asked: RunOptions, console: Console) -> None:
     if asked.as_json:
         from dumbbell.cli.run.comparison_json import comparison_json
 
@@ -147,7 +147,7 @@ def _print_found(found: Comparison, asked: Asked, console: Console) -> None:
         print_comparison(found, console)
 
 
-def _formats(asked: Asked) -> Sequence[Format]:
+def _formats(asked: RunOptions) -> Sequence[Format]:
     """What ``--to`` asks for; refused before anything is run where it is of single runs."""
     from dumbbell.compare.exporting import check_comparable, formats_of
 
@@ -156,7 +156,9 @@ def _formats(asked: Asked) -> Sequence[Format]:
     return formats
 
 
-def _place(asked: Asked, planned: Planned) -> contextlib.AbstractContextManager[Place | None]:
+def _place(
+    asked: RunOptions, planned: PlannedCells
+) -> contextlib.AbstractContextManager[PagePlace | None]:
     """Where the page goes; None where there is none. What draws it gets ready meanwhile."""
     formats = _formats(asked)
     if not planned.cells:

@@ -20,7 +20,7 @@ from dumbbell.compare.replicating import task_of
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError
 
 if TYPE_CHECKING:
-    from dumbbell.cli.run.planning import Planned
+    from dumbbell.cli.run.planning import PlannedCells
 
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _TIMES = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
@@ -73,7 +73,7 @@ class Foreseen:
 
 
 def dry_run(
-    planned: Planned,
+    planned: PlannedCells,
     backends: Sequence[str],
     *,
     jobs: int,
@@ -116,7 +116,7 @@ def dry_run(
 
 
 def foreseen(
-    planned: Planned,
+    planned: PlannedCells,
     backends: Sequence[str],
     *,
     jobs: int,
@@ -137,7 +137,7 @@ class _Store:
 
     def __init__(
         self,
-        planned: Planned,
+        planned: PlannedCells,
         storing: Storing,
         jobs: int,
         may_use_bytes: int | None,
@@ -167,7 +167,7 @@ class _Store:
 
 
 def _foreseen(
-    planned: Planned,
+    planned: PlannedCells,
     backend: str,
     store: _Store,
     *,
@@ -209,7 +209,7 @@ def _foreseen(
     )
 
 
-def _runs_of_each(planned: Planned) -> tuple[int, int]:
+def _runs_of_each(planned: PlannedCells) -> tuple[int, int]:
     if planned.precision is not None:
         least = planned.at_least or REPLICATIONS
         return least, max(least, MOST_REPLICATIONS)
@@ -217,7 +217,7 @@ def _runs_of_each(planned: Planned) -> tuple[int, int]:
     return n, n
 
 
-def _lines(planned: Planned, found: Sequence[Foreseen], store: _Store) -> Iterator[str]:
+def _lines(planned: PlannedCells, found: Sequence[Foreseen], store: _Store) -> Iterator[str]:
     several, n = len(found) > 1, len(planned.cells) + len(planned.refused)
     if planned.grid is not None:
         for axis in planned.grid.axes:
@@ -257,7 +257,7 @@ def _values(labels: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def _why(planned: Planned) -> str:
+def _why(planned: PlannedCells) -> str:
     if planned.precision is None:
         return ""
     return f", until each is within {100 * planned.precision:g} %"
@@ -282,7 +282,7 @@ def _size(size_bytes: float) -> str:
 
 
 def _as_json(
-    planned: Planned, found: Sequence[Foreseen], refused: Sequence[FailedCell]
+    planned: PlannedCells, found: Sequence[Foreseen], refused: Sequence[FailedCell]
 ) -> dict[str, Any]:
     return {
         "cells": len(planned.cells) + len(planned.refused),

@@ -11,14 +11,14 @@ from rich.console import Console
 from dumbbell.backends import get_backend
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.store import Storing, say_share
-from dumbbell.cli.run.planning import Document, Planned, is_comparison, planned_of, single
+from dumbbell.cli.run.planning import Document, PlannedCells, is_comparison, planned_of, single
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
 from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunOptions:
     """What was typed.
 
     Attributes:
@@ -64,7 +64,7 @@ class Asked:
     allow_programs: bool = False
 
 
-def run_asked(asked: Asked, console: Console) -> int:
+def run_asked(asked: RunOptions, console: Console) -> int:
     """Do it.
 
     Returns:
@@ -91,7 +91,9 @@ def run_asked(asked: Asked, console: Console) -> int:
     return _run_one(asked, settings, documents[0], may_use_bytes, console)
 
 
-def _compare(asked: Asked, planned: Planned, may_use_bytes: int | None, console: Console) -> int:
+def _compare(
+    asked: RunOptions, planned: PlannedCells, may_use_bytes: int | None, console: Console
+) -> int:
     from dumbbell.cli.run.comparison import compare_files, kept_runs
     from dumbbell.compare.executing import ShareDone
 
@@ -107,7 +109,7 @@ def _compare(asked: Asked, planned: Planned, may_use_bytes: int | None, console:
 
 
 def _run_one(
-    asked: Asked,
+    asked: RunOptions,
     settings: Sequence[Setting],
     document: Document,
     may_use_bytes: int | None,
@@ -142,8 +144,8 @@ def _run_one(
 
 
 def _dry_run(
-    asked: Asked,
-    planned: Planned,
+    asked: RunOptions,
+    planned: PlannedCells,
     tables_below: int,
     may_use_bytes: int | None,
     console: Console,

@@ -15,7 +15,7 @@ from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
 
 if TYPE_CHECKING:
-    from dumbbell.cli.run.options import Asked
+    from dumbbell.cli.run.options import RunOptions
     from dumbbell.compare import Cell, FailedCell
     from dumbbell.compare.axes import Grid
     from dumbbell.compare.sweep_plans import Plan
@@ -63,7 +63,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedCells:
     """Cells, and how often each runs.
 
     Attributes:
@@ -87,7 +87,7 @@ class Planned:
     first: int = 0
 
 
-def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Planned:
+def single(asked: RunOptions, settings: Sequence[Setting], document: Document) -> PlannedCells:
     """The one run of a file, with what it asks left out.
 
     Raises:
@@ -97,10 +97,12 @@ def single(asked: Asked, settings: Sequence[Setting], document: Document) -> Pla
 
     experiment = document.experiment(settings, allow_programs=asked.allow_programs)
     cell = Cell(experiment.name, experiment, tuple(settings), str(asked.files[0]))
-    return Planned([cell], [], 1, None, first=asked.replication or 0)
+    return PlannedCells([cell], [], 1, None, first=asked.replication or 0)
 
 
-def is_comparison(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> bool:
+def is_comparison(
+    asked: RunOptions, settings: Sequence[Setting], documents: Sequence[Document]
+) -> bool:
     """Whether there is more than one run to be made."""
     sweeps = any("sweep" in each.table for each in documents) and asked.replication is None
     counted = asked.replications is not None or asked.precision is not None
@@ -108,7 +110,9 @@ def is_comparison(asked: Asked, settings: Sequence[Setting], documents: Sequence
     return several or counted or sweeps
 
 
-def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Document]) -> Planned:
+def planned_of(
+    asked: RunOptions, settings: Sequence[Setting], documents: Sequence[Document]
+) -> PlannedCells:
     """The cells of files and settings.
 
     Raises:
@@ -120,7 +124,7 @@ def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Do
 
         files = [(each.file, each.table, each.folder) for each in documents]
         cells, refused = cells_of(files, settings, allow_programs=asked.allow_programs)
-        return Planned(cells, refused, replications, precision)
+        return PlannedCells(cells, refused, replications, precision)
     if len(documents) > 1:
         allowed = "one file where there is a [sweep]"
         raise SpecError("FILE", ", ".join(str(each.file) for each in documents), allowed)
@@ -133,7 +137,9 @@ def planned_of(asked: Asked, settings: Sequence[Setting], documents: Sequence[Do
     )
     if replications is None and precision is None:
         replications, precision = found.replications, found.precision
-    return Planned(found.cells, found.refused, replications, precision, found.grid, found.figures)
+    return PlannedCells(
+        found.cells, found.refused, replications, precision, found.grid, found.figures
+    )
 
 
 def _is_swept(settings: Sequence[Setting], documents: Sequence[Document]) -> bool:

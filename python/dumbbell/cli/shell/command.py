@@ -154,12 +154,12 @@ def _run(
 
 def _script(experiment: Experiment, script: Path, host: str | None) -> list[Order]:
     """Of a file, before anything is started."""
-    from dumbbell.backends.kernel.session_orders import Place
+    from dumbbell.backends.kernel.session_orders import TerminalPlace
     from dumbbell.cli.shell.lines import Reader
     from dumbbell.inputs import open_input
 
     hosts = tuple(each["name"] for each in experiment.resolved()["hosts"])
-    reader = Reader(hosts, None if host is None else Place.required("--host", host, hosts))
+    reader = Reader(hosts, None if host is None else TerminalPlace.required("--host", host, hosts))
     name = "standard input" if script == Path("-") else str(script)
     try:
         if script == Path("-"):
@@ -209,9 +209,9 @@ def _result_folder(
     import hashlib
 
     from dumbbell.cli.terminal.output import tell
-    from dumbbell.folders import Kind, ResultFolder, Subject
+    from dumbbell.folders import ResultFolder, ResultKind, Subject
 
-    kind = Kind("session", ".dumbbell-shell", frozenset({TRANSCRIPT, "meta.json"}))
+    kind = ResultKind("session", ".dumbbell-shell", frozenset({TRANSCRIPT, "meta.json"}))
     digest = hashlib.sha256(experiment.resolved_json().encode()).hexdigest()
     subject = Subject(experiment.name, file, digest, {"seed": str(experiment.seed)})
     folder = output or Path("results") / f"{experiment.name}-shell"

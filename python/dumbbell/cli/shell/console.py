@@ -10,7 +10,15 @@ from types import FrameType
 from typing import Any
 
 from dumbbell.backends.kernel.session import Session, StuckError
-from dumbbell.backends.kernel.session_orders import End, Keys, Open, Order, Place, Type, Wait
+from dumbbell.backends.kernel.session_orders import (
+    End,
+    Keys,
+    Open,
+    Order,
+    TerminalPlace,
+    Type,
+    Wait,
+)
 from dumbbell.cli.shell.lines import KEYS, Help, Reader, Terminals
 from dumbbell.cli.shell.transcript import MOST_BYTES, Transcript, seconds
 from dumbbell.cli.terminal.output import say, say_coloured, tell
@@ -126,7 +134,9 @@ class Console:
         Raises:
             SpecError: There is no such host.
         """
-        place = Place(0) if first is None else Place.required("--host", first, hosts)
+        place = (
+            TerminalPlace(0) if first is None else TerminalPlace.required("--host", first, hosts)
+        )
         self._reader = Reader(hosts, place)
         self._session = session
         self._said = said
@@ -134,7 +144,7 @@ class Console:
         self._pace = pace
         self._running = _Running(said)
         self._open: set[str] = set()
-        self._wants_keys: Place | None = None
+        self._wants_keys: TerminalPlace | None = None
         self._is_stopped = False
 
     def run(self) -> None:
@@ -184,11 +194,11 @@ class Console:
             elif typed.orders:
                 return typed.orders
 
-    def _line(self, text: str, place: Place, name: str) -> str:
+    def _line(self, text: str, place: TerminalPlace, name: str) -> str:
         """What is typed while something runs goes to it, unless it is for another terminal."""
         is_word = text.startswith((":", "#")) or text in KEYS
         first = text.split(maxsplit=1)[0] if text.strip() else ""
-        is_addressed = Place.of(first.rstrip("$>"), self._hosts) is not None
+        is_addressed = TerminalPlace.of(first.rstrip("$>"), self._hosts) is not None
         if name in self._running.lines and not is_word and not is_addressed:
             return f"{name}> {text}"
         return f"{name} {text}" if text in KEYS else text
@@ -214,7 +224,7 @@ class Console:
                     say(f"# {name} runs on; {name} ^C ends it, :wait 10s lets time pass")
 
     @contextlib.contextmanager
-    def _stopped_by_ctrl_c(self, awaited: Place | None) -> Iterator[None]:
+    def _stopped_by_ctrl_c(self, awaited: TerminalPlace | None) -> Iterator[None]:
         """Ctrl-C while time passes lets it stand still, and is then typed where one waits."""
         if threading.current_thread() is not threading.main_thread():
             yield

@@ -31,7 +31,7 @@ from dumbbell.backends.kernel.session_orders import (
     Leave,
     Open,
     Order,
-    Place,
+    TerminalPlace,
     Type,
     Wait,
 )
@@ -79,7 +79,7 @@ class Reader:
     """
 
     hosts: tuple[str, ...]
-    current: Place | None = None
+    current: TerminalPlace | None = None
     _where: str = field(default="line", repr=False)
 
     def script(self, lines: Iterable[str], name: str) -> Iterator[Order]:
@@ -121,7 +121,7 @@ class Reader:
         if addressed := _ADDRESSED.match(text):
             return self._addressed(addressed, text[addressed.end() :])
         name, _, rest = text.strip().partition(" ")
-        place = Place.of(name, self.hosts)
+        place = TerminalPlace.of(name, self.hosts)
         if place is None:
             return Typed(self._waited(self._present(text), text))
         place = self._place(name)
@@ -138,7 +138,7 @@ class Reader:
         at_prompt = found["how"] == "$"
         return Typed((Type(place, text, at_prompt, at_prompt and serves(text)),))
 
-    def _waited(self, place: Place, text: str) -> tuple[Order, ...]:
+    def _waited(self, place: TerminalPlace, text: str) -> tuple[Order, ...]:
         if text in KEYS:
             return (Keys(place, KEYS[text]),)
         if serves(text):
@@ -163,7 +163,7 @@ class Reader:
 
     def _wait(self, words: list[str]) -> Wait:
         at_most_ns = None
-        if words and Place.of(words[-1], self.hosts) is None and words[-1][0].isdigit():
+        if words and TerminalPlace.of(words[-1], self.hosts) is None and words[-1][0].isdigit():
             try:
                 at_most_ns = units.parse_time_ns(words[-1])
             except units.UnitError as error:
@@ -173,10 +173,10 @@ class Reader:
         places = tuple(self._place(name) for name in words)
         return Wait(places or None, at_most_ns)
 
-    def _place(self, name: str) -> Place:
-        return Place.required(self._where, name, self.hosts)
+    def _place(self, name: str) -> TerminalPlace:
+        return TerminalPlace.required(self._where, name, self.hosts)
 
-    def _present(self, text: str) -> Place:
+    def _present(self, text: str) -> TerminalPlace:
         if self.current is None:
             first = text.split(maxsplit=1)[0]
             allowed = f"a terminal before it, as in {self.hosts[0]}$ {shown(text)}"

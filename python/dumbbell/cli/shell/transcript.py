@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dumbbell import units
-from dumbbell.backends.kernel.session_orders import Place
+from dumbbell.backends.kernel.session_orders import TerminalPlace
 from dumbbell.cli.shell.lines import KEYS
 from dumbbell.printable import listed, printable
 
@@ -77,7 +77,7 @@ class Transcript:
 
     def name(self, place: Mapping[str, int]) -> str:
         """Of a terminal."""
-        return Place(**place).named(self._hosts)
+        return TerminalPlace(**place).named(self._hosts)
 
     def _opened(self, event: Event) -> None:
         self.lines.append(f"[{seconds(event['at_ns'])}] {self.name(event['place'])}")

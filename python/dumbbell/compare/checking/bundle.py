@@ -78,7 +78,7 @@ class _Results(_File):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptCheck:
     """What a folder says of how it was made and of what came of it.
 
     Attributes:
@@ -174,7 +174,7 @@ def bundle_files(
     }
 
 
-def read_bundle(folder: Path) -> Kept:
+def read_bundle(folder: Path) -> KeptCheck:
     """What a folder says.
 
     Raises:
@@ -191,7 +191,7 @@ def read_bundle(folder: Path) -> Kept:
         views = tuple(read_claims(folder / CLAIMS)) if (folder / CLAIMS).is_file() else ()
     except ClaimsFileError as error:
         raise SpecError(str(folder / CLAIMS), shown(str(error)), "claims.json as it was") from None
-    return Kept(
+    return KeptCheck(
         folder=folder,
         version=content.dumbbell,
         settings=tuple(Setting.parse(each) for each in content.settings),
@@ -204,7 +204,7 @@ def read_bundle(folder: Path) -> Kept:
     )
 
 
-def same(kept: Kept, checked: Checked) -> Sameness:
+def same(kept: KeptCheck, checked: Checked) -> Sameness:
     """What was found now against what the folder keeps."""
     found = checked.comparison
     by_label = {cell.label: cell for cell in found.cells}
@@ -310,7 +310,7 @@ def _read_as(model: type[_Model], path: Path) -> _Model:
         raise SpecError(where, found.value, found.allowed, found.hint, found.reason) from None
 
 
-def _changed_since(kept: Kept) -> Iterator[str]:
+def _changed_since(kept: KeptCheck) -> Iterator[str]:
     """Numbers in the folder that are not those of the digests beside them."""
     for key, values in kept.results.items():
         digests = kept.digests.get(key, ())
@@ -325,7 +325,7 @@ def _read(value: float | str | None) -> float | None:
     return float(value) if isinstance(value, str) else value
 
 
-def _of_arm(kept: Kept, key: tuple[str, str], arm: Arm, now: Replicates) -> Iterator[str]:
+def _of_arm(kept: KeptCheck, key: tuple[str, str], arm: Arm, now: Replicates) -> Iterator[str]:
     where = f"{arm.cell} on {arm.backend}"
     digests = kept.digests.get(key)
     if digests is None:

@@ -61,7 +61,7 @@ ORIGINS: Mapping[str, Origin] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedClaim:
     """A claim at one place.
 
     Attributes:
@@ -76,7 +76,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClaimPlace:
     """Where a claim is judged.
 
     Attributes:
@@ -118,7 +118,7 @@ class Place:
         ]
 
 
-def planned_at(table: Any, place: Place) -> Planned:
+def planned_at(table: Any, place: ClaimPlace) -> PlannedClaim:
     """The rule and the evidence of a claim about a cell.
 
     Raises:
@@ -139,7 +139,7 @@ def calibration_of(table: claim_tables.CalibrationTable) -> tuple[Rule[Fitted], 
 # --- a mean, a printed number ------------------------------------------------------------------
 
 
-def _equals(table: claim_tables.EqualsTable, place: Place) -> Planned:
+def _equals(table: claim_tables.EqualsTable, place: ClaimPlace) -> PlannedClaim:
     number, other, scale = _with_other(table, place)
     value = scale.read(table.value, f"{place.path}.value")
     rule = Equals(
@@ -160,10 +160,10 @@ def _equals(table: claim_tables.EqualsTable, place: Place) -> Planned:
             return Ratio(values, beside)
         return Sides(values, beside, Pairing.SHARED_STREAMS)
 
-    return Planned(rule, evidence, number.cell)
+    return PlannedClaim(rule, evidence, number.cell)
 
 
-def _published(table: claim_tables.PublishedTable, place: Place) -> Planned:
+def _published(table: claim_tables.PublishedTable, place: ClaimPlace) -> PlannedClaim:
     path = place.path
     if not table.source:
         raise SpecError(f"{path}.source", "nothing", "where the number is printed")
@@ -190,7 +190,7 @@ def _published(table: claim_tables.PublishedTable, place: Place) -> Planned:
             origin=ORIGINS[table.origin],
             level=table.level,
         )
-        return Planned(in_ensemble, lambda ours, _: Members(values(ours)), number.cell)
+        return PlannedClaim(in_ensemble, lambda ours, _: Members(values(ours)), number.cell)
     rule = Published(
         printed=printed,
         rounding=rounding,
@@ -201,7 +201,7 @@ def _published(table: claim_tables.PublishedTable, place: Place) -> Planned:
         possible=_possible(number, table, has_other=other is not None),
         level=table.level,
     )
-    return Planned(rule, lambda ours, _: Runs(values(ours)), number.cell)
+    return PlannedClaim(rule, lambda ours, _: Runs(values(ours)), number.cell)
 
 
 def _possible(
@@ -218,7 +218,7 @@ def _possible(
 
 
 def _with_other(
-    table: claim_tables.EqualsTable | claim_tables.PublishedTable, place: Place
+    table: claim_tables.EqualsTable | claim_tables.PublishedTable, place: ClaimPlace
 ) -> tuple[Number, Number | None, Scale]:
     """The quantity, what it is divided by or less of, and the scale of the result."""
     if table.divided_by is not None and table.less is not None:
@@ -236,7 +236,7 @@ def _with_other(
 # --- order and sameness ----------------------------------------------------------------------
 
 
-def _ordering(table: claim_tables.OrderingTable, place: Place) -> Planned:
+def _ordering(table: claim_tables.OrderingTable, place: ClaimPlace) -> PlannedClaim:
     given = [key for key in ("along", "above", "below") if getattr(table, key) is not None]
     if len(given) != 1:
         raise SpecError(
@@ -257,7 +257,7 @@ def _ordering(table: claim_tables.OrderingTable, place: Place) -> Planned:
         origin=ORIGINS[table.origin],
         level=table.level,
     )
-    return Planned(rule, evidence, number.cell)
+    return PlannedClaim(rule, evidence, number.cell)
 
 
 def _growth(along: Mapping[str, Any], each: Sequence[Number]) -> tuple[str, Evidence]:
@@ -270,7 +270,9 @@ def _growth(along: Mapping[str, Any], each: Sequence[Number]) -> tuple[str, Evid
     return f"from each value of {path} to the next", steps
 
 
-def _order(table: claim_tables.OrderingTable, place: Place, number: Number) -> tuple[str, Evidence]:
+def _order(
+    table: claim_tables.OrderingTable, place: ClaimPlace, number: Number
+) -> tuple[str, Evidence]:
     """What the difference is over, in words, and the difference in the claimed direction."""
     key = "above" if table.above is not None else "below"
     sign = 1.0 if key == "above" else -1.0
@@ -295,7 +297,7 @@ def _order(table: claim_tables.OrderingTable, place: Place, number: Number) -> t
     return f"of the mean less {shown}" if sign > 0 else f"of {shown} less the mean", beyond
 
 
-def _equivalent(table: claim_tables.EquivalentTable, place: Place) -> Planned:
+def _equivalent(table: claim_tables.EquivalentTable, place: ClaimPlace) -> PlannedClaim:
     if (table.to is None) == (table.along is None):
         raise SpecError(
             place.path, "both" if table.to else "nothing", "one of to (a cell) or along (a path)"
@@ -321,10 +323,10 @@ def _equivalent(table: claim_tables.EquivalentTable, place: Place) -> Planned:
             return Curves.of_all_pairs(columns)
         return Sides(columns[0], columns[1], Pairing.SHARED_STREAMS)
 
-    return Planned(rule, evidence, number.cell)
+    return PlannedClaim(rule, evidence, number.cell)
 
 
-def _margin(table: claim_tables.EquivalentTable, each: list[Number], place: Place) -> float:
+def _margin(table: claim_tables.EquivalentTable, each: list[Number], place: ClaimPlace) -> float:
     """What the claim says, or else what docs/rules.md says of delays and rates."""
     number = each[0]
     if table.margin is not None:
@@ -339,7 +341,7 @@ def _margin(table: claim_tables.EquivalentTable, each: list[Number], place: Plac
 # --- flows of a group ------------------------------------------------------------------------
 
 
-def _share(table: claim_tables.ShareTable, place: Place) -> Planned:
+def _share(table: claim_tables.ShareTable, place: ClaimPlace) -> PlannedClaim:
     fields = _one_sided(table, place)
     if table.better_than is None:
         number = place.number(table.quantity)
@@ -347,7 +349,7 @@ def _share(table: claim_tables.ShareTable, place: Place) -> Planned:
             allowed = "a share, such as flow[NAME].capacity_share; or better_than"
             raise SpecError(f"{place.path}.quantity", table.quantity, allowed)
         rule = Share(of=number.quantity.words, **fields)
-        return Planned(rule, lambda ours, _: Runs(ours.of(number, PURE)), number.cell)
+        return PlannedClaim(rule, lambda ours, _: Runs(ours.of(number, PURE)), number.cell)
     number = place.number(table.quantity, of_group=True)
     other = place.number(table.quantity, table.better_than, "better_than", of_group=True)
     better = table.better or ("higher" if number.quantity.unit == "bit/s" else "lower")
@@ -358,7 +360,7 @@ def _share(table: claim_tables.ShareTable, place: Place) -> Planned:
         return Runs([_share_of(a, b, higher=better == "higher") for a, b in rows])
 
     words = f"flows {number.quantity.name} whose {number.quantity.measure.words} is {better}"
-    return Planned(Share(of=words, **fields), evidence, number.cell)
+    return PlannedClaim(Share(of=words, **fields), evidence, number.cell)
 
 
 def _share_of(here: Floats, there: Floats, *, higher: bool) -> float:
@@ -367,14 +369,14 @@ def _share_of(here: Floats, there: Floats, *, higher: bool) -> float:
     return share_better(here, there, better="higher" if higher else "lower")
 
 
-def _spread(table: claim_tables.SpreadTable, place: Place) -> Planned:
+def _spread(table: claim_tables.SpreadTable, place: ClaimPlace) -> PlannedClaim:
     number = place.number(table.quantity, of_group=True)
     words = f"{number.quantity.measure.words} over the flows {number.quantity.name}"
     rule = Spread(of=words, **_one_sided(table, place))
     if table.divided_by is None:
-        return Planned(rule, lambda ours, _: Runs(_spreads(ours, number)), number.cell)
+        return PlannedClaim(rule, lambda ours, _: Runs(_spreads(ours, number)), number.cell)
     other = place.number(table.quantity, table.divided_by, "divided_by", of_group=True)
-    return Planned(
+    return PlannedClaim(
         rule,
         lambda ours, _: Ratio(*paired(_spreads(ours, number), _spreads(ours, other))),
         number.cell,
@@ -391,7 +393,7 @@ def _has_spread(row: Floats) -> bool:
 
 
 def _one_sided(
-    table: claim_tables.ShareTable | claim_tables.SpreadTable, place: Place
+    table: claim_tables.ShareTable | claim_tables.SpreadTable, place: ClaimPlace
 ) -> dict[str, Any]:
     path = place.path
     margin = None if table.margin is None else PURE.read_margin(table.margin, f"{path}.margin")
@@ -411,7 +413,7 @@ def _one_sided(
 # --- every single run, two backends ---------------------------------------------------------
 
 
-def _supremum(table: claim_tables.SupremumTable, place: Place) -> Planned:
+def _supremum(table: claim_tables.SupremumTable, place: ClaimPlace) -> PlannedClaim:
     number = place.number(table.quantity)
     scale = number.scale
     rule = Supremum(
@@ -422,10 +424,10 @@ def _supremum(table: claim_tables.SupremumTable, place: Place) -> Planned:
         origin=ORIGINS[table.origin],
         level=table.level,
     )
-    return Planned(rule, lambda ours, _: Runs(ours.of(number)), number.cell)
+    return PlannedClaim(rule, lambda ours, _: Runs(ours.of(number)), number.cell)
 
 
-def _check(table: claim_tables.CheckTable, place: Place) -> Planned:
+def _check(table: claim_tables.CheckTable, place: ClaimPlace) -> PlannedClaim:
     number = place.number(table.quantity)
     scale = number.scale
     rule = Check(
@@ -435,10 +437,10 @@ def _check(table: claim_tables.CheckTable, place: Place) -> Planned:
         side=Side(table.side),
         tolerance=_width(scale, table.tolerance, f"{place.path}.tolerance"),
     )
-    return Planned(rule, lambda ours, _: Runs(ours.of(number)), number.cell)
+    return PlannedClaim(rule, lambda ours, _: Runs(ours.of(number)), number.cell)
 
 
-def _agreement(table: claim_tables.AgreementTable, place: Place) -> Planned:
+def _agreement(table: claim_tables.AgreementTable, place: ClaimPlace) -> PlannedClaim:
     number = place.number(table.quantity)
     scale = number.scale
     rule = Agreement(
@@ -453,10 +455,10 @@ def _agreement(table: claim_tables.AgreementTable, place: Place) -> Planned:
         here, there = paired(ours.of(number), other.of(number))
         return Sides(here, there, Pairing.SHARED_STREAMS)
 
-    return Planned(rule, evidence, number.cell)
+    return PlannedClaim(rule, evidence, number.cell)
 
 
-def _floor(table: claim_tables.AgreementTable, number: Number, place: Place) -> float:
+def _floor(table: claim_tables.AgreementTable, number: Number, place: ClaimPlace) -> float:
     if table.floor is not None:
         return number.scale.read_margin(table.floor, f"{place.path}.floor")
     if number.quantity.measure.scale in (Spreads.DELAY, Spreads.TAIL):
@@ -478,13 +480,13 @@ def _width(scale: Scale, value: str | float | None, path: str) -> float:
     return found
 
 
-def _check_alike(number: Number, other: Number, place: Place, key: str) -> None:
+def _check_alike(number: Number, other: Number, place: ClaimPlace, key: str) -> None:
     if other.quantity.unit != number.quantity.unit:
         allowed = f"a quantity in {number.quantity.unit}, as {number.quantity}"
         raise SpecError(f"{place.path}.{key}.quantity", other.quantity.path, allowed)
 
 
-_PLANNED: Mapping[type, Callable[[Any, Place], Planned]] = {
+_PLANNED: Mapping[type, Callable[[Any, ClaimPlace], PlannedClaim]] = {
     claim_tables.EqualsTable: _equals,
     claim_tables.PublishedTable: _published,
     claim_tables.OrderingTable: _ordering,

@@ -17,9 +17,9 @@ from dumbbell.claims.rules.prediction import Law, least_runs
 from dumbbell.claims.rules.preview import Shortfall
 from dumbbell.compare.cells import Cell
 from dumbbell.compare.checking.kinds import (
+    ClaimPlace,
     Evidence,
-    Place,
-    Planned,
+    PlannedClaim,
     calibration_of,
     planned_at,
 )
@@ -162,12 +162,12 @@ class Planning:
                 ]
             )
 
-        return self._preview(named, table, Planned(rule, evidence, first.cell)), evidence
+        return self._preview(named, table, PlannedClaim(rule, evidence, first.cell)), evidence
 
-    def _at(self, named: _Named, table: Measuring, where: Mapping[str, Any]) -> Planned:
-        return planned_at(table, Place(self.cells, where, named.path, self.ensemble))
+    def _at(self, named: _Named, table: Measuring, where: Mapping[str, Any]) -> PlannedClaim:
+        return planned_at(table, ClaimPlace(self.cells, where, named.path, self.ensemble))
 
-    def _preview(self, named: _Named, table: Measuring, planned: Planned) -> Rule[Any]:
+    def _preview(self, named: _Named, table: Measuring, planned: PlannedClaim) -> Rule[Any]:
         """The rule, or a preview by it where the run has less than the published one."""
         lacks = tuple(self._shortfalls(named, table, planned.cell))
         return PreviewRule(of=planned.rule, shortfalls=lacks) if lacks else planned.rule

@@ -32,7 +32,7 @@ from dumbbell.studies.buffer_sizing.all_buffers import BuffersOfAllSizes, Cell
 from dumbbell.studies.buffer_sizing.arms import Case, Point, Setup
 from dumbbell.studies.buffer_sizing.explaining import Readings
 from dumbbell.studies.buffer_sizing.kernel_vs_sim import BesideTheKernel
-from dumbbell.studies.buffer_sizing.measures import Compared, Found, compared
+from dumbbell.studies.buffer_sizing.measures import BufferComparison, Found, compared
 from dumbbell.studies.buffer_sizing.printed_numbers import PRINTED
 from dumbbell.studies.buffer_sizing.readings import Reading
 from dumbbell.studies.reproduction import Reproduction
@@ -44,7 +44,7 @@ POOLED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes(Preset):
+class BufferSizingPreset(Preset):
     """How much is run.
 
     Attributes:
@@ -65,7 +65,7 @@ class Sizes(Preset):
 
 
 PRESETS = Presets(
-    quick=Sizes(
+    quick=BufferSizingPreset(
         grid=Amount(3, length_s=published.DURATION_S, over=arms.cases(arms.LIGHT)),
         readings=None,
         all_buffers=None,
@@ -73,7 +73,7 @@ PRESETS = Presets(
         own_programs=Amount(3, length_s=original_programs.DURATION_S),
         own_users=Amount(3, length_s=original_users.DURATION_S),
     ),
-    full=Sizes(
+    full=BufferSizingPreset(
         grid=Amount(10, length_s=published.DURATION_S, over=arms.cases(arms.GRID)),
         readings=Amount(10, length_s=published.DURATION_S, over=readings.READINGS),
         all_buffers=Amount(
@@ -110,7 +110,7 @@ class FourExperiments(Part[Found]):
         }
         return runner.replicate_groups(groups, self._reduced, self.amount, task=self.name)
 
-    def _reduced(self, runs: Mapping[Setup, Run]) -> Compared:
+    def _reduced(self, runs: Mapping[Setup, Run]) -> BufferComparison:
         """Single flows and runs take memory, so only those that are shown are kept."""
         setup, run = next(iter(runs.items()))
         point = setup.case.point
@@ -134,7 +134,7 @@ class FourExperiments(Part[Found]):
 
     def figures(self, found: Found) -> Iterator[Figure]:
         """The source's CDFs, and more."""
-        drawn = figures.Drawn.of(found, self.length_s)
+        drawn = figures.DrawnFlows.of(found, self.length_s)
         yield from figures.distributions(drawn)
         yield from figures.completions(drawn)
         law = figures.law_of_losses(drawn)
@@ -170,8 +170,8 @@ class BufferSizing(Reproduction):
         self.sized = BuffersOfAllSizes(preset.all_buffers) if preset.all_buffers else None
         kernel = BesideTheKernel(options.seed, preset.kernel)
         more = [part for part in (self.beyond, self.sized) if part]
-        self.own = original_programs.OwnPrograms(preset.own_programs, options.seed)
-        self.own_users = original_users.OwnUsers(preset.own_users, options.seed)
+        self.own = original_programs.IperfPrograms(preset.own_programs, options.seed)
+        self.own_users = original_users.IperfUsers(preset.own_users, options.seed)
         self.parts = [self.four, *more, kernel, self.own, self.own_users]
 
     def written(self) -> Report:

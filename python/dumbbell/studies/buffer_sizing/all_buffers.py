@@ -57,7 +57,7 @@ def cells(flows: Sequence[int], buffers_packets: Sequence[int]) -> tuple[Cell, .
 
 
 @dataclass(frozen=True, slots=True)
-class Got:
+class GridRun:
     """What a run is reduced to.
 
     Attributes:
@@ -75,7 +75,7 @@ class Got:
     low_kbps: float
 
 
-AllBuffers = Replications[Cell, Got]
+AllBuffers = Replications[Cell, GridRun]
 
 
 def experiment(cell: Cell, seed: int, duration_s: float) -> Experiment:
@@ -90,10 +90,10 @@ def experiment(cell: Cell, seed: int, duration_s: float) -> Experiment:
     )
 
 
-def got(run: Run) -> Got:
+def got(run: Run) -> GridRun:
     """The numbers of a run."""
     flows = np.array([goodput_bps(run, name) for name in run.flow_names]) / 1e3
-    return Got(
+    return GridRun(
         utilization_bits(run, arms.BOTTLENECK),
         loss_ratio(run, arms.BOTTLENECK),
         1e3 * mean_wait_s(run, arms.BOTTLENECK),

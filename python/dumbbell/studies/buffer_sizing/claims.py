@@ -43,7 +43,7 @@ from dumbbell.claims.rules import (
 from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Case, Point, Stack, Workload
 from dumbbell.studies.buffer_sizing.measures import (
-    Compared,
+    BufferComparison,
     Floats,
     Found,
 )
@@ -125,11 +125,11 @@ LIGHT = Span("-light", ", at the light load", arms.LIGHT, headlines_only=True)
 WHOLE = Span("", "", arms.GRID)
 
 
-def _runs(measure: Callable[[Compared], float]) -> Callable[[Found, Case], Runs]:
+def _runs(measure: Callable[[BufferComparison], float]) -> Callable[[Found, Case], Runs]:
     return lambda found, case: Runs(found.values(case, measure))
 
 
-def _curve(measure: Callable[[Compared], Any]) -> Callable[[Found, Case], Curves]:
+def _curve(measure: Callable[[BufferComparison], Any]) -> Callable[[Found, Case], Curves]:
     def curves(found: Found, case: Case) -> Curves:
         return Curves(found.values(case, measure).reshape(found.n, -1))
 
@@ -151,7 +151,7 @@ def _over_its_twin(found: Found, case: Case) -> Curves:
     return Curves((testbed - ns_2).reshape(-1, 1))
 
 
-def _later(of: Compared) -> float:
+def _later(of: BufferComparison) -> float:
     late = [buffer.small.late_completion_s for buffer in (of.small, of.large)]
     return float(np.log(late[0] / late[1]))
 
@@ -220,7 +220,7 @@ def _about_both(workload: Workload) -> Iterator[Observation[Any]]:
     )
 
 
-def _middlebox(size: str, measure: Callable[[Compared], float]) -> Observation[Any]:
+def _middlebox(size: str, measure: Callable[[BufferComparison], float]) -> Observation[Any]:
     return Observation(
         id=f"middlebox-{size}",
         statement=f"Throughput seen at the middlebox is close to the actual one ({size} flows)",

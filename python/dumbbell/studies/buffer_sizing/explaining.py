@@ -33,14 +33,14 @@ from dumbbell.report import Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import arms, published, readings
 from dumbbell.studies.buffer_sizing.arms import Buffer, Workload
-from dumbbell.studies.buffer_sizing.measures import Compared, compared
+from dumbbell.studies.buffer_sizing.measures import BufferComparison, compared
 from dumbbell.studies.buffer_sizing.printed_levels import EXPERIMENTS, STACK_OF, judge_together
 from dumbbell.studies.buffer_sizing.published import Platform
-from dumbbell.studies.buffer_sizing.readings import FULL_PACKET_BYTES, Reading, Tried
+from dumbbell.studies.buffer_sizing.readings import FULL_PACKET_BYTES, Reading, ReadingRun
 from dumbbell.studies.shape import Amount, Part, Runner
 from dumbbell.tables import Run
 
-Found = Replications[Reading, Compared]
+Found = Replications[Reading, BufferComparison]
 AFTERWARDS = Amendment(
     "2026-11-23", "readings chosen after the runs that showed which levels do not come out"
 )
@@ -276,12 +276,12 @@ class Readings(Part[Found]):
                     yield _table(found, these, workload, platform)
 
 
-def _reduced(runs: Mapping[Tried, Run]) -> Compared:
+def _reduced(runs: Mapping[ReadingRun, Run]) -> BufferComparison:
     return compared({tried.buffer: run for tried, run in runs.items()})
 
 
 _LEVEL = 0.95
-_OTHERS: Mapping[str, Callable[[Compared], float]] = {
+_OTHERS: Mapping[str, Callable[[BufferComparison], float]] = {
     "utilization, B_l less B_s": lambda of: of.large.utilization - of.small.utilization,
     "(3, 8) spread of large flows, B_s over B_l": lambda of: (
         of.small.large.spread / of.large.large.spread

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnFlows:
     """The flows of the first replications of the cases that are drawn.
 
     Attributes:
@@ -38,7 +38,7 @@ class Drawn:
     length_s: float
 
     @classmethod
-    def of(cls, found: Found, length_s: float) -> Drawn:
+    def of(cls, found: Found, length_s: float) -> DrawnFlows:
         """Those that were kept."""
         flows = {
             Setup(case, buffer): [each.flows[buffer] for each in found.of(case) if each.flows]
@@ -79,7 +79,7 @@ def _pooled(flows: Sequence[Flows], quantity: str, size: Size) -> Floats:
     return values[np.isfinite(values)]
 
 
-def distributions(drawn: Drawn) -> Iterator[Figure]:
+def distributions(drawn: DrawnFlows) -> Iterator[Figure]:
     """CDFs of throughput and loss, by workload and size, as the source's four figures have them."""
     for workload, words in arms.WORKLOADS.items():
         for quantity, factor, x_title, what in (
@@ -174,7 +174,7 @@ _CAPTIONS = {
 }
 
 
-def completions(drawn: Drawn) -> Iterator[Figure]:
+def completions(drawn: DrawnFlows) -> Iterator[Figure]:
     """Median completion time and slowdown of users' transfers by their size."""
     for quantity, y_title, title, caption in (
         (
@@ -237,7 +237,7 @@ def _by_size(flows: Sequence[Flows], quantity: str) -> tuple[Floats, Floats]:
     return x, y
 
 
-def law_of_losses(drawn: Drawn) -> Figure | None:
+def law_of_losses(drawn: DrawnFlows) -> Figure | None:
     """Throughput of persistent flows against R = 0.87/(T sqrt(p)) with the flow's own losses."""
     rows = []
     ends: list[float] = []

@@ -60,7 +60,7 @@ def shortened(run: Run) -> Shortened:
 
 
 @dataclass(frozen=True, slots=True)
-class OnBoth:
+class ShortenedOnBothBackends:
     """The same replications on both backends."""
 
     sim: Replications[Setup, Shortened]
@@ -78,7 +78,7 @@ def experiments(seed: int, duration_s: float) -> dict[Setup, Experiment]:
     }
 
 
-class BesideTheKernel(Part[OnBoth]):
+class BesideTheKernel(Part[ShortenedOnBothBackends]):
     """Do both backends agree, experiment by experiment?"""
 
     name = "shortened"
@@ -96,7 +96,7 @@ class BesideTheKernel(Part[OnBoth]):
         """One of the four: they are alike in what the kernel has to know."""
         return list(self.experiments.values())[:1]
 
-    def run(self, runner: Runner) -> OnBoth:
+    def run(self, runner: Runner) -> ShortenedOnBothBackends:
         """See `Part`."""
         sim, kernel = (
             runner.replicate(
@@ -110,9 +110,9 @@ class BesideTheKernel(Part[OnBoth]):
             )
             for backend in ("sim", "kernel")
         )
-        return OnBoth(sim, kernel)
+        return ShortenedOnBothBackends(sim, kernel)
 
-    def judge(self, found: OnBoth) -> Iterator[Judged]:
+    def judge(self, found: ShortenedOnBothBackends) -> Iterator[Judged]:
         """Four numbers of each of the four."""
         for setup in self.experiments:
             for quantity in claims.AGREEMENT:
@@ -122,7 +122,7 @@ class BesideTheKernel(Part[OnBoth]):
                 packets = arms.BUFFERS[setup.buffer]
                 yield claims.judge_agreement(setup.case.workload, packets, quantity, sides)
 
-    def tables(self, found: OnBoth) -> Iterator[ValueTable]:
+    def tables(self, found: ShortenedOnBothBackends) -> Iterator[ValueTable]:
         """Both backends side by side."""
         sides = {"simulator": found.sim, "Linux kernel": found.kernel}
         columns = [
@@ -150,7 +150,7 @@ class BesideTheKernel(Part[OnBoth]):
         )
         yield ValueTable("Shortened, beside the Linux kernel", columns, rows, caption)
 
-    def runs(self, found: OnBoth) -> Mapping[str, Run]:
+    def runs(self, found: ShortenedOnBothBackends) -> Mapping[str, Run]:
         """See `Part`."""
         return {
             f"shortened {setup.case.workload} {setup.buffer}": found.kernel.run(setup)

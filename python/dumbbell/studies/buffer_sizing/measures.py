@@ -103,7 +103,7 @@ class OfSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class BufferRun:
     """One run, with one buffer.
 
     Attributes:
@@ -129,7 +129,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class BufferComparison:
     """One replication of a case: the same arrivals at both buffers.
 
     Attributes:
@@ -142,8 +142,8 @@ class Compared:
         runs: Of each buffer, for the report; only where asked for.
     """
 
-    small: Ran
-    large: Ran
+    small: BufferRun
+    large: BufferRun
     large_better: float
     small_better: float
     loss_gaps: Floats
@@ -151,12 +151,12 @@ class Compared:
     runs: Mapping[Buffer, Run]
 
 
-Found = Replications[Case, Compared]
+Found = Replications[Case, BufferComparison]
 
 
 def compared(
     runs: Mapping[Buffer, Run], *, keep_flows: bool = False, keep_runs: bool = False
-) -> Compared:
+) -> BufferComparison:
     """The numbers of one replication of a case.
 
     Args:
@@ -166,7 +166,7 @@ def compared(
     """
     flows = {buffer: flows_of(run) for buffer, run in runs.items()}
     small, large = (_ran(runs[buffer], flows[buffer]) for buffer in arms.BUFFERS)
-    return Compared(
+    return BufferComparison(
         small,
         large,
         _better_with_large(flows, "large"),
@@ -203,8 +203,8 @@ def flows_of(run: Run) -> Flows:
     )
 
 
-def _ran(run: Run, flows: Flows) -> Ran:
-    return Ran(
+def _ran(run: Run, flows: Flows) -> BufferRun:
+    return BufferRun(
         utilization=utilization_bits(run, arms.BOTTLENECK),
         drop_share=loss_ratio(run, arms.BOTTLENECK),
         mean_wait_ms=1e3 * flows.mean_wait_s,
@@ -300,7 +300,7 @@ def between_groups(of: Flows) -> float:
     return float(fitted.var() / logs.var())
 
 
-def persistent_levels(of: Compared) -> published.PersistentLevels:
+def persistent_levels(of: BufferComparison) -> published.PersistentLevels:
     """What one replication with persistent flows would have printed."""
     return published.PersistentLevels(
         large_better_with_large=of.large_better,
@@ -311,7 +311,7 @@ def persistent_levels(of: Compared) -> published.PersistentLevels:
     )
 
 
-def closed_loop_levels(of: Compared) -> published.ClosedLoopLevels:
+def closed_loop_levels(of: BufferComparison) -> published.ClosedLoopLevels:
     """What one replication with users in closed loops would have printed."""
     return published.ClosedLoopLevels(
         large_better_with_large=of.large_better,

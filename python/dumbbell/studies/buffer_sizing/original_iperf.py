@@ -99,7 +99,7 @@ def scripted(scripts: Scripts, packets: int, seed: int, *, duration_s: float) ->
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class FlowsInCapture:
     """Flows of a run, as a capture behind the bottleneck shows them.
 
     Attributes:
@@ -113,7 +113,7 @@ class Seen:
     is_large: NDArray[np.bool_]
 
     @classmethod
-    def by_tshark(cls, path: Path) -> Seen:
+    def by_tshark(cls, path: Path) -> FlowsInCapture:
         """What the fields say that tshark printed; flows of one packet have no duration.
 
         Raises:
@@ -130,17 +130,17 @@ class Seen:
         )
 
     @classmethod
-    def of_run(cls, run: Run) -> Seen:
+    def of_run(cls, run: Run) -> FlowsInCapture:
         """What tshark printed in a run of the kernel."""
         return cls.by_tshark(run.files[f"{FIELDS}.tshark.csv"].path)
 
     @classmethod
-    def by_our_tables(cls, flows: Flows) -> Seen:
+    def by_our_tables(cls, flows: Flows) -> FlowsInCapture:
         """The same of our senders."""
         return cls(flows.throughput_kbps, flows.loss, flows.is_large)
 
 
-def spread_small_over_large(seen: Mapping[Buffer, Seen]) -> float:
+def spread_small_over_large(seen: Mapping[Buffer, FlowsInCapture]) -> float:
     """Spread of the large flows' throughput with B_s over that with B_l.
 
     NaN where there are no such flows, or those with B_l have all the same.
@@ -153,7 +153,7 @@ def spread_small_over_large(seen: Mapping[Buffer, Seen]) -> float:
     return relative_spread(small) / relative_spread(large)
 
 
-def better_with_large(seen: Mapping[Buffer, Seen], *, is_large: bool) -> float:
+def better_with_large(seen: Mapping[Buffer, FlowsInCapture], *, is_large: bool) -> float:
     """Share of the large or the small flows that get more with B_l; NaN where there are none."""
     small, large = (
         of.throughput_kbps[of.is_large == is_large] for of in (seen["small"], seen["large"])
@@ -179,7 +179,7 @@ def share(values: NDArray[np.bool_]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[T]):
+class IperfRow(Generic[T]):
     """A row of the table.
 
     Attributes:
@@ -200,7 +200,7 @@ Sides = Mapping[str, Replications[str, T]]
 _Reduce = Callable[[Mapping[Buffer, Run]], T]
 
 
-def _within(row: Row[T], arm: str, many: Replications[str, T]) -> Estimate:
+def _within(row: IperfRow[T], arm: str, many: Replications[str, T]) -> Estimate:
     """The mean, its interval within what a share can be."""
     found = many.estimate(arm, row.value)
     if row.unit != SHARE:
@@ -219,7 +219,7 @@ class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
 
     arm: ClassVar[str]
     title: ClassVar[str]
-    rows: Sequence[Row[T]]
+    rows: Sequence[IperfRow[T]]
 
     def __init__(self, amount: Amount[str], seed: int) -> None:
         """How much."""
@@ -243,7 +243,7 @@ class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
 
     @staticmethod
     @abstractmethod
-    def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> T:
+    def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> T:
         """What is told of the runs with both buffers."""
 
     @abstractmethod
@@ -252,11 +252,11 @@ class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
 
     def by_programs(self, runs: Mapping[Buffer, Run]) -> T:
         """From tshark's files."""
-        return self.told({buffer: Seen.of_run(run) for buffer, run in runs.items()}, runs)
+        return self.told({buffer: FlowsInCapture.of_run(run) for buffer, run in runs.items()}, runs)
 
     def by_our_senders(self, runs: Mapping[Buffer, Run]) -> T:
         """From our tables."""
-        seen = {buffer: Seen.by_our_tables(flows_of(run)) for buffer, run in runs.items()}
+        seen = {buffer: FlowsInCapture.by_our_tables(flows_of(run)) for buffer, run in runs.items()}
         return self.told(seen, runs)
 
     def run(self, runner: Runner) -> Sides[T]:

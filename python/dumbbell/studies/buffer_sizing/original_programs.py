@@ -13,9 +13,9 @@ from dumbbell.studies.buffer_sizing.original_iperf import (
     LOAD,
     SHARE,
     ByIperf,
-    Row,
+    FlowsInCapture,
+    IperfRow,
     Scripts,
-    Seen,
     better_with_large,
     median,
     scripted,
@@ -52,7 +52,7 @@ def script(port: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FlowsReplication:
     """What one replication, with both buffers, would have printed.
 
     Attributes:
@@ -66,11 +66,11 @@ class Told:
     flows: int
 
 
-def told(seen: Mapping[Buffer, Seen]) -> Told:
+def told(seen: Mapping[Buffer, FlowsInCapture]) -> FlowsReplication:
     """What is told of the runs with both buffers; NaN of flows that there are none of."""
     small, large = seen["small"], seen["large"]
     without = {buffer: of.loss[~of.is_large] == 0 for buffer, of in seen.items()}
-    return Told(
+    return FlowsReplication(
         published.PersistentLevels(
             large_better_with_large=better_with_large(seen, is_large=True),
             small_better_with_small=1 - better_with_large(seen, is_large=False),
@@ -83,9 +83,9 @@ def told(seen: Mapping[Buffer, Seen]) -> Told:
     )
 
 
-def _level(name: str, level: str, printed: str = "") -> Row[Told]:
+def _level(name: str, level: str, printed: str = "") -> IperfRow[FlowsReplication]:
     of_testbed: float = getattr(published.PERSISTENT["testbed"], level)
-    return Row(
+    return IperfRow(
         name,
         SHARE,
         printed or f"{100 * of_testbed:g}",
@@ -93,7 +93,7 @@ def _level(name: str, level: str, printed: str = "") -> Row[Told]:
     )
 
 
-class OwnPrograms(ByIperf[Told]):
+class IperfPrograms(ByIperf[FlowsReplication]):
     """Persistent flows and mice by iperf, with both buffers; beside it our own senders."""
 
     arm = "persistent"
@@ -101,7 +101,7 @@ class OwnPrograms(ByIperf[Told]):
     rows = (
         _level("(1) Large flows better with 500 packets", "large_better_with_large"),
         _level("(2) Small flows better with 18 packets", "small_better_with_small"),
-        Row(
+        IperfRow(
             "(3) Spread of large flows, 18 packets over 500",
             "1",
             "more than 1",
@@ -134,7 +134,7 @@ class OwnPrograms(ByIperf[Told]):
         return arms.network(flows, packets, hosts=LOAD.hosts, seed=seed, duration_s=DURATION_S)
 
     @staticmethod
-    def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> Told:
+    def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> FlowsReplication:
         """See `ByIperf`."""
         return told(seen)
 

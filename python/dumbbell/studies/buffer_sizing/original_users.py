@@ -21,9 +21,9 @@ from dumbbell.studies.buffer_sizing.original_iperf import (
     LOAD,
     SHARE,
     ByIperf,
-    Row,
+    FlowsInCapture,
+    IperfRow,
     Scripts,
-    Seen,
     better_with_large,
     greatest,
     scripted,
@@ -85,7 +85,7 @@ def script(port: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class UsersReplication:
     """What one replication, with both buffers, would have printed.
 
     Attributes:
@@ -107,11 +107,11 @@ class Told:
     large: int
 
 
-def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> Told:
+def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> UsersReplication:
     """What is told of the runs with both buffers; NaN of flows that there are none of."""
     small, large = seen["small"], seen["large"]
     at = arms.BOTTLENECK
-    return Told(
+    return UsersReplication(
         published.ClosedLoopLevels(
             large_better_with_large=better_with_large(seen, is_large=True),
             small_better_with_large=better_with_large(seen, is_large=False),
@@ -128,15 +128,15 @@ def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> Told:
     )
 
 
-def _level(name: str, level: str, printed: str) -> Row[Told]:
-    return Row(name, SHARE, printed, lambda of: 100 * float(getattr(of.levels, level)))
+def _level(name: str, level: str, printed: str) -> IperfRow[UsersReplication]:
+    return IperfRow(name, SHARE, printed, lambda of: 100 * float(getattr(of.levels, level)))
 
 
-def _share(name: str, values: str, buffer: Buffer, printed: str) -> Row[Told]:
-    return Row(name, SHARE, printed, lambda of: 100 * float(getattr(of, values)[buffer]))
+def _share(name: str, values: str, buffer: Buffer, printed: str) -> IperfRow[UsersReplication]:
+    return IperfRow(name, SHARE, printed, lambda of: 100 * float(getattr(of, values)[buffer]))
 
 
-class OwnUsers(ByIperf[Told]):
+class IperfUsers(ByIperf[UsersReplication]):
     """Users in closed loops by iperf, with both buffers; beside it our own senders."""
 
     name = "the source's own programs, users"
@@ -147,7 +147,7 @@ class OwnUsers(ByIperf[Told]):
             "(6, 12) Large flows better with 500 packets", "large_better_with_large", "75 to 80"
         ),
         _level("(7) Small flows better with 500 packets", "small_better_with_large", "75"),
-        Row(
+        IperfRow(
             "(8, 13) Spread of large flows, 18 packets over 500",
             "1",
             "more than 1",
@@ -158,8 +158,8 @@ class OwnUsers(ByIperf[Told]):
         _level("(9) Greatest loss of a small flow, 18 packets", "small_greatest_loss_small", "90"),
         _share("(10) Utilization, 18 packets", "utilization", "small", "as with 500"),
         _share("(10) Utilization, 500 packets", "utilization", "large", "full"),
-        Row("(10) Mean wait, 18 packets", "ms", "less", lambda of: of.wait_ms["small"]),
-        Row("(10) Mean wait, 500 packets", "ms", "more", lambda of: of.wait_ms["large"]),
+        IperfRow("(10) Mean wait, 18 packets", "ms", "less", lambda of: of.wait_ms["small"]),
+        IperfRow("(10) Mean wait, 500 packets", "ms", "more", lambda of: of.wait_ms["large"]),
         _share("(10) Packets dropped, 18 packets", "drops", "small", "more"),
         _share("(10) Packets dropped, 500 packets", "drops", "large", "fewer"),
     )
@@ -181,7 +181,7 @@ class OwnUsers(ByIperf[Told]):
         return arms.network(flows, packets, hosts=LOAD.hosts, seed=seed, duration_s=DURATION_S)
 
     @staticmethod
-    def told(seen: Mapping[Buffer, Seen], runs: Mapping[Buffer, Run]) -> Told:
+    def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> UsersReplication:
         """See `ByIperf`."""
         return told(seen, runs)
 

@@ -14,7 +14,7 @@ from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Case, Stack, Workload
 from dumbbell.studies.buffer_sizing.claims import grid_words, settings
 from dumbbell.studies.buffer_sizing.measures import (
-    Compared,
+    BufferComparison,
     Floats,
     Found,
     closed_loop_levels,
@@ -38,7 +38,7 @@ _JOINT = Amendment(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LevelReading:
     """How a printed level is read.
 
     Attributes:
@@ -63,8 +63,8 @@ class Experiment:
     """
 
     printed: Mapping[Platform, Levels]
-    measure: Callable[[Compared], Levels]
-    told: Mapping[str, Told]
+    measure: Callable[[BufferComparison], Levels]
+    told: Mapping[str, LevelReading]
 
     def levels(self, platform: Platform) -> dict[str, float]:
         """Field to printed number, of those that a platform prints."""
@@ -72,12 +72,12 @@ class Experiment:
         values = {each.name: getattr(printed, each.name) for each in fields(printed)}
         return {name: value for name, value in values.items() if value is not None}
 
-    def values(self, found: Replications[A, Compared], arm: A, field: str) -> Floats:
+    def values(self, found: Replications[A, BufferComparison], arm: A, field: str) -> Floats:
         """What each replication would have printed, shape (n,)."""
         return found.values(arm, lambda of: getattr(self.measure(of), field))
 
     def would_print(
-        self, found: Replications[A, Compared], arm: A, of_fields: Iterable[str]
+        self, found: Replications[A, BufferComparison], arm: A, of_fields: Iterable[str]
     ) -> Mapping[str, Runs]:
         """The same of several, by what a reader calls them."""
         return {self.told[field].name: Runs(self.values(found, arm, field)) for field in of_fields}
@@ -89,24 +89,24 @@ EXPERIMENTS: Mapping[Workload, Experiment] = MappingProxyType(
             published.PERSISTENT,
             persistent_levels,
             {
-                "large_better_with_large": Told("(1) large flows better with B_l"),
-                "small_better_with_small": Told("(2) small flows better with B_s"),
-                "large_loss": Told("(4) loss of large flows with B_l", AROUND_LOSS),
-                "small_without_loss_small": Told("(5) small flows without loss, B_s"),
-                "small_without_loss_large": Told("(5) small flows without loss, B_l"),
+                "large_better_with_large": LevelReading("(1) large flows better with B_l"),
+                "small_better_with_small": LevelReading("(2) small flows better with B_s"),
+                "large_loss": LevelReading("(4) loss of large flows with B_l", AROUND_LOSS),
+                "small_without_loss_small": LevelReading("(5) small flows without loss, B_s"),
+                "small_without_loss_large": LevelReading("(5) small flows without loss, B_l"),
             },
         ),
         "closed-loop": Experiment(
             published.CLOSED_LOOP,
             closed_loop_levels,
             {
-                "large_better_with_large": Told("(6) large flows better with B_l"),
-                "small_better_with_large": Told("(7) small flows better with B_l"),
-                "large_without_loss_large": Told("(9) large flows without loss, B_l"),
-                "large_greatest_loss_small": Told(
+                "large_better_with_large": LevelReading("(6) large flows better with B_l"),
+                "small_better_with_large": LevelReading("(7) small flows better with B_l"),
+                "large_without_loss_large": LevelReading("(9) large flows without loss, B_l"),
+                "large_greatest_loss_small": LevelReading(
                     "(9) greatest loss of a large flow, B_s", UP_TO, Law.LOG_NORMAL
                 ),
-                "small_greatest_loss_small": Told(
+                "small_greatest_loss_small": LevelReading(
                     "(9) greatest loss of a small flow, B_s", UP_TO, Law.LOG_NORMAL
                 ),
             },
@@ -137,7 +137,7 @@ def judge_levels(found: Found) -> Iterator[Judged]:
 
 
 def judge_together(
-    found: Replications[A, Compared],
+    found: Replications[A, BufferComparison],
     where: Mapping[A, Setting],
     *,
     id: str,

@@ -108,17 +108,17 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ReadingRun:
     """One of the runs of a reading."""
 
     reading: Reading
     buffer: Buffer
 
 
-def both_buffers(reading: Reading, *, seed: int, duration_s: float) -> dict[Tried, Experiment]:
+def both_buffers(reading: Reading, *, seed: int, duration_s: float) -> dict[ReadingRun, Experiment]:
     """The runs of a reading: alike but for the buffer, with the same arrivals."""
     return {
-        Tried(reading, buffer): experiment(reading, packets, seed=seed, duration_s=duration_s)
+        ReadingRun(reading, buffer): experiment(reading, packets, seed=seed, duration_s=duration_s)
         for buffer, packets in arms.BUFFERS.items()
     }
 

@@ -15,7 +15,7 @@ from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, printed_levels, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
 from dumbbell.studies.buffer_sizing.arms import Buffer, Case, Point, Setup, Workload
-from dumbbell.studies.buffer_sizing.measures import Compared, Found, Ran
+from dumbbell.studies.buffer_sizing.measures import BufferComparison, BufferRun, Found
 from dumbbell.theory import many_flows_packets
 
 NOTHING_SAMPLED = "Over whole runs, the first second to the last; nothing is sampled."
@@ -115,7 +115,7 @@ def advice(found: Found | None, point: Point) -> list[Advice]:
     return given
 
 
-def _of_buffer(row: _Row, buffer: Buffer) -> Callable[[Compared], float]:
+def _of_buffer(row: _Row, buffer: Buffer) -> Callable[[BufferComparison], float]:
     return lambda of: row.value(getattr(of, buffer))
 
 
@@ -216,7 +216,7 @@ class _Row:
     factor: float = 1.0
     of: str = ""
 
-    def value(self, ran: Ran) -> float:
+    def value(self, ran: BufferRun) -> float:
         of = getattr(ran, self.of) if self.of else ran
         return self.factor * float(getattr(of, self.attribute))
 
@@ -265,7 +265,7 @@ def by_experiment(found: Found, points: Sequence[Point]) -> Iterator[ValueTable]
 
 
 def _mean(found: Found, setup: Setup, row: _Row) -> Cell:
-    def value(of: Compared) -> float:
+    def value(of: BufferComparison) -> float:
         return row.value(getattr(of, setup.buffer))
 
     values = found.values(setup.case, value)

@@ -19,7 +19,7 @@ from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, live, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import BySetting
-from dumbbell.studies.pie_rrul.original_programs import OwnPrograms
+from dumbbell.studies.pie_rrul.original_programs import RrulPrograms
 from dumbbell.studies.pie_rrul.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Part
@@ -40,9 +40,9 @@ class PieRrul(Reproduction):
         self.alone = parts.Alone(self.sizes.printed, self.sizes.compared)
         self.on_both = parts.OnKernel("alone", self.sizes.kernel)
         self.without: parts.WithoutRing | None = None
-        self.bursts: parts.Beside | None = None
+        self.bursts: parts.CompetingTraffic | None = None
         self.router: parts.Router | None = None
-        self.own = OwnPrograms(
+        self.own = RrulPrograms(
             self.sizes.own_programs, options.seed, parts.KERNEL_TEST, self.beside_own_programs
         )
         self.parts = [self.alone, *self.in_simulator(), *self.on_kernel_too(), self.own]
@@ -57,17 +57,17 @@ class PieRrul(Reproduction):
     def in_simulator(self) -> Iterator[Part[Any]]:
         """What the preset has beside scenario 1."""
         sizes, alone = self.sizes, self.alone
-        yield parts.Written(sizes.written, alone)
+        yield parts.NetperfUploads(sizes.written, alone)
         if sizes.without:
             self.without = parts.WithoutRing(sizes.without, alone)
             yield self.without
             if sizes.ours:
                 yield parts.Ours(sizes.ours, alone, self.without)
         if sizes.bursts:
-            self.bursts = parts.Beside("bursts", sizes.bursts, alone)
+            self.bursts = parts.CompetingTraffic("bursts", sizes.bursts, alone)
             yield self.bursts
         if sizes.tcp:
-            yield parts.Beside("tcp", sizes.tcp, alone)
+            yield parts.CompetingTraffic("tcp", sizes.tcp, alone)
         if sizes.tick:
             yield parts.Tick(sizes.tick, alone)
         if sizes.today:

@@ -40,7 +40,7 @@ from dumbbell.claims.rules import (
 from dumbbell.replication import Replications
 from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.fit import Fit
+from dumbbell.studies.pie_rrul.fit import LatencyFit
 from dumbbell.studies.pie_rrul.measures import BySetting, Floats, Measured
 
 Row = tuple[str, int]
@@ -180,7 +180,7 @@ def nominal(without: Replications[Setting, Measured]) -> Iterator[Judged]:
         )
 
 
-def ring(fit: Fit, n_replications: int) -> Judged:
+def ring(fit: LatencyFit, n_replications: int) -> Judged:
     """The ring that explains the printed latencies; it was chosen by them."""
     claim = Claim(
         id="ring",
@@ -483,7 +483,7 @@ def _pairs(ours: Floats, other: Floats) -> Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class BackendComparison:
     """A quantity on which both backends should agree.
 
     Attributes:
@@ -499,19 +499,19 @@ class Compared:
 
 RATES = Agreement(relative=0.02, floor=0.1, unit="Mbit/s")
 DELAYS = Agreement.of_delays_ms(0.05)
-AGREEMENT: Mapping[str, Compared] = {
-    "queue_delay_ms": Compared("queue-delay", "PIE's queue delay", DELAYS),
-    "drops_pkts": Compared(
+AGREEMENT: Mapping[str, BackendComparison] = {
+    "queue_delay_ms": BackendComparison("queue-delay", "PIE's queue delay", DELAYS),
+    "drops_pkts": BackendComparison(
         "drops", "drops as tc counts them", Agreement(relative=0.20, floor=1.0, unit="packets")
     ),
-    "upload_mbps": Compared("upload", "upload of all", RATES),
-    "download_mbps": Compared("download", "download of all", RATES),
-    "latency_ms": Compared("latency", "latency", DELAYS),
+    "upload_mbps": BackendComparison("upload", "upload of all", RATES),
+    "download_mbps": BackendComparison("download", "download of all", RATES),
+    "latency_ms": BackendComparison("latency", "latency", DELAYS),
 }
 """Measure to what is compared and how far apart the backends may be."""
-WRITES: Mapping[str, Compared] = {
-    "written_mbps": Compared("written", "what the uploads' senders wrote", RATES),
-    "written_sd_mbps": Compared(
+WRITES: Mapping[str, BackendComparison] = {
+    "written_mbps": BackendComparison("written", "what the uploads' senders wrote", RATES),
+    "written_sd_mbps": BackendComparison(
         "written-spread",
         "spread of what the uploads' senders wrote from step to step",
         Agreement(relative=0.20, floor=0.3, unit="Mbit/s"),

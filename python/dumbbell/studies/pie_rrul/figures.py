@@ -12,7 +12,7 @@ import polars as pl
 
 from dumbbell.replication import Replications
 from dumbbell.report import Curve, Figure, IntervalRow, line_with_band, points_with_interval
-from dumbbell.report.direct_labels import LineEnd, Scale, at_line_ends
+from dumbbell.report.direct_labels import AxisScale, LineEnd, at_line_ends
 from dumbbell.report.theme import BLACK, FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, WRITTEN, zoom
 from dumbbell.spec.flent import FlentTest
 from dumbbell.stats import covariance_ellipse, prediction_interval
@@ -215,7 +215,7 @@ def _ellipses(
         table = _printed_table(printed)
         layers += _printed_crosses(table, channels)
         heights += [*table["upload_low"], *table["upload_high"]]
-    scale = Scale(min(heights), max(heights), FIGURE_HEIGHT, _ROOM_PX)
+    scale = AxisScale(min(heights), max(heights), FIGURE_HEIGHT, _ROOM_PX)
     means = frame.filter(pl.col("kind") == "mean")
     layers += at_line_ends(
         [

@@ -13,7 +13,7 @@ from dumbbell.studies.pie_rrul.measures import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LatencyFit:
     """What the printed latencies are above ours without a ring.
 
     Attributes:
@@ -37,7 +37,7 @@ class Fit:
         return 1e3 * self.ring_kb.value / published.WIRE_BYTES
 
 
-def fit_ring(latency_ms: Mapping[arms.Setting, Floats]) -> Fit:
+def fit_ring(latency_ms: Mapping[arms.Setting, Floats]) -> LatencyFit:
     """The ring that explains the printed latencies.
 
     A ring that is always full adds its bytes at the line's rate to every packet's way, and PIE
@@ -50,4 +50,4 @@ def fit_ring(latency_ms: Mapping[arms.Setting, Floats]) -> Fit:
         arms.setting_of(*row): numbers["latency"] for row, numbers in published.TABLES.items()
     }
     excess = [printed[setting] - float(np.mean(runs)) for setting, runs in latency_ms.items()]
-    return Fit(student_interval(excess))
+    return LatencyFit(student_interval(excess))

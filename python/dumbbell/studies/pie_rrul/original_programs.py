@@ -151,7 +151,7 @@ def _rate_mbps(run: Run, program: str, ends_s: Floats) -> Floats:
     return rates
 
 
-class OwnPrograms(program_runs.ByOwnPrograms[Setting, Found]):
+class RrulPrograms(program_runs.ByOwnPrograms[Setting, Found]):
     """Scenario 1 by the programs that Flent starts."""
 
     def __init__(

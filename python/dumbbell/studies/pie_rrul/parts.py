@@ -22,7 +22,7 @@ from dumbbell.stats import Estimate
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.pie_rrul import arms, claims, figures, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.fit import Fit, fit_ring
+from dumbbell.studies.pie_rrul.fit import LatencyFit, fit_ring
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured, measured
 from dumbbell.studies.shape import Amount, Arm, Part, Preset, Presets, Runner
 from dumbbell.tables import Run
@@ -35,7 +35,7 @@ Choice = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes(Preset):
+class PieRrulPreset(Preset):
     """How much is run.
 
     Attributes:
@@ -76,14 +76,14 @@ class Sizes(Preset):
 _DEFAULT, _FAST, _SHORT = Setting(), Setting(tupdate_ms=1), Setting(target_ms=5)
 _FEW = (_FAST, _DEFAULT, _SHORT)
 PRESETS = Presets(
-    quick=Sizes(
+    quick=PieRrulPreset(
         printed=Amount(10, over=(_DEFAULT,)),
         compared=Amount(3, over=_FEW),
         written=Amount(10, over=(_DEFAULT,)),
         kernel=Amount(5, over=(_DEFAULT, _SHORT)),
         own_programs=Amount(3, over=(_DEFAULT, _SHORT)),
     ),
-    full=Sizes(
+    full=PieRrulPreset(
         printed=Amount(10, over=arms.SETTINGS),
         compared=Amount(10, over=arms.SETTINGS),
         written=Amount(10, over=arms.SETTINGS),
@@ -205,7 +205,7 @@ class Alone(Part[BySetting]):
         return {setting.name: found.run(setting) for setting in settings}
 
 
-class Written(Part[Replications[Setting, Measured]]):
+class NetperfUploads(Part[Replications[Setting, Measured]]):
     """The uploads counted as netperf does, by what its send calls took."""
 
     name = "counted at the sender"
@@ -246,7 +246,7 @@ class WithoutRing(Part[Replications[Setting, Measured]]):
         """See `Part`."""
         return run_settings(runner, self.amount, self.name, ring_bytes=0)
 
-    def fit(self, found: Replications[Setting, Measured]) -> Fit:
+    def fit(self, found: Replications[Setting, Measured]) -> LatencyFit:
         """The ring."""
         return fit_ring({each: found.values(each, "latency_ms") for each in found.arms})
 
@@ -296,7 +296,7 @@ class Ours(Part[Replications[str, Measured]]):
         yield text.parameters_table(columns)
 
 
-class Beside(Part[BySetting]):
+class CompetingTraffic(Part[BySetting]):
     """Scenario 2 or 3: something else sends, too."""
 
     def __init__(self, scenario: str, amount: Amount[Setting], alone: Alone) -> None:
@@ -408,7 +408,7 @@ class Router(Part[Replications[Choice, Measured]]):
 
 
 @dataclass(frozen=True)
-class OnBoth:
+class SettingsOnBothBackends:
     """The same descriptions on both backends.
 
     Attributes:
@@ -420,7 +420,7 @@ class OnBoth:
     sim: BySetting
 
 
-class OnKernel(Part[OnBoth]):
+class OnKernel(Part[SettingsOnBothBackends]):
     """A scenario on the kernel, with its PIE that estimates a departure rate, and the same here."""
 
     def __init__(self, scenario: str, amount: Amount[Setting], *, gateway: bool = False) -> None:
@@ -442,7 +442,7 @@ class OnKernel(Part[OnBoth]):
             gateway=self.gateway,
         )
 
-    def run(self, runner: Runner) -> OnBoth:
+    def run(self, runner: Runner) -> SettingsOnBothBackends:
         """See `Part`."""
         kernel, sim = (
             BySetting(
@@ -462,9 +462,9 @@ class OnKernel(Part[OnBoth]):
             )
             for backend in ("kernel", "sim")
         )
-        return OnBoth(kernel, sim)
+        return SettingsOnBothBackends(kernel, sim)
 
-    def judge(self, found: OnBoth) -> Iterator[Judged]:
+    def judge(self, found: SettingsOnBothBackends) -> Iterator[Judged]:
         """A preview of what is printed; agreement, a setting after the other."""
         if self.scenario == "alone":
             yield from claims.printed(found.kernel, "kernel", SHORTER).values()
@@ -472,7 +472,7 @@ class OnKernel(Part[OnBoth]):
         for setting in found.kernel.settings:
             yield from claims.agreement(found.kernel, found.sim, setting, name, self.where)
 
-    def tables(self, found: OnBoth) -> Iterator[ValueTable]:
+    def tables(self, found: SettingsOnBothBackends) -> Iterator[ValueTable]:
         """Both below each other; what is printed beside it."""
         if self.scenario == "alone":
             where = f"{self.where} (Linux kernel, a preview)"
@@ -485,12 +485,12 @@ class OnKernel(Part[OnBoth]):
             why=text.SMALL_QUEUES if self.scenario == "bursts" and not self.gateway else "",
         )
 
-    def figures(self, found: OnBoth) -> Iterator[Figure]:
+    def figures(self, found: SettingsOnBothBackends) -> Iterator[Figure]:
         """One run on both."""
         if self.scenario == "alone":
             yield figures.backends(found.kernel, found.sim, KERNEL_TEST)
 
-    def runs(self, found: OnBoth) -> Mapping[str, Run]:
+    def runs(self, found: SettingsOnBothBackends) -> Mapping[str, Run]:
         """Scenario 1's."""
         if self.scenario != "alone":
             return {}

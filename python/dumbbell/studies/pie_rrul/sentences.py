@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from dumbbell.claims import Verdict, strongest
 from dumbbell.studies.pie_rrul import arms, claims
-from dumbbell.studies.pie_rrul.fit import Fit
+from dumbbell.studies.pie_rrul.fit import LatencyFit
 from dumbbell.studies.pie_rrul.measures import BySetting
 
 
-def of_ring(fit: Fit) -> str:
+def of_ring(fit: LatencyFit) -> str:
     """Whether there is anything that a ring would explain."""
     excess = fit.excess_ms
     if excess.low > 0:

@@ -17,7 +17,7 @@ from dumbbell.stats import Estimate, prediction_interval
 from dumbbell.studies.pie_rrul import arms, claims, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.claims import Row
-from dumbbell.studies.pie_rrul.fit import Fit
+from dumbbell.studies.pie_rrul.fit import LatencyFit
 from dumbbell.studies.pie_rrul.measures import BySetting, Measured
 from dumbbell.studies.pie_rrul.sentences import of_ring, of_target, of_tupdate
 
@@ -452,7 +452,9 @@ def _can_set(label: str) -> bool:
     return choice.is_todays and choice.ring_bytes == arms.RING_BYTES
 
 
-def summary(judged: Sequence[Judged], fit: Fit | None, bursts: BySetting | None = None) -> str:
+def summary(
+    judged: Sequence[Judged], fit: LatencyFit | None, bursts: BySetting | None = None
+) -> str:
     """Who was right, in a paragraph: what a student understands first, then facts counted."""
     facts = {
         fact.name: fact.verdict
@@ -502,7 +504,7 @@ def _agreement(judged: Sequence[Judged]) -> list[str]:
 
 
 def notes(
-    fit: Fit | None, *, kernel_length_s: int | None = None, without_irtt: bool = False
+    fit: LatencyFit | None, *, kernel_length_s: int | None = None, without_irtt: bool = False
 ) -> list[str]:
     """Readings taken and limitations.
 

@@ -27,9 +27,9 @@ from dumbbell.studies.queue_size_delay import (
     published,
     text,
 )
-from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, Kind
+from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, SourceKind
 from dumbbell.studies.queue_size_delay.measures import Many, delays, many
-from dumbbell.studies.queue_size_delay.original_programs import OwnPrograms
+from dumbbell.studies.queue_size_delay.original_programs import QueueSizePrograms
 from dumbbell.studies.queue_size_delay.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
@@ -100,7 +100,7 @@ PRESETS = Presets(
 )
 
 
-class Sizes(Part[ByArm]):
+class QueueSizeRuns(Part[ByArm]):
     """Every size with both sources, against m/mu and theory."""
 
     name = "queue sizes"
@@ -119,12 +119,12 @@ class Sizes(Part[ByArm]):
         is_whole = backend == "sim" and self.is_asked
         self.amounts = {
             kind: amount if is_whole else preset.kernel
-            for kind, amount in ((Kind.IDEAL, preset.ideal), (Kind.DITG, preset.ditg))
+            for kind, amount in ((SourceKind.IDEAL, preset.ideal), (SourceKind.DITG, preset.ditg))
         }
         self.sizes = _ALL if is_whole else preset.kernel.over
         self.experiments = arms.behind(RANDOM, self.sizes, options.seed)
         if is_whole:
-            self.experiments |= arms.behind((Kind.DITG,), published.IN_BITS, options.seed)
+            self.experiments |= arms.behind((SourceKind.DITG,), published.IN_BITS, options.seed)
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """The simulator's are what the kernel's are held against, too."""
@@ -156,15 +156,15 @@ class Sizes(Part[ByArm]):
         for kind in RANDOM:
             by_limit = of_kind(found, kind)
             for limit in self.sizes:
-                if limit != published.LARGE or kind is Kind.IDEAL:
+                if limit != published.LARGE or kind is SourceKind.IDEAL:
                     yield claims.judge_peak(by_limit[limit], kind, limit, self.backend)
             if len(published.LIMITS.keys() & by_limit.keys()) > 1:
                 yield claims.judge_order(by_limit, kind, self.backend)
         if self.backend == "sim":
             for limit in published.LIMITS:
-                yield claims.judge_ping_law(found[Behind(Kind.IDEAL, limit)], limit)
+                yield claims.judge_ping_law(found[Behind(SourceKind.IDEAL, limit)], limit)
             for limit in published.LIMITS:
-                yield claims.judge_measured(found[Behind(Kind.DITG, limit)], limit)
+                yield claims.judge_measured(found[Behind(SourceKind.DITG, limit)], limit)
 
     def loads(self, found: ByArm) -> Iterator[LoadRow]:
         """Behind 2 mb, where nothing is turned away at first."""
@@ -183,7 +183,7 @@ class Agreement(Part[None]):
 
     name = "both backends"
 
-    def __init__(self, kernel: Sizes, sim: Sizes) -> None:
+    def __init__(self, kernel: QueueSizeRuns, sim: QueueSizeRuns) -> None:
         """Which are compared."""
         self.kernel, self.sim = kernel, sim
 
@@ -211,7 +211,11 @@ class Loads(Part[Mapping[float, Many]]):
         self.amount = amount
         self.experiments = {
             rho: arms.experiment(
-                Kind.IDEAL, SWEPT, seed, packets_per_second=packets_per_second(rho), warm_up_s=2
+                SourceKind.IDEAL,
+                SWEPT,
+                seed,
+                packets_per_second=packets_per_second(rho),
+                warm_up_s=2,
             )
             for rho in amount.over
         }
@@ -241,11 +245,13 @@ class Listing(Part[Many]):
 
     name = "fitted load"
 
-    def __init__(self, seed: int, amount: Amount[str], fit: listing.Fit, sizes: Sizes) -> None:
+    def __init__(
+        self, seed: int, amount: Amount[str], fit: listing.LoadFit, sizes: QueueSizeRuns
+    ) -> None:
         """What is run; ``sizes`` has the nominal load."""
         self.amount, self.fit, self.sizes = amount, fit, sizes
         self.experiment = arms.experiment(
-            Kind.IDEAL, published.LARGE, seed, packets_per_second=fit.packets_per_second
+            SourceKind.IDEAL, published.LARGE, seed, packets_per_second=fit.packets_per_second
         )
 
     def run(self, runner: Runner) -> Many:
@@ -258,8 +264,8 @@ class Listing(Part[Many]):
         """Where the listing does not come from, and what was fitted to it."""
         yield claims.judge_load_as_asked(self.fit)
         for kind, where in (
-            (Kind.IDEAL, "at the nominal load"),
-            (Kind.DITG, "with what ITGSend sends when asked for that load"),
+            (SourceKind.IDEAL, "at the nominal load"),
+            (SourceKind.DITG, "with what ITGSend sends when asked for that load"),
         ):
             yield claims.judge_growth(self.sizes.found[Behind(kind, published.LARGE)], kind, where)
         yield claims.judge_fit(self.fit)
@@ -285,12 +291,12 @@ class OneSender(Part[Mapping[str, Many]]):
         asked = 8 * published.MEAN_PAYLOAD_BYTES / published.RATE_BPS
         self.experiments = {
             f"load {rho:g}": arms.experiment(
-                Kind.IDEAL, published.LARGE, seed, packets_per_second=rho / asked
+                SourceKind.IDEAL, published.LARGE, seed, packets_per_second=rho / asked
             )
             for rho in LISTING_LOADS
         } | {
             f"oversleep {oversleep_us:g} \u00b5s": arms.experiment(
-                Kind.DITG, published.LARGE, seed, oversleep_us=oversleep_us
+                SourceKind.DITG, published.LARGE, seed, oversleep_us=oversleep_us
             )
             for oversleep_us in LISTING_OVERSLEEPS_US
         }
@@ -319,7 +325,7 @@ class MeasuredLarge(Part[Mapping[int, Many]]):
         asked_us = 1e6 / published.PACKETS_PER_SECOND
         self.experiments = {
             number: arms.experiment(
-                Kind.DITG, published.LARGE, seed, oversleep_us=1e6 / pps - asked_us
+                SourceKind.DITG, published.LARGE, seed, oversleep_us=1e6 / pps - asked_us
             )
             for number, pps in enumerate(measured.LARGE_SENT_PPS)
         }
@@ -342,14 +348,14 @@ class Constant(Part[Mapping[str, Many]]):
     def __init__(self, seed: int) -> None:
         """What is run: nothing is random, so once."""
         self.experiments = {
-            limit: arms.experiment(Kind.CONSTANT, limit, seed, pings=False)
+            limit: arms.experiment(SourceKind.CONSTANT, limit, seed, pings=False)
             for limit in (SWEPT, SHOWN)
         }
         self.recorded = {
             kind: arms.experiment(kind, SHOWN, seed, pings=False, record_packets=True)
-            for kind in (Kind.CONSTANT, Kind.IDEAL)
+            for kind in (SourceKind.CONSTANT, SourceKind.IDEAL)
         }
-        self.shown: dict[Kind, Run] = {}
+        self.shown: dict[SourceKind, Run] = {}
 
     def run(self, runner: Runner) -> Mapping[str, Many]:
         """See `Part`."""
@@ -367,7 +373,9 @@ class Constant(Part[Mapping[str, Many]]):
 
     def figures(self, found: Mapping[str, Many]) -> Iterator[Figure]:
         """The first seconds, beside random gaps and sizes."""
-        yield figures.first_seconds(self.shown[Kind.CONSTANT], self.shown[Kind.IDEAL], SHOWN)
+        yield figures.first_seconds(
+            self.shown[SourceKind.CONSTANT], self.shown[SourceKind.IDEAL], SHOWN
+        )
 
 
 class QueueSizeDelay(Reproduction):
@@ -383,8 +391,10 @@ class QueueSizeDelay(Reproduction):
         super().__init__(options)
         seed, preset = options.seed, PRESETS.of(options)
         self.fit = listing.fit_load()
-        self.sim, self.kernel = (Sizes(options, preset, backend) for backend in ("sim", "kernel"))
-        self.own = OwnPrograms(preset.own_programs, seed, self.beside_own_programs)
+        self.sim, self.kernel = (
+            QueueSizeRuns(options, preset, backend) for backend in ("sim", "kernel")
+        )
+        self.own = QueueSizePrograms(preset.own_programs, seed, self.beside_own_programs)
         self.parts = [
             self.sim,
             Loads(seed, preset.loads),
@@ -401,7 +411,9 @@ class QueueSizeDelay(Reproduction):
         """Our senders with the same commands, by the heads of columns."""
         sides = {"simulator": self.sim, "our senders on the kernel": self.kernel}
         return {
-            head: of_kind(each.found, Kind.DITG) for head, each in sides.items() if each.is_finished
+            head: of_kind(each.found, SourceKind.DITG)
+            for head, each in sides.items()
+            if each.is_finished
         }
 
     def written(self) -> Report:
@@ -409,7 +421,7 @@ class QueueSizeDelay(Reproduction):
         sizes = self.sim if self.sim.is_asked else self.kernel
         nominal = {kind: sizes.found[Behind(kind, published.LARGE)].first for kind in RANDOM}
         kernel_runs = next(iter(self.kernel.found.values())).n if self.kernel.is_finished else 0
-        by_limit = of_kind(sizes.found, Kind.DITG)
+        by_limit = of_kind(sizes.found, SourceKind.DITG)
         report = self.collected(
             summary=text.summary(self.judged, self.fit),
             answer=text.answer(self.judged, by_limit),
@@ -420,7 +432,7 @@ class QueueSizeDelay(Reproduction):
             source_url=published.SOURCE_URL,
             topologies=[
                 Topology.of(
-                    "Client, router, server", arms.experiment(Kind.DITG, published.LARGE, 1)
+                    "Client, router, server", arms.experiment(SourceKind.DITG, published.LARGE, 1)
                 )
             ],
             commands=text.commands(self.options.seed),
@@ -432,7 +444,7 @@ class QueueSizeDelay(Reproduction):
             ],
             meta={
                 "experiment": arms.experiment(
-                    Kind.DITG, published.LARGE, self.options.seed
+                    SourceKind.DITG, published.LARGE, self.options.seed
                 ).resolved(),
                 "fitted_rho": self.fit.rho,
             },
@@ -448,17 +460,19 @@ class QueueSizeDelay(Reproduction):
         """The source's own figure, and what is under it; of both backends."""
         if self.sim.is_asked and self.sim.is_finished:
             found = self.sim.found
-            kernel = of_kind(self.kernel.found, Kind.DITG) if self.kernel.is_finished else None
-            yield figures.peak_against_size(of_kind(found, Kind.DITG), kernel)
+            kernel = (
+                of_kind(self.kernel.found, SourceKind.DITG) if self.kernel.is_finished else None
+            )
+            yield figures.peak_against_size(of_kind(found, SourceKind.DITG), kernel)
             yield figures.peak_over_largest({kind: of_kind(found, kind) for kind in RANDOM})
 
     def in_bits(self) -> Iterator[Figure]:
         """The other reading of the sizes."""
         if self.sim.is_asked and self.sim.is_finished:
-            yield figures.other_reading(of_kind(self.sim.found, Kind.DITG))
+            yield figures.other_reading(of_kind(self.sim.found, SourceKind.DITG))
 
 
-def of_kind(found: ByArm, kind: Kind) -> dict[str, Many]:
+def of_kind(found: ByArm, kind: SourceKind) -> dict[str, Many]:
     """Limit to the runs of one source."""
     return {arm.limit: each for arm, each in found.items() if arm.kind is kind}
 

@@ -20,7 +20,7 @@ DRAIN_S = 5
 """After the sender's last packet: 2 mb take 2.6 s to leave."""
 
 
-class Kind(StrEnum):
+class SourceKind(StrEnum):
     """A source of the study."""
 
     IDEAL = "ideal"
@@ -31,11 +31,11 @@ class Kind(StrEnum):
     """Constant gaps and sizes: D/D/1."""
 
 
-RANDOM = (Kind.IDEAL, Kind.DITG)
+RANDOM = (SourceKind.IDEAL, SourceKind.DITG)
 SOURCES = {
-    Kind.IDEAL: "ideal source",
-    Kind.DITG: "D-ITG source",
-    Kind.CONSTANT: "constant gaps and sizes",
+    SourceKind.IDEAL: "ideal source",
+    SourceKind.DITG: "D-ITG source",
+    SourceKind.CONSTANT: "constant gaps and sizes",
 }
 """What a reader calls a source."""
 
@@ -49,11 +49,13 @@ class Behind:
         limit: Of the queue, as typed to tc.
     """
 
-    kind: Kind
+    kind: SourceKind
     limit: str
 
 
-def behind(kinds: Iterable[Kind], sizes: Iterable[str], seed: int) -> dict[Behind, Experiment]:
+def behind(
+    kinds: Iterable[SourceKind], sizes: Iterable[str], seed: int
+) -> dict[Behind, Experiment]:
     """The experiments of every source behind every queue, at the nominal load."""
     return {
         Behind(kind, limit): experiment(kind, limit, seed)
@@ -62,7 +64,7 @@ def behind(kinds: Iterable[Kind], sizes: Iterable[str], seed: int) -> dict[Behin
 
 
 def source(
-    kind: Kind, packets_per_second: float, oversleep_us: float = measured.OVERSLEEP_US
+    kind: SourceKind, packets_per_second: float, oversleep_us: float = measured.OVERSLEEP_US
 ) -> dict[str, Any]:
     """A source of the study.
 
@@ -72,20 +74,20 @@ def source(
         oversleep_us: What each of ITGSend's sleeps overshoots.
     """
     rate, size = f"{packets_per_second!r}pps", f"{published.MEAN_PAYLOAD_BYTES:g}B"
-    if kind is Kind.DITG:
+    if kind is SourceKind.DITG:
         return {
             "kind": "ditg",
             "gap": f"exponential {rate}",
             "size": f"exponential {size}",
             "oversleep": f"constant {round(1e3 * oversleep_us)}ns",
         }
-    if kind is Kind.CONSTANT:
+    if kind is SourceKind.CONSTANT:
         return {"kind": "cbr", "rate": rate, "size": size, "size_at": "wire"}
     return {"kind": "poisson", "rate": rate, "size": f"exponential {size}"}
 
 
 def experiment(
-    kind: Kind,
+    kind: SourceKind,
     limit: str,
     seed: int,
     *,

@@ -43,7 +43,7 @@ from dumbbell.claims.rules import (
 )
 from dumbbell.stats import Estimate, IntervalKind
 from dumbbell.studies.queue_size_delay import limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.arms import SOURCES, Kind
+from dumbbell.studies.queue_size_delay.arms import SOURCES, SourceKind
 from dumbbell.studies.queue_size_delay.limits import PACKET_MS, largest_delay_ms
 from dumbbell.studies.queue_size_delay.measures import LATE, Floats, Many
 
@@ -63,10 +63,10 @@ LISTING, LAW_OF_PINGS, LATE_SHARE = "the listing's load", "ten pings", "late pac
 """Facts that several rows tell."""
 
 
-def judge_peak(many: Many, kind: Kind, limit: str, backend: str) -> Judged:
+def judge_peak(many: Many, kind: SourceKind, limit: str, backend: str) -> Judged:
     """The source's sentence: who finds the queue full waits m/mu, and nobody waits longer."""
     packet_ms = PACKET_MS
-    if kind is Kind.DITG:
+    if kind is SourceKind.DITG:
         # ITGSend's datagrams have headers and fragments; the largest frame decides what fits.
         packet_ms = 8e3 * LARGEST_FRAME_BYTES / published.RATE_BPS
     is_large = limit == published.LARGE
@@ -113,7 +113,7 @@ def judge_ping_law(many: Many, limit: str) -> Judged:
     return judge(claim, Runs(many.ping_peak_ms), note=note)
 
 
-def judge_order(by_limit: Mapping[str, Many], kind: Kind, backend: str) -> Judged:
+def judge_order(by_limit: Mapping[str, Many], kind: SourceKind, backend: str) -> Judged:
     """The source's finding: a larger queue, a longer delay."""
     claim = Claim(
         id=f"larger-longer-{kind}",
@@ -208,7 +208,7 @@ SENDER = "each sender"
 """What a point of the grid calls the kind of sender and its number."""
 
 
-def growth_id(kind: Kind) -> str:
+def growth_id(kind: SourceKind) -> str:
     """Of the claim about the growth over ten pings."""
     return f"listing-growth-{kind}"
 
@@ -258,7 +258,7 @@ def judge_listing(found: Mapping[str, Many]) -> Judged:
     return judge(claim, Grid(points))
 
 
-def judge_growth(many: Many, kind: Kind, where: str) -> Judged:
+def judge_growth(many: Many, kind: SourceKind, where: str) -> Judged:
     """How much the delay grows over ten pings behind 2 mb."""
     claim = Claim(
         id=growth_id(kind),
@@ -272,7 +272,7 @@ def judge_growth(many: Many, kind: Kind, where: str) -> Judged:
     return judge(claim, Runs(many.growth_ms))
 
 
-def judge_load_as_asked(fit: listing.Fit) -> Judged:
+def judge_load_as_asked(fit: listing.LoadFit) -> Judged:
     """Whether the load that was asked for explains the listing."""
     claim = Claim(
         id="load-as-asked",
@@ -288,7 +288,7 @@ def judge_load_as_asked(fit: listing.Fit) -> Judged:
     return judge(claim, profile, note=f"fitted to {listing.increments_ms().size} increments")
 
 
-def judge_fit(fit: listing.Fit) -> Judged:
+def judge_fit(fit: listing.LoadFit) -> Judged:
     """The load that explains the listing best, which therefore is explained by nothing else."""
     claim = Claim(
         id=LOAD_FITTED,
@@ -334,7 +334,7 @@ def judge_constant(many: Many, limit: str) -> list[Judged]:
 
 
 def judge_agreement(
-    kernel: Mapping[str, Many], sim: Mapping[str, Many], kind: Kind
+    kernel: Mapping[str, Many], sim: Mapping[str, Many], kind: SourceKind
 ) -> list[Judged]:
     """The same replications on both backends: the mean over the sizes of each replication.
 

@@ -16,7 +16,7 @@ from dumbbell.report import (
 )
 from dumbbell.stats import prediction_quantiles
 from dumbbell.studies.queue_size_delay import limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.arms import QUEUE, SOURCES, Kind
+from dumbbell.studies.queue_size_delay.arms import QUEUE, SOURCES, SourceKind
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
 from dumbbell.studies.queue_size_delay.measures import LATE, Floats, Many
 from dumbbell.tables import Run
@@ -80,7 +80,7 @@ def peak_against_size(sim: Mapping[str, Many], kernel: Mapping[str, Many] | None
     return Figure("peak-against-size", *chart, caption, title="Peak delay against queue size")
 
 
-def peak_over_largest(by_kind: Mapping[Kind, Mapping[str, Many]]) -> Figure:
+def peak_over_largest(by_kind: Mapping[SourceKind, Mapping[str, Many]]) -> Figure:
     """Ping peaks in units of m/mu, by source, beside a real kernel's."""
     rows = []
     for limit, size in published.LIMITS.items():
@@ -94,10 +94,10 @@ def peak_over_largest(by_kind: Mapping[Kind, Mapping[str, Many]]) -> Figure:
                     predicted.low / largest,
                     predicted.high / largest,
                     theory=limits.mean_ping_peak_ms(limit) / largest
-                    if kind is Kind.IDEAL
+                    if kind is SourceKind.IDEAL
                     else None,
                     published=None
-                    if kind is Kind.IDEAL
+                    if kind is SourceKind.IDEAL
                     else float(np.mean(measured.PING_PEAKS_MS[limit])) / largest,
                     style=SOURCES[kind],
                 )

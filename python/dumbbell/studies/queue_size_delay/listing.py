@@ -30,7 +30,7 @@ LOADS = np.arange(0.8, 1.5, 0.0005)
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class LoadFit:
     """The load that explains the listing, and how well.
 
     Attributes:
@@ -102,7 +102,7 @@ def sd_per_second_ms(rho: float) -> float:
     return 1e3 * math.sqrt(2.0 * rho * published.MEAN_PAYLOAD_BYTES / mu_bytes)
 
 
-def fit_load(increments: Floats | None = None) -> Fit:
+def fit_load(increments: Floats | None = None) -> LoadFit:
     """The most likely load.
 
     Args:
@@ -117,7 +117,7 @@ def fit_load(increments: Floats | None = None) -> Fit:
     best = int(np.argmin(misfit))
     inside = np.flatnonzero(misfit <= misfit[best] + LIKELIHOOD_DROP)
     freedom = steps.size - 1
-    return Fit(
+    return LoadFit(
         rho=float(LOADS[best]),
         low=float(LOADS[inside[0]]),
         high=float(LOADS[inside[-1]]),

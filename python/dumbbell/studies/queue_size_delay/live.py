@@ -15,7 +15,7 @@ from dumbbell.report import (
 from dumbbell.report.live import Value
 from dumbbell.spec import Experiment
 from dumbbell.studies.queue_size_delay import arms, limits, listing, published
-from dumbbell.studies.queue_size_delay.arms import Kind
+from dumbbell.studies.queue_size_delay.arms import SourceKind
 
 LOADS = (0.8, 0.9, 1.0, 1.1, published.RHO, 1.5, 2.0, 2.5, 3.0)
 SIZES = {**published.LIMITS, published.LARGE: published.LARGE_BYTES}
@@ -64,7 +64,7 @@ def _listing() -> LiveCurve:
     )
 
 
-def _source(kind: Kind) -> dict[str, Value]:
+def _source(kind: SourceKind) -> dict[str, Value]:
     flow = arms.experiment(kind, BEGIN, 1).resolved()["flows"][0]
     return {f"flows[{arms.FLOW}].source": flow["source"]}
 
@@ -75,15 +75,15 @@ def hero(seed: int) -> LiveHero:
     Args:
         seed: Of the study.
     """
-    experiment = _sampled(arms.experiment(Kind.IDEAL, BEGIN, seed))
+    experiment = _sampled(arms.experiment(SourceKind.IDEAL, BEGIN, seed))
     sizes = list(SIZES)
     source = LiveControl(
         id="source",
         label="As the testbed sent",
         kind=ControlKind.SWITCH,
         stops=[
-            LiveStop(value=0, words="no", changes=_source(Kind.IDEAL)),
-            LiveStop(value=1, words="yes", changes=_source(Kind.DITG)),
+            LiveStop(value=0, words="no", changes=_source(SourceKind.IDEAL)),
+            LiveStop(value=1, words="yes", changes=_source(SourceKind.DITG)),
         ],
     )
     load = LiveControl(

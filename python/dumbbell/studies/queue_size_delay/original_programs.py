@@ -30,7 +30,7 @@ def commands(limit: str, seed: int) -> Experiment:
         limit: As typed to tc, such as ``40kb``.
         seed: All randomness follows from it and the replication.
     """
-    nominal = arms.experiment(arms.Kind.DITG, limit, seed)
+    nominal = arms.experiment(arms.SourceKind.DITG, limit, seed)
     ends = {"from": "client", "to": "server"}
     return Experiment.read(
         {
@@ -55,7 +55,7 @@ def ping_peak_ms(run: Run) -> float:
     return float(program_rtt_quantiles_ms(run, arms.PING, 1.0))
 
 
-class OwnPrograms(program_runs.ByOwnPrograms[str, Peaks]):
+class QueueSizePrograms(program_runs.ByOwnPrograms[str, Peaks]):
     """Every size, by the source's own programs."""
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
 from dumbbell.studies.queue_size_delay import claims, listing, published
-from dumbbell.studies.queue_size_delay.arms import Kind
+from dumbbell.studies.queue_size_delay.arms import SourceKind
 
 AS_TYPED = Arm(
     name="at the load that was typed, by queueing theory's sender",
@@ -40,8 +40,8 @@ def _numbers() -> Iterator[PrintedNumber]:
             spoken = [Spoken(claims.BASE_RTT, BEFORE)]
         else:
             spoken = [
-                Spoken(claims.growth_id(Kind.IDEAL), AS_TYPED),
-                Spoken(claims.growth_id(Kind.DITG), AS_SENT),
+                Spoken(claims.growth_id(SourceKind.IDEAL), AS_TYPED),
+                Spoken(claims.growth_id(SourceKind.DITG), AS_SENT),
                 Spoken(claims.LISTING_TOGETHER, LESS, listing.level_name(number)),
                 Spoken(claims.LOAD_FITTED, LESS),
             ]

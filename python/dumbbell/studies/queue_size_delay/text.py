@@ -11,7 +11,7 @@ from dumbbell.claims.rules import Standing
 from dumbbell.report import Advice
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.arms import Behind, Kind
+from dumbbell.studies.queue_size_delay.arms import Behind, SourceKind
 from dumbbell.studies.queue_size_delay.measures import Floats, Many
 
 DONE = (
@@ -97,7 +97,7 @@ def advice(by_limit: Mapping[str, Many]) -> list[Advice]:
     ]
 
 
-def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
+def summary(judged: Sequence[Judged], fit: listing.LoadFit) -> str:
     """Who was right, in a paragraph."""
     facts = {fact.name: fact for fact in facts_of(views_of(judged))}
     sentences = []
@@ -144,7 +144,7 @@ def summary(judged: Sequence[Judged], fit: listing.Fit) -> str:
     return " ".join(sentences)
 
 
-def _of_listing(fit: listing.Fit) -> str:
+def _of_listing(fit: listing.LoadFit) -> str:
     """Whether a Poisson sender of any load gives how the printed delays grew."""
     load = f"{fit.rho:.3f} ({fit.low:.3f} to {fit.high:.3f})"
     p_value = f"goodness of fit p = {fit.p_value:.2g}"
@@ -196,7 +196,7 @@ def notes(sim: Mapping[Behind, Many], kernel_runs: int, interrupted: bool) -> li
 
 def _in_bits(limit: str, sim: Mapping[Behind, Many]) -> str:
     largest = limits.largest_delay_ms(published.IN_BITS[limit])
-    many = sim.get(Behind(Kind.DITG, limit))
+    many = sim.get(Behind(SourceKind.DITG, limit))
     peak = f"{np.nanmedian(many.ping_peak_ms):.2f}" if many else "?"
     return f"{limit} {peak} and {largest:.2f} ms (a real kernel: {measured.IN_BITS_MS[limit]:g})"
 
@@ -204,6 +204,6 @@ def _in_bits(limit: str, sim: Mapping[Behind, Many]) -> str:
 def commands(seed: int) -> dict[str, list[tuple[str, str]]]:
     """What one would type for the printed size and for one of the eight."""
     return {
-        f"queue of {limit}": list(testbed_lines(arms.experiment(Kind.DITG, limit, seed)))
+        f"queue of {limit}": list(testbed_lines(arms.experiment(SourceKind.DITG, limit, seed)))
         for limit in (published.LARGE, "40kb")
     }

@@ -26,9 +26,9 @@ from dumbbell.studies.statistical_multiplexing import (
     published,
     text,
 )
-from dumbbell.studies.statistical_multiplexing.fit import Fit
+from dumbbell.studies.statistical_multiplexing.fit import QuartileFit
 from dumbbell.studies.statistical_multiplexing.measures import AsPublished
-from dumbbell.studies.statistical_multiplexing.original_programs import OwnPrograms
+from dumbbell.studies.statistical_multiplexing.original_programs import MultiplexingPrograms
 from dumbbell.studies.statistical_multiplexing.printed_numbers import PRINTED
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER, Sender
 from dumbbell.tables import Run
@@ -59,7 +59,7 @@ class StatisticalMultiplexing(Reproduction):
         ]
         self.nominal_on_kernel = parts.PublishedOnKernel(preset.on_kernel, seed)
         self.fitted_on_kernel = parts.PublishedOnKernel(preset.on_kernel, seed, self.fit)
-        self.own = OwnPrograms(preset.own_programs, seed, self.beside_own_programs)
+        self.own = MultiplexingPrograms(preset.own_programs, seed, self.beside_own_programs)
         self.parts = [
             *self.ideal,
             self.nominal,
@@ -117,7 +117,7 @@ class StatisticalMultiplexing(Reproduction):
                 return f"rtt-cdf-{part.label}"
         return ""
 
-    def fits(self) -> dict[Sender, Fit]:
+    def fits(self) -> dict[Sender, QuartileFit]:
         """Of the senders that were fitted."""
         fits = (each for each in (self.fit, self.oversleep) if each.is_finished)
         return {each.sender: each.found.fit for each in fits}
@@ -127,7 +127,7 @@ class StatisticalMultiplexing(Reproduction):
         tried = (each for each in (self.fit, self.oversleep) if each.is_finished)
         return {each.sender: list(each.found.quartiles_ms) for each in tried}
 
-    def notes(self, fits: Mapping[Sender, Fit]) -> list[str]:
+    def notes(self, fits: Mapping[Sender, QuartileFit]) -> list[str]:
         """Readings taken and limitations."""
         notes = (
             ["Interrupted: only the parts that had finished are here."] if self.interrupted else []

@@ -36,10 +36,10 @@ from dumbbell.claims.rules import (
 )
 from dumbbell.stats import comparison_range, ecdf_at
 from dumbbell.studies.statistical_multiplexing import external_measurements, published
-from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS, Fit
+from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS, QuartileFit
 from dumbbell.studies.statistical_multiplexing.measures import (
     AsPublished,
-    Compared,
+    DelayComparison,
     Floats,
     Ideal,
     one_run_ms,
@@ -219,7 +219,7 @@ def left_by(found: AsPublished) -> Curves:
     return Curves([ecdf_at(a, at) - ecdf_at(b, at) for a, b in zip(sm, tdm, strict=True)])
 
 
-def calibrated(sender: Sender, fit: Fit, n_replications: int) -> Judged:
+def calibrated(sender: Sender, fit: QuartileFit, n_replications: int) -> Judged:
     """The senders' number that explains the printed quartiles best; it was chosen by them."""
     base, of_sender = fit.base_rtt_ms, fit.of_sender
     claim = Claim(
@@ -335,7 +335,7 @@ def measured_elsewhere(
         yield judge(claim, Runs(means_ms))
 
 
-def agreement(of: Compared) -> Judged:
+def agreement(of: DelayComparison) -> Judged:
     """Do simulator and kernel agree on a mean delay, replication by replication?"""
     claim = Claim(
         id=f"agreement-{of.name}",

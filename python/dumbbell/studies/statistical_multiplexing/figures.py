@@ -25,7 +25,7 @@ from dumbbell.studies.statistical_multiplexing.claims import AGREEMENT, LAWS
 from dumbbell.studies.statistical_multiplexing.fit import HOST_JITTER_MS
 from dumbbell.studies.statistical_multiplexing.measures import (
     AsPublished,
-    Compared,
+    DelayComparison,
     one_run_ms,
     shaped_queues,
 )
@@ -175,7 +175,7 @@ def rtt_cdf_on_both(sim: AsPublished, kernel: AsPublished) -> Figure:
     return Figure("rtt-cdf-kernel", *chart, caption, title=title)
 
 
-def kernel_less_simulator(compared: Sequence[Compared]) -> Figure:
+def kernel_less_simulator(compared: Sequence[DelayComparison]) -> Figure:
     """Paired differences of mean delays, in microseconds."""
     differences = {each.label: each.difference_ms.scaled(1e3) for each in compared}
     rows = [

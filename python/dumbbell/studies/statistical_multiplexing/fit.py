@@ -45,7 +45,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class QuartileFit:
     """What explains the published quartiles, and how well.
 
     Attributes:
@@ -77,7 +77,7 @@ def fit_sender_and_base_rtt(
     *,
     steps_between: int = 8,
     base_rtt_steps: int = 101,
-) -> Fit:
+) -> QuartileFit:
     """Fit a sender's free number and the base RTT to published quantiles.
 
     Args:
@@ -114,7 +114,7 @@ def fit_sender_and_base_rtt(
     freedom = published_ms.size - FREE_PARAMETERS
     best_base = base_rtts[column]
     moments = [_moments(ensembles_ms[value] + best_base, published_ms) for value in values]
-    return Fit(
+    return QuartileFit(
         of_sender=_profile(np.asarray(fine), surface.min(axis=1)),
         base_rtt_ms=_profile(base_rtts, surface.min(axis=0)),
         distance=distance,

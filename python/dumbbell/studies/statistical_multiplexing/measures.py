@@ -51,7 +51,7 @@ class Pinged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class DelayComparison:
     """A mean delay on the kernel and in the simulator, one value a replication.
 
     Attributes:

@@ -61,7 +61,7 @@ def pinged_by_ping(run: Run) -> Pinged:
     return Pinged(np.concatenate([program_rtt_ms(run, name) for name in PINGS]))
 
 
-class OwnPrograms(program_runs.ByOwnPrograms[str, AsPublished]):
+class MultiplexingPrograms(program_runs.ByOwnPrograms[str, AsPublished]):
     """The run as published, by the source's own programs."""
 
     def __init__(

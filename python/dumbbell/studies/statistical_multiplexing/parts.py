@@ -34,13 +34,13 @@ from dumbbell.studies.statistical_multiplexing import (
 )
 from dumbbell.studies.statistical_multiplexing.figures import Poisson
 from dumbbell.studies.statistical_multiplexing.fit import (
-    Fit,
+    QuartileFit,
     fewest_runs,
     fit_sender_and_base_rtt,
 )
 from dumbbell.studies.statistical_multiplexing.measures import (
     AsPublished,
-    Compared,
+    DelayComparison,
     Floats,
     Ideal,
     means_behind_buckets_ms,
@@ -60,7 +60,7 @@ PRECISION = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes(Preset):
+class MultiplexingPreset(Preset):
     """How much is run.
 
     Attributes:
@@ -89,7 +89,7 @@ class Sizes(Preset):
 
 
 PRESETS = Presets(
-    quick=Sizes(
+    quick=MultiplexingPreset(
         ideal=Amount(16, at_most=48, precision=PRECISION, over=(2,)),
         nominal=Amount(100),
         fit=Amount(60, over=(68.0, 76.0, 84.0, 92.0)),
@@ -101,7 +101,7 @@ PRESETS = Presets(
         on_kernel=Amount(10),
         own_programs=Amount(3),
     ),
-    full=Sizes(
+    full=MultiplexingPreset(
         ideal=Amount(80, at_most=640, precision=PRECISION, over=(2, 4, 8, 16)),
         nominal=Amount(1000),
         fit=Amount(400, over=tuple(np.arange(60.0, 112.0, 4.0).tolist())),
@@ -117,7 +117,7 @@ PRESETS = Presets(
 
 
 @dataclass(frozen=True)
-class OnBoth(Generic[D]):
+class ArmsOnBothBackends(Generic[D]):
     """The same arms on both backends.
 
     Attributes:
@@ -159,7 +159,7 @@ class Explaining:
     """
 
     quartiles_ms: Mapping[float, Floats]
-    fit: Fit
+    fit: QuartileFit
     n: int
 
 
@@ -335,7 +335,7 @@ class Elsewhere(Part[Replications[str, dict[str, float]]]):
                 yield from claims.measured_elsewhere(arm, shaper, means_ms)
 
 
-class OnKernel(Part[OnBoth[D]], ABC):
+class OnKernel(Part[ArmsOnBothBackends[D]], ABC):
     """What is run on the kernel, beside the simulator."""
 
     def is_wanted(self, options: StudyOptions) -> bool:
@@ -343,7 +343,7 @@ class OnKernel(Part[OnBoth[D]], ABC):
         return "kernel" in options.backends
 
     @abstractmethod
-    def compared(self, found: OnBoth[D]) -> Iterable[Compared]:
+    def compared(self, found: ArmsOnBothBackends[D]) -> Iterable[DelayComparison]:
         """Mean delays on which both backends should agree."""
 
 
@@ -359,7 +359,7 @@ class IdealOnKernel(OnKernel[Ideal]):
         """Both arms."""
         return [arm.experiment for arm in ideal_on_kernel(self.streams, self.seed)]
 
-    def run(self, runner: Runner) -> OnBoth[Ideal]:
+    def run(self, runner: Runner) -> ArmsOnBothBackends[Ideal]:
         """See `Part`; whatever is asked for there, in the simulator it is as often as many."""
         both, task = (
             ideal_on_kernel(self.streams, self.seed),
@@ -367,24 +367,24 @@ class IdealOnKernel(OnKernel[Ideal]):
         )
         kernel = run_ideal(runner, both, self.amount, task=task, backend="kernel")
         often = Amount[int](kernel.n * self.controls.runs // self.amount.runs)
-        return OnBoth(kernel, run_ideal(runner, both, often, task=task, fixed=True))
+        return ArmsOnBothBackends(kernel, run_ideal(runner, both, often, task=task, fixed=True))
 
-    def judge(self, found: OnBoth[Ideal]) -> Iterator[Judged]:
+    def judge(self, found: ArmsOnBothBackends[Ideal]) -> Iterator[Judged]:
         """Theory with the simulator as control variate; agreement by pairs."""
         note = controlled.note(found.kernel.n, found.sim.n)
         means = controlled.ideal_means(found.kernel, found.sim)
         yield from claims.ideal(self.streams, means, "kernel", note)
         yield from map(claims.agreement, self.compared(found))
 
-    def gain(self, found: OnBoth[Ideal]) -> Estimate:
+    def gain(self, found: ArmsOnBothBackends[Ideal]) -> Estimate:
         """Mean time in the system of TDM over that of SM."""
         return controlled.gain(found.kernel, found.sim)
 
-    def compared(self, found: OnBoth[Ideal]) -> Iterator[Compared]:
+    def compared(self, found: ArmsOnBothBackends[Ideal]) -> Iterator[DelayComparison]:
         """Mean times in the system."""
         for arm in published.ARMS:
             kernel, sim = (1e3 * of.values(arm, "sojourn_s") for of in (found.kernel, found.sim))
-            yield Compared(
+            yield DelayComparison(
                 f"ideal-t-{arm.lower()}-m{self.streams}",
                 f"the mean time in the system of {arm} (ideal source, m = {self.streams})",
                 f"ideal, m = {self.streams}: {arm}",
@@ -415,7 +415,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
         """Both arms; the load does not matter to what can be run."""
         return [arm.experiment for arm in self.arms()]
 
-    def run(self, runner: Runner) -> OnBoth[AsPublished]:
+    def run(self, runner: Runner) -> ArmsOnBothBackends[AsPublished]:
         """See `Part`."""
         kernel, sim = (
             runner.replicate(
@@ -428,9 +428,9 @@ class PublishedOnKernel(OnKernel[AsPublished]):
             )
             for backend in ("kernel", "sim")
         )
-        return OnBoth(kernel, sim)
+        return ArmsOnBothBackends(kernel, sim)
 
-    def judge(self, found: OnBoth[AsPublished]) -> Iterator[Judged]:
+    def judge(self, found: ArmsOnBothBackends[AsPublished]) -> Iterator[Judged]:
         """What was printed; agreement by pairs."""
         is_fitted = self.fit is not None
         yield from claims.as_published(
@@ -438,12 +438,12 @@ class PublishedOnKernel(OnKernel[AsPublished]):
         )
         yield from map(claims.agreement, self.compared(found))
 
-    def compared(self, found: OnBoth[AsPublished]) -> Iterator[Compared]:
+    def compared(self, found: ArmsOnBothBackends[AsPublished]) -> Iterator[DelayComparison]:
         """Mean round-trip times."""
         n = min(found.kernel.n, found.sim.n)
         suffix = "" if self.fit is None else f"-{self.label}"
         for arm in published.ARMS:
-            yield Compared(
+            yield DelayComparison(
                 f"rtt-{arm.lower()}{suffix}",
                 f"the mean round-trip time of {arm}, {self.where}",
                 f"{self.label}: {arm}",
@@ -451,12 +451,12 @@ class PublishedOnKernel(OnKernel[AsPublished]):
                 found.sim.values(arm, "mean_ms")[:n],
             )
 
-    def figures(self, found: OnBoth[AsPublished]) -> Iterable[Figure]:
+    def figures(self, found: ArmsOnBothBackends[AsPublished]) -> Iterable[Figure]:
         """One run on both."""
         if self.fit is None:
             yield figures.rtt_cdf_on_both(found.sim, found.kernel)
 
-    def runs(self, found: OnBoth[AsPublished]) -> Mapping[str, Run]:
+    def runs(self, found: ArmsOnBothBackends[AsPublished]) -> Mapping[str, Run]:
         """See `Part`; those in the simulator too where nothing else was run there."""
         return {f"{self.label} {arm}": run for arm, run in first_runs(found.kernel).items()}
 

@@ -11,7 +11,7 @@ from dumbbell.report import Advice
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.claims import giving_all
-from dumbbell.studies.statistical_multiplexing.fit import Fit
+from dumbbell.studies.statistical_multiplexing.fit import QuartileFit
 from dumbbell.studies.statistical_multiplexing.senders import Sender
 from dumbbell.tables import Array, Run
 
@@ -66,7 +66,7 @@ def advice(gains: Mapping[str, Mapping[int, Estimate]]) -> list[Advice]:
 def summary(
     judged: Sequence[Judged],
     gains: Mapping[str, Mapping[int, Estimate]],
-    fits: Mapping[Sender, Fit],
+    fits: Mapping[Sender, QuartileFit],
     tried: Mapping[Sender, Iterable[float]],
 ) -> str:
     """Who was right, in a paragraph: what a student understands first, then facts counted.
@@ -92,7 +92,7 @@ def summary(
 
 def _explained(
     judged: Sequence[Judged],
-    fits: Mapping[Sender, Fit],
+    fits: Mapping[Sender, QuartileFit],
     tried: Mapping[Sender, Iterable[float]],
 ) -> list[str]:
     """Which senders give the printed quartiles, and which do not: a sentence for each."""
@@ -123,7 +123,7 @@ REJECTED = 0.05
 """A fit whose chi-square would be exceeded less often than this is rejected."""
 
 
-def _about_sender(sender: Sender, fit: Fit, *, gives_all: bool) -> str:
+def _about_sender(sender: Sender, fit: QuartileFit, *, gives_all: bool) -> str:
     """Whether it gives the printed quartiles, by the joint rule; its own fit beside it."""
     who = sender.subject(_interval(sender, fit))
     who = f"{who[0].upper()}{who[1:]}"
@@ -136,7 +136,7 @@ def _about_sender(sender: Sender, fit: Fit, *, gives_all: bool) -> str:
     return f"{who} do not give all six{but} ({p_value})."
 
 
-def _interval(sender: Sender, fit: Fit) -> str:
+def _interval(sender: Sender, fit: QuartileFit) -> str:
     found = fit.of_sender
     return f"{found.value:.3g} {sender.unit} ({found.low:.3g} to {found.high:.3g})"
 
@@ -211,7 +211,7 @@ READINGS = (
 """How the source is read, and limitations."""
 
 
-def about_fit(sender: Sender, fit: Fit) -> str:
+def about_fit(sender: Sender, fit: QuartileFit) -> str:
     """What was fitted, and what the quartiles are there."""
     predicted = ", ".join(
         f"{each.arm} {each.name} {ms:.1f}"
@@ -274,7 +274,7 @@ def about_kernel(
     return notes
 
 
-def fit_facts(fits: Mapping[Sender, Fit]) -> dict[str, dict[str, float]] | None:
+def fit_facts(fits: Mapping[Sender, QuartileFit]) -> dict[str, dict[str, float]] | None:
     """Of the fits, for ``meta.json``: by the name of what was fitted."""
     if not fits:
         return None

@@ -20,7 +20,7 @@ from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.studies.traffic_policing import arms, claims, figures, live, published, text
 from dumbbell.studies.traffic_policing.arms import Member
-from dumbbell.studies.traffic_policing.measures import Ran, Rows, policed, rows_of
+from dumbbell.studies.traffic_policing.measures import EnsembleRun, Rows, policed, rows_of
 from dumbbell.studies.traffic_policing.printed_numbers import PRINTED
 from dumbbell.tables import Run
 
@@ -60,7 +60,7 @@ def run_members(
     task: str,
     *,
     backend: str = "sim",
-) -> Ran:
+) -> EnsembleRun:
     """Every member of an ensemble around an experiment, once.
 
     Raises:
@@ -72,10 +72,10 @@ def run_members(
     done = runner.replicate(
         experiments, policed, _ONCE, task=task, backend=backend, complete=True, fixed=True
     )
-    return Ran.of(members, done)
+    return EnsembleRun.of(members, done)
 
 
-class TheSource(Part[Ran]):
+class TheSource(Part[EnsembleRun]):
     """The source's experiment over all that it leaves open, judged row by row."""
 
     name = "the source's settings"
@@ -85,23 +85,23 @@ class TheSource(Part[Ran]):
         self.amount = amount
         self.rows: Mapping[str, Judged] = {}
 
-    def run(self, runner: Runner) -> Ran:
+    def run(self, runner: Runner) -> EnsembleRun:
         """See `Part`."""
         count = runner.options.replications or self.amount.runs
         return run_members(runner, arms.source(), arms.members_of_source(count), self.name)
 
-    def judge(self, found: Ran) -> Iterator[Judged]:
+    def judge(self, found: EnsembleRun) -> Iterator[Judged]:
         """The printed numbers."""
         self.rows = claims.judge_rows(found)
         yield from self.rows.values()
 
-    def tables(self, found: Ran) -> Iterator[ValueTable]:
+    def tables(self, found: EnsembleRun) -> Iterator[ValueTable]:
         """Which choices the numbers tell of."""
         yield text.identified(self.rows)
         yield text.nearest_choices(found)
 
 
-class Controllers(Part[Mapping[str, Ran]]):
+class Controllers(Part[Mapping[str, EnsembleRun]]):
     """The source's flow and Linux's controllers through the same bottleneck, with jitter only."""
 
     name = "controllers"
@@ -135,7 +135,7 @@ class Controllers(Part[Mapping[str, Ran]]):
         if self.backend == "kernel":
             yield from (each.experiment() for each in self.experiments.values())
 
-    def run(self, runner: Runner) -> Mapping[str, Ran]:
+    def run(self, runner: Runner) -> Mapping[str, EnsembleRun]:
         """See `Part`."""
         count = runner.options.replications or self.amount.runs
         return {
@@ -149,7 +149,7 @@ class Controllers(Part[Mapping[str, Ran]]):
             for name, policing in self.experiments.items()
         }
 
-    def judge(self, found: Mapping[str, Ran]) -> Iterator[Judged]:
+    def judge(self, found: Mapping[str, EnsembleRun]) -> Iterator[Judged]:
         """The bucket's promise, the rate after the cliff, and the two backends."""
         for name, ran in found.items():
             label = _SOURCE_LABEL if name == arms.SOURCE_ARM else name
@@ -159,7 +159,7 @@ class Controllers(Part[Mapping[str, Ran]]):
                 yield from claims.judge_agreement(ran, self.beside.found[name], name)
 
 
-class Policed(Part[Mapping[str, Ran]]):
+class Policed(Part[Mapping[str, EnsembleRun]]):
     """The members of Linux's controllers once more, through a policer without a queue."""
 
     name = "a policer in place of the queue"
@@ -168,7 +168,7 @@ class Policed(Part[Mapping[str, Ran]]):
         """As many as through the queue, in the simulator."""
         self.amount = amount
 
-    def run(self, runner: Runner) -> Mapping[str, Ran]:
+    def run(self, runner: Runner) -> Mapping[str, EnsembleRun]:
         """See `Part`."""
         members = arms.jittered(runner.options.replications or self.amount.runs)
         return {
@@ -264,7 +264,7 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
         return {f"Linux {name}" if style else name: run for (name, style), run in found.items()}
 
 
-class Swept(Part[Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]]):
+class Swept(Part[Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]]):
     """Burst, policing rate and round-trip time."""
 
     name = "sweep"
@@ -273,7 +273,7 @@ class Swept(Part[Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]]):
         """What is run."""
         self.amount = amount
 
-    def run(self, runner: Runner) -> Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]:
+    def run(self, runner: Runner) -> Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]:
         """See `Part`."""
         experiments = {arms.SOURCE_ARM: arms.source()}
         experiments |= {name: arms.linux(name) for name in arms.LINUX}
@@ -291,7 +291,9 @@ class Swept(Part[Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]]):
             for sweep in arms.SWEEPS
         }
 
-    def figures(self, found: Mapping[arms.Sweep, Mapping[str, Sequence[Ran]]]) -> Iterator[Figure]:
+    def figures(
+        self, found: Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]
+    ) -> Iterator[Figure]:
         """Losses and utilization against each parameter."""
         for sweep, by_arm in found.items():
             yield from figures.sweep(sweep, by_arm)
@@ -343,7 +345,7 @@ class TrafficPolicing(Reproduction):
             Swept(preset.swept),
         ]
 
-    def linux(self) -> Mapping[str, Ran]:
+    def linux(self) -> Mapping[str, EnsembleRun]:
         """Linux's controllers, wherever they were run."""
         return next((each.found for each in self.shown.ensembles if each.is_finished), {})
 

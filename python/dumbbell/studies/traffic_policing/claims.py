@@ -23,7 +23,7 @@ from dumbbell.claims.rules import Agreement, Calibration, Check, Equals, Publish
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.studies.traffic_policing import published
 from dumbbell.studies.traffic_policing.bucket import STEADY_FROM_S
-from dumbbell.studies.traffic_policing.measures import Ran
+from dumbbell.studies.traffic_policing.measures import EnsembleRun
 from dumbbell.studies.traffic_policing.titles import title_of
 
 BUCKET = "Token bucket: what leaves in a time t is at most min(peak rate t + mtu, rate t + burst)"
@@ -73,7 +73,7 @@ SEND_BUFFER = Claim(
 )
 
 
-def judge_rows(source: Ran) -> dict[str, Judged]:
+def judge_rows(source: EnsembleRun) -> dict[str, Judged]:
     """Row to what is judged of its printed number.
 
     One that chose a parameter or holds by construction is judged apart.
@@ -93,7 +93,7 @@ def id_of(row: str) -> str:
     return row.replace("_", "-")
 
 
-def _lifetime(source: Ran) -> Judged:
+def _lifetime(source: EnsembleRun) -> Judged:
     row = "flow_completion_time_l4"
     claim = Claim(
         id=id_of(row),
@@ -109,7 +109,7 @@ def _lifetime(source: Ran) -> Judged:
     return judge(claim, Runs(source.row(row)))
 
 
-def _judge_row(source: Ran, name: str, printed: float) -> Judged:
+def _judge_row(source: EnsembleRun, name: str, printed: float) -> Judged:
     claim = Claim(
         id=id_of(name),
         statement=f"{title_of(name)} ({name}), of a NewReno flow through the token bucket",
@@ -144,7 +144,7 @@ _NEVER_ABOVE = "In no span of time does more leave than the {} and its {} allow"
 _ALL_USED = "In some span of time the whole burst is used, to the last packet that fits"
 
 
-def judge_bucket(ran: Ran, label: str, backend: str) -> Iterator[Judged]:
+def judge_bucket(ran: EnsembleRun, label: str, backend: str) -> Iterator[Judged]:
     """Both buckets are never passed, and the first is used to the last packet."""
     late = 0.0 if backend == "sim" else LATE_BYTES
     # Bursts differ by a packet over the ensemble: each run is held against its own.
@@ -178,7 +178,7 @@ _AFTER_CLIFF = (
 )
 
 
-def judge_after_cliff(ran: Ran, label: str, backend: str) -> Judged:
+def judge_after_cliff(ran: EnsembleRun, label: str, backend: str) -> Judged:
     """The cliff's foot: tokens gone, the bottleneck sends at the policing rate."""
     claim = Claim(
         id=f"after-the-cliff-{label}",
@@ -190,7 +190,7 @@ def judge_after_cliff(ran: Ran, label: str, backend: str) -> Judged:
     return judge(claim, Runs(ran.values(lambda of: of.after_cliff_mbps)), backend=backend)
 
 
-def judge_agreement(kernel: Ran, sim: Ran, controller: str) -> Iterator[Judged]:
+def judge_agreement(kernel: EnsembleRun, sim: EnsembleRun, controller: str) -> Iterator[Judged]:
     """The same members of the ensemble on both backends."""
     n = min(kernel.n, sim.n)
     for name, rule in AGREEMENT.items():

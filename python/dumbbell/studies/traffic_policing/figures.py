@@ -13,7 +13,7 @@ from dumbbell.report import Curve, Figure, Sample, ecdf_chart, line_with_band
 from dumbbell.report.palette import MAGENTA
 from dumbbell.report.theme import BLACK
 from dumbbell.studies.traffic_policing import arms, published
-from dumbbell.studies.traffic_policing.measures import Floats, Ran
+from dumbbell.studies.traffic_policing.measures import EnsembleRun, Floats
 from dumbbell.studies.traffic_policing.published import BASE_RTT_MS, QUEUE_PKTS, RATE_MBPS, STOP_S
 from dumbbell.tables import Run
 
@@ -131,7 +131,7 @@ def cliff(runs: Runs) -> Figure:
     return Figure("cliff", *plot, caption, title="The cliff")
 
 
-def operating_points(ran: Mapping[tuple[str, str], Ran]) -> Figure:
+def operating_points(ran: Mapping[tuple[str, str], EnsembleRun]) -> Figure:
     """Mean throughput against mean smoothed round-trip time, each flow and joint.
 
     Args:
@@ -248,7 +248,7 @@ def distributions(runs: Runs) -> list[Figure]:
     return made
 
 
-def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[Ran]]) -> list[Figure]:
+def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[EnsembleRun]]) -> list[Figure]:
     """Losses and utilization against a parameter.
 
     Args:

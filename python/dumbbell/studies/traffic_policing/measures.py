@@ -59,7 +59,7 @@ def rate_after_cliff_mbps(run: Run) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class EnsembleRun:
     """Every member of an ensemble, run once: nothing in them is random.
 
     Attributes:
@@ -71,7 +71,7 @@ class Ran:
     results: Sequence[Policed]
 
     @classmethod
-    def of(cls, members: Sequence[Member], found: Replications[Member, Policed]) -> Ran:
+    def of(cls, members: Sequence[Member], found: Replications[Member, Policed]) -> EnsembleRun:
         """From replications whose arms are members."""
         return cls(members, [found.first(member) for member in members])
 

@@ -19,7 +19,7 @@ from dumbbell.spec.ccperf import NO_EFFECT
 from dumbbell.spec.fields import time_ns
 from dumbbell.studies.traffic_policing import arms, claims, published
 from dumbbell.studies.traffic_policing.arms import Choices
-from dumbbell.studies.traffic_policing.measures import Floats, Ran, Rows
+from dumbbell.studies.traffic_policing.measures import EnsembleRun, Floats, Rows
 from dumbbell.studies.traffic_policing.standstill import (
     least_cov,
     longest_by_cov_s,
@@ -37,7 +37,7 @@ DONE = (
 )
 
 
-def answer(source: Ran | None, linux: Mapping[str, Ran]) -> str:
+def answer(source: EnsembleRun | None, linux: Mapping[str, EnsembleRun]) -> str:
     """The answer in one sentence: from the least to the greatest of the members.
 
     Args:
@@ -63,7 +63,7 @@ def answer(source: Ran | None, linux: Mapping[str, Ran]) -> str:
     )
 
 
-def advice(shaped: Mapping[str, Ran], policed: Mapping[str, Ran]) -> list[Advice]:
+def advice(shaped: Mapping[str, EnsembleRun], policed: Mapping[str, EnsembleRun]) -> list[Advice]:
     """Shaping or policing, where every member of every controller says the same.
 
     Args:
@@ -114,7 +114,7 @@ def _span(values: Floats, decimals: int) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def summary(judged: Sequence[Judged], source: Ran | None) -> str:
+def summary(judged: Sequence[Judged], source: EnsembleRun | None) -> str:
     """Who was right, in a paragraph."""
     sentences = [
         "When the tokens run out a greedy flow gets about the policing rate, and its packets wait "
@@ -297,7 +297,7 @@ MOST_CHOICES = 6
 """Combinations shown."""
 
 
-def nearest_choices(source: Ran) -> ValueTable:
+def nearest_choices(source: EnsembleRun) -> ValueTable:
     """Which combination of the open choices gives most of the printed numbers by itself.
 
     Args:

@@ -43,7 +43,7 @@ _MOST_ROUNDS = 25
 _SEGMENT = re.compile(r"> (?:\[\w+\] )?(?P<flags>[FSRPEW.]+) (?P<bytes>\d+:\d+)")
 
 
-class Kind(enum.StrEnum):
+class DifferenceKind(enum.StrEnum):
     """How simulator and kernel came apart."""
 
     AGREES = "agrees"
@@ -77,7 +77,7 @@ class Fuzzed:
     report: Report
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DifferenceKind:
         """How the two came apart."""
         return kind_of(self.report, self.near_timer_line)
 
@@ -88,32 +88,36 @@ class Fuzzed:
         return controller
 
 
-def kind_of(report: Report, near_timer_line: int | None) -> Kind:
+def kind_of(report: Report, near_timer_line: int | None) -> DifferenceKind:
     """How simulator and kernel came apart, by the kernel's verdict on a script."""
     if report["verdict"] == "passed":
-        return Kind.AGREES
+        return DifferenceKind.AGREES
     difference = report.get("difference", {"kind": "ending"})
     if difference["kind"] not in ("packet", "assertion", "call"):
-        return Kind.ENDING
+        return DifferenceKind.ENDING
     if near_timer_line is not None and report["line"] >= near_timer_line:
-        return Kind.NEAR_TIMER
+        return DifferenceKind.NEAR_TIMER
     return _kind_of_difference(difference)
 
 
-def _kind_of_difference(difference: Report) -> Kind:
+def _kind_of_difference(difference: Report) -> DifferenceKind:
     if difference["kind"] == "assertion":
-        return Kind.FIELDS
+        return DifferenceKind.FIELDS
     reason = difference.get("reason", "")
     sides = [_SEGMENT.search(difference.get(side) or "") for side in ("expected", "found")]
     segments = [segment for segment in sides if segment]
     if any("F" in segment["flags"] for segment in segments):
-        return Kind.FIN
+        return DifferenceKind.FIN
     if len({segment["bytes"] for segment in segments}) > 1:
-        return Kind.PACKET
-    for field, kind in (("tcp_psh", Kind.PUSH), ("tcp_cwr", Kind.CWR), ("timing error", Kind.TIME)):
+        return DifferenceKind.PACKET
+    for field, kind in (
+        ("tcp_psh", DifferenceKind.PUSH),
+        ("tcp_cwr", DifferenceKind.CWR),
+        ("timing error", DifferenceKind.TIME),
+    ):
         if field in reason:
             return kind
-    return Kind.PACKET
+    return DifferenceKind.PACKET
 
 
 def fuzz(
@@ -201,7 +205,7 @@ def _found(
         tried = [
             (index, each)
             for index, known in enumerate(found)
-            if known.kind is not Kind.AGREES
+            if known.kind is not DifferenceKind.AGREES
             for each in _of_each_phase(known)
         ]
         if not tried:
@@ -228,7 +232,7 @@ def _of_each_phase(found: Fuzzed) -> list[Any]:
 
 def _distance(found: Fuzzed) -> float:
     """How far the two go together, lines."""
-    return math.inf if found.kind is Kind.AGREES else found.report["line"]
+    return math.inf if found.kind is DifferenceKind.AGREES else found.report["line"]
 
 
 def _judged(
