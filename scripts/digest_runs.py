@@ -98,6 +98,11 @@ KNOBS = {
         "sack = false",
         "initial_window = 30",
     ),
+    "scalable": (
+        "sack = false",
+        "delayed_ack = false",
+        "initial_window = 3",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

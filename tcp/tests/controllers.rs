@@ -108,6 +108,20 @@ fn cubic_is_reno_where_reno_is_faster() {
 }
 
 #[test]
+fn scalables_losses_are_as_far_apart_at_any_rate() {
+    // Kelly, section 3: from 7/8 of the window a hundredth more each round trip, whatever the
+    // window is: ln(8/7) / ln(1.01) = 13.4 round trips between two losses.
+    let round_trips = libm::log(8.0 / 7.0) / libm::log(1.01);
+    for lose_every in [2000, 5000, 10_000] {
+        for profile in [Profile::Linux61, Profile::Rfc] {
+            let got = mean_window("scalable", profile, ms(50), lose_every, 50, 250);
+            let exact = lose_every as f64 / round_trips;
+            assert_within(&format!("{profile:?} 1/{lose_every}"), got, exact, 0.1);
+        }
+    }
+}
+
+#[test]
 fn bbr_alone_keeps_1_to_1_3_products_in_flight_outside_probe_rtt() {
     let bdp = 105.0;
     let deep = Path {

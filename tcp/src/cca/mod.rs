@@ -15,6 +15,7 @@ pub mod hystart;
 pub mod hystart_plus_plus;
 pub mod manual;
 pub mod reno;
+pub mod scalable;
 #[cfg(test)]
 pub(crate) mod testing;
 mod window;
@@ -27,6 +28,7 @@ use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
 use manual::Manual;
 use reno::Reno;
+use scalable::Scalable;
 pub use window::{INFINITE_SSTHRESH, Window};
 
 /// What the sender is doing about losses (`tcp_ca_state`).
@@ -510,6 +512,8 @@ controllers! {
     Bbr(Box<Bbr>) = "bbr";
     /// A window by hand: what the description says, whatever the network does.
     Manual(Manual) = "manual";
+    /// Scalable TCP (Kelly, ACM CCR 33(2), 2003).
+    Scalable(Scalable) = "scalable";
 }
 
 #[cfg(test)]

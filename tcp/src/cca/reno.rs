@@ -23,6 +23,17 @@ pub struct Reno {
     profile: Profile,
 }
 
+impl Reno {
+    /// What an acknowledgement counts for where the window grows by a part of a packet each.
+    #[inline]
+    pub(super) fn counted_pkts(&self, ack: &Ack) -> u32 {
+        match self.profile {
+            Profile::Linux61 => ack.newly_delivered_pkts,
+            Profile::Rfc => 1,
+        }
+    }
+}
+
 impl Controller for Reno {
     fn new(options: &Options, _now: Time) -> Reno {
         Reno {
@@ -35,10 +46,7 @@ impl Controller for Reno {
         if !ack.is_cwnd_limited {
             return;
         }
-        let mut acked_pkts = match self.profile {
-            Profile::Linux61 => ack.newly_delivered_pkts,
-            Profile::Rfc => 1,
-        };
+        let mut acked_pkts = self.counted_pkts(ack);
         if window.is_in_slow_start() {
             acked_pkts = window.slow_start(acked_pkts);
             if acked_pkts == 0 {
