@@ -103,6 +103,11 @@ KNOBS = {
         "delayed_ack = false",
         "initial_window = 3",
     ),
+    "vegas": (
+        "sack = false",
+        "timestamps = false",
+        "delayed_ack = false",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

@@ -303,7 +303,7 @@ fn nothing_is_sent_after_the_stop() {
 
 #[test]
 fn what_cannot_be_simulated_is_refused() {
-    let mut experiment = dumbbell(vec![greedy("f", "vegas")]);
+    let mut experiment = dumbbell(vec![greedy("f", "yeah")]);
     let refused = run(&experiment, 0, &Monitor::default()).unwrap_err();
     assert!(
         refused

@@ -44,6 +44,23 @@ fn mean_window(
     delivered * rtt.as_seconds() / (to - from) as f64
 }
 
+/// Mean of what is in flight, packets, and of the link's rate what is delivered, from 50 to 250 s.
+fn long_run(name: &str, profile: Profile, path: Path) -> (f64, f64) {
+    let mut bottleneck = Bottleneck::new(name, &options(profile), path);
+    bottleneck.run(ms(50_000), |_| {});
+    let (before, begin) = (bottleneck.delivered_pkts, bottleneck.now);
+    let (mut area, mut last) = (0.0, begin);
+    bottleneck.run(ms(250_000), |bottleneck| {
+        let span = (bottleneck.now - last).as_seconds();
+        area += span * f64::from(bottleneck.in_flight_pkts());
+        last = bottleneck.now;
+    });
+    let elapsed_s = (bottleneck.now - begin).as_seconds();
+    let delivered = (bottleneck.delivered_pkts - before) as f64;
+    let utilization = delivered / elapsed_s / path.pkts_per_s as f64;
+    (area / elapsed_s, utilization)
+}
+
 fn assert_within(name: &str, got: f64, exact: f64, share: f64) {
     let off = got / exact - 1.0;
     assert!(
@@ -118,6 +135,24 @@ fn scalables_losses_are_as_far_apart_at_any_rate() {
             let exact = lose_every as f64 / round_trips;
             assert_within(&format!("{profile:?} 1/{lose_every}"), got, exact, 0.1);
         }
+    }
+}
+
+#[test]
+fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
+    let deep = Path {
+        buffer_pkts: 1000,
+        ..LINK
+    };
+    // Linux's integers call up to 5 packets 4.
+    for (profile, alpha, beta) in [(Profile::Rfc, 1.0, 3.0), (Profile::Linux61, 2.0, 5.0)] {
+        let (mean_pkts, utilization) = long_run("vegas", profile, deep);
+        let queued_pkts = mean_pkts - 105.0;
+        assert!(
+            (alpha - 1.0..=beta + 1.0).contains(&queued_pkts),
+            "{profile:?} {queued_pkts}"
+        );
+        assert!(utilization > 0.99, "{profile:?} {utilization}");
     }
 }
 

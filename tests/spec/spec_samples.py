@@ -137,7 +137,7 @@ tcp_knobs = st.fixed_dictionaries(
     {},
     optional={
         "profile": st.sampled_from(["linux-6.1", "rfc"]),
-        "congestion_control": st.sampled_from(["reno", "cubic", "bbr", "manual", "vegas"]),
+        "congestion_control": st.sampled_from(["reno", "cubic", "bbr", "manual", "veno"]),
         "cwnd_changes": cwnd_changes,
         "initial_window": st.integers(1, 20),
         "sack": st.booleans(),

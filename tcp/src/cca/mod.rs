@@ -15,9 +15,11 @@ pub mod hystart;
 pub mod hystart_plus_plus;
 pub mod manual;
 pub mod reno;
+mod round_trips;
 pub mod scalable;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod vegas;
 mod window;
 pub mod windowed_filter;
 
@@ -29,6 +31,7 @@ use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
 use manual::Manual;
 use reno::Reno;
 use scalable::Scalable;
+use vegas::Vegas;
 pub use window::{INFINITE_SSTHRESH, Window};
 
 /// What the sender is doing about losses (`tcp_ca_state`).
@@ -514,6 +517,8 @@ controllers! {
     Manual(Manual) = "manual";
     /// Scalable TCP (Kelly, ACM CCR 33(2), 2003).
     Scalable(Scalable) = "scalable";
+    /// TCP Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995).
+    Vegas(Box<Vegas>) = "vegas";
 }
 
 #[cfg(test)]
