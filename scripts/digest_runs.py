@@ -108,6 +108,11 @@ KNOBS = {
         "timestamps = false",
         "delayed_ack = false",
     ),
+    "illinois": (
+        "sack = false",
+        "delayed_ack = false",
+        'min_rto = "50ms"',
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

@@ -157,6 +157,18 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
 }
 
 #[test]
+fn illinois_slows_down_as_its_queue_grows() {
+    // The time at small queues is short and that at large ones long: the window is larger than
+    // Reno's, which grows evenly.
+    for profile in [Profile::Linux61, Profile::Rfc] {
+        let (mean_pkts, utilization) = long_run("illinois", profile, LINK);
+        let (renos_pkts, _) = long_run("reno", profile, LINK);
+        assert!(mean_pkts > 1.05 * renos_pkts, "{mean_pkts} {renos_pkts}");
+        assert!(utilization > 0.99, "{profile:?} {utilization}");
+    }
+}
+
+#[test]
 fn bbr_alone_keeps_1_to_1_3_products_in_flight_outside_probe_rtt() {
     let bdp = 105.0;
     let deep = Path {

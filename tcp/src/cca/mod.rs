@@ -13,6 +13,7 @@ pub mod bbr;
 pub mod cubic;
 pub mod hystart;
 pub mod hystart_plus_plus;
+pub mod illinois;
 pub mod manual;
 pub mod reno;
 mod round_trips;
@@ -28,6 +29,7 @@ use cubic::Cubic;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
+use illinois::Illinois;
 use manual::Manual;
 use reno::Reno;
 use scalable::Scalable;
@@ -519,6 +521,8 @@ controllers! {
     Scalable(Scalable) = "scalable";
     /// TCP Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995).
     Vegas(Box<Vegas>) = "vegas";
+    /// TCP-Illinois (Liu, Basar, Srikant, Performance Evaluation 65, 2008).
+    Illinois(Box<Illinois>) = "illinois";
 }
 
 #[cfg(test)]

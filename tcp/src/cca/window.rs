@@ -80,3 +80,50 @@ impl Window {
         self.cwnd_pkts = cwnd_pkts.min(self.cwnd_clamp_pkts).max(1);
     }
 }
+
+/// Growth by packets that need not be whole: what has been grown by and is not yet a packet of the
+/// window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Growth {
+    part_pkts: f64,
+}
+
+impl Growth {
+    /// Makes the window larger by so many packets, smaller where they are less than 0.
+    pub(super) fn grow(&mut self, window: &mut Window, pkts: f64) {
+        self.part_pkts += pkts;
+        // n times 1/n may be a little less than 1.
+        let whole_pkts = (self.part_pkts + 1e-9).floor();
+        self.part_pkts -= whole_pkts;
+        let cwnd_pkts = f64::from(window.cwnd_pkts) + whole_pkts;
+        window.set_cwnd(cwnd_pkts as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_packet_add_up_both_ways() {
+        let mut window = Window::new(10, 1448);
+        let mut growth = Growth::default();
+        for _ in 0..8 {
+            growth.grow(&mut window, 0.375);
+        }
+        assert_eq!(window.cwnd_pkts, 13);
+        for _ in 0..16 {
+            growth.grow(&mut window, -0.25);
+        }
+        assert_eq!(window.cwnd_pkts, 9);
+        growth.grow(&mut window, -100.0);
+        assert_eq!(window.cwnd_pkts, 1);
+        for parts in 2..200 {
+            let mut window = Window::new(10, 1448);
+            for _ in 0..parts {
+                growth.grow(&mut window, 1.0 / f64::from(parts));
+            }
+            assert_eq!(window.cwnd_pkts, 11, "{parts}");
+        }
+    }
+}
