@@ -113,6 +113,11 @@ KNOBS = {
         "delayed_ack = false",
         'min_rto = "50ms"',
     ),
+    "westwood": (
+        "sack = false",
+        "timestamps = false",
+        "delayed_ack = false",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

@@ -139,6 +139,29 @@ fn scalables_losses_are_as_far_apart_at_any_rate() {
 }
 
 #[test]
+fn westwood_drains_the_queue_at_a_loss_and_fills_it_again() {
+    // From the product of 105 packets to twice that, a packet each round trip: always busy, and
+    // on the average half of the queue.
+    for profile in [Profile::Linux61, Profile::Rfc] {
+        let (mean_pkts, utilization) = long_run("westwood", profile, LINK);
+        assert_within(&format!("{profile:?}"), mean_pkts, 1.5 * 105.0, 0.1);
+        assert!(utilization > 0.99, "{profile:?} {utilization}");
+    }
+    // Where losses are not of the queue, a half is cut from Reno and next to nothing from Westwood.
+    let lossy = Path {
+        buffer_pkts: 1000,
+        lose_every: 2000,
+        ..LINK
+    };
+    for profile in [Profile::Linux61, Profile::Rfc] {
+        let (_, renos) = long_run("reno", profile, lossy);
+        let (_, westwoods) = long_run("westwood", profile, lossy);
+        assert!(renos < 0.6, "{profile:?} {renos}");
+        assert!(westwoods > 0.95, "{profile:?} {westwoods}");
+    }
+}
+
+#[test]
 fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
     let deep = Path {
         buffer_pkts: 1000,

@@ -15,10 +15,8 @@ STREAMS = {"upload_streams": "3", "download_streams": "2", "burst_bandwidth": "3
 
 @cache
 def run_of(name: str, length_s: int = 4, seed: int = 1) -> tuple[Run, flent.FlentTest]:
-    """A run of a test in a small network; westwood, which the simulator lacks, becomes reno."""
+    """A run of a test in a small network."""
     test = flent.flent_test(name, length_s=length_s, delay_s=1, parameters=STREAMS)
-    if name == "tcp_2up_square":
-        test = test.with_controllers({"westwood": "reno"})
     return dumbbell.simulate(test.experiment(NETWORK, seed=seed)), test
 
 

@@ -32,8 +32,6 @@ NETWORK = flent.Network(rate="20mbit", qdisc="pie target 20ms tupdate 15ms", rtt
 
 def filed(name: str, network: flent.Network = NETWORK) -> FlentFile:
     test = flent.flent_test(name, length_s=4, delay_s=1, parameters=STREAMS)
-    if name == "tcp_2up_square":
-        test = test.with_controllers({"westwood": "reno"})
     return flent_file(dumbbell.simulate(test.experiment(network)), test, title="pie")
 
 

@@ -21,6 +21,7 @@ pub mod scalable;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod vegas;
+pub mod westwood;
 mod window;
 pub mod windowed_filter;
 
@@ -34,6 +35,7 @@ use manual::Manual;
 use reno::Reno;
 use scalable::Scalable;
 use vegas::Vegas;
+use westwood::Westwood;
 pub use window::{INFINITE_SSTHRESH, Window};
 
 /// What the sender is doing about losses (`tcp_ca_state`).
@@ -519,6 +521,8 @@ controllers! {
     Manual(Manual) = "manual";
     /// Scalable TCP (Kelly, ACM CCR 33(2), 2003).
     Scalable(Scalable) = "scalable";
+    /// TCP Westwood+ (Mascolo et al., MobiCom 2001).
+    Westwood(Westwood) = "westwood";
     /// TCP Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995).
     Vegas(Box<Vegas>) = "vegas";
     /// TCP-Illinois (Liu, Basar, Srikant, Performance Evaluation 65, 2008).
