@@ -118,6 +118,11 @@ KNOBS = {
         "timestamps = false",
         "delayed_ack = false",
     ),
+    "htcp": (
+        "sack = false",
+        "delayed_ack = false",
+        "pacing = true",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

@@ -180,6 +180,22 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
 }
 
 #[test]
+fn htcp_takes_as_much_as_empties_the_queue() {
+    // Half a product of queue: RTTmin / RTTmax = 2/3, so the link is busy all the time, where
+    // Reno, which halves, leaves it idle.
+    let path = Path {
+        buffer_pkts: 53,
+        ..LINK
+    };
+    for profile in [Profile::Linux61, Profile::Rfc] {
+        let (_, utilization) = long_run("htcp", profile, path);
+        assert!(utilization > 0.99, "{profile:?} {utilization}");
+        let (_, renos) = long_run("reno", profile, path);
+        assert!(renos < utilization, "{profile:?} {renos}");
+    }
+}
+
+#[test]
 fn illinois_slows_down_as_its_queue_grows() {
     // The time at small queues is short and that at large ones long: the window is larger than
     // Reno's, which grows evenly.

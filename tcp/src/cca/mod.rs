@@ -11,6 +11,7 @@
 
 pub mod bbr;
 pub mod cubic;
+pub mod htcp;
 pub mod hystart;
 pub mod hystart_plus_plus;
 pub mod illinois;
@@ -30,6 +31,7 @@ use cubic::Cubic;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
+use htcp::Htcp;
 use illinois::Illinois;
 use manual::Manual;
 use reno::Reno;
@@ -525,6 +527,8 @@ controllers! {
     Westwood(Westwood) = "westwood";
     /// TCP Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995).
     Vegas(Box<Vegas>) = "vegas";
+    /// H-TCP (draft-leith-tcp-htcp-06).
+    Htcp(Box<Htcp>) = "htcp";
     /// TCP-Illinois (Liu, Basar, Srikant, Performance Evaluation 65, 2008).
     Illinois(Box<Illinois>) = "illinois";
 }
