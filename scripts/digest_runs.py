@@ -123,6 +123,11 @@ KNOBS = {
         "delayed_ack = false",
         "pacing = true",
     ),
+    "highspeed": (
+        "sack = false",
+        "delayed_ack = false",
+        "initial_window = 3",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

@@ -139,6 +139,23 @@ fn scalables_losses_are_as_far_apart_at_any_rate() {
 }
 
 #[test]
+fn highspeeds_window_is_rfc_3649s_response_function() {
+    // Section 5: 0.12 / p^0.835 packets above 38, such as 263 at 10^-4 and 1795 at 10^-5.
+    for (lose_every, exact) in [(10_000, 263.0), (30_000, 659.0), (100_000, 1795.0)] {
+        for profile in [Profile::Linux61, Profile::Rfc] {
+            let got = mean_window("highspeed", profile, ms(50), lose_every, 50, 150);
+            // Linux takes a(w) up to the next whole number.
+            let share = if profile == Profile::Rfc { 0.1 } else { 0.15 };
+            assert_within(&format!("{profile:?} 1/{lose_every}"), got, exact, share);
+        }
+    }
+    // And below it is Reno.
+    let got = mean_window("highspeed", Profile::Rfc, ms(50), 300, 50, 250);
+    let renos = mean_window("reno", Profile::Rfc, ms(50), 300, 50, 250);
+    assert_within("reno", got, renos, 0.01);
+}
+
+#[test]
 fn westwood_drains_the_queue_at_a_loss_and_fills_it_again() {
     // From the product of 105 packets to twice that, a packet each round trip: always busy, and
     // on the average half of the queue.

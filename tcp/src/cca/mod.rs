@@ -11,6 +11,7 @@
 
 pub mod bbr;
 pub mod cubic;
+pub mod highspeed;
 pub mod htcp;
 pub mod hystart;
 pub mod hystart_plus_plus;
@@ -31,6 +32,7 @@ use cubic::Cubic;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
+use highspeed::HighSpeed;
 use htcp::Htcp;
 use illinois::Illinois;
 use manual::Manual;
@@ -523,6 +525,8 @@ controllers! {
     Manual(Manual) = "manual";
     /// Scalable TCP (Kelly, ACM CCR 33(2), 2003).
     Scalable(Scalable) = "scalable";
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed(HighSpeed) = "highspeed";
     /// TCP Westwood+ (Mascolo et al., MobiCom 2001).
     Westwood(Westwood) = "westwood";
     /// TCP Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995).

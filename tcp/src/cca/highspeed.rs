@@ -1,0 +1,258 @@
+//! HighSpeed TCP (RFC 3649): Reno whose two constants depend on the window.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | section 5, Low_Window 38, High_Window 83000, High_P 10^-7, High_Decrease 0.1 | yes |
+//! | section 5, p(w) = 0.078/w^1.2 | yes |
+//! | section 5, a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's steps, a(w) the next whole number and b(w) that of the window where it is reached |
+//! | section 2, w + a(w)/w for each acknowledgement | yes, in both profiles: Linux counts acknowledgements here too |
+//! | section 2, (1 - b(w)) w at a loss | what is cut is rounded down; at least 2 are left |
+//! | section 7, slow start | Reno's; Limited Slow-Start (RFC 3742) is left out, as in Linux |
+
+use super::reno::Reno;
+use super::window::Growth;
+use super::{Ack, Controller, Options, Snapshot, Window};
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
+
+/// Up to this window it is Reno, packets.
+const LOW_WINDOW_PKTS: u32 = 38;
+/// The window that is to be reached where one packet in 10^7 is lost, packets.
+const HIGH_WINDOW_PKTS: f64 = 83_000.0;
+/// The rate of losses at a window w is `P_FACTOR` / w^`P_EXPONENT`: through (38, 10^-3) and
+/// (83000, 10^-7).
+const P_FACTOR: f64 = 0.078;
+const P_EXPONENT: f64 = 1.2;
+/// What a loss takes of the window at `HIGH_WINDOW_PKTS`.
+const HIGH_DECREASE: f64 = 0.1;
+/// What a loss takes of the window up to `LOW_WINDOW_PKTS`.
+const LOW_DECREASE: f64 = 0.5;
+/// The threshold never falls below this (RFC 5681 equation 4).
+const LEAST_SSTHRESH_PKTS: u32 = 2;
+
+/// Increase and decrease at a window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Parameters {
+    /// The windows that they are of, packets: from the one to the other.
+    from_pkts: u32,
+    to_pkts: u32,
+    /// a(w): packets more for a window of acknowledgements.
+    increase_pkts: f64,
+    /// b(w): what a loss takes of the window.
+    decrease: f64,
+}
+
+impl Parameters {
+    /// Where it is Reno.
+    const LOW: Parameters = Parameters {
+        from_pkts: 0,
+        to_pkts: LOW_WINDOW_PKTS,
+        increase_pkts: 1.0,
+        decrease: LOW_DECREASE,
+    };
+
+    /// RFC 3649 section 5.
+    fn at(cwnd_pkts: u32) -> Parameters {
+        if cwnd_pkts <= LOW_WINDOW_PKTS {
+            return Parameters::LOW;
+        }
+        let (w, low) = (f64::from(cwnd_pkts), f64::from(LOW_WINDOW_PKTS));
+        // How far between the two windows, in logarithms.
+        let share = libm::log(w / low) / libm::log(HIGH_WINDOW_PKTS / low);
+        let p = P_FACTOR / libm::pow(w, P_EXPONENT);
+        let decrease = LOW_DECREASE + share.min(1.0) * (HIGH_DECREASE - LOW_DECREASE);
+        Parameters {
+            from_pkts: cwnd_pkts,
+            to_pkts: cwnd_pkts,
+            increase_pkts: (w * w * p * 2.0 * decrease / (2.0 - decrease)).max(1.0),
+            decrease,
+        }
+    }
+
+    /// Appendix B, as Linux reads it: a(w) is whole, and up to the window of a row its values hold.
+    fn of_row(cwnd_pkts: u32) -> Parameters {
+        let exact = Parameters::at(cwnd_pkts);
+        // The formulas' a(w) has its greatest value there; so has the table.
+        if cwnd_pkts <= LOW_WINDOW_PKTS || f64::from(cwnd_pkts) >= HIGH_WINDOW_PKTS {
+            return exact;
+        }
+        let whole_pkts = exact.increase_pkts.floor().max(1.0);
+        let (mut before_pkts, mut increase_pkts) = (LOW_WINDOW_PKTS, 2.0);
+        if whole_pkts > 1.0 {
+            // The window that reaches a whole number is the last of that row.
+            let reached_pkts = first_with(whole_pkts);
+            let is_last = cwnd_pkts == reached_pkts;
+            increase_pkts = if is_last {
+                whole_pkts
+            } else {
+                whole_pkts + 1.0
+            };
+            before_pkts = match (is_last, increase_pkts > 2.0) {
+                (false, _) => reached_pkts,
+                (true, true) => first_with(whole_pkts - 1.0),
+                (true, false) => LOW_WINDOW_PKTS,
+            };
+        }
+        let last_pkts = first_with(increase_pkts);
+        Parameters {
+            from_pkts: before_pkts + 1,
+            to_pkts: last_pkts,
+            increase_pkts,
+            decrease: Parameters::at(last_pkts).decrease,
+        }
+    }
+}
+
+/// The first window whose a(w) is at least this; the high window where that is less.
+fn first_with(increase_pkts: f64) -> u32 {
+    let (mut below, mut reached) = (LOW_WINDOW_PKTS, HIGH_WINDOW_PKTS as u32);
+    while reached - below > 1 {
+        let middle = below + (reached - below) / 2;
+        if Parameters::at(middle).increase_pkts >= increase_pkts {
+            reached = middle;
+        } else {
+            below = middle;
+        }
+    }
+    reached
+}
+
+/// HighSpeed TCP.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HighSpeed {
+    profile: Profile,
+    reno: Reno,
+    growth: Growth,
+    /// Of the window at the last acknowledgement or loss.
+    parameters: Parameters,
+}
+
+impl HighSpeed {
+    fn look_up(&mut self, cwnd_pkts: u32) {
+        let known = self.parameters.from_pkts..=self.parameters.to_pkts;
+        if !known.contains(&cwnd_pkts) {
+            self.parameters = match self.profile {
+                Profile::Linux61 => Parameters::of_row(cwnd_pkts),
+                Profile::Rfc => Parameters::at(cwnd_pkts),
+            };
+        }
+    }
+}
+
+impl Controller for HighSpeed {
+    fn new(options: &Options, now: Time) -> HighSpeed {
+        HighSpeed {
+            profile: options.profile,
+            reno: Reno::new(options, now),
+            growth: Growth::default(),
+            parameters: Parameters::LOW,
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if window.is_in_slow_start() {
+            self.reno.on_ack(window, ack);
+        } else if ack.is_cwnd_limited {
+            self.look_up(window.cwnd_pkts);
+            let growth_pkts = self.parameters.increase_pkts / f64::from(window.cwnd_pkts.max(1));
+            self.growth.grow(window, growth_pkts);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
+        self.growth = Growth::default();
+        self.look_up(window.cwnd_pkts);
+        let cut_pkts = (f64::from(window.cwnd_pkts) * self.parameters.decrease) as u32;
+        window.ssthresh_pkts = (window.cwnd_pkts - cut_pkts).max(LEAST_SSTHRESH_PKTS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cca::testing::{ack, ms, options, snapshot, window};
+
+    #[test]
+    fn the_table_of_appendix_b() {
+        // Its first rows and some later: window, a(w), b(w).
+        for (w, a, b) in [
+            (38, 1.0, 0.50),
+            (118, 2.0, 0.44),
+            (221, 3.0, 0.41),
+            (347, 4.0, 0.38),
+            (495, 5.0, 0.37),
+            (663, 6.0, 0.35),
+            (851, 7.0, 0.34),
+            (1058, 8.0, 0.33),
+            (1284, 9.0, 0.32),
+            (1529, 10.0, 0.31),
+            (1793, 11.0, 0.30),
+            (2076, 12.0, 0.29),
+            (2699, 14.0, 0.28),
+            (3399, 16.0, 0.27),
+            (4177, 18.0, 0.26),
+        ] {
+            let got = Parameters::at(w);
+            assert!((got.increase_pkts - a).abs() < 0.02, "{w}: {got:?}");
+            assert!((got.decrease - b).abs() <= 0.0051, "{w}: {got:?}");
+        }
+        let high = Parameters::at(83_000);
+        assert!((high.decrease - 0.1).abs() < 1e-9, "{high:?}");
+        assert!((high.increase_pkts - 70.73).abs() < 0.01, "{high:?}");
+        assert!((Parameters::at(1_000_000).decrease - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn linux_reads_the_table_from_one_row_to_the_next() {
+        for (w, from_pkts, to_pkts, a, b) in [
+            (38, 0, 38, 1.0, 0.50),
+            (39, 39, 118, 2.0, 0.44),
+            (118, 39, 118, 2.0, 0.44),
+            (119, 119, 221, 3.0, 0.41),
+            (300, 222, 347, 4.0, 0.38),
+        ] {
+            let got = Parameters::of_row(w);
+            assert_eq!((got.from_pkts, got.to_pkts), (from_pkts, to_pkts), "{w}");
+            assert_eq!(got.increase_pkts, a, "{w}");
+            assert!((got.decrease - b).abs() <= 0.0051, "{w}: {got:?}");
+        }
+        // Every window lies in the row that is found for it, and rows do not overlap.
+        let mut end_pkts = 38;
+        while end_pkts < 82_999 {
+            let row = Parameters::of_row(end_pkts + 1);
+            assert_eq!(row.from_pkts, end_pkts + 1);
+            assert!(row.to_pkts > end_pkts);
+            end_pkts = row.to_pkts;
+        }
+        assert_eq!(Parameters::of_row(90_000), Parameters::at(90_000));
+    }
+
+    #[test]
+    fn a_window_of_acknowledgements_adds_a() {
+        for (profile, cwnd_pkts, grown) in [
+            (Profile::Rfc, 20, 21),
+            (Profile::Rfc, 118, 120),
+            (Profile::Rfc, 1058, 1066),
+            (Profile::Linux61, 20, 21),
+            (Profile::Linux61, 60, 62),
+        ] {
+            let mut highspeed = HighSpeed::new(&options(profile), Time::ZERO);
+            let mut window = window(cwnd_pkts, 1448);
+            for _ in 0..=cwnd_pkts {
+                // Delayed ones too: each counts once, in Linux as in the RFC.
+                highspeed.on_ack(&mut window, &ack(ms(1), 2, ms(100)));
+            }
+            assert_eq!(window.cwnd_pkts, grown);
+        }
+    }
+
+    #[test]
+    fn a_loss_takes_b() {
+        for (cwnd_pkts, left) in [(2, 2), (38, 19), (118, 65), (83_000, 74_700)] {
+            let mut highspeed = HighSpeed::new(&options(Profile::Rfc), Time::ZERO);
+            let mut window = window(cwnd_pkts, 1448);
+            highspeed.on_loss(&mut window, &snapshot(Time::ZERO));
+            assert!(window.ssthresh_pkts.abs_diff(left) <= 1, "{cwnd_pkts}");
+        }
+    }
+}
