@@ -23,6 +23,16 @@ MEASURES = {
     "retransmitted_pkts": ("sent again, packets", 0),
 }
 """A line each: its words, and digits after the point."""
+MARKING = "codel target 1s interval 1s ce_threshold 6ms limit 100 ecn"
+"""For DCTCP: every packet that has waited longer is marked; RFC 8257 section 4.1."""
+
+
+class Cell(grid.Cell):
+    """One flow; DCTCP over a queue that marks."""
+
+    def qdisc(self) -> str:
+        """The bottleneck's discipline as ``tc`` takes it."""
+        return MARKING if self.controller == "dctcp" else grid.Cell.qdisc(self)
 
 
 def measured(controller: str, backend: str) -> list[grid.Row]:
@@ -31,7 +41,7 @@ def measured(controller: str, backend: str) -> list[grid.Row]:
     Raises:
         RuntimeError: A run failed.
     """
-    cell = grid.Cell("pfifo-one", controller, rate_mbps=10, rtt_ms=40, flows=1)
+    cell = Cell("pfifo-one", controller, rate_mbps=10, rtt_ms=40, flows=1)
     jobs = ((cell.experiment(), replication) for replication in range(grid.REPLICATIONS))
     failures: list[object] = []
     rows = []

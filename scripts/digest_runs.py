@@ -128,6 +128,11 @@ KNOBS = {
         "delayed_ack = false",
         "initial_window = 3",
     ),
+    "dctcp": (
+        "ecn = true",
+        "ecn = true, ack_every = 8",
+        "sack = false",
+    ),
 }
 """What a TCP flow can be told, by its controller."""
 

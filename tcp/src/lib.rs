@@ -95,6 +95,11 @@ impl Settings {
         })
     }
 
+    /// Whether its receiver tells which packets were marked (RFC 8257 section 3.2).
+    fn echoes_each_mark(&self) -> bool {
+        self.algorithm.needs_ecn()
+    }
+
     fn is_linux(&self) -> bool {
         self.tcp.profile == Profile::Linux61
     }

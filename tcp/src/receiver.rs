@@ -255,7 +255,7 @@ impl Receiver {
             self.recent.take(segment.timestamps);
         }
         self.on_own_acknowledged(segment, now);
-        if self.ecn && segment.flags.has(Flags::CWR) {
+        if self.ecn && segment.flags.has(Flags::CWR) && !self.settings.echoes_each_mark() {
             self.echoes_mark = false;
             // Its window may be very small now.
             self.acknowledging.is_due |= segment.payload_bytes > 0;
@@ -320,6 +320,7 @@ impl Receiver {
             self.rare.early = Some(early);
             self.has_more_to_say = true;
         }
+        self.separate_marks(segment, now);
         let was_complete = self.data.is_complete();
         let taken = self.data.insert(segment.seq, segment.end());
         if let Some(block) = taken.duplicate {

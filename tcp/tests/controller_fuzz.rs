@@ -265,6 +265,7 @@ impl Sender {
                 rtt,
                 una_pkts: self.una_pkts,
                 next_pkts: self.next_pkts,
+                is_echo: is(7),
             };
             self.cca.on_rtt(&mut self.window, &sample);
         }

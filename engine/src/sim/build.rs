@@ -188,9 +188,13 @@ impl Builder<'_> {
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
+        let tcp = Tcp {
+            ecn: tcp.ecn || algorithm.needs_ecn(),
+            ..tcp.clone()
+        };
         let settings = Settings {
             is_paced_by_host: self.is_paced_by_host(flow),
-            ..Settings::new(tcp.clone(), algorithm, mtu_bytes, timer_hz)
+            ..Settings::new(tcp, algorithm, mtu_bytes, timer_hz)
         };
         let settings = self.shared(settings);
         let named = Named {

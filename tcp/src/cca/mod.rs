@@ -11,6 +11,7 @@
 
 pub mod bbr;
 pub mod cubic;
+pub mod dctcp;
 pub mod highspeed;
 pub mod htcp;
 pub mod hystart;
@@ -29,6 +30,7 @@ pub mod windowed_filter;
 
 use bbr::Bbr;
 use cubic::Cubic;
+use dctcp::Dctcp;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
@@ -113,6 +115,8 @@ pub struct RttSample {
     pub una_pkts: u64,
     /// Next packet to be sent.
     pub next_pkts: u64,
+    /// Whether it echoes a congestion mark (RFC 3168 section 6.1.2).
+    pub is_echo: bool,
 }
 
 /// An acknowledgement, as a controller sees it, after the sender has entered it in its
@@ -535,6 +539,8 @@ controllers! {
     Htcp(Box<Htcp>) = "htcp";
     /// TCP-Illinois (Liu, Basar, Srikant, Performance Evaluation 65, 2008).
     Illinois(Box<Illinois>) = "illinois";
+    /// DCTCP (RFC 8257).
+    Dctcp(Dctcp) = "dctcp";
 }
 
 #[cfg(test)]

@@ -10,10 +10,20 @@ const START: Time = Time::from_ns(1_000_000_000);
 
 /// A receiver whose handshake is over.
 fn opened(tcp: Tcp) -> Receiver {
-    let settings = Arc::new(Settings::new(tcp, Algorithm::Reno, 1500, 1000));
+    opened_for(Algorithm::Reno, tcp)
+}
+
+/// The same at the other end of this controller.
+fn opened_for(algorithm: Algorithm, tcp: Tcp) -> Receiver {
+    let flags = if tcp.ecn {
+        Flags::SYN | Flags::ECE | Flags::CWR
+    } else {
+        Flags::SYN
+    };
+    let settings = Arc::new(Settings::new(tcp, algorithm, 1500, 1000));
     let mut receiver = Receiver::new(&settings);
     let syn = Segment {
-        flags: Flags::SYN,
+        flags,
         ..Segment::default()
     };
     receiver.on_segment(&syn, START);
@@ -227,4 +237,40 @@ fn a_late_reading_moves_the_round_trip_that_is_measured() {
         receiver.on_timer(Time(next.0 + 1));
         assert_eq!(before.has_measured_up_to(2001), is_measured);
     }
+}
+
+/// RFC 8257 section 3.2: marks of packets one by one, although acknowledgements are delayed.
+#[test]
+fn dctcps_receiver_tells_which_packets_were_marked() {
+    let tcp = Tcp {
+        ecn: true,
+        ..Tcp::rfc("dctcp")
+    };
+    let mut receiver = opened_for(Algorithm::Dctcp, tcp);
+    let marked = |seq, flags| Segment {
+        flags: Flags::ACK | flags,
+        ..data(seq, 1000, 1)
+    };
+    let mut acknowledged = |segment: Segment| {
+        receiver.on_segment(&segment, START);
+        let acks = std::iter::from_fn(|| receiver.poll_transmit(START));
+        acks.map(|ack| (ack.ack, ack.flags.has(Flags::ECE)))
+            .collect::<Vec<_>>()
+    };
+    // Delayed; a mark comes: that one first, without, and this one at once.
+    assert_eq!(acknowledged(marked(1, Flags::ECT)), []);
+    assert_eq!(
+        acknowledged(marked(1001, Flags::CE)),
+        [(1001, false), (2001, true)]
+    );
+    // Every second while they are alike. CWR changes nothing: the next ones are marked, too.
+    assert_eq!(acknowledged(marked(2001, Flags::CE | Flags::CWR)), []);
+    assert_eq!(acknowledged(marked(3001, Flags::CE)), [(4001, true)]);
+    assert_eq!(acknowledged(marked(4001, Flags::CE)), []);
+    assert_eq!(
+        acknowledged(marked(5001, Flags::ECT)),
+        [(5001, true), (6001, false)]
+    );
+    // Nothing waits: this one alone.
+    assert_eq!(acknowledged(marked(6001, Flags::CE)), [(7001, true)]);
 }

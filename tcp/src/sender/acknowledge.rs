@@ -137,7 +137,7 @@ impl Sender {
         }
         self.clean(prior_una, prior_highest, now_us, &mut summary);
         if let Some(rtt_us) = summary.rtt_us {
-            self.tell_round_trip(rtt_us, now);
+            self.tell_round_trip(rtt_us, summary.is_echo, now);
         }
         self.update_rack_window(&summary);
         self.judge_probe(segment.ack, now, &summary);
@@ -156,12 +156,13 @@ impl Sender {
 
     /// The controller hears of a round trip.
     #[inline(always)]
-    pub(super) fn tell_round_trip(&mut self, rtt_us: u64, now: Time) {
+    pub(super) fn tell_round_trip(&mut self, rtt_us: u64, is_echo: bool, now: Time) {
         let sample = RttSample {
             now,
             rtt: from_us(rtt_us),
             una_pkts: self.board.head(),
             next_pkts: self.board.tail(),
+            is_echo,
         };
         self.cca.on_rtt(&mut self.window, &sample);
     }

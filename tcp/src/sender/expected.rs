@@ -86,7 +86,7 @@ impl Sender {
         } else if lowest < prior_una {
             self.check_reordering(lowest);
         }
-        self.tell_round_trip(rtt_us, now);
+        self.tell_round_trip(rtt_us, false, now);
         self.update_rack_window(&summary);
         self.set_timer(now);
         let delivered = (self.rate.delivered_pkts - delivered) as u32;

@@ -17,6 +17,7 @@ fn sample(ack: &Ack) -> RttSample {
         rtt: ack.rtt.expect("these are timed"),
         una_pkts: ack.una_pkts,
         next_pkts: ack.next_pkts,
+        is_echo: false,
     }
 }
 
@@ -297,6 +298,7 @@ fn hystart_looks_at_round_trips_in_recovery() {
             rtt: ms(113),
             una_pkts: 20,
             next_pkts: 60,
+            is_echo: false,
         };
         cubic.on_rtt(&mut window, &late);
     }
