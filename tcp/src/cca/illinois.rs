@@ -134,8 +134,8 @@ impl Controller for Illinois {
 
     fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         self.growth = Growth::default();
-        let left_pkts = (f64::from(window.cwnd_pkts) * (1.0 - self.beta)) as u32;
-        window.ssthresh_pkts = left_pkts.max(LEAST_SSTHRESH_PKTS);
+        let cut_pkts = (f64::from(window.cwnd_pkts) * self.beta) as u32;
+        window.ssthresh_pkts = (window.cwnd_pkts - cut_pkts).max(LEAST_SSTHRESH_PKTS);
     }
 
     fn on_enter_loss(&mut self, _window: &mut Window, _snapshot: &Snapshot) {
