@@ -15,7 +15,7 @@ import digests
 
 import dumbbell
 from dumbbell import _engine
-from dumbbell.spec import sources
+from dumbbell.spec.source_forms import FORMS
 
 V1 = {"one": "a" * 64, "two": "b" * 64}
 V2 = V1 | {"two": "c" * 64}
@@ -50,7 +50,7 @@ def test_every_part_of_the_simulator_is_in_the_set() -> None:
     disciplines = {each["name"] for each in json.loads(_engine.disciplines())}
     assert disciplines == digest_runs.QUEUES.keys()
     assert set(_engine.congestion_controllers()) == set(digest_runs.CONTROLLERS)
-    assert sources.MODELS.keys() == digest_runs.SOURCES.keys()
+    assert FORMS.keys() == digest_runs.SOURCES.keys()
 
 
 def test_every_run_of_the_set_is_another() -> None:

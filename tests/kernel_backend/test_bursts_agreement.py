@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from dumbbell.backends import simulate
+from dumbbell.backends.kernel.programs import are_installed
 from dumbbell.spec import Experiment
+from dumbbell.spec.programs import Tool
 from dumbbell.tables import Run
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
@@ -20,6 +22,8 @@ WITHIN = {
 }
 """Of what the kernel has; one packet more or less in any case."""
 QUEUE = "router->client"
+FIRST_PKTS = 100
+"""So many are looked at one by one."""
 
 
 def cell(controller: str, segments: int, limit_pkts: int = 33, **source: str) -> Experiment:
@@ -90,6 +94,46 @@ def test_what_a_start_costs_behind_a_first_write(
     kernel = numbers(simulate(experiment, backend="kernel"))
     for name, there in kernel.items():
         assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=1), name
+
+
+@pytest.mark.parametrize("controller", ["cubic", "bbr"])
+def test_what_a_start_costs_that_is_iperf3s(controller: str) -> None:
+    experiment = cell(controller, 65535, kind="iperf3")
+    simulated = numbers(simulate(experiment))
+    kernel = numbers(simulate(experiment, backend="kernel"))
+    for name, there in kernel.items():
+        assert simulated[name] == pytest.approx(there, rel=WITHIN[name], abs=1), name
+
+
+def begun_by(end: dict[str, str], **sends: list[dict[str, object]]) -> list[float]:
+    """When the first data packets came to the router, ms from the first; without those dropped."""
+    back = {"delay": end["delay"]}
+    links = [
+        {"a": "server", "b": "router"},
+        {"a": "router", "b": "client", "forward": {**end, "record_packets": True}, "reverse": back},
+    ]
+    experiment = Experiment.model_validate({"seed": 1, "duration": "2s", "links": links, **sends})
+    run = simulate(experiment, backend="kernel")
+    row = {name: run.column("packets", name, queue=QUEUE) for name in ("t_ns", "event", "bytes")}
+    came_ns = row["t_ns"][(row["event"] == 0) & (row["bytes"] > 1000)]
+    return ((came_ns[:FIRST_PKTS] - came_ns[0]) / 1e6).tolist()
+
+
+@pytest.mark.usefixtures("linux_6_1")
+@pytest.mark.parametrize("delay", ["20.15ms", "50ms"])
+def test_its_first_packets_are_those_of_iperf3(delay: str) -> None:
+    """But for a few, as its receiver does not read at the same instants.
+
+    They are a little later: its control connection has acknowledgements to send.
+    """
+    if not are_installed((Tool("iperf3", ""),)):
+        pytest.skip("iperf3 is not installed")
+    end = {"rate": "10mbit", "delay": delay, "qdisc": "pfifo limit 83"}
+    named = {"name": "it", "from": "server", "to": "client"}
+    program = begun_by(end, programs=[{**named, "kind": "iperf3", "duration": "1s"}])
+    source = begun_by(end, flows=[{**named, "source": {"kind": "iperf3"}}])
+    assert len(source) == FIRST_PKTS
+    assert np.count_nonzero(np.abs(np.subtract(program, source)) > 0.25) <= 4
 
 
 @pytest.mark.usefixtures("linux_6_1")

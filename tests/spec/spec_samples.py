@@ -118,6 +118,8 @@ tcp_sources = st.one_of(
     _of(kind="greedy"),
     _of(kind="greedy", write_size=st.sampled_from(["100B", "1448B", "128kb"])),
     _of(kind="greedy", first_write="37B", rest_after=st.sampled_from(["0s", "3ms", "1.5s"])),
+    _of(kind="iperf3"),
+    _of(kind="iperf3", write_size=st.sampled_from(["100B", "1448B"])),
     _of(kind="sized", size=st.sampled_from(["1B", "100kb", "1gb"])),
     _of(kind="closed_loop", size=size_laws, think=gap_laws),
     _of(kind="arrivals", size=size_laws, gap=gap_laws),

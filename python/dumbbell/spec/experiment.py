@@ -179,7 +179,7 @@ class Experiment(SpecModel):
         description, with a suffix for the unit.
         """
         duration_ns = time_ns(self.duration)
-        resolved = {
+        resolved: dict[str, Any] = {
             "schema": SCHEMA_VERSION,
             "name": self.name,
             "seed": self.seed,
@@ -189,9 +189,12 @@ class Experiment(SpecModel):
             "timer_hz": self.timer_hz,
             "hosts": [{"name": name} for name in self.topology.hosts],
             "links": [link.resolved() for link in self.all_links],
-            "flows": [each for flow in self.flows for each in flow.resolved(duration_ns)],
-            "probes": [probe.resolved() for probe in self.probes],
         }
+        network = Resolved(resolved)
+        resolved["flows"] = [
+            each for flow in self.flows for each in flow.resolved(duration_ns, network)
+        ]
+        resolved["probes"] = [probe.resolved() for probe in self.probes]
         names = observed.names(self, Resolved(resolved))
         # Only where it was asked for: descriptions kept before there was the key stay as they are.
         if self.kernel != USUAL_KERNEL:

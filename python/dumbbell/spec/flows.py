@@ -25,6 +25,8 @@ from dumbbell.spec.fields import (
     time_ns,
 )
 from dumbbell.spec.refusal import Refused
+from dumbbell.spec.resolved import Resolved
+from dumbbell.spec.round_trip import RoundTrip
 from dumbbell.spec.sources import Source
 from dumbbell.spec.tcp import Tcp
 
@@ -110,13 +112,17 @@ class Flow(SpecModel):
             return (self.name,)
         return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
 
-    def resolved(self, duration_ns: int) -> list[dict[str, Any]]:
-        """The flows for the resolved description of a run that long."""
-        alike = self._resolved(duration_ns)
+    def resolved(self, duration_ns: int, network: Resolved) -> list[dict[str, Any]]:
+        """The flows for the resolved description of a run that long over this network."""
+        alike = self._resolved(duration_ns, network)
         return [{**alike, "name": name} for name in self.names]
 
-    def _resolved(self, duration_ns: int) -> dict[str, Any]:
-        source, over_tcp = self.source.resolved(), self.carried_by == "tcp"
+    def _resolved(self, duration_ns: int, network: Resolved) -> dict[str, Any]:
+        def round_trip() -> RoundTrip:
+            return RoundTrip.between(network, self.from_, self.to, time_ns(self.start))
+
+        over_tcp, tcp = self.carried_by == "tcp", self.tcp or Tcp()
+        source = self.source.over(round_trip, has_handshake=tcp.handshake).resolved()
         if over_tcp and "size_at" in source:
             source["size_at"] = "payload"
         return {
@@ -129,7 +135,7 @@ class Flow(SpecModel):
             "dscp": dscp_number(self.dscp),
             "ecn": self.ecn,
             "transport": self.carried_by,
-            "tcp": (self.tcp or Tcp()).resolved() if over_tcp else None,
+            "tcp": tcp.resolved() if over_tcp else None,
             "source": source,
         }
 

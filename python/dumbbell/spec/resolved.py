@@ -149,6 +149,13 @@ class Discipline(_View):
         return sum(max(each["ceil_bps"], each["rate_bps"]) for each in tops)
 
     @property
+    def added_delay_ns(self) -> int:
+        """Mean delay that it adds however short its queue is: netem's, as a child too."""
+        own: int = self.mapping["delay_ns"] if self.kind == "netem" else 0
+        child = self.mapping.get("child")
+        return own + (Discipline(child).added_delay_ns if child else 0)
+
+    @property
     def is_plain_fifo(self) -> bool:
         """Whether it only holds packets back while the transmitter is busy."""
         return self.kind in _plain_fifos()

@@ -104,3 +104,29 @@ def _forms() -> Mapping[str, SourceForm]:
 
 FORMS: Mapping[str, SourceForm] = _forms()
 """By their words, in the engine's order."""
+
+WRITTEN_ONLY: Mapping[str, SourceForm] = MappingProxyType(
+    {
+        "iperf3": SourceForm(
+            kind="iperf3",
+            summary="As much as TCP takes, begun as iperf3's client (3.12) begins: its cookie of "
+            "37 bytes when the connection is made, and blocks of one size a round trip later, when "
+            "the server has answered. It resolves to `greedy`, with the times of the flow's path.",
+            transports=("tcp",),
+            sends="bytes",
+            keys=(
+                SourceKey(
+                    "write_size",
+                    "write_size_bytes",
+                    "size",
+                    "always",
+                    "What each write has, from 100 B to 256 KiB (iperf3's `-l`).",
+                ),
+            ),
+            program="iperf3",
+            why_nothing="",
+            example='{ kind = "iperf3" }',
+        )
+    }
+)
+"""Of those that the engine does not know: each resolves to one that it does."""
