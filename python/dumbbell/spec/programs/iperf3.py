@@ -37,6 +37,9 @@ class Iperf3Program(Streams):
         **STREAM_KEYS,
     }
     CONGESTION_OPTION: ClassVar[str] = "-C"
+    INSTEAD: ClassVar[str] = (
+        '[[flows]] with source = { kind = "iperf3" }, or { kind = "cbr" } over UDP, is like it'
+    )
 
     kind: Literal["iperf3"] = Field(
         default="iperf3", description="`iperf3`, with a server of its own."
