@@ -12,8 +12,10 @@ import pytest
 from dumbbell.backends import Cost
 from dumbbell.cli.common import confirmation
 from dumbbell.cli.common.confirmation import agree
+from dumbbell.cli.kernel import compare as kernel_compare
 from dumbbell.errors import SpecError
 from dumbbell.replication.interrupted import Interrupted
+from dumbbell.spec import Experiment
 
 Dumbbell = Callable[..., tuple[int, str, str]]
 LINE = """
@@ -122,6 +124,56 @@ def test_check_asks_on_a_terminal(
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert long("check", "claim.toml", "--no-store", "--no-page")[0] == status
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the experiments that `kernel compare` began, without any kernel; none ends."""
+    begun: list[str] = []
+
+    def compare_kernels(experiment: Experiment, *_: object, **__: object) -> None:
+        begun.append(experiment.name)
+        raise Interrupted("stopped")
+
+    monkeypatch.setattr("dumbbell.backends.kernel.require_kernel", lambda *_: None)
+    monkeypatch.setattr(kernel_compare, "compare_kernels", compare_kernels)
+    return begun
+
+
+KERNELS = ["kernel", "compare", "6.1", "other", "line.toml", "--no-store"]
+
+
+def test_two_kernels_are_not_compared_for_hours_unasked(
+    long: Dumbbell, compared: list[str]
+) -> None:
+    code, out, err = long(*KERNELS)
+    assert (code, out, compared) == (2, "", [])
+    assert "error: --yes: 'not said'" in err
+    assert "--dry-run" not in err
+    assert long(*KERNELS, "--yes")[0] == Interrupted.exit_code
+    assert compared == ["line"]
+
+
+@pytest.mark.parametrize(("answer", "begun"), [("y\n", ["line"]), ("n\n", []), ("", [])])
+def test_comparing_kernels_asks_on_a_terminal(
+    long: Dumbbell,
+    compared: list[str],
+    answer: str,
+    begun: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert long(*KERNELS)[0] == Interrupted.exit_code
+    assert compared == begun
+
+
+def test_two_kernels_are_compared_unasked_where_that_takes_no_hour(
+    dumbbell: Dumbbell, compared: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "line.toml").write_text(LINE)
+    dumbbell(*KERNELS)
+    assert compared == ["line"]
 
 
 def test_what_the_command_lacks_is_not_named() -> None:
