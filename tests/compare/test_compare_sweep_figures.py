@@ -126,6 +126,19 @@ def test_one_call_each_from_python(found: Comparison) -> None:
         found.plot.lines("delay", "flows[bulk].mean_completion_time_s", colour="qdisc")
 
 
+def test_parameters_from_python_are_what_they_set(found: Comparison) -> None:
+    """Not their texts: as in ``compare`` of a sweep, and in its figures."""
+    plot = found.plot
+    # The link from the server is the first of the file, and the default direction is both.
+    other = plot.lines("links[0].delay", CALL, colour="links[1].qdisc").to_dict()
+    assert other == plot.lines(DELAY, CALL, colour=QDISC).to_dict()
+    one = plot.lines("delay", CALL, where={QDISC: "pfifo limit 200"}).to_dict()
+    alike = {"links[1].qdisc": "pfifo  limit  200"}
+    assert one == plot.lines("links[0].delay", CALL, where=alike).to_dict()
+    with pytest.raises(SpecError, match="one of"):
+        plot.lines("links[1].delay", CALL, colour="qdisc")
+
+
 def test_the_page_has_a_row_for_each_cell_and_names_what_failed(found: Comparison) -> None:
     report = comparison_report(found)
     table = report.values[0]

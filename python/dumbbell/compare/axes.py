@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of, shown
+
+if TYPE_CHECKING:
+    from dumbbell.compare.sweep_spelling import Spelling
 
 BACKEND = "backend"
 """What a figure calls the axis that every sweep on several backends has."""
@@ -100,12 +103,14 @@ class Grid:
             dimensions are crossed, the last one fastest.
         along: Number of the axis along which cells are compared with its first value.
         quantities: What tables show, in order; empty where nobody said.
+        spelling: Of parameters and values, where the file is known.
     """
 
     axes: tuple[Axis, ...]
     dimensions: tuple[tuple[int, ...], ...]
     along: int = 0
     quantities: tuple[Quantity, ...] = ()
+    spelling: Spelling | None = field(default=None, repr=False, compare=False)
     _names: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -72,11 +72,11 @@ class ComparisonPlots:
         """Of a sweep: a quantity over a parameter, with its intervals as a band.
 
         Args:
-            x: A parameter, by its name or path.
+            x: A parameter, by its name or path, spelled in any way that leads there.
             y: A quantity, such as ``flow[bulk].goodput_bps``.
             colour: A parameter that colours tell apart.
             facet: A parameter with a small panel for each value.
-            where: Parameter to the one value that is drawn.
+            where: Parameter to the one value that is drawn, or another that sets the same.
 
         Raises:
             SpecError: There is no such parameter or quantity, or one parameter has no place.
@@ -133,7 +133,7 @@ class ComparisonPlots:
         table = FigureTable.read({key: each for key, each in asked.items() if each is not None})
         cells = self._found.cells
         names = Names(each.experiment for each in (cells[0], cells[-1]))
-        (plan,) = plans_of([table], grid, names)
+        (plan,) = plans_of([table], grid, names, spelling=grid.spelling, chosen=cells[0].settings)
         return _chart(figure_of(self._found, plan), f"{table.y} over {table.x}")
 
     def _kept(self) -> dict[str, tuple[Run, ...]]:

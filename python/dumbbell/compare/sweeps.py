@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,4 +224,4 @@ def _grid(
     # Along a parameter that the command line gave one value nothing can be compared.
     if table.compare is not None and not {table.compare, spelling.path(table.compare)} & gone:
         along = bare.number(table.compare, "sweep.compare", spelling.path)
-    return Grid(tuple(axes), shape, along, tuple(quantities))
+    return replace(bare, along=along, spelling=spelling)
