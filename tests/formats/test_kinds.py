@@ -79,7 +79,10 @@ def test_of_what_says_nothing_the_name_tells_who_refuses_it(
     [
         (b"", "it is empty; read are data files of Flent, captures"),
         (b"hello\x1b[31m", r"it begins with 'hello<U\+001B>\[31m'; read are"),
-        (gzip.compress(b"hello", mtime=0), r"it begins with 'hello' \(in what gzip packed\); read are"),
+        (
+            gzip.compress(b"hello", mtime=0),
+            r"it begins with 'hello' \(in what gzip packed\); read are",
+        ),
         (b'{"a": 1}', "CSVs of tshark's fields, ping"),
         (b"PK\x03\x04rest", "packed by zip, which is not unpacked here; gzip, bzip2, xz, zstd are"),
     ],
