@@ -26,7 +26,7 @@ pub struct RunOutput {
     pub digest: String,
     /// How many events it took.
     pub events: u64,
-    /// The most that it counted of what it takes, its tables included, bytes.
+    /// Peak accounted memory, its tables included, in bytes.
     pub memory_bytes: u64,
     /// What was foreseen.
     pub expected: Estimate,

@@ -371,7 +371,7 @@ class Completed:
         """Of what kind that was; None when there are tables."""
     @property
     def memory_bytes(self) -> int:
-        """The most that it counted of what it takes, its tables included."""
+        """Peak accounted memory, its tables included, in bytes."""
     @property
     def digest(self) -> str:
         """SHA-256 of the tables' canonical bytes, in hexadecimal; empty after an error."""

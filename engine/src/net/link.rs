@@ -348,7 +348,7 @@ impl Link {
         self.merge = Some(Box::new(Merge::new(turns, self.least_time())));
     }
 
-    /// When something may come out at the earliest of what waits before it to be put in order.
+    /// Earliest time at which a packet still waiting in the merge can leave this link.
     #[inline(always)]
     pub fn may_come_out(&self) -> Time {
         let busy_until = match &self.kind {

@@ -1,7 +1,7 @@
 //! Packets of a queue whose times are known when they come: of pipes (`net/pipe.rs`) and token buckets
 //! (`net/shaped.rs`).
 //!
-//! Nothing of a packet is kept but times, until the statistics have been entered that they say. Those that
+//! Of a packet only timestamps are kept, until its statistics have been recorded. Those that
 //! will find the queue full are kept until they have come, as a packet may be told its way through several links before
 //! it has taken it (`sim/world/chained.rs`).
 
@@ -43,7 +43,7 @@ pub(super) struct Pending {
     system_bytes: u64,
     /// Number of rows already scanned for GSO packets: none before the queue may be full.
     looked_at: usize,
-    /// Of these and of those that have not left: segments of a GSO packet behind its first.
+    /// Of these, segments behind the first of their GSO packet that have not left.
     continuing: usize,
     /// Number of pending packets at which they are entered.
     enters_at: usize,

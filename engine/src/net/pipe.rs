@@ -2,8 +2,8 @@
 //! here is certain when it arrives.
 //!
 //! When it leaves depends on packets before it alone, and so does whether the queue has room for it.
-//! So nothing of a packet is kept here: only times, until the statistics have been entered that
-//! they say. These are entered many at a time, in the order of events, and never beyond what has
+//! So of a packet only timestamps are kept here, until its statistics have been recorded.
+//! These are recorded many at a time, in the order of events, and never beyond what has
 //! happened: a packet may be told its way through several links before it has taken it
 //! (`sim/world/chained.rs`).
 //!

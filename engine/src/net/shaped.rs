@@ -2,7 +2,7 @@
 //!
 //! When a packet leaves depends on the tokens that packets before it have left, so it is certain when the packet
 //! arrives, as behind a transmitter (`net/pipe.rs`): no timer is needed to look at the head of the queue
-//! again. Nothing of a packet is kept but times, until the statistics have been entered that they say.
+//! again. Of a packet only timestamps are kept, until its statistics have been recorded.
 //!
 //! A packet that arrives has the head looked at, too. So what is due in that very instant leaves then, also
 //! when the event of its departure would come later in the instant.

@@ -33,8 +33,8 @@ pub struct Connection {
     is_receiver_dirty: bool,
     /// Not yet handed to the sender.
     to_write: u64,
-    /// Whether nothing could be written when that was last asked, and nothing was sent or is to be written
-    /// since: what comes to the receiver changes nothing.
+    /// The last write attempt found no room, and nothing was sent or is to be written since: what
+    /// comes to the receiver changes nothing.
     is_write_blocked: bool,
     /// By a program whose writes are of one size.
     writes: Option<Writes>,

@@ -25,7 +25,7 @@ class State(StrEnum):
     REPRODUCED = "reproduced"
     """Follows from what is printed, or from what other printed numbers had fixed already."""
     EXPLAINED = "explained at a point"
-    """One value of what the source leaves open gives it together with the others of its set."""
+    """One setting of the unpublished parameters reproduces it and the others of its set."""
     CALIBRATION = "calibration"
     """It chose a parameter, and so says nothing more."""
     NOT_EXPLAINED = "not explained anywhere"

@@ -1,9 +1,9 @@
 //! Segments in bursts: sk_buffs of several, as `tcp_write_xmit` hands them down.
 //!
 //! Linux keeps what is written in sk_buffs of up to 64 kB and sends of one as much as a
-//! millisecond's share of the pacing rate, the windows and the queue of its own host allow. What
-//! becomes of an sk_buff is one decision, so its segments leave back to back, and what the
-//! window opens by less than a burst waits for more.
+//! millisecond's share of the pacing rate, the windows and the queue of its own host allow. The
+//! decision to send is made for each sk_buff: its segments leave back to back, and where the window
+//! opens by less than a burst, the sender waits for more.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |

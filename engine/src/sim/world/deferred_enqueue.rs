@@ -21,7 +21,7 @@ impl World {
         }
     }
 
-    /// The queue sends next when it sends: what comes before that needs no event.
+    /// The next transmission time depends on no arrival before it, so those arrivals need no event.
     #[inline(always)]
     pub(super) fn await_next(&mut self, queue: usize, upstream: usize) {
         let from = self.links[queue].cannot_send_before();

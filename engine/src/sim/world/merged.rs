@@ -16,7 +16,7 @@ impl World {
         }
     }
 
-    /// Notes when something may come out of a link of what waits before it.
+    /// Schedules the merge of a link for its earliest possible departure.
     #[inline(always)]
     fn schedule_merge(&mut self, index: usize) {
         let link = &self.links[index];
