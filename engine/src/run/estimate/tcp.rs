@@ -35,7 +35,9 @@ fn capacity(
     let rtt_s = (there_s + ways.time_s(back, ACKNOWLEDGEMENT_BYTES)).max(SHORTEST_S);
     let loss = ways.loss(out);
     let mut window_bytes = window_bytes(tcp);
-    if loss > 0.0 && tcp.congestion_control != "bbr" {
+    // Others may keep a larger window at the same rate of losses.
+    let follows_losses = matches!(tcp.congestion_control.as_str(), "reno" | "cubic");
+    if loss > 0.0 && follows_losses {
         window_bytes = window_bytes.min(2.0 * mss_bytes * window_pkts(loss, rtt_s));
     }
     Capacity {
