@@ -6,9 +6,7 @@ mod errors;
 mod packet_scripts;
 mod text;
 
-use dumbbell_engine::run::{
-    Estimate as EngineEstimate, GoingRun, Monitor, check_passing_time, check_simulator,
-};
+use dumbbell_engine::run::{Estimate as EngineEstimate, check_passing_time, check_simulator};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::spec::law::Law;
@@ -46,31 +44,6 @@ fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
     })
 }
 
-/// Events between two looks at whether Ctrl-C was pressed.
-const EVENTS_BETWEEN_SIGNALS: u64 = 1 << 20;
-
-#[pyfunction]
-#[pyo3(signature = (resolved_json, replication = 0))]
-fn digest_without_fast_paths(
-    py: Python<'_>,
-    resolved_json: &str,
-    replication: u64,
-) -> PyResult<String> {
-    let experiment = Experiment::from_json(resolved_json);
-    let experiment = experiment.map_err(|error| errors::from_spec(&error))?;
-    let monitor = Monitor::default();
-    let mut run = GoingRun::on_ordinary_paths(&experiment, replication, &monitor)
-        .map_err(errors::from_engine)?;
-    while py
-        .detach(|| run.advance(EVENTS_BETWEEN_SIGNALS))
-        .map_err(errors::from_engine)?
-    {
-        py.check_signals()?;
-    }
-    let output = py.detach(|| run.finish()).map_err(errors::from_engine)?;
-    Ok(output.digest)
-}
-
 #[pyfunction]
 fn golden_stream<'py>(
     py: Python<'py>,
@@ -99,6 +72,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     packet_scripts::register(module)?;
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
-    module.add_function(wrap_pyfunction!(digest_without_fast_paths, module)?)?;
     module.add_function(wrap_pyfunction!(golden_stream, module)?)
 }

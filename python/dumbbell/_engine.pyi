@@ -27,7 +27,6 @@ __all__ = [
     "check_packet_script",
     "congestion_controllers",
     "copy_capture",
-    "digest_without_fast_paths",
     "disciplines",
     "format_rate",
     "format_size",
@@ -291,24 +290,6 @@ def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
 
     Raises:
         SpecInvalid: It cannot be run.
-    """
-
-def digest_without_fast_paths(resolved_json: str, replication: int = 0) -> str:
-    """The digest of a run with an event for every arrival and departure, on every link.
-
-    Fast paths change nothing but the number of events: a run's digest has to be this one. It is
-    slower, one run at a time, and for tests.
-
-    Args:
-        resolved_json: What is to be run.
-        replication: Which replication, from 0.
-
-    Returns:
-        SHA-256 of the canonical bytes of every column, in hexadecimal digits.
-
-    Raises:
-        SpecInvalid: It cannot be run.
-        RuntimeError: It is beyond its bounds.
     """
 
 @final

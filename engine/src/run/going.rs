@@ -41,37 +41,14 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         monitor: M,
         output: Option<Output>,
     ) -> Result<Self, EngineError> {
-        let mut run = GoingRun::in_world(experiment, replication, monitor, World::new)?;
-        run.world.capture = Capture::new(experiment, output)?;
-        Ok(run)
-    }
-
-    /// The same run without fast paths: an event for every arrival and departure. Slower, and the
-    /// digest is the same; tests hold the one against the other.
-    ///
-    /// # Errors
-    /// As of `new`; and its bounds are those of the fast paths, so a long run ends as too many events.
-    pub fn on_ordinary_paths(
-        experiment: &Experiment,
-        replication: u64,
-        monitor: M,
-    ) -> Result<Self, EngineError> {
-        let build = World::with_an_event_for_every_departure;
-        GoingRun::in_world(experiment, replication, monitor, build)
-    }
-
-    fn in_world(
-        experiment: &Experiment,
-        replication: u64,
-        monitor: M,
-        build: impl FnOnce(&Experiment, u64) -> World,
-    ) -> Result<Self, EngineError> {
         check_simulator(experiment)?;
         let expected = Estimate::of(experiment);
         let watch = Watch::new(monitor, Bounds::of(expected));
         watch.check_cancel()?;
+        let mut world = World::new(experiment, replication);
+        world.capture = Capture::new(experiment, output)?;
         Ok(GoingRun {
-            world: build(experiment, replication),
+            world,
             watch,
             expected,
         })
@@ -82,7 +59,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         self.world.now.as_ns()
     }
 
-    /// Does `events` events, or a few thousand more; `u64::MAX` for all. Returns whether there are
+    /// Does so many events, or a few thousand more; `u64::MAX` for all. Returns whether there are
     /// more to do.
     ///
     /// # Errors
@@ -211,7 +188,7 @@ where
     Ok(is_going)
 }
 
-/// Does `count` events, fewer where packets arrive in their instants. Returns whether there is more to do.
+/// Does so many events, fewer where packets arrive in their instants. Returns whether there is more to do.
 fn steps(world: &mut World, count: u64) -> bool {
     let until = world.work() + count;
     while world.work() < until {
