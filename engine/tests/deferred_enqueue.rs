@@ -4,6 +4,7 @@
 mod common;
 
 use common::*;
+use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::{Experiment, Link, Source, Tcp};
@@ -59,7 +60,7 @@ fn finished(mut world: World) -> (Tables, u64) {
 fn events(spec: &Experiment, name: &str) -> (Tables, u64, u64) {
     let spec = checked(spec);
     let (tables, few) = finished(World::new(&spec, 0));
-    let (plain, many) = finished(World::with_an_event_for_every_departure(&spec, 0));
+    let (plain, many) = finished(World::planned(&spec, 0, FastPaths::Off));
     assert_eq!(tables.digest(), plain.digest(), "{name}");
     (tables, few, many)
 }

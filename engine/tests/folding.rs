@@ -4,6 +4,7 @@ mod common;
 mod random_network;
 
 use common::*;
+use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::qdisc::Config;
 use dumbbell_engine::run::check_simulator;
 use dumbbell_engine::sim::world::World;
@@ -25,7 +26,7 @@ fn finished(mut world: World) -> (Tables, u64) {
 fn both(spec: &Experiment) -> ((Tables, u64), (Tables, u64)) {
     let spec = checked(spec);
     let folded = finished(World::new(&spec, 0));
-    let plain = finished(World::with_an_event_for_every_departure(&spec, 0));
+    let plain = finished(World::planned(&spec, 0, FastPaths::Off));
     (folded, plain)
 }
 

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use dumbbell_engine::net::long_queues::long_queues;
+use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::sim::world::World;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::spec::route::Routes;
@@ -83,7 +84,7 @@ fn memory(spec: &Experiment) -> (u64, u64) {
     let spec = checked(spec);
     let worlds = [
         World::new(&spec, 0),
-        World::with_an_event_for_every_departure(&spec, 0),
+        World::planned(&spec, 0, FastPaths::Off),
     ];
     let [(memory, digest), (plain_memory, plain_digest)] = worlds.map(|mut world| {
         while world.step() {}

@@ -9,7 +9,7 @@
 //! Behind a link with a rate the packet in transmission has left the queue, as in Linux, so
 //! `pfifo limit L` in front of a transmitter is the M/M/1/K queue of K = L + 1.
 
-use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
+use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::ring::Ring;
 use dumbbell_core::time::Time;
@@ -34,6 +34,15 @@ impl Limit {
         match self {
             Limit::Packets(limit) => waiting_pkts < limit as usize,
             Limit::Bytes(limit) => waiting_bytes + bytes <= limit,
+        }
+    }
+
+    /// That of a plain FIFO; None of other disciplines.
+    pub fn of(config: &Config) -> Option<Limit> {
+        match config {
+            Config::Pfifo(fifo) => Some(Limit::Packets(fifo.limit_packets)),
+            Config::Bfifo(fifo) => Some(Limit::Bytes(u64::from(fifo.limit_bytes))),
+            _ => None,
         }
     }
 

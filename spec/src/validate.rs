@@ -290,6 +290,16 @@ impl Experiment {
         Ok(())
     }
 
+    /// Routes over `hops` to both ends of every flow and probe.
+    pub fn routes(&self, hops: &[Hop]) -> Routes {
+        let indices = self.host_indices();
+        let index = |name: &String| *indices.get(name.as_str()).expect("hosts were checked");
+        let flows = self.flows.iter().map(|flow| [&flow.from, &flow.to]);
+        let probes = self.probes.iter().map(|probe| [&probe.from, &probe.to]);
+        let ends = flows.chain(probes).flatten().map(index);
+        Routes::new(self.hosts.len(), hops, ends)
+    }
+
     /// The directed links as routing sees them.
     pub fn hops(&self) -> Vec<Hop> {
         let indices = self.host_indices();

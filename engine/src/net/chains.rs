@@ -7,8 +7,7 @@
 //! `sim/world/chained.rs`). Where several links lead into one, their packets are put in order first
 //! (`net/merge.rs`).
 
-use super::link::Link;
-use super::turn::{Turn, class};
+use super::plan::preconditions::Facts;
 
 /// Where packets go that come out of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,131 +48,122 @@ impl Neighbour {
     }
 }
 
-/// Joins links to chains wherever all ways that packets take, there and back, allow it.
-pub fn join(links: &mut [Link], ways: impl Iterator<Item = Vec<u32>>) {
-    let mut before = vec![Neighbour::Unknown; links.len()];
-    let mut after = before.clone();
-    for way in ways {
-        let Some((first, last)) = way.first().zip(way.last()) else {
-            continue;
-        };
-        // Hosts send into it, or take what comes out.
-        before[*first as usize].add(Neighbour::Several);
-        after[*last as usize].add(Neighbour::Several);
-        for pair in way.windows(2) {
-            let (upstream, fed) = (pair[0] as usize, pair[1] as usize);
-            before[fed].add(Neighbour::Only(upstream));
-            after[upstream].add(Neighbour::Only(fed));
-        }
-    }
-    let mut upstreams = vec![Vec::new(); links.len()];
-    for (upstream, neighbour) in after.iter().enumerate() {
-        if let Neighbour::Only(fed) = neighbour {
-            upstreams[*fed].push(upstream);
-        }
-    }
-    let sides = Sides { before, after };
-    for (fed, upstreams) in upstreams.iter().enumerate() {
-        match sides.before[fed] {
-            Neighbour::Only(upstream) => sides.chain(links, upstream, fed),
-            _ => merge(links, fed, upstreams),
-        }
-    }
-    links.iter_mut().for_each(Link::lay_pipe);
-    for link in 0..links.len() {
-        let next = links[link].sole_downstream;
-        let keeps = |&next: &u32| links[link].hands_to(&links[next as usize]);
-        links[link].sole_downstream = next.filter(keeps);
-    }
-}
-
-/// What stands at both sides of each link.
-struct Sides {
+/// What stands at both sides of each link, over all ways that packets take, there and back.
+pub struct Sides<'a> {
+    facts: &'a [Facts],
     before: Vec<Neighbour>,
     after: Vec<Neighbour>,
+    /// Of each link those all of whose packets go into it.
+    leading_into: Vec<Vec<usize>>,
 }
 
-impl Sides {
-    /// Joins a link to the one that only leads into it, if they allow it.
-    fn chain(&self, links: &mut [Link], upstream: usize, fed: usize) {
-        let is_onward = self.after[upstream] == Neighbour::Only(fed);
-        if is_onward {
-            links[upstream].sole_downstream = Some(fed as u32);
+/// How a link follows the one that alone leads into it.
+pub struct Chained {
+    /// Where packets of the one before go.
+    pub onward: Onward,
+    /// Whether what leaves the link in the instant of an arrival has left before.
+    pub departs_before_arrivals: bool,
+}
+
+impl<'a> Sides<'a> {
+    /// Of links of which this is known, in a network where packets take these ways.
+    pub fn new(facts: &'a [Facts], ways: impl Iterator<Item = Vec<u32>>) -> Sides<'a> {
+        let mut before = vec![Neighbour::Unknown; facts.len()];
+        let mut after = before.clone();
+        for way in ways {
+            let Some((first, last)) = way.first().zip(way.last()) else {
+                continue;
+            };
+            // Hosts send into it, or take what comes out.
+            before[*first as usize].add(Neighbour::Several);
+            after[*last as usize].add(Neighbour::Several);
+            for pair in way.windows(2) {
+                let (upstream, fed) = (pair[0] as usize, pair[1] as usize);
+                before[fed].add(Neighbour::Only(upstream));
+                after[upstream].add(Neighbour::Only(fed));
+            }
         }
-        let source = self.source(links, upstream);
-        if !links[source].can_feed() {
-            return;
+        let mut leading_into = vec![Vec::new(); facts.len()];
+        for (upstream, neighbour) in after.iter().enumerate() {
+            if let Neighbour::Only(fed) = neighbour {
+                leading_into[*fed].push(upstream);
+            }
         }
-        if is_onward && source == upstream && links[fed].can_be_awaited() {
-            links[fed].lazy_upstream = Some(upstream as u32);
-            links[upstream].onward = Onward::IntoQueue(fed as u32);
+        Sides {
+            facts,
+            before,
+            after,
+            leading_into,
         }
-        if !self.goes_on(links, fed) {
-            return;
+    }
+
+    /// The link that all packets of this one come out of.
+    pub fn only_before(&self, link: usize) -> Option<usize> {
+        match self.before[link] {
+            Neighbour::Only(upstream) => Some(upstream),
+            Neighbour::Unknown | Neighbour::Several => None,
         }
-        links[fed].upstream = Some(upstream as u32);
-        // What leaves a link in the instant of an arrival has left before it, as events would have
-        // it: departures come before arrivals, among themselves by the order of links.
-        links[fed].departs_before_arrivals = links[source].has_delay() || source > fed;
-        links[upstream].onward = if is_onward {
-            Onward::Into(fed as u32)
-        } else {
-            Onward::ByRoute
+    }
+
+    /// The links all of whose packets go into this one.
+    pub fn leading_into(&self, link: usize) -> &[usize] {
+        &self.leading_into[link]
+    }
+
+    /// Whether all packets of the one go into the other.
+    pub fn is_only_way(&self, upstream: usize, fed: usize) -> bool {
+        self.after[upstream] == Neighbour::Only(fed)
+    }
+
+    /// How a link follows the one that only leads into it; None where they do not allow a chain.
+    pub fn chained(&self, upstream: usize, fed: usize) -> Option<Chained> {
+        let is_onward = self.is_only_way(upstream, fed);
+        let source = self.source(upstream);
+        if !self.facts[source].can_feed() {
+            return None;
+        }
+        let onward = match is_onward {
+            _ if self.goes_on(fed) && is_onward => Onward::Into(fed as u32),
+            _ if self.goes_on(fed) => Onward::ByRoute,
+            true if source == upstream && self.facts[fed].can_be_awaited() => {
+                Onward::IntoQueue(fed as u32)
+            }
+            _ => return None,
         };
+        Some(Chained {
+            onward,
+            // What leaves a link in the instant of an arrival has left before it, as events would
+            // have it: departures come before arrivals, among themselves by the order of links.
+            departs_before_arrivals: self.facts[source].has_delay || source > fed,
+        })
     }
 
     /// The link whose event brings packets out of this one: itself, or one before those that they pass
     /// in that instant.
-    fn source(&self, links: &[Link], link: usize) -> usize {
+    fn source(&self, link: usize) -> usize {
         match self.before[link] {
-            Neighbour::Only(before) if self.passes(links, link) => self.source(links, before),
+            Neighbour::Only(before) if self.passes(link) => self.source(before),
             _ => link,
         }
     }
 
     /// Whether packets may go on through a link as through part of a chain: what they pass in an instant
     /// is one only if a link follows that is.
-    fn goes_on(&self, links: &[Link], link: usize) -> bool {
+    fn goes_on(&self, link: usize) -> bool {
         match self.after[link] {
-            Neighbour::Only(after) if self.passes(links, link) => self.goes_on(links, after),
-            _ => links[link].can_be_fed(),
+            Neighbour::Only(after) if self.passes(link) => self.goes_on(after),
+            _ => self.facts[link].can_be_fed(),
         }
     }
 
     /// Whether all of one other link's packets pass a link in an instant, and go into one that has no
     /// others.
-    fn passes(&self, links: &[Link], link: usize) -> bool {
+    fn passes(&self, link: usize) -> bool {
         let Neighbour::Only(after) = self.after[link] else {
             return false;
         };
-        links[link].passes_at_once()
+        self.facts[link].passes_at_once()
             && matches!(self.before[link], Neighbour::Only(_))
             && self.before[after] == Neighbour::Only(link)
-    }
-}
-
-/// Puts packets of several links, and of hosts, in order before a link that they lead into.
-fn merge(links: &mut [Link], fed: usize, upstreams: &[usize]) {
-    let takes_part =
-        |&&upstream: &&usize| links[upstream].can_feed() && links[upstream].takes_time();
-    let upstreams: Vec<usize> = upstreams.iter().filter(takes_part).copied().collect();
-    if upstreams.is_empty() || !links[fed].can_be_fed() || !links[fed].takes_time() {
-        return;
-    }
-    let turn_of = |&upstream: &usize| {
-        let class = if links[upstream].has_delay() {
-            class::ARRIVAL
-        } else {
-            class::DEPARTURE
-        };
-        Turn::new(class, upstream as u32)
-    };
-    let turns: Vec<Turn> = upstreams.iter().map(turn_of).collect();
-    links[fed].merge_from(&turns);
-    for (number, upstream) in (0..).zip(upstreams) {
-        links[upstream].onward = Onward::Joins {
-            link: fed as u32,
-            upstream: number,
-        };
     }
 }

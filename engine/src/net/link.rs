@@ -13,10 +13,10 @@ use super::chains::Onward;
 use super::folded::{Departed, FoldedFifo};
 use super::merge::Merge;
 use super::pipe::Pipe;
+use super::plan::{Entrance, Planned, Role};
 use super::propagation::{Propagation, Slab};
 use super::queued::Queued;
 use super::shaped::Shaped;
-use super::turn::Turn;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
@@ -72,6 +72,30 @@ enum Kind {
     Queued,
 }
 
+impl Kind {
+    /// What a plan asks for, of the discipline and the rate that were made for it.
+    fn new(planned: &Planned, queued: &Queued, overhead_bytes: u32) -> Kind {
+        let is_first = !matches!(planned.entrance, Entrance::Chained { .. });
+        match (planned.role, queued.qdisc(), queued.rate()) {
+            (Role::PassThrough, ..) => Kind::PassThrough,
+            (Role::Folded, Qdisc::Fifo(fifo), Some(rate)) => {
+                Kind::Folded(FoldedFifo::new(fifo.limit(), rate, overhead_bytes))
+            }
+            (Role::Pipe { takes_gso }, Qdisc::Fifo(fifo), rate) => {
+                Kind::Pipe(Pipe::new(fifo.limit(), rate, is_first, takes_gso))
+            }
+            (Role::Shaped, Qdisc::Tbf(tbf), None) => {
+                let bucket = tbf.over_a_fifo().expect("it was planned over a FIFO");
+                Kind::Shaped(Box::new(Shaped::new(bucket, is_first)))
+            }
+            (Role::Queued { .. }, ..) => Kind::Queued,
+            (Role::Folded | Role::Pipe { .. } | Role::Shaped, ..) => {
+                unreachable!("plans give roles to the disciplines that can have them")
+            }
+        }
+    }
+}
+
 /// The state of one direction of a link. What a packet needs that only passes stands first, in as few
 /// lines of the cache as it can.
 #[derive(Debug)]
@@ -102,9 +126,6 @@ pub struct Link {
     pub has_offloads: bool,
     /// Whether it ever wants to be woken: not a plain queue of infinite rate.
     pub may_be_pending: bool,
-    /// Whether `fold` may do anything: no policer, no loss, no records, no captures, no
-    /// changes.
-    is_foldable: bool,
     /// Whether the discipline can write to its events: a plain queue never does.
     pub is_eventful: bool,
     /// The link before it in its chain, if all that goes into it comes out of that.
@@ -139,66 +160,76 @@ impl Link {
     /// What one takes that nothing has come to.
     pub const BYTES: u64 = (size_of::<Link>() + size_of::<Queued>()) as u64;
 
-    /// An idle link end.
+    /// An idle link end, through which packets go as `planned`.
     ///
     /// `is_captured_arriving` says whether somebody looks at what reaches the other end.
     pub fn new(
         end: &spec::LinkEnd,
+        planned: &Planned,
         to: u32,
         is_captured_arriving: bool,
         observation: Observation,
         loss_stream: Stream,
         setting: &Setting,
     ) -> Link {
-        let is_captured = end.is_captured();
         let propagation = if end.changes.is_empty() {
             Propagation::Ring(Ring::default())
         } else {
             Propagation::Slab(Slab::default())
         };
-        let is_plain_fifo = end.qdisc.is_plain_fifo();
-        let is_foldable = end.loss == 0.0
-            && end.loss_every_pkts == 0
-            && end.changes.is_empty()
-            && !end.record_packets
-            && !is_captured
-            && !is_captured_arriving
-            && end.police.is_none();
-        let is_plain = is_foldable && end.delay_ns == 0;
-        let may_be_pending = end.rate_bps > 0 || !is_plain_fifo || !end.changes.is_empty();
         let qdisc = Qdisc::new(&end.qdisc, setting);
-        Link {
+        let queued = Queued::new(end, qdisc, loss_stream);
+        let (upstream, departs_before_arrivals) = match planned.entrance {
+            Entrance::Chained {
+                upstream,
+                departs_before_arrivals,
+            } => (Some(upstream), departs_before_arrivals),
+            Entrance::Open | Entrance::Merged { .. } => (None, false),
+        };
+        let (lazy_upstream, sole_downstream) = match planned.role {
+            Role::Queued {
+                lazy_upstream,
+                hands_to,
+            } => (lazy_upstream, hands_to),
+            _ => (None, None),
+        };
+        let mut link = Link {
             to,
-            is_plain,
-            has_offloads: false,
-            is_foldable,
-            may_be_pending,
-            kind: if is_plain && !may_be_pending {
-                Kind::PassThrough
-            } else {
-                Kind::Queued
-            },
-            is_eventful: !is_plain_fifo,
-            upstream: None,
-            lazy_upstream: None,
+            is_plain: planned.is_plain,
+            has_offloads: end.has_offloads(),
+            may_be_pending: planned.may_be_pending,
+            kind: Kind::new(planned, &queued, end.overhead_bytes),
+            is_eventful: !end.qdisc.is_plain_fifo(),
+            upstream,
+            lazy_upstream,
             next_upstream_event: Time::NEVER,
-            sole_downstream: None,
+            sole_downstream,
             merge: None,
-            onward: Onward::Out,
-            departs_before_arrivals: false,
+            onward: planned.onward,
+            departs_before_arrivals,
             departure_leaf: u32::MAX,
             arrival_leaf: u32::MAX,
             overhead_bytes: end.overhead_bytes,
             record_packets: end.record_packets,
-            is_captured,
+            is_captured: end.is_captured(),
             is_captured_arriving,
-            has_small_queues: false,
+            has_small_queues: planned.keeps_small_queues,
             paces_senders: false,
             statistics: LinkStatistics::new(observation),
             propagation,
             delay: Time::from_ns(end.delay_ns),
-            queued: Box::new(Queued::new(end, qdisc, loss_stream)),
+            queued: Box::new(queued),
+        };
+        if let Entrance::Merged { turns } = &planned.entrance {
+            link.merge = Some(Box::new(Merge::new(turns, link.least_time())));
         }
+        if planned.keeps_small_queues {
+            link.queued.keep_small_queues();
+        }
+        if planned.takes_gso_packets {
+            link.queued.take_gso_packets();
+        }
+        link
     }
 
     /// What it takes, packets and histograms apart: a pipe's times are with it.
@@ -209,70 +240,6 @@ impl Link {
             _ => 0,
         };
         Link::BYTES + times
-    }
-
-    /// Does without an event for each departure if this link allows it: a plain FIFO, and
-    /// after it a constant delay or nothing; or a token bucket over a plain FIFO, and a delay.
-    /// `has_small_queues` says whether senders will keep an account of what lies in its queue.
-    pub fn fold(&mut self, has_small_queues: bool) {
-        if !self.is_foldable {
-            return;
-        }
-        let fifo = match self.queued.qdisc() {
-            Qdisc::Fifo(fifo) => fifo,
-            // Senders would hear of what leaves by a turn that only events have.
-            Qdisc::Tbf(_) if has_small_queues || self.takes_gso_packets() => return,
-            Qdisc::Tbf(tbf) => {
-                let bucket = tbf.over_a_fifo();
-                if let Some(bucket) = bucket
-                    && self.has_delay()
-                    && self.queued.rate().is_none()
-                {
-                    self.kind = Kind::Shaped(Box::new(Shaped::new(bucket)));
-                }
-                return;
-            }
-            _ => return,
-        };
-        match self.queued.rate() {
-            Some(rate) => {
-                let folded = FoldedFifo::new(fifo.limit(), rate, self.overhead_bytes);
-                self.kind = Kind::Folded(folded);
-                // Nobody waits for departures: the way to the other host takes time.
-                self.may_be_pending = self.delay == Time::ZERO;
-            }
-            None if fifo.limit().admits_any() => self.kind = Kind::PassThrough,
-            None => {}
-        }
-    }
-
-    /// Puts a pipe in the place of a folded queue that nobody waits at, or that is in a chain, and
-    /// of a link that only another leads into.
-    pub fn lay_pipe(&mut self) {
-        if let Kind::Shaped(shaped) = &mut self.kind
-            && self.upstream.is_some()
-        {
-            return shaped.set_downstream();
-        }
-        let is_fed = self.upstream.is_some() || self.merge.is_some();
-        let is_chained = is_fed || self.onward != Onward::Out;
-        let is_laid = match self.kind {
-            Kind::Folded(_) => self.has_delay() || is_chained,
-            Kind::PassThrough => is_fed,
-            Kind::Pipe(_) | Kind::Shaped(_) | Kind::Queued => false,
-        };
-        let Qdisc::Fifo(fifo) = self.queued.qdisc() else {
-            return;
-        };
-        if is_laid {
-            let is_first = self.upstream.is_none();
-            let (limit, rate) = (fifo.limit(), self.queued.rate());
-            let takes_gso = self.takes_gso_packets();
-            self.kind = Kind::Pipe(Pipe::new(limit, rate, is_first, takes_gso));
-        } else if matches!(self.kind, Kind::Folded(_)) && self.takes_gso_packets() {
-            self.kind = Kind::Queued;
-            self.may_be_pending = true;
-        }
     }
 
     /// Whether it takes time from the transmitter to the other host.
@@ -311,27 +278,6 @@ impl Link {
         leaf as usize
     }
 
-    /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
-    pub fn can_feed(&self) -> bool {
-        let has_ring = matches!(self.propagation, Propagation::Ring(_));
-        let keeps_time = self.forwarding() == Forwarding::Folded || self.has_delay();
-        self.is_foldable && has_ring && keeps_time
-    }
-
-    /// Whether it may be fed: what becomes of a packet is certain when it arrives.
-    pub fn can_be_fed(&self) -> bool {
-        match self.kind {
-            Kind::Folded(_) | Kind::Shaped(_) => true,
-            Kind::PassThrough => self.has_delay(),
-            Kind::Pipe(_) | Kind::Queued => false,
-        }
-    }
-
-    /// Whether every packet takes time through it, however small.
-    pub fn takes_time(&self) -> bool {
-        self.least_time() > Time::ZERO
-    }
-
     /// The least time that a packet takes through it.
     fn least_time(&self) -> Time {
         let bytes = self.overhead_bytes.max(1);
@@ -341,11 +287,6 @@ impl Link {
             + rate
                 .as_mut()
                 .map_or(Time::ZERO, |rate| rate.time_for(bytes))
-    }
-
-    /// Has packets of other links, whose turns are these, put in order before it.
-    pub fn merge_from(&mut self, turns: &[Turn]) {
-        self.merge = Some(Box::new(Merge::new(turns, self.least_time())));
     }
 
     /// Earliest time at which a packet still waiting in the merge can leave this link.

@@ -9,6 +9,7 @@ pub mod long_queues;
 pub mod merge;
 pub mod pending;
 pub mod pipe;
+pub mod plan;
 pub mod policer;
 pub mod propagation;
 pub mod queued;

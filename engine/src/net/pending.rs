@@ -72,11 +72,6 @@ impl Pending {
         }
     }
 
-    /// Only another link puts packets here, which are told before they arrive.
-    pub fn set_downstream(&mut self) {
-        self.is_first = false;
-    }
-
     /// Those in the system, as far as known, and their bytes.
     #[inline(always)]
     pub fn system(&self) -> (usize, u64) {

@@ -33,21 +33,17 @@ pub struct Shaped {
 }
 
 impl Shaped {
-    /// An empty queue behind a full bucket.
-    pub fn new(of: Bucket) -> Shaped {
+    /// An empty queue behind a full bucket. Without `is_first` only another link puts packets here, which
+    /// are told before they arrive.
+    pub fn new(of: Bucket, is_first: bool) -> Shaped {
         Shaped {
-            pending: Pending::new(true),
+            pending: Pending::new(is_first),
             looked_at: Time::ZERO,
             last_departure: Time::ZERO,
             bucket: of.tokens,
             largest_bytes: of.largest_bytes,
             limit: of.limit,
         }
-    }
-
-    /// Only another link puts packets here, which are told before they arrive.
-    pub fn set_downstream(&mut self) {
-        self.pending.set_downstream();
     }
 
     /// A packet of `bytes` bytes on the wire arrives: see `Pipe::cross`.

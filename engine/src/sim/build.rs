@@ -2,6 +2,7 @@
 
 use crate::cca::Algorithm;
 use crate::net::link::Link;
+use crate::net::plan::{FastPaths, plan};
 use crate::qdisc::{self, Above, Config, Setting};
 use crate::sim::link_statistics::Observation;
 use crate::sim::random::Stream;
@@ -48,19 +49,10 @@ struct Builder<'a> {
 
 impl Built {
     /// Builds the network of a description that has been checked.
-    pub fn new(experiment: &Experiment, replication: u64) -> Built {
+    pub fn new(experiment: &Experiment, replication: u64, fast_paths: FastPaths) -> Built {
         let hops = experiment.hops();
         let hosts = experiment.host_indices();
-        let host = |name: &str| *hosts.get(name).expect("hosts were checked");
-        let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
-        let probes = experiment
-            .probes
-            .iter()
-            .map(|probe| (&probe.from, &probe.to));
-        let ends = flows
-            .chain(probes)
-            .flat_map(|(from, to)| [host(from), host(to)]);
-        let routes = Routes::new(experiment.hosts.len(), &hops, ends);
+        let routes = experiment.routes(&hops);
         let builder = Builder {
             experiment,
             replication,
@@ -80,21 +72,11 @@ impl Built {
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
         let (conversations, first_sends): (Vec<Conversation>, _) = flows.chain(probes).unzip();
-        let mut links = builder.links();
-        if experiment.has_offloads() {
-            for (link, (_, _, end)) in links.iter_mut().zip(experiment.link_ends()) {
-                link.carry_super_packets(end);
-            }
-        }
+        let mut links = builder.links(fast_paths);
         for conversation in &conversations {
-            let Some(flow) = Conversation::tcp(conversation) else {
-                continue;
-            };
-            let link = &mut links[conversation.first_link as usize];
-            if flow.settings().tcp.gso_max_segs > 1 {
-                link.take_gso_packets();
-            }
-            link.paces_senders |= flow.settings().is_paced_by_host;
+            let is_paced =
+                { conversation.tcp() }.is_some_and(|flow| flow.settings().is_paced_by_host);
+            links[conversation.first_link as usize].paces_senders |= is_paced;
         }
         Built {
             links,
@@ -110,12 +92,13 @@ impl Builder<'_> {
         Stream::new(self.experiment.seed, self.replication, component)
     }
 
-    fn links(&self) -> Vec<Link> {
+    fn links(&self, fast_paths: FastPaths) -> Vec<Link> {
+        let plan = plan(self.experiment, &self.hops, &self.routes, fast_paths);
         let names = self.experiment.queue_names();
         let observed = self.experiment.observed_queues();
         let all: Vec<_> = self.experiment.link_ends().map(|(_, _, end)| end).collect();
-        let ends = all.iter().zip(&self.hops).zip(names).enumerate();
-        ends.map(|(index, ((end, hop), name))| {
+        let ends = all.iter().zip(&plan).zip(&self.hops).zip(names).enumerate();
+        ends.map(|(index, (((end, planned), hop), name))| {
             let setting = Setting {
                 overhead_bytes: end.overhead_bytes,
                 mtu_bytes: end.mtu_bytes,
@@ -138,6 +121,7 @@ impl Builder<'_> {
             };
             Link::new(
                 end,
+                planned,
                 hop.to,
                 is_captured_arriving,
                 observation,

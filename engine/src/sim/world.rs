@@ -12,10 +12,9 @@
 //! `Tournament`; everything else is in the `Wheel`.
 
 use crate::capture::Capture;
-use crate::net::chains;
 use crate::net::gso::Gso;
-use crate::net::link::{Forwarding, Link};
-use crate::net::long_queues::long_queues;
+use crate::net::link::Link;
+use crate::net::plan::FastPaths;
 use crate::net::turn::{Turn, class};
 use crate::observe::records::Records;
 use crate::observe::samples::Samples;
@@ -29,7 +28,6 @@ use crate::sim::wheel::{Entry, Order, Wheel};
 use crate::spec::route::{Routes, Row};
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::{Application, Conversation};
-use crate::traffic::tcp_flow::TcpFlow;
 
 mod accounting;
 mod chained;
@@ -136,42 +134,13 @@ pub struct World {
 impl World {
     /// A network at time zero.
     pub fn new(experiment: &Experiment, replication: u64) -> World {
-        let mut built = super::build::Built::new(experiment, replication);
-        let mut has_small_queues = vec![false; built.links.len()];
-        for conversation in &built.conversations {
-            let is_kept = conversation.tcp().is_some_and(TcpFlow::has_small_queues);
-            has_small_queues[conversation.first_link as usize] |= is_kept;
-        }
-        let hops = experiment.hops();
-        let long = long_queues(experiment, &hops, &built.routes);
-        let links = built.links.iter_mut().zip(has_small_queues).zip(long);
-        for ((link, has_small_queues), _) in links.filter(|(_, is_long)| !is_long) {
-            link.fold(has_small_queues);
-        }
-        let conversations = built.conversations.iter();
-        let ways = conversations.flat_map(|each| each.ways(&built.routes, &hops));
-        chains::join(&mut built.links, ways);
-        World::of(built, experiment)
+        World::planned(experiment, replication, FastPaths::On)
     }
 
-    /// The same network with the ordinary path on every link: slower, and the same results.
-    pub fn with_an_event_for_every_departure(experiment: &Experiment, replication: u64) -> World {
-        World::of(
-            super::build::Built::new(experiment, replication),
-            experiment,
-        )
-    }
-
-    fn of(built: super::build::Built, experiment: &Experiment) -> World {
+    /// The same network with fast paths or without: slower, and the same results.
+    pub fn planned(experiment: &Experiment, replication: u64, fast_paths: FastPaths) -> World {
+        let built = super::build::Built::new(experiment, replication, fast_paths);
         let (mut links, conversations) = (built.links, built.conversations);
-        for conversation in &conversations {
-            let link = &mut links[conversation.first_link as usize];
-            // What passes in an instant is never in a queue.
-            let is_queue = link.forwarding() != Forwarding::PassThrough;
-            if is_queue && conversation.tcp().is_some_and(TcpFlow::has_small_queues) {
-                link.keep_small_queues();
-            }
-        }
         let mut turns = Vec::new();
         for (component, link) in (0..).zip(&mut links) {
             if let Some(merge) = &mut link.merge {

@@ -8,7 +8,7 @@ use crate::sim::packet::Packet;
 use crate::sim::prefetch::prefetch;
 use crate::sim::time::Time;
 use crate::spec::SizeAt;
-use crate::spec::route::{Hop, Routes, Row};
+use crate::spec::route::Row;
 use crate::spec::source::Generator;
 
 /// In place of a host's number.
@@ -134,18 +134,6 @@ impl Conversation {
             first_sent: Time::NEVER,
             counted: Box::default(),
         }
-    }
-
-    /// The links that its packets take there, and those that what is answered takes back.
-    pub fn ways(&self, routes: &Routes, hops: &[Hop]) -> Vec<Vec<u32>> {
-        let mut ways = vec![(self.row_out, self.source, self.destination)];
-        // Nobody answers datagrams.
-        if !matches!(self.application, Application::Udp(_)) {
-            ways.push((self.row_back, self.destination, self.source));
-        }
-        ways.into_iter()
-            .filter_map(|(row, from, to)| routes.path(hops, row, from, to))
-            .collect()
     }
 
     /// Whether a packet of it that reaches this host needs nothing but counting.

@@ -1,24 +1,11 @@
-//! What a link does for senders of its own host: the account of small queues, and GSO packets.
+//! What a link does for senders of its own host: it takes GSO packets.
 
 use super::{Link, Offered};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl Link {
-    /// Senders keep an account of what lies in its queue.
-    pub fn keep_small_queues(&mut self) {
-        self.has_small_queues = true;
-        self.queued.keep_small_queues();
-    }
-
-    /// Senders of its host hand down GSO packets, which makes a difference where packets may wait.
-    pub fn take_gso_packets(&mut self) {
-        if self.may_be_pending || !self.is_foldable {
-            self.queued.take_gso_packets();
-        }
-    }
-
-    /// Whether they do.
+    /// Whether senders of its host hand down GSO packets to where packets may wait.
     #[inline(always)]
     pub fn takes_gso_packets(&self) -> bool {
         self.queued.takes_gso_packets()

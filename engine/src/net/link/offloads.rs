@@ -1,19 +1,10 @@
 //! What a link does with super-packets: sends them as they are, or has frames merged at its far end.
 
-use super::{Kind, Link, Transmitted};
+use super::{Link, Transmitted};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
-use crate::spec;
 
 impl Link {
-    /// Somewhere in the network super-packets may come to be under way: every link is an ordinary one then.
-    pub fn carry_super_packets(&mut self, end: &spec::LinkEnd) {
-        self.is_plain = false;
-        self.is_foldable = false;
-        self.kind = Kind::Queued;
-        self.has_offloads = end.has_offloads();
-    }
-
     /// The transmission of a packet of several segments ends: it is lost as one, by chance or by
     /// count, and its segments have all left at once.
     #[cold]

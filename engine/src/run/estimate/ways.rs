@@ -185,9 +185,7 @@ impl<'a> Ways<'a> {
         let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
         let probes = { experiment.probes.iter() }.map(|probe| (&probe.from, &probe.to));
         let pairs: Vec<_> = flows.chain(probes).collect();
-        let ends = pairs.iter().flat_map(|(from, to)| [from, to]);
-        let ends = ends.map(|name| *hosts.get(name.as_str()).expect("hosts were checked"));
-        let routes = Routes::new(experiment.hosts.len(), &hops, ends);
+        let routes = experiment.routes(&hops);
         let long = long_queues(experiment, &hops, &routes);
         let mut ways = Ways {
             routes,

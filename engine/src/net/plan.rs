@@ -1,0 +1,280 @@
+//! How packets will go through each direction of each link: decided from the description and the routes,
+//! before any link exists.
+//!
+//! What a link asks of itself stands in `preconditions`, what it asks of those beside it in
+//! `net/chains.rs`. Links are made from their plan and do not change it.
+
+mod explained;
+pub mod preconditions;
+
+use super::chains::{Onward, Sides};
+use super::long_queues::long_queues;
+use super::turn::{Turn, class};
+use crate::spec::route::{Hop, Routes};
+use crate::spec::{Experiment, LinkEnd};
+pub use explained::{Explained, explained};
+use preconditions::{Alone, Facts, Reason, Surroundings};
+
+/// Whether there may be fewer events than one for each departure. Results are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FastPaths {
+    /// Wherever the description allows it.
+    #[default]
+    On,
+    /// Nowhere: the ordinary path on every link, with which the others are compared.
+    Off,
+}
+
+/// How packets go through a direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// In the instant in which they come; afterwards they may be delayed.
+    PassThrough,
+    /// Through a `FoldedFifo`.
+    Folded,
+    /// Through a `Pipe`.
+    Pipe {
+        /// Whether some of what comes is GSO packets.
+        takes_gso: bool,
+    },
+    /// Through a `Shaped`.
+    Shaped,
+    /// Through a discipline and a transmitter, with an event for each departure.
+    Queued {
+        /// The link before it whose packets it takes in before it sends, if all that goes into it comes
+        /// out of that.
+        lazy_upstream: Option<u32>,
+        /// Where all packets go in the instant in which they are sent, if that is a pipe that no
+        /// others go into.
+        hands_to: Option<u32>,
+    },
+}
+
+impl Role {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::PassThrough => "pass_through",
+            Role::Folded => "folded",
+            Role::Pipe { .. } => "pipe",
+            Role::Shaped => "shaped",
+            Role::Queued { .. } => "queued",
+        }
+    }
+
+    fn is_pipe(self) -> bool {
+        matches!(self, Role::Pipe { .. } | Role::Shaped)
+    }
+}
+
+/// How packets come to a direction of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entrance {
+    /// From hosts, or by an event each.
+    Open,
+    /// All of them out of one other link, from which their times are known.
+    Chained {
+        /// That link.
+        upstream: u32,
+        /// Whether what leaves in the instant of an arrival has left before.
+        departs_before_arrivals: bool,
+    },
+    /// Out of several others, put in order first.
+    Merged {
+        /// The turns of what comes from each.
+        turns: Vec<Turn>,
+    },
+}
+
+/// The plan of a direction of a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// How packets go through it.
+    pub role: Role,
+    /// What decided that.
+    pub reason: Reason,
+    /// How they come to it.
+    pub entrance: Entrance,
+    /// Where they go.
+    pub onward: Onward,
+    /// Whether packets that were sent arrive at once, and nobody looks at them.
+    pub is_plain: bool,
+    /// Whether it ever wants to be woken.
+    pub may_be_pending: bool,
+    /// Whether senders hand down GSO packets to where packets may wait.
+    pub takes_gso_packets: bool,
+    /// Whether senders whose first link it is keep an account of what lies in its queue.
+    pub keeps_small_queues: bool,
+}
+
+/// The plan of every direction of every link, in the order of `Experiment::link_ends`. The description
+/// has been checked; `routes` lead to both ends of every flow and probe.
+pub fn plan(
+    experiment: &Experiment,
+    hops: &[Hop],
+    routes: &Routes,
+    fast_paths: FastPaths,
+) -> Vec<Planned> {
+    let is_fast = fast_paths == FastPaths::On;
+    let around = surroundings(experiment, hops, routes);
+    let ends = experiment.link_ends();
+    let facts: Vec<Facts> = ends
+        .zip(&around)
+        .map(|((_, _, end), around)| Facts::of(end, *around, is_fast))
+        .collect();
+    let mut beside = vec![(Entrance::Open, Onward::Out); facts.len()];
+    let mut lazy_upstreams = vec![None; facts.len()];
+    let mut sole_downstreams = vec![None; facts.len()];
+    if is_fast {
+        let sides = Sides::new(&facts, ways(experiment, hops, routes));
+        for fed in 0..facts.len() {
+            match sides.only_before(fed) {
+                Some(upstream) => {
+                    let chained = sides.chained(upstream, fed);
+                    if sides.is_only_way(upstream, fed) {
+                        sole_downstreams[upstream] = Some(fed as u32);
+                    }
+                    let Some(chained) = chained else { continue };
+                    beside[upstream].1 = chained.onward;
+                    match chained.onward {
+                        Onward::IntoQueue(_) => lazy_upstreams[fed] = Some(upstream as u32),
+                        _ => {
+                            beside[fed].0 = Entrance::Chained {
+                                upstream: upstream as u32,
+                                departs_before_arrivals: chained.departs_before_arrivals,
+                            };
+                        }
+                    }
+                }
+                None => merge(&facts, &sides, fed, &mut beside),
+            }
+        }
+    }
+    let mut planned: Vec<Planned> = { facts.iter().zip(beside).zip(lazy_upstreams).zip(&around) }
+        .map(|(((facts, (entrance, onward)), lazy_upstream), around)| {
+            let (role, reason) = role(facts, &entrance, onward, lazy_upstream, is_fast);
+            let is_short = matches!(role, Role::Folded | Role::Pipe { .. });
+            Planned {
+                role,
+                reason,
+                entrance,
+                onward,
+                is_plain: facts.is_plain(),
+                // Nobody waits for departures where the way to the other host takes time.
+                may_be_pending: facts.may_be_pending && !(is_short && facts.has_delay),
+                takes_gso_packets: facts.takes_gso,
+                // What passes in an instant is never in a queue.
+                keeps_small_queues: around.has_small_queues && role != Role::PassThrough,
+            }
+        })
+        .collect();
+    for (index, downstream) in sole_downstreams.into_iter().enumerate() {
+        let next = downstream.filter(|&next| planned[next as usize].role.is_pipe());
+        let is_plain = planned[index].is_plain;
+        if let Role::Queued { hands_to, .. } = &mut planned[index].role
+            && is_plain
+        {
+            *hands_to = next;
+        }
+    }
+    planned
+}
+
+/// What becomes of a link, with what is beside it.
+fn role(
+    facts: &Facts,
+    entrance: &Entrance,
+    onward: Onward,
+    lazy_upstream: Option<u32>,
+    is_fast: bool,
+) -> (Role, Reason) {
+    let is_fed = *entrance != Entrance::Open;
+    let is_chained = is_fed || onward != Onward::Out;
+    let takes_gso = facts.takes_gso;
+    let queued = Role::Queued {
+        lazy_upstream,
+        hands_to: None,
+    };
+    match facts.alone {
+        Alone::Folded if facts.has_delay => (Role::Pipe { takes_gso }, Reason::DelayBehindQueue),
+        Alone::Folded if is_chained => (Role::Pipe { takes_gso }, Reason::PartOfChain),
+        Alone::Folded if takes_gso => (queued, Reason::GsoWithoutDelay),
+        Alone::Folded => (Role::Folded, facts.reason),
+        Alone::PassThrough if is_fed && is_fast => (Role::Pipe { takes_gso }, Reason::PartOfChain),
+        Alone::PassThrough => (Role::PassThrough, facts.reason),
+        Alone::Shaped => (Role::Shaped, facts.reason),
+        Alone::Queued => (queued, facts.reason),
+    }
+}
+
+/// Puts packets of several links, and of hosts, in order before a link that they lead into, if all allow it.
+fn merge(facts: &[Facts], sides: &Sides<'_>, fed: usize, beside: &mut [(Entrance, Onward)]) {
+    let takes_part = |&&upstream: &&usize| facts[upstream].can_feed() && facts[upstream].takes_time;
+    let upstreams: Vec<usize> = { sides.leading_into(fed).iter() }
+        .filter(takes_part)
+        .copied()
+        .collect();
+    if upstreams.is_empty() || !facts[fed].can_be_fed() || !facts[fed].takes_time {
+        return;
+    }
+    let turn_of = |&upstream: &usize| {
+        let class = match facts[upstream].has_delay {
+            true => class::ARRIVAL,
+            false => class::DEPARTURE,
+        };
+        Turn::new(class, upstream as u32)
+    };
+    let turns = upstreams.iter().map(turn_of).collect();
+    beside[fed].0 = Entrance::Merged { turns };
+    for (number, upstream) in (0..).zip(upstreams) {
+        beside[upstream].1 = Onward::Joins {
+            link: fed as u32,
+            upstream: number,
+        };
+    }
+}
+
+/// What the rest of a description says of each direction of a link.
+fn surroundings(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<Surroundings> {
+    let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
+    let long = long_queues(experiment, hops, routes);
+    let has_offloads = experiment.has_offloads();
+    let mut all: Vec<Surroundings> = { ends.iter().enumerate().zip(long) }
+        .map(|((index, end), is_long)| Surroundings {
+            has_offloads,
+            is_captured_arriving: end.capture || ends[index ^ 1].capture_flows,
+            is_long,
+            ..Surroundings::default()
+        })
+        .collect();
+    let hosts = experiment.host_indices();
+    for flow in &experiment.flows {
+        let Some(tcp) = &flow.tcp else { continue };
+        let first_link = routes.next(routes.row(hosts[&*flow.to]), hosts[&*flow.from]);
+        let link = &mut all[first_link as usize];
+        link.has_small_queues |= tcp.small_queues;
+        link.has_gso_senders |= tcp.gso_max_segs > 1;
+    }
+    all
+}
+
+/// The links that packets take, there, and back where they are answered.
+fn ways<'a>(
+    experiment: &'a Experiment,
+    hops: &'a [Hop],
+    routes: &'a Routes,
+) -> impl Iterator<Item = Vec<u32>> + 'a {
+    let hosts = experiment.host_indices();
+    // Nobody answers datagrams.
+    let flows = { experiment.flows.iter() }.map(|flow| (&flow.from, &flow.to, flow.tcp.is_some()));
+    let probes = { experiment.probes.iter() }.map(|probe| (&probe.from, &probe.to, true));
+    let directions = flows.chain(probes).flat_map(|(from, to, is_answered)| {
+        [Some((from, to)), is_answered.then_some((to, from))]
+            .into_iter()
+            .flatten()
+    });
+    directions.filter_map(move |(from, to)| {
+        let (from, to) = (hosts[from.as_str()], hosts[to.as_str()]);
+        routes.path(hops, routes.row(to), from, to)
+    })
+}

@@ -1,0 +1,69 @@
+//! A plan as a document: what packets do at each queue, and why.
+
+use super::{Entrance, FastPaths, Planned, Role, plan};
+use crate::net::chains::Onward;
+use crate::spec::Experiment;
+use serde::Serialize;
+
+/// The plan of one direction of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    /// Name of its queue.
+    pub queue: String,
+    /// How packets go through it.
+    pub role: &'static str,
+    /// What decided that.
+    pub reason: &'static str,
+    /// The same in words.
+    pub because: &'static str,
+    /// The one link whose packets are known here before they arrive; null for none.
+    pub chained_to: Option<String>,
+    /// The links whose packets are put in order before they enter.
+    pub merged_from: Vec<String>,
+    /// The link whose packets are enqueued just before the next transmission; null for none.
+    pub deferred_from: Option<String>,
+    /// The link that its packets go into without an event between the two; null for none, or for
+    /// several.
+    pub leads_into: Option<String>,
+}
+
+/// What a run of a checked description will do at each queue, in their order.
+pub fn explained(experiment: &Experiment, fast_paths: FastPaths) -> Vec<Explained> {
+    let hops = experiment.hops();
+    let routes = experiment.routes(&hops);
+    let names = experiment.queue_names();
+    let name = |link: u32| names[link as usize].clone();
+    let explain = |(queue, planned): (&String, Planned)| {
+        let (deferred_from, hands_to) = match planned.role {
+            Role::Queued {
+                lazy_upstream,
+                hands_to,
+            } => (lazy_upstream, hands_to),
+            _ => (None, None),
+        };
+        let (chained_to, merged_from) = match planned.entrance {
+            Entrance::Open => (None, vec![]),
+            Entrance::Chained { upstream, .. } => (Some(name(upstream)), vec![]),
+            Entrance::Merged { turns } => {
+                let upstreams = turns.iter().map(|turn| name(turn.component()));
+                (None, upstreams.collect())
+            }
+        };
+        let leads_into = match planned.onward {
+            Onward::Out | Onward::ByRoute => hands_to,
+            Onward::Into(link) | Onward::IntoQueue(link) | Onward::Joins { link, .. } => Some(link),
+        };
+        Explained {
+            queue: queue.clone(),
+            role: planned.role.name(),
+            reason: planned.reason.name(),
+            because: planned.reason.words(),
+            chained_to,
+            merged_from,
+            deferred_from: deferred_from.map(name),
+            leads_into: leads_into.map(name),
+        }
+    };
+    let plan = plan(experiment, &hops, &routes, fast_paths);
+    names.iter().zip(plan).map(explain).collect()
+}

@@ -1,0 +1,290 @@
+//! What each way of going through a link asks of the link: the one table of it.
+//!
+//! All is decided from the description alone, so it can be tested without a network that runs.
+
+use crate::qdisc::Config;
+use crate::qdisc::fifo::Limit;
+use crate::sim::rate::Rate;
+use crate::sim::time::Time;
+use crate::spec::LinkEnd;
+
+/// Why packets go through a direction of a link as they do: the condition that decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Infinite rate and plain FIFO: no queue can form.
+    NoQueueForms,
+    /// Plain FIFO, constant rate, and a delay behind it.
+    DelayBehindQueue,
+    /// Plain FIFO, constant rate, and what enters it or what it leads into is known beforehand.
+    PartOfChain,
+    /// `tbf` over a plain FIFO with a delay behind it.
+    TokensKnown,
+    /// Plain FIFO, constant rate, and no delay behind it.
+    NoDelayBehindQueue,
+    /// An event for each departure was asked for.
+    FastPathsOff,
+    /// A device of the network has `tso` or `gro`.
+    Offloads,
+    /// Rate, delay or loss change during the run.
+    Changes,
+    /// Packets are lost at random or by count.
+    Loss,
+    /// Each packet is written to the table `packets`.
+    Recorded,
+    /// Packets are captured at its queue, or as they reach the other end.
+    Captured,
+    /// A policer stands before the queue.
+    Policed,
+    /// Very many datagrams are expected to wait (`net/long_queues.rs`).
+    LongQueue,
+    /// The discipline is neither a plain FIFO nor `tbf`.
+    Discipline,
+    /// What is inside `tbf` is no plain FIFO.
+    TbfChild,
+    /// A transmitter stands behind `tbf`.
+    TbfTransmitter,
+    /// No delay stands behind `tbf`.
+    TbfWithoutDelay,
+    /// Senders keep an account of what lies in the `tbf` (TCP small queues).
+    TbfSmallQueues,
+    /// Senders hand down GSO packets to the `tbf`.
+    TbfGso,
+    /// The limit of the FIFO is smaller than some packets.
+    RefusesSome,
+    /// Senders hand down GSO packets to a FIFO that has no delay behind it and is in no chain.
+    GsoWithoutDelay,
+}
+
+impl Reason {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        self.told().0
+    }
+
+    /// In a few words, without a full stop.
+    pub fn words(self) -> &'static str {
+        self.told().1
+    }
+
+    fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Reason::NoQueueForms => (
+                "no_queue_forms",
+                "infinite rate and a plain FIFO: no queue can form",
+            ),
+            Reason::DelayBehindQueue => (
+                "delay_behind_queue",
+                "plain FIFO, constant rate, and a delay behind it",
+            ),
+            Reason::PartOfChain => (
+                "part_of_chain",
+                "plain FIFO in a chain of links with known times",
+            ),
+            Reason::TokensKnown => (
+                "tokens_known",
+                "tbf over a plain FIFO with a delay behind it",
+            ),
+            Reason::NoDelayBehindQueue => (
+                "no_delay_behind_queue",
+                "plain FIFO, constant rate, and no delay behind it",
+            ),
+            Reason::FastPathsOff => ("fast_paths_off", "fast paths are switched off"),
+            Reason::Offloads => ("offloads", "a device of the network has tso or gro"),
+            Reason::Changes => ("changes", "rate, delay or loss change during the run"),
+            Reason::Loss => ("loss", "packets are lost behind the queue"),
+            Reason::Recorded => ("recorded", "each packet is recorded"),
+            Reason::Captured => ("captured", "packets are captured"),
+            Reason::Policed => ("policed", "a policer stands before the queue"),
+            Reason::LongQueue => (
+                "long_queue",
+                "very many datagrams are expected to wait in the queue",
+            ),
+            Reason::Discipline => (
+                "discipline",
+                "the discipline is neither a plain FIFO nor tbf",
+            ),
+            Reason::TbfChild => ("tbf_child", "what is inside tbf is no plain FIFO"),
+            Reason::TbfTransmitter => ("tbf_transmitter", "a transmitter stands behind tbf"),
+            Reason::TbfWithoutDelay => ("tbf_without_delay", "no delay stands behind tbf"),
+            Reason::TbfSmallQueues => (
+                "tbf_small_queues",
+                "senders account for what lies in tbf (TCP small queues)",
+            ),
+            Reason::TbfGso => ("tbf_gso", "senders hand down GSO packets to tbf"),
+            Reason::RefusesSome => (
+                "refuses_some",
+                "the limit of the FIFO is smaller than some packets",
+            ),
+            Reason::GsoWithoutDelay => (
+                "gso_without_delay",
+                "senders hand down GSO packets, and no delay stands behind the FIFO",
+            ),
+        }
+    }
+}
+
+/// How packets go through a link whatever is beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::net) enum Alone {
+    PassThrough,
+    Folded,
+    Shaped,
+    Queued,
+}
+
+/// What the rest of the description says of a direction of a link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Surroundings {
+    /// Some device has `tso` or `gro`.
+    pub has_offloads: bool,
+    /// What reaches the other end is captured there.
+    pub is_captured_arriving: bool,
+    /// Very many datagrams are expected to wait in it.
+    pub is_long: bool,
+    /// A sender whose first link it is uses TCP small queues.
+    pub has_small_queues: bool,
+    /// Such a sender hands down GSO packets.
+    pub has_gso_senders: bool,
+}
+
+/// What of a direction of a link decides.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub(in crate::net) alone: Alone,
+    pub(in crate::net) reason: Reason,
+    /// No loss, changes, records, captures or policer, and no offloads in the network.
+    pub(in crate::net) is_foldable: bool,
+    pub(in crate::net) has_delay: bool,
+    /// Whether every packet takes time through it, however small.
+    pub(in crate::net) takes_time: bool,
+    pub(in crate::net) is_plain_fifo: bool,
+    /// Whether something may be pending on the ordinary path.
+    pub(in crate::net) may_be_pending: bool,
+    /// Whether GSO packets come to where packets may wait.
+    pub(in crate::net) takes_gso: bool,
+}
+
+impl Facts {
+    /// Of a direction of a link. `is_fast` says whether there may be fewer events than one for each
+    /// departure.
+    pub fn of(end: &LinkEnd, around: Surroundings, is_fast: bool) -> Facts {
+        // Without `..`: who adds a field decides here what it means for the fast paths.
+        let LinkEnd {
+            rate_bps,
+            delay_ns,
+            mtu_bytes: _,
+            overhead_bytes,
+            loss,
+            loss_every_pkts,
+            police,
+            qdisc,
+            changes,
+            record_packets,
+            capture,
+            capture_flows,
+            // Those of any link count (`Surroundings::has_offloads`).
+            tso: _,
+            gro_ns: _,
+        } = end;
+        let obstacles = [
+            (around.has_offloads, Reason::Offloads),
+            (!changes.is_empty(), Reason::Changes),
+            (*loss != 0.0 || *loss_every_pkts != 0, Reason::Loss),
+            (*record_packets, Reason::Recorded),
+            (
+                *capture || *capture_flows || around.is_captured_arriving,
+                Reason::Captured,
+            ),
+            (police.is_some(), Reason::Policed),
+        ];
+        let obstacle = first_of(&obstacles);
+        let (has_rate, has_delay) = (*rate_bps > 0, *delay_ns > 0);
+        let fifo = Limit::of(qdisc);
+        let may_be_pending = has_rate || fifo.is_none() || !changes.is_empty();
+        let is_foldable = obstacle.is_none();
+        let takes_gso = around.has_gso_senders && (may_be_pending || !is_foldable);
+        let folding = [
+            (!is_fast, Reason::FastPathsOff),
+            (around.is_long, Reason::LongQueue),
+        ];
+        let (alone, reason) = if is_foldable && !has_delay && !may_be_pending {
+            (Alone::PassThrough, Reason::NoQueueForms)
+        } else if let Some(reason) = obstacle.or(first_of(&folding)) {
+            (Alone::Queued, reason)
+        } else {
+            match (fifo, qdisc) {
+                (Some(_), _) if has_rate => (Alone::Folded, Reason::NoDelayBehindQueue),
+                (Some(limit), _) if limit.admits_any() => {
+                    (Alone::PassThrough, Reason::NoQueueForms)
+                }
+                (Some(_), _) => (Alone::Queued, Reason::RefusesSome),
+                (None, Config::Tbf(tbf)) => {
+                    let child = tbf.child.as_deref();
+                    // Senders would hear of what leaves by a turn that only events have.
+                    let against = first_of(&[
+                        (around.has_small_queues, Reason::TbfSmallQueues),
+                        (takes_gso, Reason::TbfGso),
+                        (
+                            child.is_some_and(|child| Limit::of(child).is_none()),
+                            Reason::TbfChild,
+                        ),
+                        (!has_delay, Reason::TbfWithoutDelay),
+                        (has_rate, Reason::TbfTransmitter),
+                    ]);
+                    against.map_or((Alone::Shaped, Reason::TokensKnown), |reason| {
+                        (Alone::Queued, reason)
+                    })
+                }
+                (None, _) => (Alone::Queued, Reason::Discipline),
+            }
+        };
+        let least_bytes = (*overhead_bytes).max(1);
+        Facts {
+            alone,
+            reason,
+            is_foldable,
+            has_delay,
+            takes_time: has_delay
+                || has_rate && Rate::new(*rate_bps).time_for(least_bytes) > Time::ZERO,
+            is_plain_fifo: fifo.is_some(),
+            may_be_pending,
+            takes_gso,
+        }
+    }
+
+    /// Whether packets that were sent arrive at once, and nobody looks at them.
+    pub(in crate::net) fn is_plain(&self) -> bool {
+        self.is_foldable && !self.has_delay
+    }
+
+    /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
+    pub(in crate::net) fn can_feed(&self) -> bool {
+        self.is_foldable && (self.alone == Alone::Folded || self.has_delay)
+    }
+
+    /// Whether it may be fed: what becomes of a packet is certain when it arrives.
+    pub(in crate::net) fn can_be_fed(&self) -> bool {
+        match self.alone {
+            Alone::Folded | Alone::Shaped => true,
+            Alone::PassThrough => self.has_delay,
+            Alone::Queued => false,
+        }
+    }
+
+    /// Whether packets pass it in the instant in which they come.
+    pub(in crate::net) fn passes_at_once(&self) -> bool {
+        self.alone == Alone::PassThrough && self.is_plain()
+    }
+
+    /// Whether packets that come while it cannot send may be taken in later, before it sends: nobody
+    /// looks at what it holds.
+    pub(in crate::net) fn can_be_awaited(&self) -> bool {
+        self.alone == Alone::Queued && self.is_foldable && !self.is_plain_fifo
+    }
+}
+
+/// The first reason that holds.
+fn first_of(reasons: &[(bool, Reason)]) -> Option<Reason> {
+    let found = reasons.iter().find(|(holds, _)| *holds);
+    found.map(|(_, reason)| *reason)
+}
