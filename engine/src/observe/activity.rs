@@ -1,7 +1,6 @@
 //! What a TCP sender is doing, as one draws it in a strip over time.
 
-use crate::cca::bbr::Mode;
-use crate::cca::{Cca, State};
+use crate::cca::{Phase, State};
 use crate::tcp::sender::Sender;
 
 /// What a sender does. Recovery from a loss goes before what its controller does meanwhile.
@@ -33,21 +32,21 @@ pub enum Activity {
 impl Activity {
     /// Of a sender now.
     pub fn of(sender: &Sender) -> Activity {
-        match (sender.state(), sender.cca()) {
+        match (sender.state(), sender.cca().phase()) {
             (State::Cwr, _) => Activity::WindowReduction,
             (State::Recovery, _) => Activity::Recovery,
             (State::Loss, _) => Activity::Loss,
-            (State::Open | State::Disorder, Cca::Bbr(bbr)) => match bbr.mode() {
-                Mode::Startup => Activity::Startup,
-                Mode::Drain => Activity::Drain,
-                Mode::ProbeBw => Activity::ProbeBw,
-                Mode::ProbeRtt => Activity::ProbeRtt,
+            (State::Open | State::Disorder, Some(phase)) => match phase {
+                Phase::Startup => Activity::Startup,
+                Phase::Drain => Activity::Drain,
+                Phase::ProbeBw => Activity::ProbeBw,
+                Phase::ProbeRtt => Activity::ProbeRtt,
+                Phase::ByHand => Activity::ByHand,
             },
-            (State::Open | State::Disorder, Cca::Manual(_)) => Activity::ByHand,
-            (State::Open | State::Disorder, _) if sender.window().is_in_slow_start() => {
+            (State::Open | State::Disorder, None) if sender.window().is_in_slow_start() => {
                 Activity::SlowStart
             }
-            (State::Open | State::Disorder, _) => Activity::CongestionAvoidance,
+            (State::Open | State::Disorder, None) => Activity::CongestionAvoidance,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::plan::host_settings::{Ecn, HostSettings};
 use crate::segments::{SentPacket, mark_of, packet_of, segment_of};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
-use dumbbell_tcp::cca::bbr::{FIRST_PHASES, Mode};
+use dumbbell_tcp::cca::bbr::FIRST_PHASES;
 use dumbbell_tcp::cca::{Algorithm, Cca};
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
@@ -233,7 +233,8 @@ impl Endpoint {
         tcp.sack = self.agreed.sack;
         tcp.timestamps = self.agreed.timestamps;
         tcp.ecn = self.agreed.ecn;
-        let algorithm = Algorithm::named(&tcp.congestion_control).unwrap_or(Algorithm::Cubic);
+        let algorithm = Algorithm::named(&tcp.congestion_control);
+        let algorithm = algorithm.expect("settings of hosts have names of the registry");
         let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mut settings = Settings::new(tcp, algorithm, MTU_BYTES, TIMER_HZ);
         settings.mss_bytes = self.agreed.mss_bytes - options;
@@ -245,12 +246,10 @@ impl Endpoint {
         stream_that_draws(self.setup.first_phase)
     }
 
-    /// Whether a random number may have decided what it does: BBR's first phase.
+    /// Whether a random number may have decided what it does.
     pub fn has_drawn(&self) -> bool {
-        match self.sender.as_ref().map(Sender::cca) {
-            Some(Cca::Bbr(bbr)) => !matches!(bbr.mode(), Mode::Startup | Mode::Drain),
-            _ => false,
-        }
+        let controller = self.sender.as_ref().map(Sender::cca);
+        controller.is_some_and(Cca::has_drawn)
     }
 
     /// Windows are whole numbers of its own segments.

@@ -2,6 +2,7 @@
 
 use dumbbell_core::random::Stream;
 use dumbbell_tcp::cca::bbr::FIRST_PHASES;
+use dumbbell_tcp::cca::{self, Algorithm};
 use serde::{Deserialize, Serialize};
 
 /// Sent packets, and acknowledgements, that may meet a fate; later ones arrive.
@@ -14,26 +15,39 @@ pub(super) const SHORTEST_RTT_US: u64 = 10_000;
 /// so nobody could say which side of it an acknowledgement is on.
 pub(super) const SHORTEST_SPACING_US: u64 = 100;
 
-/// Congestion control.
+/// A congestion controller that is held to Linux's, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Controller {
-    /// RFC 5681
-    Reno,
-    /// RFC 9438
-    Cubic,
-    /// Version 1
-    Bbr,
-}
+#[serde(try_from = "String", into = "String")]
+pub struct Controller(Algorithm);
 
 impl Controller {
-    /// As `tcp_congestion_control` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Controller::Reno => "reno",
-            Controller::Cubic => "cubic",
-            Controller::Bbr => "bbr",
-        }
+    /// All of them, in the order of the registry. What a seed means depends on how many there are.
+    pub fn all() -> impl Iterator<Item = Controller> {
+        let held = { cca::ALL.iter() }.filter(|each| each.is_held_to_linux());
+        held.copied().map(Controller)
+    }
+
+    /// Which of the registry.
+    pub fn algorithm(self) -> Algorithm {
+        self.0
+    }
+}
+
+impl TryFrom<String> for Controller {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Controller, String> {
+        let known = Controller::all().find(|each| each.0.name() == name);
+        known.ok_or_else(|| {
+            let names: Vec<&str> = Controller::all().map(|each| each.0.name()).collect();
+            format!("unknown controller {name:?}: one of {}", names.join(", "))
+        })
+    }
+}
+
+impl From<Controller> for String {
+    fn from(controller: Controller) -> String {
+        controller.0.name().to_owned()
     }
 }
 
@@ -122,7 +136,8 @@ impl Case {
     pub fn drawn(seed: u64, number: u64) -> Case {
         let mut stream = Stream::new(seed, number, "packetdrill/fuzz");
         let mut one_of = |n: u64| stream.below(n);
-        let controller = [Controller::Reno, Controller::Cubic, Controller::Bbr][one_of(3) as usize];
+        let controllers: Vec<Controller> = Controller::all().collect();
+        let controller = controllers[one_of(controllers.len() as u64) as usize];
         let mut case = Case {
             controller,
             first_phase: 0,

@@ -99,7 +99,7 @@ impl Case {
         let mut host = HostSettings::of(Profile::Linux61);
         let ecn = if self.ecn { Ecn::On } else { Ecn::Off };
         for setting in [
-            HostSetting::CongestionControl(self.controller.name().to_owned()),
+            HostSetting::CongestionControl(self.controller.algorithm()),
             HostSetting::Sack(self.sack),
             HostSetting::Timestamps(self.timestamps),
             HostSetting::Ecn(ecn),
@@ -124,7 +124,7 @@ impl Case {
             "`sysctl -q net.ipv4.tcp_congestion_control={} net.ipv4.tcp_sack={} \
              net.ipv4.tcp_timestamps={} net.ipv4.tcp_ecn={} net.ipv4.tcp_recovery={} \
              net.ipv4.tcp_early_retrans={} net.ipv4.tcp_wmem=\"{SEND_BUFFER}\"`",
-            self.controller.name(),
+            self.controller.algorithm().name(),
             number(self.sack, 1),
             number(self.timestamps, 1),
             number(self.ecn, 1),

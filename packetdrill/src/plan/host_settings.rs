@@ -2,6 +2,7 @@
 
 use crate::fast_open::{Flags, Key};
 use dumbbell_spec::tcp::{Profile, Tcp};
+use dumbbell_tcp::cca::Algorithm;
 
 /// Initial send buffer of `common/defaults.sh`, bytes of memory.
 const DEFAULTS_SEND_MEMORY_BYTES: u64 = 256 << 10;
@@ -69,7 +70,7 @@ pub enum HostSetting {
     /// `tcp_ecn`
     Ecn(Ecn),
     /// `tcp_congestion_control`
-    CongestionControl(String),
+    CongestionControl(Algorithm),
     /// `tcp_slow_start_after_idle`
     RestartsAfterIdle(bool),
     /// `tcp_window_scaling`
@@ -138,6 +139,11 @@ impl HostSettings {
         self
     }
 
+    /// The congestion controller of connections to come.
+    pub fn set_controller(&mut self, algorithm: Algorithm) {
+        self.tcp.congestion_control = algorithm.name().to_owned();
+    }
+
     /// Changes one. What concerns the host's queue, its counters and what it knows of others changes
     /// nothing here.
     pub fn set(&mut self, setting: &HostSetting) {
@@ -148,7 +154,7 @@ impl HostSettings {
             HostSetting::Probes(on) => self.probes = *on,
             HostSetting::Timestamps(on) => self.tcp.timestamps = *on,
             HostSetting::Ecn(ecn) => self.ecn = *ecn,
-            HostSetting::CongestionControl(name) => self.tcp.congestion_control.clone_from(name),
+            HostSetting::CongestionControl(algorithm) => self.set_controller(*algorithm),
             HostSetting::RestartsAfterIdle(on) => self.restarts_after_idle = *on,
             HostSetting::WindowScaling(on) => {
                 let scale = self.window_scale.unwrap_or(scale_of(RECEIVE_MEMORY_BYTES));

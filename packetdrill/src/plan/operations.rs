@@ -148,7 +148,7 @@ pub enum SocketOption {
     /// `TCP_MAXSEG`, bytes.
     LargestSegment(u32),
     /// `TCP_CONGESTION`
-    CongestionControl(String),
+    CongestionControl(Algorithm),
     /// `TCP_FASTOPEN`: connections that may wait for the end of their handshake.
     FastOpenQueue(u64),
     /// `TCP_FASTOPEN_CONNECT`
@@ -447,8 +447,8 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
             SocketOption::LargestSegment(bytes)
         }
         "TCP_CONGESTION" => match call.arguments.get(3) {
-            Some(Expression::Text(name)) if Algorithm::named(name).is_some() => {
-                SocketOption::CongestionControl(name.clone())
+            Some(Expression::Text(name)) => {
+                SocketOption::CongestionControl(Algorithm::named(name).ok_or_else(unsupported)?)
             }
             _ => return Err(unsupported()),
         },

@@ -188,9 +188,10 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
         ("tcp_ecn", "2") => HostSetting::Ecn(Ecn::Passive),
         ("tcp_slow_start_after_idle", _) => HostSetting::RestartsAfterIdle(on),
         ("tcp_window_scaling", _) => HostSetting::WindowScaling(on),
-        ("tcp_congestion_control", name) if Algorithm::named(name).is_some() => {
-            HostSetting::CongestionControl(name.to_owned())
-        }
+        ("tcp_congestion_control", name) => match Algorithm::named(name) {
+            Some(algorithm) => HostSetting::CongestionControl(algorithm),
+            None => return unsupported(),
+        },
         ("tcp_fastopen", bits) => match number(bits) {
             Some(bits) => HostSetting::FastOpen(Flags(bits)),
             None => return unsupported(),

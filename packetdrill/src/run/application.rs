@@ -16,6 +16,7 @@ use crate::plan::operations::{Call, Operation, Reading, Sending};
 use crate::plan::polling::{Events, Timeout};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
+use dumbbell_tcp::cca::Algorithm;
 use polling::Epoll;
 
 /// Memory of a packet beside its payload, bytes, as the engine's senders reckon.
@@ -44,7 +45,7 @@ struct Socket {
     corks: bool,
     mss_bytes: u32,
     send_buffer_bytes: Option<u64>,
-    congestion_control: Option<String>,
+    congestion_control: Option<Algorithm>,
     reads_no_more: bool,
     /// Its error has been told.
     was_told: bool,

@@ -13,7 +13,7 @@
 //!
 //! Its parameters are the changes (`cwnd_changes`).
 
-use super::{Ack, Controller, Options, Snapshot, Window};
+use super::{Ack, Controller, Options, Phase, Snapshot, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::CwndChange;
 use std::collections::VecDeque;
@@ -49,6 +49,10 @@ impl Manual {
 }
 
 impl Controller for Manual {
+    fn phase(&self) -> Option<Phase> {
+        Some(Phase::ByHand)
+    }
+
     fn new(options: &Options, _now: Time) -> Manual {
         Manual {
             cwnd_pkts: None,

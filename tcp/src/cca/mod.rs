@@ -226,9 +226,34 @@ impl From<&Tcp> for Options {
     }
 }
 
+/// What a controller does of its own, where that is more than slow start and congestion avoidance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// It doubles its rate (BBR).
+    Startup,
+    /// It empties the queue that this built (BBR).
+    Drain,
+    /// It cycles through its gains (BBR).
+    ProbeBw,
+    /// It keeps the pipe empty to measure the round trip (BBR).
+    ProbeRtt,
+    /// The window is set by hand.
+    ByHand,
+}
+
 /// What a controller's file provides. One event, one method: a method for two causes is a known
 /// source of wrong CUBICs.
 pub trait Controller {
+    /// Whether it asks for pacing; otherwise segments are sent as the window allows.
+    const WANTS_PACING: bool = false;
+
+    /// Whether losses keep its window as small as the response functions of Reno and CUBIC say (RFC 9438
+    /// section 5.2). Others may keep a larger one.
+    const HEEDS_LOSSES: bool = false;
+
+    /// Whether random packet scripts hold it against Linux's, packet by packet.
+    const IS_HELD_TO_LINUX: bool = false;
+
     /// At the start of a connection.
     fn new(options: &Options, now: Time) -> Self
     where
@@ -295,8 +320,13 @@ pub trait Controller {
         false
     }
 
-    /// Whether it asks for pacing; otherwise segments are sent as the window allows.
-    fn wants_pacing(&self) -> bool {
+    /// What it does of its own; None for slow start and congestion avoidance, which the window tells.
+    fn phase(&self) -> Option<Phase> {
+        None
+    }
+
+    /// Whether a random number may have decided what it does.
+    fn has_drawn(&self) -> bool {
         false
     }
 
@@ -335,6 +365,9 @@ macro_rules! controllers {
             $($(#[$doc])* $variant,)+
         }
 
+        /// All of them, in the order of [`NAMES`].
+        pub const ALL: &[Algorithm] = &[$(Algorithm::$variant),+];
+
         /// The names of all controllers.
         pub const NAMES: &[&str] = &[$($name),+];
 
@@ -350,6 +383,21 @@ macro_rules! controllers {
             /// As the description has it.
             pub fn name(self) -> &'static str {
                 match self { $(Algorithm::$variant => $name,)+ }
+            }
+
+            /// See [`Controller::WANTS_PACING`].
+            pub const fn wants_pacing(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::WANTS_PACING,)+ }
+            }
+
+            /// See [`Controller::HEEDS_LOSSES`].
+            pub const fn heeds_losses(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::HEEDS_LOSSES,)+ }
+            }
+
+            /// See [`Controller::IS_HELD_TO_LINUX`].
+            pub const fn is_held_to_linux(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::IS_HELD_TO_LINUX,)+ }
             }
         }
 
@@ -431,10 +479,24 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.owns_recovery(),)+ }
             }
 
-            /// See [`Controller::wants_pacing`].
-            #[inline]
+            /// Which it is.
+            pub fn algorithm(&self) -> Algorithm {
+                match self { $(Cca::$variant(_) => Algorithm::$variant,)+ }
+            }
+
+            /// See [`Controller::WANTS_PACING`].
             pub fn wants_pacing(&self) -> bool {
-                match self { $(Cca::$variant(state) => state.wants_pacing(),)+ }
+                self.algorithm().wants_pacing()
+            }
+
+            /// See [`Controller::phase`].
+            pub fn phase(&self) -> Option<Phase> {
+                match self { $(Cca::$variant(state) => state.phase(),)+ }
+            }
+
+            /// See [`Controller::has_drawn`].
+            pub fn has_drawn(&self) -> bool {
+                match self { $(Cca::$variant(state) => state.has_drawn(),)+ }
             }
 
             /// See [`Controller::send_buffer_windows`].
@@ -458,6 +520,10 @@ macro_rules! controllers {
 }
 
 impl<State: Controller> Controller for Box<State> {
+    const WANTS_PACING: bool = State::WANTS_PACING;
+    const HEEDS_LOSSES: bool = State::HEEDS_LOSSES;
+    const IS_HELD_TO_LINUX: bool = State::IS_HELD_TO_LINUX;
+
     fn new(options: &Options, now: Time) -> Box<State> {
         Box::new(State::new(options, now))
     }
@@ -502,8 +568,11 @@ impl<State: Controller> Controller for Box<State> {
     fn owns_recovery(&self) -> bool {
         (**self).owns_recovery()
     }
-    fn wants_pacing(&self) -> bool {
-        (**self).wants_pacing()
+    fn phase(&self) -> Option<Phase> {
+        (**self).phase()
+    }
+    fn has_drawn(&self) -> bool {
+        (**self).has_drawn()
     }
     fn limits_itself(&self) -> bool {
         (**self).limits_itself()
@@ -552,6 +621,8 @@ mod tests {
         for name in NAMES {
             assert_eq!(Algorithm::named(name).map(Algorithm::name), Some(*name));
         }
+        let names: Vec<&str> = ALL.iter().map(|each| each.name()).collect();
+        assert_eq!(names, NAMES);
         assert_eq!(Algorithm::named("vegas?"), None);
     }
 }

@@ -35,6 +35,9 @@ impl Reno {
 }
 
 impl Controller for Reno {
+    const HEEDS_LOSSES: bool = true;
+    const IS_HELD_TO_LINUX: bool = true;
+
     fn new(options: &Options, _now: Time) -> Reno {
         Reno {
             profile: options.profile,

@@ -6,6 +6,7 @@
 
 use super::ways::Ways;
 use super::{Costs, Packets, active_s};
+use crate::cca::Algorithm;
 use crate::spec::source::{ACKNOWLEDGEMENT_BYTES, Capacity, PACKETS_A_CONNECTION};
 use crate::spec::{Flow, Tcp};
 use crate::tcp::{IP_HEADER_BYTES, segment};
@@ -35,9 +36,7 @@ fn capacity(
     let rtt_s = (there_s + ways.time_s(back, ACKNOWLEDGEMENT_BYTES)).max(SHORTEST_S);
     let loss = ways.loss(out);
     let mut window_bytes = window_bytes(tcp);
-    // Others may keep a larger window at the same rate of losses.
-    let follows_losses = matches!(tcp.congestion_control.as_str(), "reno" | "cubic");
-    if loss > 0.0 && follows_losses {
+    if loss > 0.0 && controller(tcp).heeds_losses() {
         window_bytes = window_bytes.min(2.0 * mss_bytes * window_pkts(loss, rtt_s));
     }
     Capacity {
@@ -69,6 +68,10 @@ fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
     let reno = 1.22 / loss.sqrt();
     let cubic = 1.054 * libm::pow(rtt_s / loss, 0.75);
     reno.max(cubic).max(1.0)
+}
+
+fn controller(tcp: &Tcp) -> Algorithm {
+    Algorithm::named(&tcp.congestion_control).expect("names of controllers were checked")
 }
 
 /// Tells the links on its way what a flow would send if it were alone. Returns that in bit/s while
@@ -110,7 +113,7 @@ pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64, 
         true => segments / f64::from(tcp.ack_every) + of_connections * PACKETS_A_CONNECTION,
         false => segments,
     };
-    let is_paced = tcp.pacing.is_on(tcp.congestion_control == "bbr");
+    let is_paced = tcp.pacing.is_on(controller(tcp).wants_pacing());
     let wakes = if is_paced { 1.0 } else { UNPACED_WAKES };
     costs.events += sent.writes + wakes * segments;
     costs.tcp_segments += segments + acknowledged;

@@ -49,8 +49,8 @@ impl Run<'_> {
 
     fn setup(&self, socket: &Socket) -> Setup {
         let mut host = self.host.clone();
-        if let Some(name) = &socket.congestion_control {
-            host.tcp.congestion_control.clone_from(name);
+        if let Some(algorithm) = socket.congestion_control {
+            host.set_controller(algorithm);
         }
         Setup {
             syn_retries: socket.syn_retries.unwrap_or(host.syn_retries),

@@ -25,8 +25,8 @@ impl Run<'_> {
             SocketOption::NoDelay(on) => socket.nodelay = *on,
             SocketOption::Cork(on) => socket.corks = *on,
             SocketOption::LargestSegment(bytes) => socket.mss_bytes = *bytes,
-            SocketOption::CongestionControl(name) => {
-                socket.congestion_control = Some(name.clone());
+            SocketOption::CongestionControl(algorithm) => {
+                socket.congestion_control = Some(*algorithm);
             }
             SocketOption::FastOpenQueue(length) => socket.has_fast_open_queue = *length > 0,
             SocketOption::FastOpenConnect(on) => socket.defers_connect = *on,

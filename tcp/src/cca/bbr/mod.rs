@@ -27,7 +27,7 @@ mod tests;
 mod window;
 
 use super::windowed_filter::{ExpiringMin, WindowedMax};
-use super::{Ack, Controller, INFINITE_SSTHRESH, Options, Snapshot, State, Window};
+use super::{Ack, Controller, INFINITE_SSTHRESH, Options, Phase, Snapshot, State, Window};
 use ack_aggregation::AckAggregation;
 use bandwidth::{UNIT_GAIN, bandwidth, bdp_pkts, pacing_rate_bytes_per_s};
 use dumbbell_core::random::Stream;
@@ -360,6 +360,9 @@ impl Bbr {
 }
 
 impl Controller for Bbr {
+    const WANTS_PACING: bool = true;
+    const IS_HELD_TO_LINUX: bool = true;
+
     fn new(options: &Options, now: Time) -> Bbr {
         let timer_hz = u64::from(options.timer_hz.max(1));
         let mut bbr = Bbr {
@@ -467,8 +470,18 @@ impl Controller for Bbr {
         true
     }
 
-    fn wants_pacing(&self) -> bool {
-        true
+    fn phase(&self) -> Option<Phase> {
+        Some(match self.mode {
+            Mode::Startup => Phase::Startup,
+            Mode::Drain => Phase::Drain,
+            Mode::ProbeBw => Phase::ProbeBw,
+            Mode::ProbeRtt => Phase::ProbeRtt,
+        })
+    }
+
+    /// The first phase of its cycle is drawn.
+    fn has_drawn(&self) -> bool {
+        !matches!(self.mode, Mode::Startup | Mode::Drain)
     }
 
     fn limits_itself(&self) -> bool {

@@ -47,6 +47,9 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
+    const HEEDS_LOSSES: bool = true;
+    const IS_HELD_TO_LINUX: bool = true;
+
     fn new(options: &Options, _now: Time) -> Cubic {
         match options.profile {
             Profile::Linux61 => Cubic::Linux(linux::Cubic::new(options)),
