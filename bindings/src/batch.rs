@@ -5,6 +5,7 @@ use crate::errors;
 use dumbbell_engine::EngineError;
 use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput, Progress};
 use dumbbell_engine::capture::Output;
+use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::run::{Monitor, check_simulator};
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::{Tables, Values};
@@ -348,20 +349,26 @@ impl RunStream {
 }
 
 #[pyfunction]
-#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None))]
+#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None, fast_paths = true))]
 fn simulate(
     jobs: &Bound<'_, PyAny>,
     threads: usize,
     cancel: Option<PyRef<'_, Cancel>>,
     memory_bytes: Option<u64>,
+    fast_paths: bool,
 ) -> PyResult<RunStream> {
     let memory_bytes = memory_bytes.unwrap_or(u64::MAX);
     let cancel = cancel.map_or_else(Default::default, |cancel| Arc::clone(&cancel.flag));
+    let fast_paths = match fast_paths {
+        true => FastPaths::On,
+        false => FastPaths::Off,
+    };
+    let batch = Batch::new(threads, memory_bytes).map_err(errors::from_engine)?;
     Ok(RunStream {
         jobs: jobs.try_iter()?.unbind(),
         cancel,
         state: Mutex::new(State {
-            batch: Batch::new(threads, memory_bytes).map_err(errors::from_engine)?,
+            batch: batch.with_fast_paths(fast_paths),
             read: HashMap::new(),
             exhausted: false,
             most_memory_bytes: memory_bytes,

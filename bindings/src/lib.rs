@@ -6,6 +6,7 @@ mod errors;
 mod packet_scripts;
 mod text;
 
+use dumbbell_engine::net::plan::{FastPaths, explained};
 use dumbbell_engine::run::{Estimate as EngineEstimate, check_passing_time, check_simulator};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::spec::Experiment;
@@ -45,6 +46,15 @@ fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
 }
 
 #[pyfunction]
+fn explain(resolved_json: &str) -> PyResult<String> {
+    let experiment = Experiment::from_json(resolved_json);
+    let experiment = experiment.map_err(|error| errors::from_spec(&error))?;
+    check_simulator(&experiment).map_err(|error| errors::from_spec(&error))?;
+    let explained = explained(&experiment, FastPaths::On);
+    Ok(serde_json::to_string(&explained).expect("a plan is JSON"))
+}
+
+#[pyfunction]
 fn golden_stream<'py>(
     py: Python<'py>,
     seed: u64,
@@ -72,5 +82,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     packet_scripts::register(module)?;
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(golden_stream, module)?)
 }

@@ -6,6 +6,7 @@
 
 use crate::capture::Output;
 use crate::error::EngineError;
+use crate::net::plan::FastPaths;
 use crate::run::{self, Account, Budget, Monitor, RunOutput};
 use crate::spec::Experiment;
 use std::collections::HashMap;
@@ -62,6 +63,7 @@ pub struct Batch {
     started: usize,
     events: u64,
     memory: Arc<Budget>,
+    fast_paths: FastPaths,
 }
 
 impl Batch {
@@ -83,7 +85,14 @@ impl Batch {
             finished: 0,
             started: 0,
             events: 0,
+            fast_paths: FastPaths::On,
         })
+    }
+
+    /// The same with fast paths or without, which changes no result.
+    pub fn with_fast_paths(mut self, fast_paths: FastPaths) -> Batch {
+        self.fast_paths = fast_paths;
+        self
     }
 
     /// The memory of its runs.
@@ -121,11 +130,12 @@ impl Batch {
         };
         self.running.insert(index, running);
         let sender = self.sender.clone();
+        let fast_paths = self.fast_paths;
         self.pool.spawn(move || {
             let work = || {
                 let output = output.map(|open| open()).transpose();
                 let output = output.map_err(EngineError::Capture)?;
-                run::run_captured(&experiment, replication, &monitor, output)
+                run::run_captured(&experiment, replication, &monitor, output, fast_paths)
             };
             let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
                 let text = panic.downcast_ref::<String>().cloned();

@@ -2,6 +2,7 @@
 
 use crate::capture::Output;
 use crate::error::EngineError;
+use crate::net::plan::FastPaths;
 use crate::spec::Experiment;
 use crate::tables::Tables;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -57,17 +58,19 @@ pub fn run(
     replication: u64,
     monitor: &Monitor,
 ) -> Result<RunOutput, EngineError> {
-    run_captured(experiment, replication, monitor, None)
+    run_captured(experiment, replication, monitor, None, FastPaths::On)
 }
 
-/// As `run`, with somewhere to write the capture, where the description asks for one.
+/// As `run`, with somewhere to write the capture, where the description asks for one, and with fast
+/// paths or without.
 pub fn run_captured(
     experiment: &Experiment,
     replication: u64,
     monitor: &Monitor,
     output: Option<Output>,
+    fast_paths: FastPaths,
 ) -> Result<RunOutput, EngineError> {
-    let mut run = GoingRun::captured(experiment, replication, monitor, output)?;
+    let mut run = GoingRun::captured(experiment, replication, monitor, output, fast_paths)?;
     run.advance(u64::MAX)?;
     run.finish()
 }

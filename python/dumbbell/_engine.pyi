@@ -292,6 +292,22 @@ def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
         SpecInvalid: It cannot be run.
     """
 
+def explain(resolved_json: str) -> str:
+    """How packets will go through each direction of each link, and why.
+
+    Args:
+        resolved_json: What is to be run in the simulator.
+
+    Returns:
+        JSON: a list of a queue each, in their order. ``role`` is ``pass_through``, ``folded``,
+        ``pipe``, ``shaped`` or ``queued``; ``reason`` a name of the condition that decided, and
+        ``because`` says it in words. ``chained_to``, ``deferred_from`` and ``leads_into`` are the
+        names of other queues or null, ``merged_from`` is a list of them.
+
+    Raises:
+        SpecInvalid: It cannot be run.
+    """
+
 @final
 class Cancel:
     """Asks a batch to stop. May be set from any thread or from a signal handler."""
@@ -384,6 +400,7 @@ def simulate(
     threads: int = 0,
     cancel: Cancel | None = None,
     memory_bytes: int | None = None,
+    fast_paths: bool = True,
 ) -> RunStream:
     """Runs (resolved JSON, replication) jobs on worker threads that never touch Python.
 
@@ -395,6 +412,8 @@ def simulate(
         threads: How many; 0 for one a core. The results do not depend on it.
         cancel: Set it to stop.
         memory_bytes: What the runs may use together, at most. One that needs more fails.
+        fast_paths: Whether there may be fewer events than one for each departure. Without, a run is
+            slower and has the same digest: to check the simulator with.
     """
 
 def golden_stream(

@@ -5,6 +5,7 @@ use super::watch::{Bounds, Watch};
 use super::{Estimate, Monitor, RunOutput, check_simulator};
 use crate::capture::{Capture, Output};
 use crate::error::EngineError;
+use crate::net::plan::FastPaths;
 use crate::observe::records::Records;
 use crate::sim::world::World;
 use crate::spec::Experiment;
@@ -31,21 +32,22 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// # Errors
     /// It is none that can be simulated, or it was stopped before.
     pub fn new(experiment: &Experiment, replication: u64, monitor: M) -> Result<Self, EngineError> {
-        GoingRun::captured(experiment, replication, monitor, None)
+        GoingRun::captured(experiment, replication, monitor, None, FastPaths::On)
     }
 
-    /// The same, with somewhere to write the capture.
+    /// The same, with somewhere to write the capture, and with fast paths or without.
     pub(super) fn captured(
         experiment: &Experiment,
         replication: u64,
         monitor: M,
         output: Option<Output>,
+        fast_paths: FastPaths,
     ) -> Result<Self, EngineError> {
         check_simulator(experiment)?;
         let expected = Estimate::of(experiment);
         let watch = Watch::new(monitor, Bounds::of(expected));
         watch.check_cancel()?;
-        let mut world = World::new(experiment, replication);
+        let mut world = World::planned(experiment, replication, fast_paths);
         world.capture = Capture::new(experiment, output)?;
         Ok(GoingRun {
             world,
