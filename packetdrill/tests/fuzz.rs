@@ -76,6 +76,21 @@ fn any_first_phase_of_bbr_will_do() {
     assert!(most > 3, "{most}");
 }
 
+/// A new controller of the registry changes what seeds mean, if Linux has it: then these change.
+#[test]
+fn seeds_draw_the_controllers_that_they_drew() {
+    let names: Vec<String> = (0..12)
+        .map(|number| String::from(Case::drawn(1, number).controller))
+        .collect();
+    let drawn = [
+        "bbr", "reno", "reno", "reno", "reno", "bbr", "cubic", "cubic", "reno", "cubic", "cubic",
+        "bbr",
+    ];
+    assert_eq!(names, drawn);
+    let unknown = Controller::try_from("manual".to_owned());
+    assert!(unknown.unwrap_err().contains("one of reno, cubic, bbr"));
+}
+
 #[test]
 fn cases_differ_and_repeat() {
     let script = |number| Case::drawn(7, number).played().script;

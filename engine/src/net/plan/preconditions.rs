@@ -288,3 +288,162 @@ fn first_of(reasons: &[(bool, Reason)]) -> Option<Reason> {
     let found = reasons.iter().find(|(holds, _)| *holds);
     found.map(|(_, reason)| *reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_tc::parse_qdisc;
+
+    const MS: u64 = 1_000_000;
+
+    fn end(rate_bps: u64, delay_ns: u64, qdisc: &str) -> LinkEnd {
+        LinkEnd {
+            rate_bps,
+            delay_ns,
+            mtu_bytes: 1500,
+            overhead_bytes: 14,
+            loss: 0.0,
+            loss_every_pkts: 0,
+            police: None,
+            qdisc: parse_qdisc(qdisc).unwrap(),
+            changes: vec![],
+            record_packets: false,
+            capture: false,
+            capture_flows: false,
+            tso: false,
+            gro_ns: None,
+        }
+    }
+
+    fn decided(end: &LinkEnd, around: Surroundings) -> (Alone, Reason) {
+        let facts = Facts::of(end, around, true);
+        (facts.alone, facts.reason)
+    }
+
+    #[test]
+    fn a_link_alone_goes_by_its_discipline_rate_and_delay() {
+        let tbf = "tbf rate 1mbit burst 5kb limit 30kb";
+        for (rate_bps, delay_ns, qdisc, alone, reason) in [
+            (0, 0, "pfifo", Alone::PassThrough, Reason::NoQueueForms),
+            (0, MS, "pfifo", Alone::PassThrough, Reason::NoQueueForms),
+            (
+                0,
+                MS,
+                "bfifo limit 100b",
+                Alone::Queued,
+                Reason::RefusesSome,
+            ),
+            (
+                1_000_000,
+                0,
+                "pfifo",
+                Alone::Folded,
+                Reason::NoDelayBehindQueue,
+            ),
+            (0, MS, tbf, Alone::Shaped, Reason::TokensKnown),
+            (0, 0, tbf, Alone::Queued, Reason::TbfWithoutDelay),
+            (1_000_000, MS, tbf, Alone::Queued, Reason::TbfTransmitter),
+            (1_000_000, MS, "codel", Alone::Queued, Reason::Discipline),
+        ] {
+            let found = decided(&end(rate_bps, delay_ns, qdisc), Surroundings::default());
+            assert_eq!(found, (alone, reason), "{rate_bps} {delay_ns} {qdisc}");
+        }
+    }
+
+    #[test]
+    fn each_obstacle_takes_the_ordinary_path() {
+        let plain = end(1_000_000, MS, "pfifo limit 10");
+        let ends = [
+            (
+                LinkEnd {
+                    loss: 0.1,
+                    ..plain.clone()
+                },
+                Reason::Loss,
+            ),
+            (
+                LinkEnd {
+                    loss_every_pkts: 3,
+                    ..plain.clone()
+                },
+                Reason::Loss,
+            ),
+            (
+                LinkEnd {
+                    record_packets: true,
+                    ..plain.clone()
+                },
+                Reason::Recorded,
+            ),
+            (
+                LinkEnd {
+                    capture: true,
+                    ..plain.clone()
+                },
+                Reason::Captured,
+            ),
+            (
+                LinkEnd {
+                    capture_flows: true,
+                    ..plain.clone()
+                },
+                Reason::Captured,
+            ),
+        ];
+        for (end, reason) in ends {
+            let found = decided(&end, Surroundings::default());
+            assert_eq!(found, (Alone::Queued, reason));
+        }
+        let none = Surroundings::default();
+        let arounds = [
+            (
+                Surroundings {
+                    has_offloads: true,
+                    ..none
+                },
+                Reason::Offloads,
+            ),
+            (
+                Surroundings {
+                    is_captured_arriving: true,
+                    ..none
+                },
+                Reason::Captured,
+            ),
+            (
+                Surroundings {
+                    is_long: true,
+                    ..none
+                },
+                Reason::LongQueue,
+            ),
+        ];
+        for (around, reason) in arounds {
+            assert_eq!(decided(&plain, around), (Alone::Queued, reason));
+        }
+    }
+
+    #[test]
+    fn senders_that_hear_of_departures_keep_tbf_on_the_ordinary_path() {
+        let tbf = end(0, MS, "tbf rate 1mbit burst 5kb limit 30kb");
+        let none = Surroundings::default();
+        for (around, reason) in [
+            (
+                Surroundings {
+                    has_small_queues: true,
+                    ..none
+                },
+                Reason::TbfSmallQueues,
+            ),
+            (
+                Surroundings {
+                    has_gso_senders: true,
+                    ..none
+                },
+                Reason::TbfGso,
+            ),
+        ] {
+            assert_eq!(decided(&tbf, around), (Alone::Queued, reason));
+        }
+    }
+}

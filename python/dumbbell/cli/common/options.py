@@ -69,6 +69,13 @@ DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
 ]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="How packets will go through each queue of the simulator, and why; run nothing.",
+    ),
+]
 Store = Annotated[
     Path | None,
     typer.Option(

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dumbbell.backends import get_backend
 from dumbbell.cli.common.memory import memory_bytes
+from dumbbell.cli.common.options import DEFAULT_BACKENDS
 from dumbbell.cli.common.store import Storing, say_share
 from dumbbell.cli.run.planning import Document, PlannedCells, is_comparison, planned_of, single
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
@@ -38,6 +39,7 @@ class RunOptions:
         as_json: Whether to print JSON.
         to: Formats to export to besides, as typed; None for none.
         dry_run: Whether to say what would be run, and run nothing.
+        explain: Whether to say how packets will go through each queue, and run nothing.
         yes: Whether to run what takes hours without asking.
         storing: What was said about the store.
         allow_programs: Whether the files may run any programs of this machine.
@@ -60,6 +62,7 @@ class RunOptions:
     storing: Storing
     to: str | None = None
     dry_run: bool = False
+    explain: bool = False
     yes: bool = False
     allow_programs: bool = False
 
@@ -97,6 +100,8 @@ def _compare(
     from dumbbell.cli.run.comparison import compare_files, kept_runs
     from dumbbell.compare.executing import ShareDone
 
+    if asked.explain:
+        raise SpecError("--explain", "a comparison", "a single run of one file")
     if asked.replication is not None:
         allowed = "a single run; of a comparison --replications says how many there are"
         raise SpecError("--replication", asked.replication, allowed)
@@ -122,11 +127,19 @@ def _run_one(
         planned = single(asked, settings, document)
         # More is shown of a single run than its numbers.
         return _dry_run(asked, planned, planned.first + 1, may_use_bytes, console)
+    experiment = document.experiment(settings, allow_programs=asked.allow_programs)
+    if asked.explain:
+        from dumbbell.cli.run.explain import explain
+
+        if asked.backends != DEFAULT_BACKENDS:
+            raise SpecError("--explain", f"--backend {asked.backends[0]}", "the simulator")
+        explain(experiment, as_json=asked.as_json, console=console)
+        return EXIT_DONE
     from dumbbell.cli.run.single import run_file
 
     run_file(
         asked.files[0],
-        document.experiment(settings, allow_programs=asked.allow_programs),
+        experiment,
         settings=settings,
         storing=asked.storing,
         backend=asked.backends[0],
