@@ -27,7 +27,7 @@ forward = { rate = "1mbit", qdisc = "QDISC" }
 name = "stream"
 from = "sender"
 to = "receiver"
-source = { kind = "poisson", gap = "exponential 100pps", size = "512B" }
+source = { kind = "poisson", rate = "100pps", size = "512B" }
 """
 
 
