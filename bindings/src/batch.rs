@@ -9,6 +9,7 @@ use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::run::{Monitor, check_simulator};
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::{Tables, Values};
+use dumbbell_native::Objects;
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
@@ -349,26 +350,28 @@ impl RunStream {
 }
 
 #[pyfunction]
-#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None, fast_paths = true))]
+#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None, fast_paths = true, controllers = None))]
 fn simulate(
     jobs: &Bound<'_, PyAny>,
     threads: usize,
     cancel: Option<PyRef<'_, Cancel>>,
     memory_bytes: Option<u64>,
     fast_paths: bool,
+    controllers: Option<HashMap<String, PathBuf>>,
 ) -> PyResult<RunStream> {
     let memory_bytes = memory_bytes.unwrap_or(u64::MAX);
+    let batch = Batch::new(threads, memory_bytes).map_err(errors::from_engine)?;
+    let objects = Arc::new(Objects(controllers.unwrap_or_default()));
     let cancel = cancel.map_or_else(Default::default, |cancel| Arc::clone(&cancel.flag));
     let fast_paths = match fast_paths {
         true => FastPaths::On,
         false => FastPaths::Off,
     };
-    let batch = Batch::new(threads, memory_bytes).map_err(errors::from_engine)?;
     Ok(RunStream {
         jobs: jobs.try_iter()?.unbind(),
         cancel,
         state: Mutex::new(State {
-            batch: batch.with_fast_paths(fast_paths),
+            batch: batch.with_fast_paths(fast_paths).with_modules(objects),
             read: HashMap::new(),
             exhausted: false,
             most_memory_bytes: memory_bytes,

@@ -2,6 +2,7 @@
 
 mod batch;
 mod captures;
+mod controllers;
 mod errors;
 mod packet_scripts;
 mod text;
@@ -79,6 +80,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     text::register(module)?;
     batch::register(module)?;
     captures::register(module)?;
+    controllers::register(module)?;
     packet_scripts::register(module)?;
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;

@@ -5,6 +5,7 @@
 //! never see anything but a description and a channel.
 
 use crate::capture::Output;
+use crate::cca::outside::{Modules, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::run::{self, Account, Budget, Monitor, RunOutput};
@@ -64,6 +65,7 @@ pub struct Batch {
     events: u64,
     memory: Arc<Budget>,
     fast_paths: FastPaths,
+    modules: Arc<dyn Modules>,
 }
 
 impl Batch {
@@ -86,12 +88,21 @@ impl Batch {
             started: 0,
             events: 0,
             fast_paths: FastPaths::On,
+            modules: Arc::new(NoModules),
         })
     }
 
     /// The same with fast paths or without, which changes no result.
+    #[must_use]
     pub fn with_fast_paths(mut self, fast_paths: FastPaths) -> Batch {
         self.fast_paths = fast_paths;
+        self
+    }
+
+    /// The same, with modules of controllers that are not of the simulator.
+    #[must_use]
+    pub fn with_modules(mut self, modules: Arc<dyn Modules>) -> Batch {
+        self.modules = modules;
         self
     }
 
@@ -131,11 +142,19 @@ impl Batch {
         self.running.insert(index, running);
         let sender = self.sender.clone();
         let fast_paths = self.fast_paths;
+        let modules = Arc::clone(&self.modules);
         self.pool.spawn(move || {
             let work = || {
                 let output = output.map(|open| open()).transpose();
                 let output = output.map_err(EngineError::Capture)?;
-                run::run_captured(&experiment, replication, &monitor, output, fast_paths)
+                run::run_captured(
+                    &experiment,
+                    replication,
+                    &monitor,
+                    output,
+                    fast_paths,
+                    &*modules,
+                )
             };
             let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
                 let text = panic.downcast_ref::<String>().cloned();

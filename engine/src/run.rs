@@ -1,6 +1,7 @@
 //! One run: from a resolved description to its tables.
 
 use crate::capture::Output;
+use crate::cca::outside::{Modules, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::spec::Experiment;
@@ -58,19 +59,34 @@ pub fn run(
     replication: u64,
     monitor: &Monitor,
 ) -> Result<RunOutput, EngineError> {
-    run_captured(experiment, replication, monitor, None, FastPaths::On)
+    run_captured(
+        experiment,
+        replication,
+        monitor,
+        None,
+        FastPaths::On,
+        &NoModules,
+    )
 }
 
-/// As `run`, with somewhere to write the capture, where the description asks for one, and with fast
-/// paths or without.
+/// As `run`, with somewhere to write the capture, where the description asks for one; with fast paths or
+/// without; and with modules of controllers that are not of the simulator.
 pub fn run_captured(
     experiment: &Experiment,
     replication: u64,
     monitor: &Monitor,
     output: Option<Output>,
     fast_paths: FastPaths,
+    modules: &dyn Modules,
 ) -> Result<RunOutput, EngineError> {
-    let mut run = GoingRun::captured(experiment, replication, monitor, output, fast_paths)?;
+    let mut run = GoingRun::captured(
+        experiment,
+        replication,
+        monitor,
+        output,
+        fast_paths,
+        modules,
+    )?;
     run.advance(u64::MAX)?;
     run.finish()
 }

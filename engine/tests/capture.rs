@@ -6,6 +6,8 @@ mod common;
 use common::*;
 use dumbbell_capture::decode::{Decoded, decode, flags};
 use dumbbell_capture::{LinkType, Reader};
+use dumbbell_engine::cca::outside::NoModules;
+use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::run::{Monitor, RunOutput, run, run_captured};
 use dumbbell_engine::spec::source::{Cbr, ClosedLoop, Greedy};
 use dumbbell_engine::spec::{Change, Experiment, SizeAt, Source, Tcp};
@@ -38,7 +40,15 @@ struct Frame {
 fn captured(spec: &Experiment) -> (RunOutput, Vec<u8>) {
     let file = Memory::default();
     let output = Some(Box::new(file.clone()) as _);
-    let run = run_captured(&checked(spec), 0, &Monitor::default(), output).unwrap();
+    let run = run_captured(
+        &checked(spec),
+        0,
+        &Monitor::default(),
+        output,
+        FastPaths::On,
+        &NoModules,
+    )
+    .unwrap();
     let bytes = file.0.lock().unwrap().clone();
     (run, bytes)
 }
@@ -266,7 +276,15 @@ fn a_disk_that_is_full_ends_the_run() {
     for room in [10, 5000] {
         let output = Some(Box::new(Full(room)) as _);
         let spec = checked(&everything(without_small_queues("cubic")));
-        let error = run_captured(&spec, 0, &Monitor::default(), output).unwrap_err();
+        let error = run_captured(
+            &spec,
+            0,
+            &Monitor::default(),
+            output,
+            FastPaths::On,
+            &NoModules,
+        )
+        .unwrap_err();
         assert_eq!(error.to_string(), "writing the capture: no space");
     }
 }

@@ -60,7 +60,12 @@ fn finished(mut world: World) -> (Tables, u64) {
 fn events(spec: &Experiment, name: &str) -> (Tables, u64, u64) {
     let spec = checked(spec);
     let (tables, few) = finished(World::new(&spec, 0));
-    let (plain, many) = finished(World::planned(&spec, 0, FastPaths::Off));
+    let (plain, many) = finished(World::planned(
+        &spec,
+        0,
+        FastPaths::Off,
+        &Default::default(),
+    ));
     assert_eq!(tables.digest(), plain.digest(), "{name}");
     (tables, few, many)
 }

@@ -39,6 +39,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("qdisc", &["core", "tc"]),
     ("tcp", &["core", "spec"]),
     ("packetdrill", &["core", "spec", "tcp"]),
+    // Its tests run what it loads in the simulator.
+    ("native", &["core", "engine", "spec", "tcp"]),
+    ("lab", &["engine", "tc"]),
     ("fuzz", &["capture", "packetdrill", "spec", "tc"]),
     ("guest", &["capture", "core", "spec", "tc"]),
 ];

@@ -26,7 +26,12 @@ fn finished(mut world: World) -> (Tables, u64) {
 fn both(spec: &Experiment) -> ((Tables, u64), (Tables, u64)) {
     let spec = checked(spec);
     let folded = finished(World::new(&spec, 0));
-    let plain = finished(World::planned(&spec, 0, FastPaths::Off));
+    let plain = finished(World::planned(
+        &spec,
+        0,
+        FastPaths::Off,
+        &Default::default(),
+    ));
     (folded, plain)
 }
 

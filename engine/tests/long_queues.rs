@@ -84,7 +84,7 @@ fn memory(spec: &Experiment) -> (u64, u64) {
     let spec = checked(spec);
     let worlds = [
         World::new(&spec, 0),
-        World::planned(&spec, 0, FastPaths::Off),
+        World::planned(&spec, 0, FastPaths::Off, &Default::default()),
     ];
     let [(memory, digest), (plain_memory, plain_digest)] = worlds.map(|mut world| {
         while world.step() {}

@@ -4,7 +4,8 @@ Texts and numbers go in, columns come out. Nothing here reads a file or a clock.
 cannot be made from Python unless they have an ``__init__`` here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any, BinaryIO, final
 
 import numpy as np
@@ -401,6 +402,7 @@ def simulate(
     cancel: Cancel | None = None,
     memory_bytes: int | None = None,
     fast_paths: bool = True,
+    controllers: Mapping[str, str | PathLike[str]] | None = None,
 ) -> RunStream:
     """Runs (resolved JSON, replication) jobs on worker threads that never touch Python.
 
@@ -414,6 +416,21 @@ def simulate(
         memory_bytes: What the runs may use together, at most. One that needs more fails.
         fast_paths: Whether there may be fewer events than one for each departure. Without, a run is
             slower and has the same digest: to check the simulator with.
+        controllers: Shared objects of controllers in C by the SHA-256 of their sources. Each run
+            loads a copy of its own into this process.
+    """
+
+def controller_facts(
+    path: str | PathLike[str],
+) -> tuple[str, bool, bool, list[tuple[str, int, int, int]]]:
+    """What a shared object says of itself, which is loaded into this process for it.
+
+    Returns:
+        Its name, whether it asks for pacing, whether it owns recovery, and of each parameter name,
+        least, most and usual value.
+
+    Raises:
+        ValueError: It cannot be loaded or is no controller of this version of ``dumbbell_cc.h``.
     """
 
 def golden_stream(

@@ -1,6 +1,7 @@
 //! What a TCP flow is told: its profile, and each knob apart.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whose behaviour a TCP has where several are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +62,17 @@ pub struct CwndChange {
     pub cwnd_pkts: u32,
 }
 
+/// Which code a controller has that is not of the simulator. Whoever runs the description has it or
+/// has it not: nothing is loaded because a description says so.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// SHA-256 of its source, 64 hexadecimal digits.
+    pub sha256: String,
+    /// Values of its parameters by their names; the others are as its source has them.
+    pub parameters: BTreeMap<String, i64>,
+}
+
 /// The settings of one TCP flow. Both its ends have them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,6 +127,9 @@ pub struct Tcp {
     /// window before them. Others pay no heed to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cwnd_changes: Vec<CwndChange>,
+    /// Of a controller whose code is not of the simulator: which code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
 }
 
 /// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
@@ -165,6 +180,7 @@ impl Tcp {
             gso_max_segs: GSO_MAX_SEGS,
             handshake: true,
             cwnd_changes: Vec::new(),
+            controller: None,
         }
     }
 

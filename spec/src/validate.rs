@@ -1,7 +1,7 @@
 //! The checks of a resolved description. They repeat, at the engine's door, what the front
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
-use super::tcp::{CwndChange, Profile};
+use super::tcp::{Controller, CwndChange, Profile};
 use super::{
     Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, Program, SCHEMA, SizeAt,
     SpecError, Tcp, Transport,
@@ -28,6 +28,8 @@ const MOST_ROUTES: usize = 1 << 26;
 const FASTEST_BPS: u64 = 4_000_000_000_000;
 /// Changes of a window by hand: one each millisecond of ten seconds.
 const MOST_CWND_CHANGES: usize = 10_000;
+/// Parameters of a controller of one's own.
+const MOST_PARAMETERS: usize = 64;
 /// A window by hand; what buffers hold bounds what is sent (`tcp_wmem[2]`).
 const LARGEST_CWND_PKTS: u32 = 100_000;
 
@@ -430,8 +432,21 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
     let name = &tcp.congestion_control;
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let named = (1..=15).contains(&name.len()) && name.bytes().all(is_word);
-    let allowed = "the name of a congestion controller";
-    require(named, &format!("{path}.congestion_control"), name, allowed)?;
+    let path_name = format!("{path}.congestion_control");
+    match &tcp.controller {
+        None => {
+            let allowed = "the name of a congestion controller";
+            require(named, &path_name, name, allowed)?;
+        }
+        Some(controller) => {
+            let is_file = name
+                .strip_prefix("file:")
+                .is_some_and(|file| !file.is_empty());
+            let allowed = "file:NAME.c where there is a controller of one's own";
+            require(is_file && name.len() <= 255, &path_name, name, allowed)?;
+            validate_controller(&format!("{path}.controller"), controller)?;
+        }
+    }
     let path_window = format!("{path}.initial_window_pkts");
     let window = tcp.initial_window_pkts;
     require(
@@ -473,6 +488,24 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
         let allowed = "0, or from 2048 bytes to 1 GiB";
         let in_range = bytes == 0 || (2048..=1 << 30).contains(&bytes);
         require(in_range, &format!("{path}.{key}"), bytes, allowed)?;
+    }
+    Ok(())
+}
+
+fn validate_controller(path: &str, controller: &Controller) -> Checked {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let sha256 = &controller.sha256;
+    let is_hash = sha256.len() == 64 && sha256.bytes().all(is_digit);
+    let allowed = "64 hexadecimal digits";
+    require(is_hash, &format!("{path}.sha256"), sha256, allowed)?;
+    let path = format!("{path}.parameters");
+    let count = controller.parameters.len();
+    let allowed = format!("at most {MOST_PARAMETERS} parameters");
+    require(count <= MOST_PARAMETERS, &path, count, &allowed)?;
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_word);
+    for name in controller.parameters.keys() {
+        require(is_name(name), &path, name, "1 to 64 letters, digits and _")?;
     }
     Ok(())
 }

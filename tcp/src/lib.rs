@@ -36,6 +36,7 @@ pub mod sender;
 pub mod small_queue;
 
 use cca::Algorithm;
+use cca::outside::Module;
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 use dumbbell_spec::tcp::{Profile, Tcp};
@@ -66,6 +67,8 @@ pub struct Settings {
     pub timer_hz: u32,
     /// Whether the queue of the sender's host holds its packets until they may leave (`fq`).
     pub is_paced_by_host: bool,
+    /// What a controller that is not of this crate is made of.
+    pub module: Option<Module>,
 }
 
 impl Settings {
@@ -81,6 +84,7 @@ impl Settings {
             tcp,
             timer_hz,
             is_paced_by_host: false,
+            module: None,
         }
     }
 

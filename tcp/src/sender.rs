@@ -262,6 +262,7 @@ impl Sender {
         let tcp = &settings.tcp;
         let mut options = Options::from(tcp).on_host(settings.timer_hz, stream);
         options.is_paced |= settings.is_paced_by_host;
+        options.module = settings.module.clone();
         let cca = Cca::new(settings.algorithm, &options, now);
         let pacing = settings.pacing(cca.wants_pacing());
         let min_rto = Time::from_ns(tcp.min_rto_ns);

@@ -109,6 +109,7 @@ impl Sender {
                     cwnd_pkts: 100_000,
                 },
             ],
+            module: None,
         };
         let algorithm = Algorithm::named(name).expect("a name of the list");
         let mut sender = Sender {

@@ -4,15 +4,17 @@
 use super::watch::{Bounds, Watch};
 use super::{Estimate, Monitor, RunOutput, check_simulator};
 use crate::capture::{Capture, Output};
+use crate::cca::outside::{Module, Modules, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::observe::records::Records;
 use crate::sim::world::World;
 use crate::spec::Experiment;
 use crate::spec::SpecError;
-use crate::spec::tcp::CwndChange;
+use crate::spec::tcp::{Controller, CwndChange};
 use crate::tables::{self, Table, Tables};
 use crate::traffic::conversation::Application;
+use std::collections::HashMap;
 use std::ops::Deref;
 
 /// Events between two looks at whether to stop: about a tenth of a millisecond.
@@ -32,22 +34,32 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// # Errors
     /// It is none that can be simulated, or it was stopped before.
     pub fn new(experiment: &Experiment, replication: u64, monitor: M) -> Result<Self, EngineError> {
-        GoingRun::captured(experiment, replication, monitor, None, FastPaths::On)
+        GoingRun::captured(
+            experiment,
+            replication,
+            monitor,
+            None,
+            FastPaths::On,
+            &NoModules,
+        )
     }
 
-    /// The same, with somewhere to write the capture, and with fast paths or without.
+    /// The same, with somewhere to write the capture, with fast paths or without, and with modules of other
+    /// controllers.
     pub(super) fn captured(
         experiment: &Experiment,
         replication: u64,
         monitor: M,
         output: Option<Output>,
         fast_paths: FastPaths,
+        modules: &dyn Modules,
     ) -> Result<Self, EngineError> {
         check_simulator(experiment)?;
         let expected = Estimate::of(experiment);
         let watch = Watch::new(monitor, Bounds::of(expected));
         watch.check_cancel()?;
-        let mut world = World::planned(experiment, replication, fast_paths);
+        let modules = loaded(experiment, modules)?;
+        let mut world = World::planned(experiment, replication, fast_paths, &modules);
         world.capture = Capture::new(experiment, output)?;
         Ok(GoingRun {
             world,
@@ -175,6 +187,27 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             expected,
         })
     }
+}
+
+/// A module for each controller that is not of the simulator, and for each choice of parameters.
+fn loaded(
+    experiment: &Experiment,
+    modules: &dyn Modules,
+) -> Result<HashMap<Controller, Module>, SpecError> {
+    let mut found = HashMap::new();
+    for (index, flow) in experiment.flows.iter().enumerate() {
+        let Some(tcp) = &flow.tcp else { continue };
+        let Some(controller) = &tcp.controller else {
+            continue;
+        };
+        if !found.contains_key(controller) {
+            let path = format!("flows[{index}].tcp.congestion_control");
+            let refused = |allowed| SpecError::new(path, &tcp.congestion_control, allowed);
+            let module = modules.load(controller).map_err(refused)?;
+            found.insert(controller.clone(), module);
+        }
+    }
+    Ok(found)
 }
 
 /// Does some events and looks at the run. Returns whether there is more to do.

@@ -1,6 +1,7 @@
 //! From a checked description to a network at time zero.
 
 use crate::cca::Algorithm;
+use crate::cca::outside::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
 use crate::qdisc::{self, Above, Config, Setting};
@@ -9,6 +10,7 @@ use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::source::{FlowStreams, Generator};
+use crate::spec::tcp::Controller;
 use crate::spec::{Experiment, Flow, Probe, Tcp};
 use crate::tcp::Settings;
 use crate::traffic::conversation::{Application, Conversation, Way};
@@ -45,11 +47,18 @@ struct Builder<'a> {
     qdiscs: Vec<&'a Config>,
     /// What TCP is told, each kind once: flows that are told alike read the same lines of memory.
     settings: RefCell<Vec<Arc<Settings>>>,
+    modules: &'a HashMap<Controller, Module>,
 }
 
 impl Built {
     /// Builds the network of a description that has been checked.
-    pub fn new(experiment: &Experiment, replication: u64, fast_paths: FastPaths) -> Built {
+    /// `modules` has all that its flows name.
+    pub fn new(
+        experiment: &Experiment,
+        replication: u64,
+        fast_paths: FastPaths,
+        modules: &HashMap<Controller, Module>,
+    ) -> Built {
         let hops = experiment.hops();
         let hosts = experiment.host_indices();
         let routes = experiment.routes(&hops);
@@ -68,6 +77,7 @@ impl Built {
                 .map(|(_, _, end)| &end.qdisc)
                 .collect(),
             settings: RefCell::default(),
+            modules,
         };
         let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
@@ -169,8 +179,9 @@ impl Builder<'_> {
     ) -> (Conversation, Time) {
         let stop = Time::from_ns(flow.stop_ns);
         let mtu_bytes = self.mtu_bytes(&flow.from, &flow.to);
-        let algorithm = Algorithm::named(&tcp.congestion_control);
-        let algorithm = algorithm.expect("names of controllers were checked");
+        let module = tcp.controller.as_ref();
+        let module = module.map(|controller| self.modules[controller].clone());
+        let algorithm = Algorithm::of(tcp).expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
         let tcp = Tcp {
             ecn: tcp.ecn || algorithm.needs_ecn(),
@@ -178,6 +189,7 @@ impl Builder<'_> {
         };
         let settings = Settings {
             is_paced_by_host: self.is_paced_by_host(flow),
+            module,
             ..Settings::new(tcp, algorithm, mtu_bytes, timer_hz)
         };
         let settings = self.shared(settings);

@@ -12,6 +12,7 @@
 //! `Tournament`; everything else is in the `Wheel`.
 
 use crate::capture::Capture;
+use crate::cca::outside::Module;
 use crate::net::gso::Gso;
 use crate::net::link::Link;
 use crate::net::plan::FastPaths;
@@ -26,8 +27,10 @@ use crate::sim::time::Time;
 use crate::sim::tournament::Tournament;
 use crate::sim::wheel::{Entry, Order, Wheel};
 use crate::spec::route::{Routes, Row};
+use crate::spec::tcp::Controller;
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::{Application, Conversation};
+use std::collections::HashMap;
 
 mod accounting;
 mod chained;
@@ -132,14 +135,20 @@ pub struct World {
 }
 
 impl World {
-    /// A network at time zero.
+    /// A network at time zero, of controllers of the simulator.
     pub fn new(experiment: &Experiment, replication: u64) -> World {
-        World::planned(experiment, replication, FastPaths::On)
+        World::planned(experiment, replication, FastPaths::On, &HashMap::new())
     }
 
-    /// The same network with fast paths or without: slower, and the same results.
-    pub fn planned(experiment: &Experiment, replication: u64, fast_paths: FastPaths) -> World {
-        let built = super::build::Built::new(experiment, replication, fast_paths);
+    /// The same network with fast paths or without, which changes no result, and with the modules of other
+    /// controllers.
+    pub fn planned(
+        experiment: &Experiment,
+        replication: u64,
+        fast_paths: FastPaths,
+        modules: &HashMap<Controller, Module>,
+    ) -> World {
+        let built = super::build::Built::new(experiment, replication, fast_paths, modules);
         let (mut links, conversations) = (built.links, built.conversations);
         let mut turns = Vec::new();
         for (component, link) in (0..).zip(&mut links) {

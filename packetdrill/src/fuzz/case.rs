@@ -27,6 +27,13 @@ impl Controller {
         held.copied().map(Controller)
     }
 
+    /// As `tcp_congestion_control` has it.
+    pub fn name(self) -> &'static str {
+        self.0
+            .name()
+            .expect("only those with a name are held to Linux's")
+    }
+
     /// Which of the registry.
     pub fn algorithm(self) -> Algorithm {
         self.0
@@ -37,9 +44,9 @@ impl TryFrom<String> for Controller {
     type Error = String;
 
     fn try_from(name: String) -> Result<Controller, String> {
-        let known = Controller::all().find(|each| each.0.name() == name);
+        let known = Controller::all().find(|each| each.name() == name);
         known.ok_or_else(|| {
-            let names: Vec<&str> = Controller::all().map(|each| each.0.name()).collect();
+            let names: Vec<&str> = Controller::all().map(Controller::name).collect();
             format!("unknown controller {name:?}: one of {}", names.join(", "))
         })
     }
@@ -47,7 +54,7 @@ impl TryFrom<String> for Controller {
 
 impl From<Controller> for String {
     fn from(controller: Controller) -> String {
-        controller.0.name().to_owned()
+        controller.name().to_owned()
     }
 }
 

@@ -124,7 +124,7 @@ impl Case {
             "`sysctl -q net.ipv4.tcp_congestion_control={} net.ipv4.tcp_sack={} \
              net.ipv4.tcp_timestamps={} net.ipv4.tcp_ecn={} net.ipv4.tcp_recovery={} \
              net.ipv4.tcp_early_retrans={} net.ipv4.tcp_wmem=\"{SEND_BUFFER}\"`",
-            self.controller.algorithm().name(),
+            self.controller.name(),
             number(self.sack, 1),
             number(self.timestamps, 1),
             number(self.ecn, 1),

@@ -141,7 +141,8 @@ impl HostSettings {
 
     /// The congestion controller of connections to come.
     pub fn set_controller(&mut self, algorithm: Algorithm) {
-        self.tcp.congestion_control = algorithm.name().to_owned();
+        let name = algorithm.name().expect("scripts name controllers");
+        name.clone_into(&mut self.tcp.congestion_control);
     }
 
     /// Changes one. What concerns the host's queue, its counters and what it knows of others changes

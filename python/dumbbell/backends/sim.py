@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -10,10 +11,12 @@ from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.backends.memory import MemoryLimit
+from dumbbell.backends.native import check_controllers, controller_versions
+from dumbbell.backends.native.isolated import Isolated, IsolatedJob
 from dumbbell.errors import FailureKind, SpecError
 from dumbbell.folders import no_room
 from dumbbell.spec.programs import refuse_simulated
-from dumbbell.tables import Origin
+from dumbbell.tables import Origin, Table
 
 _KINDS: Final[Mapping[_engine.RunFailure, FailureKind]] = {
     _engine.RunFailure.CANCELLED: FailureKind.CANCELLED,
@@ -30,8 +33,9 @@ class Simulator:
     origin: Final[Origin] = "simulated"
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The engine's version."""
-        return {"engine": _engine.__version__}
+        """The engine's version, and those of controllers in C."""
+        found = controller_versions(spec)
+        return {"engine": _engine.__version__, **({"controllers": found} if found else {})}
 
     def check(self, resolved_json: str) -> Cost:
         """Check a description and foresee its cost.
@@ -41,6 +45,7 @@ class Simulator:
         """
         if '"programs":' in resolved_json:
             refuse_simulated(json.loads(resolved_json))
+        check_controllers(resolved_json)
         try:
             estimate = _engine.check(resolved_json)
         except _engine.SpecInvalid as error:
@@ -65,6 +70,12 @@ class _SimulatorBatch:
     ) -> None:
         # By place among the jobs, of those that write a capture.
         self._folders: dict[int, CaptureFolder] = {}
+        # Of the engine's own jobs, their places among all.
+        self._places: list[int] = []
+        self._isolated = Isolated(threads, memory.asked_bytes)
+        # Also where nobody asks for the rest of the runs.
+        weakref.finalize(self, self._isolated.stop)
+        self._cancel = cancel
         triples = self._with_captures(jobs)
         self._stream = _engine.simulate(
             triples, threads=threads, cancel=cancel, memory_bytes=memory.asked_bytes
@@ -77,6 +88,10 @@ class _SimulatorBatch:
             if asks_for_capture(job.resolved_json):
                 self._folders[index] = folder = CaptureFolder()
                 path = str(folder.file)
+            if '"controller":' in job.resolved_json:
+                self._isolated.submit(IsolatedJob(index, job.resolved_json, job.replication, path))
+                continue
+            self._places.append(index)
             yield job.resolved_json, job.replication, path
 
     def _look_at_memory(self) -> None:
@@ -87,44 +102,89 @@ class _SimulatorBatch:
 
     def poll(self, timeout_s: float) -> Outcome | None:
         self._look_at_memory()
+        if self._cancel.is_set() and not self._isolated.is_stopped:
+            self._isolated.stop()
+        if self._stream.done:
+            return self._poll_isolated(timeout_s)
+        if (outcome := self._poll_isolated(0)) is not None:
+            return outcome
         try:
             completed = self._stream.poll(timeout_s)
         except _engine.SpecInvalid as error:
             raise _spec_error(error) from None
         if completed is None:
             return None
-        folder = self._folders.pop(completed.index, None)
+        index = self._places[completed.index]
         if completed.error is not None:
-            full = None
-            if folder is not None:
-                full = no_room(folder.file.parent)
-                folder.remove()
-            if folder is not None and full is not None:
-                raise OSError(full.errno, full.strerror, str(folder.file))
-            kind = FailureKind.FAILED
-            if completed.failure is not None:
-                kind = _KINDS.get(completed.failure, kind)
-            return Outcome(completed.index, {}, 0, "", completed.error, kind)
-        tables = completed.take_tables()
-        files, meta = ({}, {}) if folder is None else folder.kept()
-        return Outcome(
-            completed.index,
-            tables,
+            return self._failed(index, completed.error, completed.failure)
+        return self._finished(
+            index,
+            completed.take_tables(),
             completed.events,
             completed.digest,
-            cost={"memory_bytes": completed.memory_bytes},
+            completed.memory_bytes,
+        )
+
+    def _poll_isolated(self, timeout_s: float) -> Outcome | None:
+        if self._isolated.running == 0:
+            return None
+        found = self._isolated.next(timeout_s)
+        if found is None:
+            return None
+        if found.error is not None:
+            failure = getattr(_engine.RunFailure, found.failure) if found.failure else None
+            return self._failed(found.index, found.error, failure)
+        return self._finished(
+            found.index, found.tables, found.events, found.digest, found.memory_bytes
+        )
+
+    def _failed(self, index: int, error: str, failure: _engine.RunFailure | None) -> Outcome:
+        if (folder := self._folders.pop(index, None)) is not None:
+            full = no_room(folder.file.parent)
+            folder.remove()
+            if full is not None:
+                raise OSError(full.errno, full.strerror, str(folder.file))
+        kind = FailureKind.FAILED
+        if failure is not None:
+            kind = _KINDS.get(failure, kind)
+        return Outcome(index, {}, 0, "", error, kind)
+
+    def _finished(
+        self,
+        index: int,
+        tables: Mapping[str, Table],
+        events: int,
+        digest: str,
+        memory_bytes: int,
+    ) -> Outcome:
+        folder = self._folders.pop(index, None)
+        files, meta = ({}, {}) if folder is None else folder.kept()
+        return Outcome(
+            index,
+            tables,
+            events,
+            digest,
+            cost={"memory_bytes": memory_bytes},
             meta=meta,
             files=files,
         )
 
     @property
     def done(self) -> bool:
-        return self._stream.done
+        is_over = self._isolated.running == 0 or self._isolated.is_stopped
+        if self._stream.done and is_over:
+            self._isolated.stop()
+            return True
+        return False
 
     def progress(self) -> BatchProgress:
-        now = self._stream.progress()
+        now, isolated = self._stream.progress(), self._isolated
         return BatchProgress(
-            now.started, now.finished, now.running, now.virtual_fraction, now.events
+            now.started + isolated.started,
+            now.finished + isolated.finished,
+            now.running + isolated.running,
+            now.virtual_fraction + isolated.share,
+            now.events + isolated.events,
         )
 
 

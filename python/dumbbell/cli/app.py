@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dumbbell.cli import ccperf, figures, lab, results, schema
+from dumbbell.cli import ccperf, controller, figures, lab, results, schema
 from dumbbell.cli.analyze.command import analyze_command
 from dumbbell.cli.check.command import check_command
 from dumbbell.cli.flent.command import flent_command
@@ -31,6 +31,7 @@ COMMANDS: dict[str, Callable[..., Any] | typer.Typer] = {
     "run": run_command,
     "check": check_command,
     "schema": schema.schema_command,
+    "controller": controller.controller_app,
     "kernel": kernel_app,
     "ccperf": ccperf.ccperf_app,
     "results": results.results_app,

@@ -27,6 +27,7 @@ from dumbbell.spec.fields import (
 )
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Link
+from dumbbell.spec.native import allowing_native
 from dumbbell.spec.notices import PlacedNotice, notices_in
 from dumbbell.spec.programs import ALLOWANCE, AnyProgram
 from dumbbell.spec.questions import parted
@@ -271,6 +272,7 @@ class Experiment(SpecModel):
         settings: Iterable[Setting] = (),
         *,
         allow_programs: bool = False,
+        allow_native: bool = False,
     ) -> Self:
         """Reads an experiment from a file or from text in TOML.
 
@@ -280,6 +282,8 @@ class Experiment(SpecModel):
             settings: Values to put in place of, or beside, those of the file.
             allow_programs: Whether it may have programs of kind ``any``, which are any of this
                 machine.
+            allow_native: Whether its controllers ``file:NAME.c`` may be compiled and loaded, now
+                and later: they run with all that you may do.
 
         Raises:
             SpecError: It cannot be read, is no TOML, or describes no experiment; or a setting's
@@ -287,7 +291,8 @@ class Experiment(SpecModel):
         """
         data, folder = toml_file.load(source)
         described, _ = parted(data)
-        return cls.read(settings_applied(described, settings), context(folder, allow_programs))
+        with allowing_native(allow_native):
+            return cls.read(settings_applied(described, settings), context(folder, allow_programs))
 
     @classmethod
     def from_resolved(

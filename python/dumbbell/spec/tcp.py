@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from dumbbell import _engine, units
+from dumbbell.spec import native
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
     Flag,
@@ -85,6 +96,7 @@ MOST_SEGMENTS = 1000
 MOST_ACK_EVERY = 64
 MOST_GSO_SEGMENTS = 65535
 MOST_CWND_CHANGES = 10_000
+MOST_PARAMETERS = 64
 LARGEST_CWND_PKTS = 100_000
 LEAST_BUFFER_BYTES = 2048
 LARGEST_BUFFER_BYTES = 2**30
@@ -97,10 +109,33 @@ LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES = 1536, 65536
 
 
 def _controller(value: object) -> str:
+    if isinstance(value, str) and value.startswith(native.PREFIX):
+        return native.check_reference(value)
     if not isinstance(value, str) or value not in CONGESTION_CONTROLLERS:
         hint = nearest(value, CONGESTION_CONTROLLERS)
-        raise Refused(value, one_of(CONGESTION_CONTROLLERS), hint)
+        allowed = f"{one_of(CONGESTION_CONTROLLERS)}, or file:NAME.c, one of one's own"
+        raise Refused(value, allowed, hint)
     return value
+
+
+def _sha256(value: object) -> str:
+    if not isinstance(value, str) or re.fullmatch("[0-9a-f]{64}", value) is None:
+        raise Refused(value, "SHA-256 of the C file: 64 hexadecimal digits")
+    return value
+
+
+def _parameters(value: object) -> dict[str, int]:
+    if not isinstance(value, Mapping):
+        raise Refused(value, "a table of names and whole numbers, such as { alpha = 2 }")
+    if len(value) > MOST_PARAMETERS:
+        raise Refused(f"{len(value)} parameters", f"at most {MOST_PARAMETERS} parameters")
+    for name, number in value.items():
+        if not isinstance(name, str) or re.fullmatch("[A-Za-z0-9_]{1,64}", name) is None:
+            raise Refused(name, "a name of 1 to 64 letters, digits and _")
+        is_whole = isinstance(number, int) and not isinstance(number, bool)
+        if not is_whole or not -(2**63) <= number < 2**63:
+            raise Refused(number, "a whole number of 64 bits", path=name)
+    return dict(sorted(value.items()))
 
 
 def _pacing(value: object) -> bool | str:
@@ -129,7 +164,32 @@ def _whole_schema(most: int, example: int) -> WithJsonSchema:
 CongestionControl = Annotated[
     str,
     BeforeValidator(_controller),
-    WithJsonSchema({"type": "string", "enum": list(CONGESTION_CONTROLLERS), "x-unit": "word"}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": list(CONGESTION_CONTROLLERS)},
+                {"type": "string", "pattern": r"^file:.+\.c$"},
+            ],
+            "x-unit": "word",
+        }
+    ),
+]
+_Sha256 = Annotated[
+    str,
+    BeforeValidator(_sha256),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9a-f]{64}$", "x-unit": "64 digits"}),
+]
+_Parameters = Annotated[
+    Mapping[str, int],
+    BeforeValidator(_parameters),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "additionalProperties": {"type": "integer"},
+            "examples": [{"increase": 2}],
+            "x-unit": "table",
+        }
+    ),
 ]
 _Profile = Annotated[
     str,
@@ -214,8 +274,17 @@ class Tcp(SpecModel):
     )
     congestion_control: CongestionControl = Field(
         default="cubic",
-        description="Congestion controller, by its name in Linux; or `manual`, in the simulator: a "
-        "window by hand.",
+        description="Congestion controller, by its name in Linux; or in the simulator `manual`, a "
+        "window by hand, or `file:NAME.c`, [one of your own](controllers.md).",
+    )
+    parameters: _Parameters = Field(
+        default={},
+        description="Of a controller `file:NAME.c`: values of its parameters by their names.",
+    )
+    controller_sha256: _Sha256 | None = Field(
+        default=None,
+        description="Of a controller `file:NAME.c`: the SHA-256 that its file has to have. With it "
+        "the file need not be there, where its content was allowed before.",
     )
     initial_window: _Segments | None = Field(
         default=None, description=f"Initial window (RFC 6928){_BY_PROFILE}: 10 in both."
@@ -305,6 +374,43 @@ class Tcp(SpecModel):
             raise Refused(self.gso_max_segs, allowed, "1", path="gso_max_segs")
         return self
 
+    _folder: Path | None = PrivateAttr(default=None)
+    _found_sha256: str | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _find_controller(self, info: ValidationInfo) -> Self:
+        """Which content the file has; nothing is compiled here."""
+        if not self.congestion_control.startswith(native.PREFIX):
+            for key in ("parameters", "controller_sha256"):
+                if getattr(self, key):
+                    allowed = "no such key with a controller of the simulator"
+                    raise Refused(getattr(self, key), allowed, path=key)
+            return self
+        if isinstance(info.context, Mapping) and "folder" in info.context:
+            self._folder = Path(info.context["folder"] or ".").resolve()
+        is_of_a_file = self._folder is not None
+        wanted = self.controller_sha256
+        if wanted is not None and (not is_of_a_file or native.source_of(wanted) is not None):
+            self._found_sha256 = wanted
+            return self
+        try:
+            self._found_sha256 = native.found_source(
+                self.congestion_control,
+                self._folder or Path(),
+                is_of_a_file=is_of_a_file,
+                wanted=wanted,
+            )
+        except Refused as error:
+            raise Refused(error.value, error.allowed, path="congestion_control") from None
+        return self
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with some keys changed; a file is looked for in the same folder again."""
+        if self._folder is None:
+            return super().with_(**changes)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self).read(given | changes, {"folder": self._folder})
+
     def resolved(self) -> dict[str, Any]:
         """The settings for the resolved description."""
         given = {
@@ -333,7 +439,14 @@ class Tcp(SpecModel):
             "packet_memory_bytes": size_bytes(self.packet_memory),
             **({} if self.handshake else {"handshake": False}),
             **self._changes(),
+            **self._controller(),
         }
+
+    def _controller(self) -> dict[str, Any]:
+        if self._found_sha256 is None:
+            return {}
+        parameters = dict(self.parameters)
+        return {"controller": {"sha256": self._found_sha256, "parameters": parameters}}
 
     def _changes(self) -> dict[str, Any]:
         """Only where there are some: a description without them stays what it was."""

@@ -274,13 +274,27 @@ _CWND_CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+_CONTROLLER: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "sha256": ("controller_sha256", _same),
+    "parameters": ("parameters", lambda parameters: parameters or None),
+}
+
+
 def _tcp(tcp: object, path: str) -> _Table:
-    """Windows by hand are there where there are some."""
+    """Windows by hand, and what a controller of one's own is, are there where there are some."""
     has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
     keys = dict(_TCP)
     if isinstance(tcp, Mapping) and "handshake" in tcp:
         keys["handshake"] = ("handshake", _same)
-    written = _written(tcp, path, keys, ("cwnd_changes",) if has_changes else ())
+    has_controller = isinstance(tcp, Mapping) and "controller" in tcp
+    others = [
+        *(["cwnd_changes"] if has_changes else []),
+        *(["controller"] if has_controller else []),
+    ]
+    written = _written(tcp, path, keys, others)
+    if has_controller:
+        assert isinstance(tcp, Mapping)
+        written |= _written(tcp["controller"], f"{path}.controller", _CONTROLLER)
     if has_changes:
         assert isinstance(tcp, Mapping)
         written["cwnd_changes"] = [

@@ -18,6 +18,7 @@ pub mod hystart;
 pub mod hystart_plus_plus;
 pub mod illinois;
 pub mod manual;
+pub mod outside;
 pub mod reno;
 mod round_trips;
 pub mod scalable;
@@ -38,6 +39,7 @@ use highspeed::HighSpeed;
 use htcp::Htcp;
 use illinois::Illinois;
 use manual::Manual;
+use outside::{Module, Outside};
 use reno::Reno;
 use scalable::Scalable;
 use vegas::Vegas;
@@ -197,6 +199,8 @@ pub struct Options {
     pub stream: Stream,
     /// Windows for one that is given them.
     pub cwnd_changes: Vec<CwndChange>,
+    /// What a controller that is not of this crate is made of.
+    pub module: Option<Module>,
 }
 
 impl Options {
@@ -222,6 +226,7 @@ impl From<&Tcp> for Options {
             timer_hz: 1000,
             stream: Stream::new(0, 0, "congestion control"),
             cwnd_changes: tcp.cwnd_changes.clone(),
+            module: None,
         }
     }
 }
@@ -320,6 +325,14 @@ pub trait Controller {
         false
     }
 
+    /// Whether this one asks for pacing, where the file of a controller alone cannot say.
+    fn wants_pacing(&self) -> bool
+    where
+        Self: Sized,
+    {
+        Self::WANTS_PACING
+    }
+
     /// What it does of its own; None for slow start and congestion avoidance, which the window tells.
     fn phase(&self) -> Option<Phase> {
         None
@@ -349,9 +362,10 @@ pub trait Controller {
     }
 }
 
-/// The enum of all controllers. A line is the variant, its state, its name in Linux.
+/// The enum of all controllers. A line is the variant, its state, its name in Linux; one without
+/// a name cannot be asked for by a name alone.
 macro_rules! controllers {
-    ($($(#[$doc:meta])* $variant:ident($state:ty) = $name:literal;)+) => {
+    ($($(#[$doc:meta])* $variant:ident($state:ty) $(= $name:literal)?;)+) => {
         /// A controller with its state. An enum rather than a trait object: it is asked once for
         /// every acknowledgement.
         #[derive(Debug, Clone, PartialEq)]
@@ -365,24 +379,33 @@ macro_rules! controllers {
             $($(#[$doc])* $variant,)+
         }
 
-        /// All of them, in the order of [`NAMES`].
-        pub const ALL: &[Algorithm] = &[$(Algorithm::$variant),+];
+        /// All that have a name, in the order of [`NAMES`].
+        pub const ALL: &[Algorithm] = &[$($({ let _: &str = $name; Algorithm::$variant },)?)+];
 
         /// The names of all controllers.
-        pub const NAMES: &[&str] = &[$($name),+];
+        pub const NAMES: &[&str] = &[$($($name,)?)+];
 
         impl Algorithm {
+            /// That of a description: one from outside, or one of the simulator by its name, or None.
+            pub fn of(tcp: &Tcp) -> Option<Algorithm> {
+                match tcp.controller {
+                    Some(_) => Some(Algorithm::Outside),
+                    None => Algorithm::named(&tcp.congestion_control),
+                }
+            }
+
             /// That of this name, or None.
             pub fn named(name: &str) -> Option<Algorithm> {
                 match name {
-                    $($name => Some(Algorithm::$variant),)+
+                    $($($name => Some(Algorithm::$variant),)?)+
                     _ => None,
                 }
             }
 
-            /// As the description has it.
-            pub fn name(self) -> &'static str {
-                match self { $(Algorithm::$variant => $name,)+ }
+            /// As the description has it; None for one that has no name of its own.
+            pub fn name(self) -> Option<&'static str> {
+                $($(if self == Algorithm::$variant { return Some($name); })?)+
+                None
             }
 
             /// See [`Controller::WANTS_PACING`].
@@ -479,14 +502,9 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.owns_recovery(),)+ }
             }
 
-            /// Which it is.
-            pub fn algorithm(&self) -> Algorithm {
-                match self { $(Cca::$variant(_) => Algorithm::$variant,)+ }
-            }
-
-            /// See [`Controller::WANTS_PACING`].
+            /// See [`Controller::wants_pacing`].
             pub fn wants_pacing(&self) -> bool {
-                self.algorithm().wants_pacing()
+                match self { $(Cca::$variant(state) => state.wants_pacing(),)+ }
             }
 
             /// See [`Controller::phase`].
@@ -568,6 +586,9 @@ impl<State: Controller> Controller for Box<State> {
     fn owns_recovery(&self) -> bool {
         (**self).owns_recovery()
     }
+    fn wants_pacing(&self) -> bool {
+        (**self).wants_pacing()
+    }
     fn phase(&self) -> Option<Phase> {
         (**self).phase()
     }
@@ -610,6 +631,8 @@ controllers! {
     Illinois(Box<Illinois>) = "illinois";
     /// DCTCP (RFC 8257).
     Dctcp(Dctcp) = "dctcp";
+    /// One that is not of this crate.
+    Outside(Box<Outside>);
 }
 
 #[cfg(test)]
@@ -619,10 +642,14 @@ mod tests {
     #[test]
     fn names_lead_to_controllers() {
         for name in NAMES {
-            assert_eq!(Algorithm::named(name).map(Algorithm::name), Some(*name));
+            assert_eq!(
+                Algorithm::named(name).and_then(Algorithm::name),
+                Some(*name)
+            );
         }
-        let names: Vec<&str> = ALL.iter().map(|each| each.name()).collect();
+        let names: Vec<&str> = ALL.iter().filter_map(|each| each.name()).collect();
         assert_eq!(names, NAMES);
         assert_eq!(Algorithm::named("vegas?"), None);
+        assert_eq!(Algorithm::Outside.name(), None);
     }
 }

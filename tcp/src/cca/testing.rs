@@ -19,6 +19,7 @@ pub fn options(profile: Profile) -> Options {
         timer_hz: 1000,
         stream: Stream::new(1, 0, "controller"),
         cwnd_changes: Vec::new(),
+        module: None,
     }
 }
 

@@ -70,6 +70,7 @@ pub fn options(profile: Profile) -> Options {
         timer_hz: 1000,
         stream: Stream::new(1, 0, "bottleneck/controller"),
         cwnd_changes: Vec::new(),
+        module: None,
     }
 }
 

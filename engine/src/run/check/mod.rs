@@ -56,7 +56,8 @@ pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
 
 fn check_tcp(path: &str, flow: &Flow, ways: &Ways) -> Result<(), SpecError> {
     let name = flow.tcp.as_ref().map_or("", |tcp| &tcp.congestion_control);
-    if cca::Algorithm::named(name).is_none() {
+    let is_unknown = { flow.tcp.as_ref() }.is_some_and(|tcp| cca::Algorithm::of(tcp).is_none());
+    if is_unknown {
         let path = format!("{path}.tcp.congestion_control");
         let names = cca::NAMES.join(", ");
         let allowed = format!("{names} in the simulator; others run on the kernel");

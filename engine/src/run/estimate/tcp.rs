@@ -71,7 +71,7 @@ fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
 }
 
 fn controller(tcp: &Tcp) -> Algorithm {
-    Algorithm::named(&tcp.congestion_control).expect("names of controllers were checked")
+    Algorithm::of(tcp).expect("names of controllers were checked")
 }
 
 /// Tells the links on its way what a flow would send if it were alone. Returns that in bit/s while

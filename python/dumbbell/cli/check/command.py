@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.common.options import (
+    AllowNative,
     Backend,
     Cluster,
     DryRun,
@@ -70,6 +71,7 @@ def check_command(
     page: Page = None,
     replace: Replace = False,
     dry_run: DryRun = False,
+    allow_native: AllowNative = False,
     yes: Yes = False,
     store: Store = None,
     no_store: NoStore = False,
@@ -85,6 +87,7 @@ def check_command(
     input.
     """
     from dumbbell.cli.check.checking import CheckOptions, run_check
+    from dumbbell.spec.native import allowing_native
 
     asked = CheckOptions(
         target=target,
@@ -104,4 +107,6 @@ def check_command(
         yes=yes,
         storing=Storing(store, not no_store, resume, keep_tables, shard),
     )
-    raise typer.Exit(run_check(asked, sentences_console(as_json=as_json)))
+    with allowing_native(allow_native):
+        status = run_check(asked, sentences_console(as_json=as_json))
+    raise typer.Exit(status)

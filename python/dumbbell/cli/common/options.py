@@ -63,6 +63,14 @@ AllowPrograms = Annotated[
         "sees this machine's programs and the experiment's network, and nothing else.",
     ),
 ]
+AllowNative = Annotated[
+    bool,
+    typer.Option(
+        "--allow-native",
+        help="Controllers file:NAME.c may be compiled and loaded: they run with all that you may "
+        "do. Remembered for files of the same content.",
+    ),
+]
 YES_HELP = "Run also what takes hours, without asking."
 Yes = Annotated[bool, typer.Option("--yes", help=YES_HELP)]
 DryRun = Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from dumbbell.cli.common.options import (
     DEFAULT_BACKENDS,
+    AllowNative,
     AllowPrograms,
     Backend,
     Cluster,
@@ -81,6 +82,7 @@ def run_command(
     ] = None,
     replace: Replace = False,
     allow_programs: AllowPrograms = False,
+    allow_native: AllowNative = False,
     dry_run: DryRun = False,
     explain: Explain = False,
     yes: Yes = False,
@@ -100,6 +102,7 @@ def run_command(
     Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input.
     """
     from dumbbell.cli.run.options import RunOptions, run_asked
+    from dumbbell.spec.native import allowing_native
 
     asked = RunOptions(
         files=tuple(files),
@@ -123,4 +126,6 @@ def run_command(
         storing=Storing(store, not no_store, resume, keep_tables, shard),
         allow_programs=allow_programs,
     )
-    raise typer.Exit(run_asked(asked, sentences_console(as_json=as_json)))
+    with allowing_native(allow_native):
+        status = run_asked(asked, sentences_console(as_json=as_json))
+    raise typer.Exit(status)

@@ -1,0 +1,300 @@
+//! A controller from a shared object, as the sender knows controllers.
+
+use crate::abi::{self, Flow, MOST_PARAMETERS, MOST_STATE_BYTES, NONE, On, Ops, VERSION};
+use crate::object::Object;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
+use dumbbell_tcp::cca::outside::{Asked, Code, Event, Traits};
+use dumbbell_tcp::cca::{Snapshot, Window};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::path::Path;
+use std::ptr;
+
+/// Longest name of a controller or a parameter that is shown.
+const LONGEST_NAME: usize = 64;
+
+/// What a controller says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Its own name.
+    pub name: String,
+    /// Whether it asks for pacing.
+    pub wants_pacing: bool,
+    /// Whether it sets the window in recovery too.
+    pub owns_recovery: bool,
+    /// What may be set.
+    pub parameters: Vec<ParameterFacts>,
+}
+
+/// A number that may be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterFacts {
+    /// Its name in the source.
+    pub name: String,
+    /// The least value.
+    pub least: i64,
+    /// The largest.
+    pub most: i64,
+    /// What it is where nobody sets it.
+    pub value: i64,
+}
+
+/// A copy of a shared object in memory.
+pub struct Loaded {
+    /// Points into `_object`.
+    ops: *const Ops,
+    _object: Object,
+}
+
+// SAFETY: `ops` is constant and lies in the object; a run, which alone calls it, is on one thread at
+// a time.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; a module is shared by the connections of one run.
+unsafe impl Sync for Loaded {}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_tuple("Loaded")
+            .field(&self.ops().version)
+            .finish()
+    }
+}
+
+impl Loaded {
+    /// Loads a copy of a shared object and looks at what it has.
+    pub fn open(path: &Path) -> Result<Loaded, String> {
+        let object = Object::open_copy(path)?;
+        let ops = object.symbol(c"dumbbell_cc");
+        let ops = ops.ok_or("a controller, which defines `dumbbell_cc` (dumbbell_cc.h)")?;
+        let ops = ops.cast::<Ops>();
+        // SAFETY: what is named so begins with its version, whatever that is.
+        let version = unsafe { ptr::read(ops.cast::<u32>()) };
+        if version != VERSION {
+            return Err(format!(
+                "a controller for version {VERSION} of dumbbell_cc.h: this one says {version}"
+            ));
+        }
+        let loaded = Loaded {
+            ops,
+            _object: object,
+        };
+        loaded.check()?;
+        Ok(loaded)
+    }
+
+    fn ops(&self) -> &Ops {
+        // SAFETY: it lies in the object, which lives as long, and is constant.
+        unsafe { &*self.ops }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let ops = self.ops();
+        if ops.on_ack.is_none() || ops.on_loss.is_none() {
+            return Err("a controller that has on_ack and on_loss".to_owned());
+        }
+        if ops.state_bytes > MOST_STATE_BYTES {
+            let bytes = ops.state_bytes;
+            return Err(format!(
+                "at most {MOST_STATE_BYTES} bytes of state, not {bytes}"
+            ));
+        }
+        if ops.parameters_count > MOST_PARAMETERS {
+            let count = ops.parameters_count;
+            return Err(format!("at most {MOST_PARAMETERS} parameters, not {count}"));
+        }
+        let sizes = [1, 2, 4, 8];
+        let bad = self.parameters().iter().find(|each| {
+            !sizes.contains(&each.bytes) || each.address.is_null() || each.name.is_null()
+        });
+        match bad {
+            Some(_) => Err("parameters with a name, an address and 1, 2, 4 or 8 bytes".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    fn parameters(&self) -> &[abi::Parameter] {
+        let ops = self.ops();
+        if ops.parameters.is_null() || ops.parameters_count == 0 {
+            return &[];
+        }
+        // SAFETY: so many lie there, as the controller says.
+        unsafe { std::slice::from_raw_parts(ops.parameters, ops.parameters_count as usize) }
+    }
+
+    /// What it says of itself.
+    pub fn facts(&self) -> Facts {
+        let ops = self.ops();
+        Facts {
+            name: name(ops.name),
+            wants_pacing: ops.wants_pacing,
+            owns_recovery: ops.owns_recovery,
+            parameters: { self.parameters().iter() }
+                .map(|each| ParameterFacts {
+                    name: name(each.name),
+                    least: each.least,
+                    most: each.most,
+                    value: value(each),
+                })
+                .collect(),
+        }
+    }
+
+    /// Gives its parameters values, before anything is asked of it.
+    pub fn set(&self, values: &BTreeMap<String, i64>) -> Result<(), String> {
+        let parameters = self.parameters();
+        for (wanted, value) in values {
+            let Some(found) = parameters.iter().find(|each| name(each.name) == *wanted) else {
+                let names: Vec<_> = parameters.iter().map(|each| name(each.name)).collect();
+                let has = if names.is_empty() {
+                    "none".to_owned()
+                } else {
+                    names.join(", ")
+                };
+                return Err(format!("parameters that it has ({has}): not {wanted}"));
+            };
+            let (least, most) = (found.least, found.most);
+            if !(least..=most).contains(value) {
+                return Err(format!("{wanted} from {least} to {most}: not {value}"));
+            }
+            let bytes = value.to_le_bytes();
+            let at_end = if cfg!(target_endian = "big") {
+                value.to_be_bytes()
+            } else {
+                bytes
+            };
+            let skipped = if cfg!(target_endian = "big") {
+                8 - found.bytes as usize
+            } else {
+                0
+            };
+            // SAFETY: a variable of the object of so many bytes, as it says; nobody reads it now.
+            unsafe {
+                ptr::copy_nonoverlapping(
+                    at_end.as_ptr().add(skipped),
+                    found.address.cast::<u8>(),
+                    found.bytes as usize,
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn value(parameter: &abi::Parameter) -> i64 {
+    let at = parameter.address;
+    // SAFETY: a variable of the object of this type, as it says.
+    unsafe {
+        match (parameter.bytes, parameter.is_signed) {
+            (1, true) => i64::from(ptr::read_unaligned(at.cast::<i8>())),
+            (1, false) => i64::from(ptr::read_unaligned(at.cast::<u8>())),
+            (2, true) => i64::from(ptr::read_unaligned(at.cast::<i16>())),
+            (2, false) => i64::from(ptr::read_unaligned(at.cast::<u16>())),
+            (4, true) => i64::from(ptr::read_unaligned(at.cast::<i32>())),
+            (4, false) => i64::from(ptr::read_unaligned(at.cast::<u32>())),
+            _ => ptr::read_unaligned(at.cast::<i64>()),
+        }
+    }
+}
+
+fn name(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: a text of the object that ends in zero, as it says.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_string_lossy().chars().take(LONGEST_NAME).collect()
+}
+
+unsafe extern "C" fn below(stream: *mut c_void, n: u32) -> u32 {
+    // SAFETY: what `Flow` was given, for as long as the call lasts.
+    let stream = unsafe { &mut *stream.cast::<Stream>() };
+    stream.below(u64::from(n.max(1))) as u32
+}
+
+impl Code for Loaded {
+    fn traits(&self) -> Traits {
+        let ops = self.ops();
+        Traits {
+            state_words: (ops.state_bytes as usize).div_ceil(8),
+            owns_recovery: ops.owns_recovery,
+            wants_pacing: ops.wants_pacing,
+            send_buffer_windows: match ops.send_buffer_windows {
+                0 => 2,
+                windows => windows,
+            },
+        }
+    }
+
+    fn on(
+        &self,
+        event: Event<'_>,
+        state: &mut [u64],
+        window: &mut Window,
+        asked: &mut Asked,
+    ) -> bool {
+        let ops = self.ops();
+        let mut shared = abi::Window::from(&*window);
+        let mut flow = Flow {
+            state: state.as_mut_ptr().cast(),
+            window: &raw mut shared,
+            stream: (&raw mut asked.stream).cast(),
+            below,
+            timer_hz: asked.timer_hz,
+            is_linux: asked.profile == Profile::Linux61,
+            hystart: asked.hystart,
+            is_paced: asked.is_paced,
+        };
+        let flow = &raw mut flow;
+        let plain = |on: Option<On>, snapshot: &Snapshot| {
+            // SAFETY: a function of the object, of this type as it says, with what lives until it
+            // returns.
+            on.map(|on| unsafe { on(flow, &abi::Snapshot::from(snapshot)) })
+        };
+        let heeded = match event {
+            Event::Init(snapshot) => plain(ops.init, snapshot),
+            Event::Loss(snapshot) => plain(ops.on_loss, snapshot),
+            Event::Rto(snapshot) => plain(ops.on_rto, snapshot),
+            Event::EnterLoss(snapshot) => plain(ops.on_enter_loss, snapshot),
+            Event::Ecn(snapshot) => plain(ops.on_ecn, snapshot),
+            Event::ExitRecovery(snapshot) => plain(ops.on_exit_recovery, snapshot),
+            Event::IdleRestart(snapshot) => plain(ops.on_idle_restart, snapshot),
+            Event::Rtt(sample) => { ops.on_rtt }.map(|on| {
+                // SAFETY: as above.
+                unsafe { on(flow, &abi::RttSample::from(sample)) }
+            }),
+            Event::Ack(ack) => { ops.on_ack }.map(|on| {
+                // SAFETY: as above.
+                unsafe { on(flow, &abi::Ack::from(ack)) }
+            }),
+            Event::Undo => { ops.on_undo }.map(|on| {
+                // SAFETY: as above.
+                unsafe { on(flow) }
+            }),
+            Event::TransmitStart(last_sent, snapshot) => { ops.on_transmit_start }.map(|on| {
+                let last_sent = last_sent.map_or(NONE, Time::as_ns);
+                // SAFETY: as above.
+                unsafe { on(flow, &abi::Snapshot::from(snapshot), last_sent) }
+            }),
+        };
+        if heeded.is_some() {
+            shared.enter(window);
+        }
+        heeded.is_some()
+    }
+
+    fn limits_itself(&self, state: &[u64]) -> bool {
+        let asked = self.ops().limits_itself;
+        // SAFETY: a function of the object, which only reads the state.
+        asked.is_some_and(|asked| unsafe { asked(state.as_ptr().cast()) })
+    }
+
+    fn least_burst_pkts(&self, state: &[u64], window: &Window) -> Option<u32> {
+        let asked = self.ops().least_burst_pkts;
+        let window = abi::Window::from(window);
+        // SAFETY: as above, and the window.
+        asked.map(|asked| unsafe { asked(state.as_ptr().cast(), &raw const window) })
+    }
+}

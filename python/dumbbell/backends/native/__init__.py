@@ -1,0 +1,24 @@
+"""Congestion controllers in C: compiled once (`building`), and run in processes that may die
+(`isolated`)."""
+
+from dumbbell.backends.native.building import (
+    HEADER,
+    BuildError,
+    Built,
+    ParameterFacts,
+    built,
+    kept,
+)
+from dumbbell.backends.native.checking import check_controllers, controller_versions, objects_of
+
+__all__ = [
+    "HEADER",
+    "BuildError",
+    "Built",
+    "ParameterFacts",
+    "built",
+    "check_controllers",
+    "controller_versions",
+    "kept",
+    "objects_of",
+]

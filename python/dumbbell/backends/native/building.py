@@ -1,0 +1,225 @@
+"""From a controller's C file that is allowed to a shared object, once for each compiler.
+
+Below the cache folder, ``controllers/SHA256/``: the source, and beside it each shared object with
+what it says of itself, by the hash of all that it was made of.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from dumbbell.errors import DumbbellError
+from dumbbell.folders import replaced_file
+from dumbbell.printable import printable
+from dumbbell.spec.native import controllers_folder, source_of
+
+HEADER: Final = Path(__file__).with_name("dumbbell_cc.h")
+FLAGS: Final = ("-shared", "-fPIC", "-O2", "-ffp-contract=off")
+"""A multiplication and an addition stay two operations, so that machines agree on the result."""
+_COMPILES_WITHIN_S = 120
+_SAYS_WITHIN_S = 60
+_MOST_LINES = 20
+_LONGEST_LINE = 200
+_FACTS = (
+    "import sys; path, sys.path[:] = sys.argv[1], sys.argv[2:]; import json; "
+    "from dumbbell import _engine; print(json.dumps(_engine.controller_facts(path)))"
+)
+
+
+class BuildError(DumbbellError):
+    """A controller's C file gives no controller; the message has the compiler's lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterFacts:
+    """A number that a description may set.
+
+    Attributes:
+        name: Of the variable in the source.
+        least: The least value.
+        most: The largest.
+        value: The value where nobody sets it.
+    """
+
+    name: str
+    least: int
+    most: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A shared object, and what it says of itself.
+
+    Attributes:
+        sha256: Of the source.
+        build_sha256: Of source, header, compiler and its options.
+        compiler: The first line of what it says of its version.
+        name: The controller's own name.
+        wants_pacing: Whether it asks for pacing.
+        owns_recovery: Whether it sets the window in recovery too.
+        parameters: What may be set.
+    """
+
+    sha256: str
+    build_sha256: str
+    compiler: str
+    name: str
+    wants_pacing: bool
+    owns_recovery: bool
+    parameters: tuple[ParameterFacts, ...]
+
+    @property
+    def object(self) -> Path:
+        """Where it lies."""
+        return _place(self.sha256, self.build_sha256, ".so")
+
+
+def built(sha256: str) -> Built | None:
+    """The shared object of a source by its hash, compiled where it is not there yet.
+
+    Returns:
+        None where the source has not been allowed.
+
+    Raises:
+        BuildError: There is no compiler, it refuses the source, or what it gives is no controller.
+        OSError: The cache folder cannot be written.
+    """
+    source = source_of(sha256)
+    if source is None:
+        return None
+    return _built(source, sha256, _compiler())
+
+
+def kept() -> Iterator[tuple[str, Built | None]]:
+    """SHA-256 of each source that is allowed, with the newest of what was compiled of it."""
+    folder = controllers_folder()
+    places = sorted(folder.iterdir()) if folder.is_dir() else []
+    for place in places:
+        if source_of(place.name) is None:
+            continue
+        found = sorted(place.glob("*.json"), key=lambda file: (file.stat().st_mtime_ns, file.name))
+        yield place.name, _read(found[-1]) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    words: tuple[str, ...]
+    version: str
+
+
+def _compiler() -> _Compiler:
+    return _compiler_of(os.environ.get("CC", ""))
+
+
+@functools.cache
+def _compiler_of(named: str) -> _Compiler:
+    words = tuple(shlex.split(named)) or ("cc",)
+    if shutil.which(words[0]) is None:
+        raise BuildError(
+            f"no C compiler {printable(words[0])!r}: install one (Debian: gcc), or say which by CC"
+        )
+    said = _done([*words, "--version"], _SAYS_WITHIN_S, Path.cwd())
+    lines = said.stdout.splitlines() or [words[0]]
+    return _Compiler(words, printable(lines[0].strip())[:_LONGEST_LINE])
+
+
+# What was found is found again for each run of a sweep.
+@functools.lru_cache(maxsize=256)
+def _built(source: Path, sha256: str, compiler: _Compiler) -> Built:
+    header = hashlib.sha256(HEADER.read_bytes()).hexdigest()
+    made_of = json.dumps([sha256, header, compiler.words, compiler.version, FLAGS])
+    build = hashlib.sha256(made_of.encode()).hexdigest()
+    facts, place = _place(sha256, build, ".json"), _place(sha256, build, ".so")
+    if place.is_file() and (before := _read(facts)) is not None:
+        return before
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix="new-") as folder:
+        new = Path(folder) / "controller.so"
+        _compile(source, new, compiler)
+        name, wants_pacing, owns_recovery, parameters = _said_of(new)
+        found = Built(
+            *(sha256, build, compiler.version),
+            *(printable(name), bool(wants_pacing), bool(owns_recovery)),
+            tuple(ParameterFacts(printable(n), *numbers) for n, *numbers in parameters),
+        )
+        new.replace(place)
+    with replaced_file(facts) as file:
+        file.write_text(json.dumps(asdict(found), sort_keys=True), encoding="utf-8")
+    return found
+
+
+def _compile(source: Path, target: Path, compiler: _Compiler) -> None:
+    # Beside the source lies nothing that it could include but what we made.
+    words = [*compiler.words, *FLAGS, f"-I{HEADER.parent}", "-o", str(target), source.name]
+    done = _done(words, _COMPILES_WITHIN_S, source.parent)
+    if done.returncode:
+        raise BuildError(f"{compiler.words[0]} refuses it:\n{_shown(done.stderr)}")
+
+
+def _said_of(place: Path) -> tuple[str, bool, bool, list[tuple[str, int, int, int]]]:
+    """Of a process of its own: what an object does when it is loaded may be anything."""
+    words = [sys.executable, "-c", _FACTS, str(place), *sys.path]
+    done = _done(words, _SAYS_WITHIN_S, place.parent)
+    if done.returncode < 0:
+        raise BuildError(f"the process that loaded it ended by signal {-done.returncode}")
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no reason was given"]
+        raise BuildError(_shown(lines[-1].removeprefix("ValueError: ")))
+    try:
+        name, wants_pacing, owns_recovery, parameters = json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        raise BuildError("what it says of itself cannot be read") from None
+    return name, wants_pacing, owns_recovery, parameters
+
+
+def _done(words: list[str], within_s: float, folder: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=within_s,
+            check=False,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"{printable(words[0])} was not done in {within_s:g} s") from None
+    except OSError as error:
+        raise BuildError(f"{printable(words[0])} cannot be run: {error.strerror}") from None
+
+
+def _shown(text: str) -> str:
+    """As many lines as one reads, each as long."""
+    lines = text.strip().splitlines()
+    shown = [printable(line)[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]
+    more = len(lines) - len(shown)
+    return "\n".join([*shown, f"... and {more} lines more"] if more > 0 else shown)
+
+
+def _place(sha256: str, build_sha256: str, ending: str) -> Path:
+    return controllers_folder() / sha256 / f"{build_sha256}{ending}"
+
+
+def _read(facts: Path) -> Built | None:
+    """What was kept; None where it is not there or of another version."""
+    try:
+        found = json.loads(facts.read_text(encoding="utf-8"))
+        parameters = tuple(ParameterFacts(**each) for each in found.pop("parameters"))
+        return Built(**found, parameters=parameters)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -1,0 +1,218 @@
+/*
+ * A congestion controller for dumbbell, in C.
+ *
+ * A controller is one file that defines `dumbbell_cc`, below. It has the events of Linux's
+ * `struct tcp_congestion_ops`, one function for each, with what has happened as an argument: there
+ * is no socket, no clock and no allocation. A function that is left out (NULL) has the default that
+ * stands beside it.
+ *
+ * Windows are counted in packets of one maximum segment, times in nanoseconds of the run, rates in
+ * bytes a second. Time does not pass while a function runs.
+ *
+ * Licence: Apache-2.0, as dumbbell's.
+ */
+#ifndef DUMBBELL_CC_H
+#define DUMBBELL_CC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of this interface. A controller that was compiled for another is refused. */
+#define DUMBBELL_CC_VERSION 1
+
+/* Slow start threshold before the first loss. */
+#define DUMBBELL_CC_INFINITE_SSTHRESH 0x7fffffffu
+
+/* In place of a time: there is none. */
+#define DUMBBELL_CC_NONE UINT64_MAX
+
+/* Most bytes of state of a connection. */
+#define DUMBBELL_CC_MOST_STATE_BYTES 65536u
+
+/* What the sender does about losses. */
+enum dumbbell_cc_state {
+	DUMBBELL_CC_OPEN = 0,     /* nothing suspicious */
+	DUMBBELL_CC_DISORDER = 1, /* duplicate acknowledgements or SACK blocks; nothing counts as lost */
+	DUMBBELL_CC_CWR = 2,      /* the window is reduced after an ECN echo */
+	DUMBBELL_CC_RECOVERY = 3, /* fast recovery */
+	DUMBBELL_CC_LOSS = 4,     /* after a retransmission timeout */
+};
+
+/* What a controller and its sender share. A congestion window outside 1 to the clamp is put back
+ * into it after every function. */
+struct dumbbell_cc_window {
+	uint64_t pacing_rate_bytes_per_s; /* what segments are spaced by; 0 for not */
+	uint32_t cwnd_pkts;               /* congestion window */
+	uint32_t ssthresh_pkts;           /* slow start threshold */
+	uint32_t cwnd_clamp_pkts;         /* what the congestion window never exceeds */
+	uint32_t acked_since_growth_pkts; /* acknowledged since the window last grew by one; 0 whenever a reduction begins */
+	uint32_t prior_cwnd_pkts;         /* congestion window before the last reduction */
+	uint32_t mss_bytes;               /* payload of a full segment; cannot be changed */
+};
+
+/* How fast data were delivered over the flight of one packet
+ * (draft-cheng-iccrg-delivery-rate-estimation). */
+struct dumbbell_cc_rate_sample {
+	int64_t delivered_pkts;        /* during `interval_ns`; -1 for no valid sample */
+	uint64_t prior_delivered_pkts; /* in total when the packet was sent */
+	uint64_t prior_time_ns;        /* of the last delivery before the packet was sent */
+	uint64_t interval_ns;          /* the longer of sending and acknowledging */
+	uint64_t rtt_ns;               /* of the newest packet delivered, or DUMBBELL_CC_NONE */
+	uint32_t losses_pkts;          /* newly taken for lost */
+	uint32_t prior_in_flight_pkts; /* in flight before this acknowledgement */
+	uint32_t acked_sacked_pkts;    /* newly acknowledged or SACKed */
+	bool is_app_limited;           /* the application had nothing to send during the flight */
+	bool is_ack_delayed;           /* the receiver has probably delayed it */
+};
+
+/* A round-trip time that an acknowledgement measured. */
+struct dumbbell_cc_rtt_sample {
+	uint64_t now_ns;
+	uint64_t rtt_ns;
+	uint64_t una_pkts;  /* first packet not acknowledged, from the connection's start */
+	uint64_t next_pkts; /* next to be sent */
+	bool is_echo;       /* whether it echoes a congestion mark (ECE) */
+};
+
+/* An acknowledgement, after the sender has entered it in its scoreboard. */
+struct dumbbell_cc_ack {
+	uint64_t now_ns;
+	uint64_t rtt_ns;                /* that it measured, or DUMBBELL_CC_NONE */
+	uint64_t srtt_ns;               /* smoothed, or DUMBBELL_CC_NONE */
+	uint64_t min_rtt_ns;            /* least of the last five minutes, or DUMBBELL_CC_NONE */
+	uint64_t una_pkts;              /* first packet not acknowledged, from the connection's start */
+	uint64_t next_pkts;             /* next to be sent */
+	uint64_t delivered_pkts;        /* in total */
+	uint64_t delivered_time_ns;     /* when a packet was last delivered */
+	uint64_t lost_pkts;             /* taken for lost, in total */
+	uint64_t earliest_departure_ns; /* before this, pacing lets nothing be sent */
+	uint32_t acked_pkts;            /* newly acknowledged, cumulatively */
+	uint32_t newly_delivered_pkts;  /* newly acknowledged or SACKed */
+	uint32_t in_flight_pkts;        /* afterwards */
+	uint32_t state;                 /* enum dumbbell_cc_state, after it */
+	bool is_cwnd_limited;           /* the window held the sender back, not the application */
+	struct dumbbell_cc_rate_sample rate;
+};
+
+/* The connection when something other than an acknowledgement happens. */
+struct dumbbell_cc_snapshot {
+	uint64_t now_ns;
+	uint64_t srtt_ns;           /* smoothed, or DUMBBELL_CC_NONE */
+	uint64_t min_rtt_ns;        /* least of the last five minutes, or DUMBBELL_CC_NONE */
+	uint64_t delivered_pkts;    /* in total */
+	uint64_t delivered_time_ns; /* when a packet was last delivered */
+	uint64_t lost_pkts;         /* taken for lost, in total */
+	uint32_t in_flight_pkts;    /* sent, not acknowledged, not SACKed, not taken for lost */
+	uint32_t flight_size_pkts;  /* sent and not acknowledged: FlightSize of RFC 5681 */
+	bool is_app_limited;        /* the application has had nothing to send */
+};
+
+/* A connection, for the length of one call: keep no pointer to it or into it. */
+struct dumbbell_cc_flow {
+	void *state; /* `state_bytes` of the controller's own, zero at the start, aligned for uint64_t;
+	              * may be moved or copied between two calls */
+	struct dumbbell_cc_window *window;
+	void *stream;                                  /* for `below` */
+	uint32_t (*below)(void *stream, uint32_t n);   /* a random number from 0 to n - 1, of the run's seed */
+	uint32_t timer_hz;                             /* timer interrupts a second of the host */
+	bool is_linux;                                 /* profile linux-6.1, else rfc */
+	bool hystart;                                  /* `hystart` of the description */
+	bool is_paced;                                 /* the description has pacing although the controller may not ask for it */
+};
+
+/* A number that the description may set: `parameters = { NAME = 2 }`. */
+struct dumbbell_cc_parameter {
+	const char *name;
+	void *address;
+	uint32_t bytes;  /* 1, 2, 4 or 8 */
+	bool is_signed;
+	int64_t least, most;
+};
+
+/* For a variable of any integer type, with the values that are allowed. */
+#define DUMBBELL_CC_PARAMETER(variable, least, most) \
+	{ #variable, &(variable), sizeof(variable), (__typeof__(variable))-1 < 1, least, most }
+
+typedef void dumbbell_cc_on(struct dumbbell_cc_flow *, const struct dumbbell_cc_snapshot *);
+
+struct dumbbell_cc_ops {
+	uint32_t version;             /* DUMBBELL_CC_VERSION */
+	uint32_t state_bytes;         /* of each connection */
+	uint32_t send_buffer_windows; /* windows that a send buffer of TCP's own size holds; 0 for 2 */
+	bool owns_recovery;           /* sets the window in recovery too, as `cong_control` does */
+	bool wants_pacing;            /* segments are spaced by `pacing_rate_bytes_per_s` */
+	const char *name;
+
+	/* The handshake is over, the initial window set. Nothing. */
+	dumbbell_cc_on *init;
+	/* An acknowledgement of new data that may make the window grow; with `owns_recovery`, every
+	 * acknowledgement. Must be there. */
+	void (*on_ack)(struct dumbbell_cc_flow *, const struct dumbbell_cc_ack *);
+	/* Fast recovery begins: set the threshold. The sender brings the window down to it. Must be
+	 * there. */
+	dumbbell_cc_on *on_loss;
+	/* A round-trip time was measured, in every state, before losses are looked for (`pkts_acked`).
+	 * Nothing. */
+	void (*on_rtt)(struct dumbbell_cc_flow *, const struct dumbbell_cc_rtt_sample *);
+	/* The retransmission timer ran out: set the threshold. As `on_loss`. */
+	dumbbell_cc_on *on_rto;
+	/* The same, each time, after the sender has set the window (`set_state`). Nothing. */
+	dumbbell_cc_on *on_enter_loss;
+	/* An ECN echo came: set the threshold. As `on_loss`. */
+	dumbbell_cc_on *on_ecn;
+	/* All that was outstanding when recovery began is acknowledged, and the window is the
+	 * threshold. Nothing. */
+	dumbbell_cc_on *on_exit_recovery;
+	/* The reduction was for nothing: set the window as before. The larger of the window and
+	 * `prior_cwnd_pkts`. */
+	void (*on_undo)(struct dumbbell_cc_flow *);
+	/* The first packet goes when nothing is in flight (CA_EVENT_TX_START); `last_sent_ns` is when
+	 * one was sent before, or DUMBBELL_CC_NONE. Nothing. */
+	void (*on_transmit_start)(struct dumbbell_cc_flow *, const struct dumbbell_cc_snapshot *,
+				  uint64_t last_sent_ns);
+	/* The window was made smaller after more than a retransmission timeout of silence
+	 * (CA_EVENT_CWND_RESTART). Nothing. */
+	dumbbell_cc_on *on_idle_restart;
+	/* Whether what is sent is less than the path carries because the controller wants it so; asked
+	 * after every acknowledgement. No. */
+	bool (*limits_itself)(const void *state);
+	/* Segments of a burst at least (`min_tso_segs`). 2. */
+	uint32_t (*least_burst_pkts)(const void *state, const struct dumbbell_cc_window *);
+
+	const struct dumbbell_cc_parameter *parameters;
+	uint32_t parameters_count; /* at most 64 */
+};
+
+extern const struct dumbbell_cc_ops dumbbell_cc;
+
+/* Slow start: one packet more for each acknowledged, up to the threshold (RFC 5681 section 3.1).
+ * Returns the acknowledgements left over for congestion avoidance. */
+static inline uint32_t dumbbell_cc_slow_start(struct dumbbell_cc_window *w, uint32_t acked_pkts)
+{
+	uint64_t grown = (uint64_t)w->cwnd_pkts + acked_pkts;
+	uint64_t reached = grown < w->ssthresh_pkts ? grown : w->ssthresh_pkts;
+
+	w->cwnd_pkts = reached < w->cwnd_clamp_pkts ? (uint32_t)reached : w->cwnd_clamp_pkts;
+	return (uint32_t)(grown - reached);
+}
+
+/* Congestion avoidance: one packet more for every `per_pkts` acknowledged. */
+static inline void dumbbell_cc_grow_by_one_per(struct dumbbell_cc_window *w, uint32_t per_pkts,
+					       uint32_t acked_pkts)
+{
+	uint64_t cwnd = w->cwnd_pkts, acked = w->acked_since_growth_pkts;
+
+	if (per_pkts == 0)
+		per_pkts = 1;
+	/* Left over from when `per_pkts` was larger: by one, slowly. */
+	if (acked >= per_pkts) {
+		acked = 0;
+		cwnd++;
+	}
+	acked += acked_pkts;
+	cwnd += acked / per_pkts;
+	w->acked_since_growth_pkts = (uint32_t)(acked % per_pkts);
+	w->cwnd_pkts = cwnd < w->cwnd_clamp_pkts ? (uint32_t)cwnd : w->cwnd_clamp_pkts;
+}
+
+#endif

@@ -1,0 +1,283 @@
+"""Runs with controllers in C, in processes that may die.
+
+A controller is trusted like any program that one starts: it may read and write what its user may.
+But one that crashes, or never returns, ends its run and not whoever waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+
+from dumbbell.backends.native.checking import objects_of
+from dumbbell.errors import DumbbellError
+from dumbbell.folders.temporary import TemporaryFolder, remove_left
+from dumbbell.printable import printable
+from dumbbell.tables import Table
+
+STILL_S: Final = 60.0
+"""CPU time in which some thousand events have to happen; a controller takes microseconds."""
+_LONGEST_WORDS = 300
+_PREFIX = "dumbbell-native-"
+_CODE = (
+    "import sys; sys.path[:] = sys.argv[1:]; "
+    "from dumbbell.backends.native import worker; worker.main()"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedJob:
+    """A replication to be run.
+
+    Attributes:
+        index: Its place among all jobs.
+        resolved_json: Canonical description.
+        replication: Number of its random streams.
+        capture: The file for its capture; None for none.
+    """
+
+    index: int
+    resolved_json: str
+    replication: int
+    capture: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedOutcome:
+    """What came of it.
+
+    Attributes:
+        index: The job's.
+        tables: Table to column to values; empty where there is an error.
+        events: Events it took.
+        digest: Hash of the tables' canonical bytes.
+        memory_bytes: The memory that it counted.
+        error: Why there are no tables; None where there are.
+        failure: Name of a `_engine.RunFailure`; empty where the process ended.
+    """
+
+    index: int
+    tables: Mapping[str, Table]
+    events: int
+    digest: str
+    memory_bytes: int = 0
+    error: str | None = None
+    failure: str = ""
+
+
+class Isolated:
+    """Processes with a thread for each that hears it; they begin with the first job."""
+
+    def __init__(
+        self, most: int, memory_bytes: int | None = None, still_s: float | None = None
+    ) -> None:
+        """Set it up.
+
+        Args:
+            most: Processes side by side.
+            memory_bytes: What all runs may use together; None for what there is.
+            still_s: CPU time after which a run has stopped going on; None for `STILL_S`.
+        """
+        self._most = max(most, 1)
+        self._memory_bytes = None if memory_bytes is None else memory_bytes // self._most
+        self._still_s = STILL_S if still_s is None else still_s
+        self._waiting: queue.SimpleQueue[IsolatedJob | None] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[IsolatedOutcome] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._workers: list[_Worker] = []
+        self._stopped = False
+        self.started = self.finished = 0
+
+    def submit(self, job: IsolatedJob) -> None:
+        """Have it run when a process is free."""
+        self.started += 1
+        self._waiting.put(job)
+        if len(self._workers) < min(self._most, self.started - self.finished):
+            worker = _Worker(self._memory_bytes, self._still_s)
+            self._workers.append(worker)
+            threading.Thread(target=self._work, args=(worker,), daemon=True).start()
+
+    def next(self, timeout_s: float) -> IsolatedOutcome | None:
+        """The next to end within so many seconds, else None."""
+        try:
+            outcome = self._ended.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        self.finished += 1
+        return outcome
+
+    @property
+    def running(self) -> int:
+        """Submitted and not taken."""
+        return self.started - self.finished
+
+    @property
+    def share(self) -> float:
+        """Sum over those under way of the share of virtual time done."""
+        return sum(worker.share for worker in self._workers)
+
+    @property
+    def events(self) -> int:
+        """Of those under way."""
+        return sum(worker.events for worker in self._workers)
+
+    def stop(self) -> None:
+        """End all processes now; nothing more is run."""
+        with self._lock:
+            self._stopped = True
+            for worker in self._workers:
+                worker.kill()
+        for _ in self._workers:
+            self._waiting.put(None)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was stopped."""
+        return self._stopped
+
+    def _work(self, worker: _Worker) -> None:
+        while (job := self._waiting.get()) is not None and not self._stopped:
+            try:
+                outcome = worker.run(job, self._begun)
+            except (DumbbellError, OSError, ValueError) as error:
+                outcome = IsolatedOutcome(job.index, {}, 0, "", error=printable(str(error)))
+            if self._stopped and outcome.error is not None:
+                outcome = replace(outcome, failure="CANCELLED")
+            self._ended.put(outcome)
+        worker.end()
+
+    @contextlib.contextmanager
+    def _begun(self) -> Iterator[bool]:
+        """Whether a process may be started: none is after all were ended."""
+        with self._lock:
+            yield not self._stopped
+
+
+class _Worker:
+    """A process, begun anew when it has died."""
+
+    def __init__(self, memory_bytes: int | None, still_s: float) -> None:
+        self.share = 0.0
+        self.events = 0
+        self._memory_bytes = memory_bytes
+        self._still_s = still_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+        remove_left(_PREFIX)
+        self._folder = TemporaryFolder(_PREFIX)
+
+    def run(self, job: IsolatedJob, begun: Any) -> IsolatedOutcome:
+        """Do one."""
+        tables = self._folder.path / "tables.npz"
+        request = {
+            "description": job.resolved_json,
+            "replication": job.replication,
+            "capture": job.capture,
+            "memory_bytes": self._memory_bytes,
+            "still_s": self._still_s,
+            "controllers": objects_of(job.resolved_json),
+            "tables": str(tables),
+        }
+        with begun() as may_begin:
+            if not may_begin:
+                return IsolatedOutcome(job.index, {}, 0, "", error="stopped", failure="CANCELLED")
+            process = self._started()
+        said = self._asked(process, request)
+        self.share, self.events = 0.0, 0
+        if said is None:
+            why = self._last_words()
+            error = f"the process that ran the controller in C ended {why}"
+            return IsolatedOutcome(job.index, {}, 0, "", error=error)
+        if "error" in said:
+            error, failure = printable(said["error"]), said["failure"]
+            return IsolatedOutcome(job.index, {}, 0, "", error=error, failure=failure)
+        found = _read_tables(tables)
+        numbers = said["events"], said["digest"], said["memory_bytes"]
+        return IsolatedOutcome(job.index, found, *numbers)
+
+    def kill(self) -> None:
+        """End it now, from whichever thread."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self._folder.remove()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _CODE, *sys.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                # Ctrl-C of the terminal is for whoever started it, who says what is to be done.
+                process_group=0,
+                env={**os.environ, "PYTHONUTF8": "1"},
+            )
+        return self._process
+
+    def _asked(
+        self, process: subprocess.Popen[bytes], request: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """What it says at the end; None where it ended itself before."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        for line in process.stdout:
+            try:
+                said = json.loads(line)
+            except ValueError:
+                return None
+            if "share" not in said:
+                return dict(said)
+            self.share, self.events = said["share"], said["events"]
+        return None
+
+    def _last_words(self) -> str:
+        """How it ended and what it said, as part of a sentence."""
+        assert self._process is not None
+        assert self._log is not None
+        status = self._process.wait()
+        self._process = None
+        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
+        self._log.seek(0)
+        text = self._log.read(1 << 16).decode("utf-8", errors="replace")
+        self._log.close()
+        self._log = None
+        lines = text.strip().splitlines()
+        return f"{how} ({printable(lines[-1].strip())[:_LONGEST_WORDS]})" if lines else how
+
+
+def _read_tables(place: Path) -> Mapping[str, Table]:
+    tables: dict[str, dict[str, Any]] = {}
+    with np.load(place, allow_pickle=False) as columns:
+        for name in columns.files:
+            table, _, column = name.partition("/")
+            tables.setdefault(table, {})[column] = columns[name]
+    place.unlink()
+    return tables

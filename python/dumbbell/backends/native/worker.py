@@ -1,0 +1,95 @@
+"""The program of a process that runs controllers in C: started by `isolated`, never by hand.
+
+Reads a JSON message a line from standard input, and writes one a line to what was standard output:
+how far the run is, and at its end where its tables lie.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from dumbbell import _engine
+
+_POLL_S = 0.1
+
+
+def main() -> None:
+    """Do runs until the input ends."""
+    # Whatever a controller prints must not be taken for a message.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    requests = _Requests(sys.stdin)
+    while (request := requests.next()) is not None:
+        _run(request, answers)
+
+
+def _run(request: dict[str, Any], answers: TextIO) -> None:
+    stream = _engine.simulate(
+        [(request["description"], request["replication"], request["capture"])],
+        threads=1,
+        memory_bytes=request["memory_bytes"],
+        controllers=request["controllers"],
+    )
+    events, since_s = 0, time.process_time()
+    while (completed := stream.poll(_POLL_S)) is None:
+        now = stream.progress()
+        if now.events != events:
+            events, since_s = now.events, time.process_time()
+        still_s = time.process_time() - since_s
+        _tell(answers, {"share": now.virtual_fraction, "events": events})
+        if still_s > request["still_s"]:
+            what = f"did not return in {still_s:.0f} s of CPU time"
+            _tell(answers, {"error": f"a controller in C {what}", "failure": ""})
+            os._exit(1)
+    if completed.error is not None:
+        failure = str(completed.failure).rpartition(".")[2]
+        _tell(answers, {"error": completed.error, "failure": failure})
+        return
+    columns = {
+        f"{table}/{name}": values
+        for table, found in completed.take_tables().items()
+        for name, values in found.items()
+    }
+    np.savez(Path(request["tables"]), **columns)  # type: ignore[arg-type]
+    _tell(
+        answers,
+        {
+            "digest": completed.digest,
+            "events": completed.events,
+            "memory_bytes": completed.memory_bytes,
+        },
+    )
+
+
+def _tell(answers: TextIO, message: dict[str, Any]) -> None:
+    print(json.dumps(message), file=answers, flush=True)
+
+
+class _Requests:
+    """Lines of the input; its end is the end of this process, whatever runs."""
+
+    def __init__(self, source: TextIO) -> None:
+        self._heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, args=(source,), daemon=True).start()
+
+    def next(self) -> dict[str, Any] | None:
+        line = self._heard.get()
+        return None if line is None else dict(json.loads(line))
+
+    def _listen(self, source: TextIO) -> None:
+        for line in source:
+            self._heard.put(line)
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

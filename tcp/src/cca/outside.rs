@@ -1,0 +1,239 @@
+//! A controller whose code is not of this crate: a module that somebody else has loaded.
+//!
+//! Loading, and whatever is unsafe about it, is that somebody's. Here a module is a safe trait: an
+//! event, the state of the connection as words that mean something to the module alone, and the
+//! window that it shares with the sender. Since the state is plain words, a connection may be
+//! copied and compared.
+
+use super::{Ack, Controller, Options, RttSample, Snapshot, Window};
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::{Controller as Described, Profile};
+use std::fmt;
+use std::sync::Arc;
+
+/// What has happened; each is a method of [`Controller`], where it is described.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// [`Controller::init`].
+    Init(&'a Snapshot),
+    /// [`Controller::on_rtt`].
+    Rtt(&'a RttSample),
+    /// [`Controller::on_ack`].
+    Ack(&'a Ack),
+    /// [`Controller::on_loss`].
+    Loss(&'a Snapshot),
+    /// [`Controller::on_rto`].
+    Rto(&'a Snapshot),
+    /// [`Controller::on_enter_loss`].
+    EnterLoss(&'a Snapshot),
+    /// [`Controller::on_ecn`].
+    Ecn(&'a Snapshot),
+    /// [`Controller::on_exit_recovery`].
+    ExitRecovery(&'a Snapshot),
+    /// [`Controller::on_undo`].
+    Undo,
+    /// [`Controller::on_transmit_start`].
+    TransmitStart(Option<Time>, &'a Snapshot),
+    /// [`Controller::on_idle_restart`].
+    IdleRestart(&'a Snapshot),
+}
+
+/// What a controller is of from beginning to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Traits {
+    /// Words of state of a connection; zero at its start.
+    pub state_words: usize,
+    /// See [`Controller::owns_recovery`].
+    pub owns_recovery: bool,
+    /// See [`Controller::wants_pacing`].
+    pub wants_pacing: bool,
+    /// See [`Controller::send_buffer_windows`].
+    pub send_buffer_windows: u32,
+}
+
+/// What a module may know of the connection besides the event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// See [`Options::profile`].
+    pub profile: Profile,
+    /// See [`Options::hystart`].
+    pub hystart: bool,
+    /// See [`Options::is_paced`].
+    pub is_paced: bool,
+    /// See [`Options::timer_hz`].
+    pub timer_hz: u32,
+    /// See [`Options::stream`].
+    pub stream: Stream,
+}
+
+/// A module's own side.
+pub trait Code: fmt::Debug + Send + Sync {
+    /// What it is of.
+    fn traits(&self) -> Traits;
+
+    /// Tells it of an event. Returns whether it heeds such events at all; where it does not,
+    /// nothing has changed.
+    fn on(
+        &self,
+        event: Event<'_>,
+        state: &mut [u64],
+        window: &mut Window,
+        asked: &mut Asked,
+    ) -> bool;
+
+    /// See [`Controller::limits_itself`].
+    fn limits_itself(&self, state: &[u64]) -> bool;
+
+    /// See [`Controller::least_burst_pkts`]; None for what others have.
+    fn least_burst_pkts(&self, state: &[u64], window: &Window) -> Option<u32>;
+}
+
+/// A module, shared by the connections of one run that are told alike.
+#[derive(Debug, Clone)]
+pub struct Module(pub Arc<dyn Code>);
+
+impl PartialEq for Module {
+    /// The same, not one of the same code: what a module keeps for itself may differ.
+    fn eq(&self, other: &Module) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Who has modules.
+pub trait Modules: Send + Sync {
+    /// A module of the code that is described, which shares nothing with any other.
+    ///
+    /// # Errors
+    /// There is none; the text says why, as what is allowed instead.
+    fn load(&self, described: &Described) -> Result<Module, String>;
+}
+
+/// Has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoModules;
+
+impl Modules for NoModules {
+    fn load(&self, _described: &Described) -> Result<Module, String> {
+        Err("a controller of the simulator: no other is loaded here".to_owned())
+    }
+}
+
+/// A connection's controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outside {
+    module: Module,
+    traits: Traits,
+    state: Vec<u64>,
+    asked: Asked,
+}
+
+impl Outside {
+    fn on(&mut self, window: &mut Window, event: Event<'_>) -> bool {
+        let code = &self.module.0;
+        let heeds = code.on(event, &mut self.state, window, &mut self.asked);
+        // What the sender relies on, whatever was set.
+        window.cwnd_clamp_pkts = window.cwnd_clamp_pkts.max(1);
+        window.ssthresh_pkts = window.ssthresh_pkts.max(1);
+        window.set_cwnd(window.cwnd_pkts);
+        heeds
+    }
+}
+
+impl Controller for Outside {
+    /// What it says is known when it is loaded; until then it is foreseen as the dearer.
+    const WANTS_PACING: bool = true;
+
+    fn new(options: &Options, _now: Time) -> Outside {
+        let module = options.module.clone().expect("it was loaded before");
+        let traits = module.0.traits();
+        Outside {
+            module,
+            traits,
+            state: vec![0; traits.state_words],
+            asked: Asked {
+                profile: options.profile,
+                hystart: options.hystart,
+                is_paced: options.is_paced,
+                timer_hz: options.timer_hz,
+                stream: options.stream.clone(),
+            },
+        }
+    }
+
+    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on(window, Event::Init(snapshot));
+    }
+
+    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+        self.on(window, Event::Rtt(sample));
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.on(window, Event::Ack(ack));
+    }
+
+    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on(window, Event::Loss(snapshot));
+    }
+
+    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        if !self.on(window, Event::Rto(snapshot)) {
+            self.on_loss(window, snapshot);
+        }
+    }
+
+    fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on(window, Event::EnterLoss(snapshot));
+    }
+
+    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        if !self.on(window, Event::Ecn(snapshot)) {
+            self.on_loss(window, snapshot);
+        }
+    }
+
+    fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on(window, Event::ExitRecovery(snapshot));
+    }
+
+    fn on_undo(&mut self, window: &mut Window) {
+        if !self.on(window, Event::Undo) {
+            window.set_cwnd(window.cwnd_pkts.max(window.prior_cwnd_pkts));
+        }
+    }
+
+    fn on_transmit_start(
+        &mut self,
+        window: &mut Window,
+        last_sent: Option<Time>,
+        snapshot: &Snapshot,
+    ) {
+        self.on(window, Event::TransmitStart(last_sent, snapshot));
+    }
+
+    fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.on(window, Event::IdleRestart(snapshot));
+    }
+
+    fn owns_recovery(&self) -> bool {
+        self.traits.owns_recovery
+    }
+
+    fn wants_pacing(&self) -> bool {
+        self.traits.wants_pacing
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.module.0.limits_itself(&self.state)
+    }
+
+    fn send_buffer_windows(&self) -> u32 {
+        self.traits.send_buffer_windows
+    }
+
+    fn least_burst_pkts(&self, window: &Window) -> u32 {
+        let own = self.module.0.least_burst_pkts(&self.state, window);
+        own.unwrap_or(2)
+    }
+}
