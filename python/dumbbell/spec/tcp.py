@@ -279,7 +279,8 @@ class Tcp(SpecModel):
     )
     parameters: _Parameters = Field(
         default={},
-        description="Of a controller `file:NAME.c`: values of its parameters by their names.",
+        description="Of a controller `file:NAME.c`: values of its parameters by their names. "
+        "Others pay no heed to them, so that one file compares them.",
     )
     controller_sha256: _Sha256 | None = Field(
         default=None,
@@ -381,10 +382,6 @@ class Tcp(SpecModel):
     def _find_controller(self, info: ValidationInfo) -> Self:
         """Which content the file has; nothing is compiled here."""
         if not self.congestion_control.startswith(native.PREFIX):
-            for key in ("parameters", "controller_sha256"):
-                if getattr(self, key):
-                    allowed = "no such key with a controller of the simulator"
-                    raise Refused(getattr(self, key), allowed, path=key)
             return self
         if isinstance(info.context, Mapping) and "folder" in info.context:
             self._folder = Path(info.context["folder"] or ".").resolve()
