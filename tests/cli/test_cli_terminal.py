@@ -36,6 +36,7 @@ NO_STRANGERS = {
     "spec/reference.py",
     "tables/__main__.py",
     # Lines of JSON through a pipe, for the process that started it.
+    "backends/native/worker.py",
     "compare/executing/worker_process.py",
 }
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
