@@ -24,10 +24,10 @@ MEASURES = {
 }
 """A line each: its words, and digits after the point."""
 MARKING = "codel target 1s interval 1s ce_threshold 6ms limit 100 ecn"
-"""For DCTCP: every packet that has waited longer is marked; RFC 8257 section 4.1."""
+"""For DCTCP: every packet that has waited longer is marked; RFC 8257 section 3.1."""
 
 
-class Cell(grid.Cell):
+class Cell(grid.Cell):  # type: ignore[misc]  # found by its path
     """One flow; DCTCP over a queue that marks."""
 
     def qdisc(self) -> str:

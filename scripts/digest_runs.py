@@ -149,6 +149,14 @@ LINKS = {
 """Other links."""
 
 CONTROLLERS = tuple(KNOBS)
+BOTTLENECK = 'qdisc = "pfifo limit 25"'
+BOTTLENECKS = {
+    # Later than a second after a loss; before, it is Reno.
+    "htcp": 'qdisc = "pfifo limit 150"',
+    # Without marks it is Reno.
+    "dctcp": 'qdisc = "codel target 1s interval 1s ce_threshold 5ms limit 100 ecn"',
+}
+"""Queues in which a controller does what others do not."""
 PROFILES = ("linux-6.1", "rfc")
 
 _NETWORK = """
@@ -210,15 +218,14 @@ def descriptions() -> dict[str, str | Path]:
     for kind, source in SOURCES.items():
         runs[f"source {kind}"] = network(source=source)
     for controller in CONTROLLERS:
+        bottleneck = BOTTLENECKS.get(controller, BOTTLENECK)
         for profile in PROFILES:
             tcp = f'tcp = {{ congestion_control = "{controller}", profile = "{profile}" }}'
-            runs[f"controller {controller} {profile}"] = network(
-                'qdisc = "pfifo limit 25"', tcp=tcp
-            )
+            runs[f"controller {controller} {profile}"] = network(bottleneck, tcp=tcp)
         profile = "rfc" if controller == "reno" else "linux-6.1"
         for knob in KNOBS[controller]:
             tcp = f'congestion_control = "{controller}", profile = "{profile}", {knob}'
-            end = 'qdisc = "pfifo limit 25", loss_every = 300'
+            end = f"{bottleneck}, loss_every = 300"
             runs[f"{controller} {knob}"] = network(end, tcp=f"tcp = {{ {tcp} }}")
     for words in ("true", "false"):
         end = 'rate = "3mbit", qdisc = "pfifo limit 100"'

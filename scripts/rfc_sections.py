@@ -17,7 +17,8 @@ from pathlib import Path
 
 # "3.1.  Title", "Appendix A.  Title", "A.1.  Title"; deeper sections of old texts are indented.
 _HEADING = re.compile(
-    r"^( *)(?:(\d{1,2}(?:\.\d{1,2}){0,5})\.?|(?:Appendix|APPENDIX) ([A-Z])[.:]?|([A-Z](?:\.\d)+)\.)"
+    r"^( *)(?:([1-9]\d?(?:\.\d{1,2}){0,5})\.?|(?:Appendix|APPENDIX) ([A-Z])[.:]?"
+    r"|([A-Z](?:\.\d)+)\.)"
     r"\s+([\"A-Z0-9].*)$"
 )
 # "(2.1) Until a measurement ...": RFC 6298 numbers its paragraphs.

@@ -17,6 +17,7 @@ from small_networks import home_line, sampled_queue
 pytestmark = pytest.mark.programs
 
 Dumbbell = Callable[..., tuple[int, str, str]]
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LOGS = Path(__file__).parents[1] / "formats" / "logs"
 CLAIM = """
 [[claim]]
@@ -73,6 +74,8 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         ("probe[call].mean_rtt_ms", "--by", "duration", "--where", "duration=2s"),
     ],
     "packetdrill": [("good.pkt",), ("--fuzz", "2")],
+    "controller build": [("my_cc.c",)],
+    "controller list": [()],
 }
 """Of each command, lines that it runs in turn, in one folder."""
 OF_THE_KERNEL = ("kernel build", "kernel info", "kernel test", "kernel compare")
@@ -104,6 +107,7 @@ def files(dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path) -> None
     only("md1", "md1-wrong")
     (tmp_path / "line.toml").write_text(LINE)
     (tmp_path / "claims.toml").write_text(LINE + CLAIM)
+    (tmp_path / "my_cc.c").write_bytes((EXAMPLES / "controllers" / "my_cc.c").read_bytes())
     (tmp_path / "good.pkt").write_text(HANDSHAKE + "+0 > P. 1:1001(1000) ack 1\n")
     (tmp_path / "measured.toml").write_text(sampled_queue("small", "1s", "capture = true"))
     measured = ("--out", "measured", "--to", "flent,pcapng", "--no-store")

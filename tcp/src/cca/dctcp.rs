@@ -2,14 +2,15 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | section 3.1, the switch marks above a threshold | the discipline's, such as `codel ce_threshold` |
-//! | section 3.2, the receiver echoes each mark | the receiver's (`receiver/marks.rs`) |
-//! | section 3.3, M: marked of the packets acknowledged in a window | packets; Linux counts bytes |
-//! | section 3.3, alpha = (1 - g) alpha + g M, from 1, with g = 1/16 | real numbers |
-//! | section 3.3, window (1 - alpha/2), once a window | yes, by proportional rate reduction |
-//! | section 3.4, after a loss half of the window | yes, after a timeout too |
-//! | section 4.2, alpha without marks falls to 0 | yes |
-//! | growth | Reno's |
+//! | RFC 8257 section 3.1 (Marking Congestion on the L3 Switches and Routers): the switch marks above a threshold | the discipline's, such as `codel ce_threshold` |
+//! | RFC 8257 section 3.2 (Echoing Congestion Information on the Receiver): the receiver echoes each mark | the receiver's (`receiver/marks.rs`) |
+//! | RFC 8257 section 3.3 (Processing Echoed Congestion Indications on the Sender): M, marked of the packets acknowledged in a window | packets; Linux counts bytes |
+//! | RFC 8257 section 3.3 (Processing Echoed Congestion Indications on the Sender): alpha = (1 - g) alpha + g M, from 1, with g = 1/16 | real numbers |
+//! | RFC 8257 section 3.3 (Processing Echoed Congestion Indications on the Sender): window (1 - alpha/2), once a window | yes, by proportional rate reduction |
+//! | RFC 8257 section 3.4 (Handling of Congestion Window Growth): as conventional TCP | Reno's |
+//! | RFC 8257 section 3.5 (Handling of Packet Loss): after a loss half of the window | yes, after a timeout too |
+//! | RFC 8257 section 3.6 (Handling of SYN, SYN-ACK, and RST Packets): ECT on them | no, as RFC 3168; Linux sets it |
+//! | RFC 8257 section 4.2 (Computation of DCTCP.Alpha): alpha without marks falls to 0 | yes |
 
 use super::reno::Reno;
 use super::{Ack, Algorithm, Controller, Options, RttSample, Snapshot, Window};

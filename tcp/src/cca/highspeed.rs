@@ -2,12 +2,13 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | section 5, Low_Window 38, High_Window 83000, High_P 10^-7, High_Decrease 0.1 | yes |
-//! | section 5, p(w) = 0.078/w^1.2 | yes |
-//! | section 5, a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's steps, a(w) the next whole number and b(w) that of the window where it is reached |
-//! | section 2, w + a(w)/w for each acknowledgement | yes, in both profiles: Linux counts acknowledgements here too |
-//! | section 2, (1 - b(w)) w at a loss | what is cut is rounded down; at least 2 are left |
-//! | section 7, slow start | Reno's; Limited Slow-Start (RFC 3742) is left out, as in Linux |
+//! | RFC 3649 section 5 (Modifying the TCP Response Function): Low_Window 38, High_Window 83000, High_P 10^-7 | yes |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): High_Decrease 0.1 | yes |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): p(w) = 0.078/w^1.2 | yes |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's steps, a(w) the next whole number and b(w) that of the window where it is reached |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): w + a(w)/w for each acknowledgement | yes, in both profiles: Linux counts acknowledgements here too |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): (1 - b(w)) w at a loss | what is cut is rounded down; at least 2 are left |
+//! | RFC 3649 section 10.1 (Slow-Start): slow start | Reno's; Limited Slow-Start (RFC 3742) is left out, as in Linux |
 
 use super::reno::Reno;
 use super::window::Growth;
@@ -51,7 +52,7 @@ impl Parameters {
         decrease: LOW_DECREASE,
     };
 
-    /// RFC 3649 section 5.
+    /// RFC 3649 section 7.
     fn at(cwnd_pkts: u32) -> Parameters {
         if cwnd_pkts <= LOW_WINDOW_PKTS {
             return Parameters::LOW;
