@@ -36,7 +36,7 @@ fn capacity(
     let rtt_s = (there_s + ways.time_s(back, ACKNOWLEDGEMENT_BYTES)).max(SHORTEST_S);
     let loss = ways.loss(out);
     let mut window_bytes = window_bytes(tcp);
-    if loss > 0.0 && controller(tcp).heeds_losses() {
+    if loss > 0.0 && Algorithm::of(tcp).is_some_and(Algorithm::heeds_losses) {
         window_bytes = window_bytes.min(2.0 * mss_bytes * window_pkts(loss, rtt_s));
     }
     Capacity {
@@ -68,10 +68,6 @@ fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
     let reno = 1.22 / loss.sqrt();
     let cubic = 1.054 * libm::pow(rtt_s / loss, 0.75);
     reno.max(cubic).max(1.0)
-}
-
-fn controller(tcp: &Tcp) -> Algorithm {
-    Algorithm::of(tcp).expect("names of controllers were checked")
 }
 
 /// Tells the links on its way what a flow would send if it were alone. Returns that in bit/s while
@@ -113,7 +109,9 @@ pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64, 
         true => segments / f64::from(tcp.ack_every) + of_connections * PACKETS_A_CONNECTION,
         false => segments,
     };
-    let is_paced = tcp.pacing.is_on(controller(tcp).wants_pacing());
+    // The kernel has controllers that the simulator lacks: those of them that pace are not known.
+    let wants_pacing = Algorithm::of(tcp).is_some_and(Algorithm::wants_pacing);
+    let is_paced = tcp.pacing.is_on(wants_pacing);
     let wakes = if is_paced { 1.0 } else { UNPACED_WAKES };
     costs.events += sent.writes + wakes * segments;
     costs.tcp_segments += segments + acknowledged;
