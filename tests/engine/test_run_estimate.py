@@ -72,9 +72,16 @@ def test_short_transfers_take_little_from_a_long_one() -> None:
 @pytest.mark.parametrize("controller", ["reno", "yeah", "lp"])
 def test_a_controller_of_the_kernel_alone_has_an_estimate(controller: str) -> None:
     """The simulator refuses it; what it costs on the kernel is foreseen all the same."""
-    flow = f'tcp = {{ congestion_control = "{controller}" }}'
     experiment = Experiment.from_toml(
-        'duration = "2s"\nlinks = [{ a = "a", b = "b", rate = "10mbit", forward = { loss = 0.01 } }]\n'
-        f'[[flows]]\nname = "f"\nfrom = "a"\nto = "b"\nsource = {{ kind = "greedy" }}\n{flow}\n'
+        f"""
+        duration = "2s"
+        links = [{{ a = "a", b = "b", rate = "10mbit", forward = {{ loss = 0.01 }} }}]
+        [[flows]]
+        name = "f"
+        from = "a"
+        to = "b"
+        source = {{ kind = "greedy" }}
+        tcp = {{ congestion_control = "{controller}" }}
+        """
     )
     assert _engine.check(experiment.resolved_json(), simulated=False).events > 100
