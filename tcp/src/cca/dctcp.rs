@@ -13,7 +13,7 @@
 //! | RFC 8257 section 4.2 (Computation of DCTCP.Alpha): alpha without marks falls to 0 | yes |
 
 use super::reno::Reno;
-use super::{Ack, Algorithm, Controller, Options, RttSample, Snapshot, Window};
+use super::{Ack, Controller, Options, RttSample, Snapshot, Window};
 use dumbbell_core::time::Time;
 
 /// g: the weight of the last window in alpha.
@@ -22,14 +22,6 @@ const GAIN: f64 = 1.0 / 16.0;
 const FIRST_ALPHA: f64 = 1.0;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
-
-impl Algorithm {
-    /// Whether it asks for congestion marks though the description does not (RFC 8257 section 3;
-    /// `TCP_CONG_NEEDS_ECN`).
-    pub fn needs_ecn(self) -> bool {
-        self == Algorithm::Dctcp
-    }
-}
 
 /// Packets acknowledged in the window that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -52,6 +44,8 @@ pub struct Dctcp {
 }
 
 impl Controller for Dctcp {
+    const NEEDS_ECN: bool = true;
+
     fn new(options: &Options, now: Time) -> Dctcp {
         Dctcp {
             reno: Reno::new(options, now),

@@ -117,6 +117,10 @@ pub trait Controller {
     /// Whether it asks for pacing; otherwise segments are sent as the window allows.
     const WANTS_PACING: bool = false;
 
+    /// Whether it asks for congestion marks though the description does not, and has its receiver echo
+    /// each (RFC 8257 section 3; `TCP_CONG_NEEDS_ECN`).
+    const NEEDS_ECN: bool = false;
+
     /// Whether losses keep its window as small as the response functions of Reno and CUBIC say (RFC 9438
     /// section 5.2). Others may keep a larger one.
     const HEEDS_LOSSES: bool = false;
@@ -278,6 +282,11 @@ macro_rules! controllers {
                 match self { $(Algorithm::$variant => <$state as Controller>::WANTS_PACING,)+ }
             }
 
+            /// See [`Controller::NEEDS_ECN`].
+            pub const fn needs_ecn(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::NEEDS_ECN,)+ }
+            }
+
             /// See [`Controller::HEEDS_LOSSES`].
             pub const fn heeds_losses(self) -> bool {
                 match self { $(Algorithm::$variant => <$state as Controller>::HEEDS_LOSSES,)+ }
@@ -404,6 +413,7 @@ macro_rules! controllers {
 
 impl<State: Controller> Controller for Box<State> {
     const WANTS_PACING: bool = State::WANTS_PACING;
+    const NEEDS_ECN: bool = State::NEEDS_ECN;
     const HEEDS_LOSSES: bool = State::HEEDS_LOSSES;
     const IS_HELD_TO_LINUX: bool = State::IS_HELD_TO_LINUX;
 
