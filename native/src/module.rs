@@ -120,7 +120,7 @@ impl Loaded {
         if ops.parameters.is_null() || ops.parameters_count == 0 {
             return &[];
         }
-        // SAFETY: so many lie there, as the controller says.
+        // SAFETY: that is how many lie there, as the controller says.
         unsafe { std::slice::from_raw_parts(ops.parameters, ops.parameters_count as usize) }
     }
 

@@ -73,7 +73,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         self.world.now.as_ns()
     }
 
-    /// Does so many events, or a few thousand more; `u64::MAX` for all. Returns whether there are
+    /// Does `events` events, or a few thousand more; `u64::MAX` for all. Returns whether there are
     /// more to do.
     ///
     /// # Errors
@@ -223,7 +223,7 @@ where
     Ok(is_going)
 }
 
-/// Does so many events, fewer where packets arrive in their instants. Returns whether there is more to do.
+/// Does `count` events, fewer where packets arrive in their instants. Returns whether there is more to do.
 fn steps(world: &mut World, count: u64) -> bool {
     let until = world.work() + count;
     while world.work() < until {

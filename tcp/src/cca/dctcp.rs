@@ -100,7 +100,7 @@ mod tests {
         Dctcp::new(&options(Profile::Linux61), Time::ZERO)
     }
 
-    /// Windows of ten packets, so many of them marked.
+    /// Windows of ten packets, `marked_pkts` of them marked.
     fn windows(dctcp: &mut Dctcp, count: u32, marked_pkts: u64) {
         let mut window = window(10, 1448);
         for _ in 0..count {

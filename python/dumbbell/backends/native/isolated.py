@@ -111,7 +111,7 @@ class Isolated:
             threading.Thread(target=self._work, args=(worker,), daemon=True).start()
 
     def next(self, timeout_s: float) -> IsolatedOutcome | None:
-        """The next to end within so many seconds, else None."""
+        """The next to end within ``timeout_s`` seconds, else None."""
         try:
             outcome = self._ended.get(timeout=timeout_s)
         except queue.Empty:
