@@ -28,7 +28,7 @@ PRESET := --quick
 endif
 
 .PHONY: help site guest lab lab-module lab-beside kernel packetdrill test-kernel \
-	test-kernel-later reproduce test test-rust test-wasm test-python test-slow test-long test-programs \
+	test-kernel-later reproduce test test-rust test-wasm test-python test-slow test-part test-long test-programs \
 	fuzz fuzz-readers test-supply bench wheel test-wheel locks clean \
 	prerequisites FORCE
 
@@ -37,6 +37,7 @@ help:
 	@echo "make reproduce FULL=1   the same with all replications"
 	@echo "make test          all checks that take minutes at most"
 	@echo "make test-slow     pages in a browser, programs of others, what is killed: ten minutes"
+	@echo "make test-part     a part of test-long: another one each day, PART=INDEX/COUNT"
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
 	@echo "make site          docs, course, reference, laboratory and the studies' pages: $(OUT)/site"
@@ -180,6 +181,12 @@ test-python: $(VENV)/.test $(VENV)/.native
 test-slow: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo build $(LOCKED) $(PURE) --all-features --bin dumbbell-guest)
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "slow and not long and not kernel" tests scripts bench $(PYTEST_ARGS))
+
+# A part of test-long's Python: continuous integration runs another one each day, so that all have had
+# their turn in two weeks. PART=INDEX/COUNT, of which INDEX counts days.
+PART ?= $(shell expr $$(date +%s) / 86400)/14
+test-part: $(VENV)/.test $(VENV)/.native guest
+	@$(call step,$(PY) -m pytest -n auto --dist loadfile --part $(PART) -m "long" tests scripts bench $(PYTEST_ARGS))
 
 test-long: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo test $(LOCKED) $(PURE) --all-features --release -- --include-ignored)

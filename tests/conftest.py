@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from rotation import Part, split
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -33,12 +35,29 @@ settings.register_profile("dumbbell", deadline=None)
 settings.load_profile("dumbbell")
 
 
+def _part(text: str) -> Part:
+    try:
+        return Part.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", type=_part, metavar="INDEX/COUNT", help="a part of the tests alone")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for a built kernel, so that `make test` never runs it and CI always does."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what asks for a built kernel, so that `make test` never runs it and CI always does.
+
+    With `--part` those tests alone are left whose turn it is.
+    """
     for item in items:
         if "kernel" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.kernel)
+    if (part := config.getoption("--part")) is not None:
+        items[:], left = split(items, part, lambda item: item.nodeid)
+        config.hook.pytest_deselected(items=left)
 
 
 def _has_patience(browser: Browser) -> None:
