@@ -1,9 +1,50 @@
 //! TCP, as state machines without input or output: time is an argument, segments go in and come
 //! out.
 //!
-//! A flow carries data one way. Its `Sender` opens the connection, sends and closes; its
-//! `Receiver` answers. Both behave as Linux 6.1 does (profile `linux-6.1`), or as the RFCs say
-//! where the two differ (profile `rfc`); each knob is a field of `spec::Tcp`.
+//! A flow carries data one way. Its [`sender::Sender`] opens the connection, sends and closes; its
+//! [`receiver::Receiver`] answers. Both behave as Linux 6.1 does (profile `linux-6.1`), or as the
+//! RFCs say where the two differ (profile `rfc`); each setting is a field of [`Tcp`].
+//!
+//! # How they are driven
+//!
+//! Whoever drives them owns the clock and the network. The engine does
+//! (`dumbbell_engine::traffic`), packet scripts do (`dumbbell-packetdrill`), and tests do with a pipe
+//! of ten lines. The contract is the same for both ends:
+//!
+//! - a segment that arrives goes into `on_segment(segment, now)`;
+//! - at the time that `next_timer()` named, `on_timer(now)` is called. A timer may be early and is
+//!   never late: a call too many finds nothing due;
+//! - after each of these, and after `write` and `close`, `poll_transmit(now)` is called until it
+//!   returns `None`. What it returns is sent now.
+//!
+//! Nothing else changes their state, and `now` never goes back.
+//!
+//! # An acknowledgement, step by step
+//!
+//! `sender::acknowledge` takes it in the order of `tcp_ack()` of Linux. Order matters: each step reads
+//! what the one before it wrote.
+//!
+//! 1. Is it acceptable? Old timestamps ([PAWS](https://www.rfc-editor.org/rfc/rfc7323)) and
+//!    acknowledgements of what was never sent are refused.
+//! 2. The [`scoreboard`] marks what it acknowledges, cumulatively and selectively, and takes a round
+//!    trip time and a rate of delivery ([`rate_sample`]) from the packet sent last.
+//! 3. `sender::recovery` decides what is lost: by time ([`rack`]), by duplicate acknowledgements, or,
+//!    after a timeout, by F-RTO. It may undo a reduction that turns out to be needless.
+//! 4. The congestion controller ([`cca`]) moves the window; in recovery proportional rate reduction
+//!    ([`prr`]) does, unless the controller owns recovery, as BBR does.
+//! 5. Timers are set anew (`sender::timers`): retransmission, tail loss probe, persist, pacing.
+//! 6. `poll_transmit` sends what the window, the receiver and [`pacing`] allow; what is lost first.
+//!
+//! *Header prediction* (`sender::expected`, `receiver::expected`) takes the next expected segment by a
+//! shorter way. Debug builds take both ways and compare the whole state.
+//!
+//! # Units
+//!
+//! Sequence numbers are `u64` counts of bytes from the start of the flow and never wrap; whoever writes
+//! a segment to a file takes their low 32 bits. Windows of congestion control are packets of one maximum
+//! segment, windows of the receiver bytes. Times are [`Time`], rates bytes a second.
+//!
+//! # Where what is
 //!
 //! | part | file | published in |
 //! | --- | --- | --- |
