@@ -67,9 +67,11 @@
     block.append(button);
   }
 
-  // Paper shows what is folded away on the screen.
+  // Paper shows what is folded away on the screen; of a study it has the answer and the figures alone,
+  // because its evidence would be a hundred sheets.
   let folded = [];
   window.addEventListener("beforeprint", () => {
+    if (document.body.classList.contains("explanation")) return;
     folded = [...document.querySelectorAll("details:not([open])")];
     folded.forEach((details) => { details.open = true; });
   });
