@@ -129,6 +129,11 @@ fn sources() -> String {
 }
 
 #[pyfunction]
+fn tcp_settings() -> String {
+    dumbbell_engine::spec::tcp::settings_json()
+}
+
+#[pyfunction]
 #[pyo3(signature = (qdisc_json, *, device, parent=None, handle=1, options=""))]
 fn qdisc_lines(
     qdisc_json: &str,
@@ -175,5 +180,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shown_time, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)?;
+    module.add_function(wrap_pyfunction!(tcp_settings, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

@@ -6,7 +6,7 @@ use crate::laws::Drawn;
 use crate::numbers::is_equal_but_for_name;
 use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::{Carrier, Value};
-use dumbbell_engine::spec::tcp::{CwndChange, Profile};
+use dumbbell_engine::spec::tcp::{CwndChange, Profile, SETTINGS, Setting};
 use dumbbell_engine::spec::{
     Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
     Transport,
@@ -279,6 +279,7 @@ fn flow(name: &str, count: Option<usize>, flow: &Flow, duration_ns: u64) -> Tabl
     table
 }
 
+/// By the table of keys: what the profile, or a description that says nothing, has not.
 fn tcp(tcp: &Tcp) -> Table {
     let defaults = match tcp.profile {
         Profile::Linux61 => Tcp::linux("cubic"),
@@ -286,37 +287,14 @@ fn tcp(tcp: &Tcp) -> Table {
     };
     let mut table = Table::default();
     table.unless("profile", &tcp.profile, &Profile::Linux61, plain);
-    let controllers = (&tcp.congestion_control, &defaults.congestion_control);
-    table.unless("congestion_control", controllers.0, controllers.1, plain);
-    let windows = (tcp.initial_window_pkts, defaults.initial_window_pkts);
-    table.unless("initial_window", &windows.0, &windows.1, plain);
-    table.unless("sack", &tcp.sack, &defaults.sack, plain);
-    table.unless("rack", &tcp.rack, &defaults.rack, plain);
-    table.unless("timestamps", &tcp.timestamps, &defaults.timestamps, plain);
-    let delayed = (tcp.delayed_ack, defaults.delayed_ack);
-    table.unless("delayed_ack", &delayed.0, &delayed.1, plain);
-    table.unless("ack_every", &tcp.ack_every, &defaults.ack_every, plain);
-    table.unless("ecn", &tcp.ecn, &defaults.ecn, plain);
-    table.unless("pacing", &tcp.pacing, &defaults.pacing, plain);
-    table.unless("hystart", &tcp.hystart, &defaults.hystart, plain);
-    table.unless("prr", &tcp.prr, &defaults.prr, plain);
-    let small_queues = (tcp.small_queues, defaults.small_queues);
-    table.unless("small_queues", &small_queues.0, &small_queues.1, plain);
-    table.unless("min_rto", &tcp.min_rto_ns, &defaults.min_rto_ns, time);
-    let bytes = |bytes: &u64| size(*bytes);
-    table.unless("send_buffer", &tcp.send_buffer_bytes, &0, bytes);
-    table.unless("receive_window", &tcp.receive_window_bytes, &0, bytes);
-    let memory = (tcp.packet_memory_bytes, defaults.packet_memory_bytes);
-    table.unless("packet_memory", &memory.0, &memory.1, bytes);
-    let segments = (tcp.gso_max_segs, defaults.gso_max_segs);
-    table.unless("gso_max_segs", &segments.0, &segments.1, plain);
-    table.unless("handshake", &tcp.handshake, &defaults.handshake, plain);
-    if !tcp.cwnd_changes.is_empty() {
-        let changes = tcp
-            .cwnd_changes
-            .iter()
-            .map(|each| cwnd_change(each).inline());
-        table.add("cwnd_changes", list(changes));
+    let (resolved, defaults) = (serde_json::json!(tcp), serde_json::json!(defaults));
+    for Setting { key, .. } in SETTINGS {
+        match resolved.get(key.resolved) {
+            Some(value) if defaults.get(key.resolved) != Some(value) => {
+                table.add(key.name, value_of(key.value, value));
+            }
+            _ => {}
+        }
     }
     table
 }
@@ -341,14 +319,14 @@ fn source(source: &Source, transport: Transport) -> Table {
     for key in source.form().keys {
         let value = &resolved[key.resolved];
         if !value.is_null() && (key.value, value) != (Value::SizeAt, &size_at) {
-            table.add(key.name, value_of_source(key.value, value));
+            table.add(key.name, value_of(key.value, value));
         }
     }
     table
 }
 
-/// A value as a person writes it, from a source's resolved description.
-fn value_of_source(kind: Value, value: &serde_json::Value) -> String {
+/// A value as a person writes it, from the resolved description.
+fn value_of(kind: Value, value: &serde_json::Value) -> String {
     let law = || Law::deserialize(value).expect("a law of a description that was checked");
     let listed = |written: fn(u64) -> String| {
         let numbers = value.as_array().into_iter().flatten();
@@ -358,11 +336,22 @@ fn value_of_source(kind: Value, value: &serde_json::Value) -> String {
         Value::GapLaw => quoted(&Drawn::Gap.text(&law())),
         Value::SizeLaw => quoted(&Drawn::Size.text(&law())),
         Value::ExponentialGap | Value::ConstantGap => mean_gap(&law()),
-        Value::SizeAt | Value::Count => plain(value),
-        Value::Size => size(value.as_u64().unwrap_or_default()),
+        Value::Size | Value::Bytes(_) => size(value.as_u64().unwrap_or_default()),
         Value::Time => time(&value.as_u64().unwrap_or_default()),
         Value::Times => listed(|ns| time(&ns)),
         Value::Sizes => listed(size),
+        Value::CwndChanges => {
+            let changes = Vec::<CwndChange>::deserialize(value);
+            let changes = changes.expect("changes of a description that was checked");
+            list(changes.iter().map(|each| cwnd_change(each).inline()))
+        }
+        Value::SizeAt
+        | Value::Count
+        | Value::Flag
+        | Value::FlagOr(_)
+        | Value::Words(_)
+        | Value::Whole(_)
+        | Value::Own => plain(value),
     }
 }
 

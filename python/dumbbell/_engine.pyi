@@ -270,6 +270,14 @@ def sources() -> str:
     ``example`` (TOML).
     """
 
+def tcp_settings() -> str:
+    """The keys of a flow's ``tcp``: JSON, a table of two.
+
+    ``keys`` is a list, in the order of a file; each has ``name``, ``resolved``, ``value`` (what
+    stands there, with its bounds), ``presence``, ``kernel`` (for what a kernel takes it) and
+    ``meaning``. ``profiles`` has the settings of each profile as resolved.
+    """
+
 @final
 class Estimate:
     """The expected cost of one replication, rather too much than too little."""

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 mod error;
+pub mod key;
 pub mod law;
 pub mod route;
 pub mod source;

@@ -1,6 +1,9 @@
 //! What a TCP flow is told: its profile, and each knob apart.
 
+use crate::SpecError;
+use crate::key::{Bytes, Key, Presence, Value, Whole};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Whose behaviour a TCP has where several are allowed.
@@ -73,63 +76,302 @@ pub struct Controller {
     pub parameters: BTreeMap<String, i64>,
 }
 
-/// The settings of one TCP flow. Both its ends have them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// Where the defaults of the others came from, and whose arithmetic is used.
-    pub profile: Profile,
-    /// Name of the congestion controller, as Linux has it.
-    pub congestion_control: String,
-    /// Initial window, segments (RFC 6928: 10).
-    pub initial_window_pkts: u32,
-    /// Selective acknowledgements (RFC 2018).
-    pub sack: bool,
-    /// Loss detection by time and tail loss probes (RFC 8985).
-    pub rack: bool,
-    /// Timestamps (RFC 7323).
-    pub timestamps: bool,
-    /// Delayed acknowledgements (RFC 1122 section 4.2.3.2).
-    pub delayed_ack: bool,
-    /// With delayed acknowledgements, an acknowledgement for this number of full segments (RFC 5681
-    /// section 4.2: 2).
-    pub ack_every: u32,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// Pacing.
-    pub pacing: Pacing,
-    /// Leaving slow start early: HyStart in `linux-6.1`, HyStart++ (RFC 9406) in `rfc`.
-    pub hystart: bool,
-    /// Proportional rate reduction.
-    pub prr: Prr,
-    /// A sender leaves little in the queue of its own host: TCP small queues.
-    pub small_queues: bool,
-    /// What bounds the retransmission timeout from below: in `linux-6.1` its variance term, in
-    /// `rfc` the whole of it.
-    pub min_rto_ns: u64,
-    /// Send buffer; 0 for one that grows as Linux's does.
-    pub send_buffer_bytes: u64,
-    /// Receive window; 0 for one that grows as Linux's does.
-    pub receive_window_bytes: u64,
-    /// Memory that the kernel reckons a full packet takes of a send buffer that grows: by it such
-    /// a buffer holds this number of windows.
+/// A key of a flow's `tcp`.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Setting {
+    /// How it is written.
+    #[serde(flatten)]
+    pub key: Key,
+    /// For what a kernel takes it.
+    pub kernel: Kernel,
+}
+
+/// For what a kernel takes a setting, and so which flows cannot differ in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kernel {
+    /// A flow, or as the backend checks itself.
+    Flow,
+    /// Both hosts of a flow.
+    Host,
+    /// The sending host.
+    Sender,
+    /// The route from one host to the other.
+    Way,
+    /// Nothing: it has the default of `linux-6.1` and no other.
+    Fixed,
+}
+
+/// The keys that have types and code of their own, which a file has in front of the others.
+const FIRST: [Setting; 4] = [
+    own(
+        "profile",
+        "profile",
+        Value::Words(&["linux-6.1", "rfc"]),
+        Kernel::Fixed,
+        "`linux-6.1`: what that kernel does. `rfc`: what the RFCs say.",
+    ),
+    own(
+        "congestion_control",
+        "congestion_control",
+        Value::Own,
+        Kernel::Flow,
+        "Congestion controller, by its name in Linux; or in the simulator `manual`, a window by \
+         hand, or `file:NAME.c`, [one of your own](controllers.md).",
+    ),
+    own(
+        "parameters",
+        "controller.parameters",
+        Value::Own,
+        Kernel::Flow,
+        "Of a controller `file:NAME.c`: values of its parameters by their names. Others pay no \
+         heed to them, so that one file compares them.",
+    ),
+    own(
+        "controller_sha256",
+        "controller.sha256",
+        Value::Own,
+        Kernel::Flow,
+        "Of a controller `file:NAME.c`: the SHA-256 that its file has to have. With it the file \
+         need not be there, where its content was allowed before.",
+    ),
+];
+
+const fn own(
+    name: &'static str,
+    resolved: &'static str,
+    value: Value,
+    kernel: Kernel,
+    meaning: &'static str,
+) -> Setting {
+    let key = Key::new(name, value, meaning)
+        .resolved_as(resolved)
+        .or(Presence::OrDefault);
+    Setting { key, kernel }
+}
+
+const fn whole(least: u64, most: u64, unit: &'static str, example: u64) -> Value {
+    Value::Whole(Whole {
+        least,
+        most,
+        unit,
+        example,
+    })
+}
+
+const fn bytes(least: u64, most: u64, range: &'static str, example: &'static str) -> Value {
+    Value::Bytes(Bytes {
+        least,
+        most,
+        range,
+        example,
+    })
+}
+
+/// A buffer of a socket. RFC 7323 section 2.3 scales a window to at most 1 GiB.
+const BUFFER: Value = bytes(2048, 1 << 30, "2048 bytes to 1 GiB", "1mb");
+
+/// The settings of a flow. An entry is a field with its default in `linux-6.1` and, where that is
+/// another, in `rfc`; the name a person writes, what stands there, whether the profile says it, for
+/// what a kernel takes it, and what it means. The front end's model, the way back from a resolved
+/// description, the laboratory's files and the page of keys are made from this.
+macro_rules! settings {
+    ($(
+        $(#[$attribute:meta])*
+        $field:ident: $type:ty = $linux:expr $(, rfc $rfc:expr)?;
+        $name:literal, $value:expr, $presence:ident, $kernel:ident, $meaning:literal;
+    )+) => {
+        /// The settings of one TCP flow. Both its ends have them.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct Tcp {
+            /// Where the defaults of the others came from, and whose arithmetic is used.
+            pub profile: Profile,
+            /// Name of the congestion controller, as Linux has it.
+            pub congestion_control: String,
+            $(#[doc = $meaning] $(#[$attribute])* pub $field: $type,)+
+            /// Of a controller whose code is not of the simulator: which code.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub controller: Option<Controller>,
+        }
+
+        /// The keys of a flow's `tcp`, in the order of a file.
+        pub const SETTINGS: &[Setting] = &[
+            FIRST[0], FIRST[1], FIRST[2], FIRST[3],
+            $(Setting {
+                key: Key::new($name, $value, $meaning)
+                    .resolved_as(stringify!($field))
+                    .or(Presence::$presence),
+                kernel: Kernel::$kernel,
+            },)+
+        ];
+
+        impl Tcp {
+            /// The defaults of a profile, as a description that names nothing else resolves to them.
+            fn of(profile: Profile, congestion_control: &str) -> Tcp {
+                Tcp {
+                    profile,
+                    congestion_control: congestion_control.to_owned(),
+                    $($field: match profile {
+                        $(Profile::Rfc => $rfc,)?
+                        _ => $linux,
+                    },)+
+                    controller: None,
+                }
+            }
+
+            /// What each of the keys has, as resolved.
+            fn values(&self) -> Vec<serde_json::Value> {
+                let controller = self.controller.as_ref();
+                vec![
+                    json!(self.profile),
+                    json!(self.congestion_control),
+                    json!(controller.map(|own| &own.parameters)),
+                    json!(controller.map(|own| &own.sha256)),
+                    $(json!(self.$field),)+
+                ]
+            }
+
+            /// Refuses a number out of its range.
+            pub(crate) fn check_ranges(&self, path: &str) -> Result<(), SpecError> {
+                let mut fields = SETTINGS[FIRST.len()..].iter();
+                $(
+                    let setting = fields.next().expect("an entry for each field");
+                    if let Some(number) = self.$field.number() {
+                        setting.key.check_range(path, number)?;
+                    }
+                )+
+                Ok(())
+            }
+        }
+    };
+}
+
+settings! {
+    initial_window_pkts: u32 = 10;
+    "initial_window", whole(1, 1000, "segments", 10), ByProfile, Way,
+    "Initial window (RFC 6928)";
+
+    sack: bool = true;
+    "sack", Value::Flag, ByProfile, Host,
+    "Selective acknowledgements (RFC 2018)";
+
+    rack: bool = true, rfc false;
+    "rack", Value::Flag, ByProfile, Host,
+    "Loss detection by time and tail loss probes (RFC 8985)";
+
+    timestamps: bool = true;
+    "timestamps", Value::Flag, ByProfile, Host,
+    "Timestamps (RFC 7323)";
+
+    delayed_ack: bool = true;
+    "delayed_ack", Value::Flag, ByProfile, Way,
+    "Delayed acknowledgements (RFC 5681)";
+
+    ack_every: u32 = 2;
+    "ack_every", whole(1, 64, "segments", 2), ByProfile, Fixed,
+    "Full segments for each delayed acknowledgement (RFC 5681 section 4.2)";
+
+    ecn: bool = false;
+    "ecn", Value::Flag, ByProfile, Host,
+    "Explicit congestion notification (RFC 3168)";
+
+    pacing: Pacing = Pacing::Word(PacingWord::Auto);
+    "pacing", Value::FlagOr("auto"), ByProfile, Flow,
+    "Whether segments are spaced out; `auto`: when the congestion controller asks for it";
+
+    hystart: bool = true;
+    "hystart", Value::Flag, ByProfile, Flow,
+    "Leaving slow start before losses: HyStart in `linux-6.1`, HyStart++ (RFC 9406) in `rfc`";
+
+    prr: Prr = Prr::Rfc6937, rfc Prr::Rfc9937;
+    "prr", Value::Words(&["rfc6937", "rfc9937"]), ByProfile, Fixed,
+    "Proportional rate reduction";
+
+    small_queues: bool = true, rfc false;
+    "small_queues", Value::Flag, ByProfile, Fixed,
+    "TCP small queues: a sender leaves about a millisecond, two packets at least, in the queue of \
+     its own host";
+
+    min_rto_ns: u64 = 200_000_000, rfc 1_000_000_000; // RFC 6298 section 2.4
+    "min_rto", Value::Time, ByProfile, Way,
+    "Lower bound of the retransmission timeout (RFC 6298): of its variance term in `linux-6.1`, of \
+     the whole in `rfc`";
+
+    send_buffer_bytes: u64 = 0;
+    "send_buffer", BUFFER, OrZero, Flow,
+    "Send buffer; one that grows as Linux's when left out.";
+
+    receive_window_bytes: u64 = 0;
+    "receive_window", BUFFER, OrZero, Flow,
+    "Receive window; one that grows as Linux's when left out.";
+
     #[serde(default = "short_packet_memory")]
-    pub packet_memory_bytes: u64,
-    /// Segments of one sk_buff at most that the sender's TCP hands down at once (`gso_max_segs` of the
-    /// device); with 1 each goes by itself. The kernel's own is 65535.
+    packet_memory_bytes: u64 = PACKET_MEMORY_BYTES;
+    "packet_memory", bytes(1536, 65536, "1536 to 65536 bytes", "2304B"), OrDefault, Flow,
+    "Memory that a kernel reckons a full packet takes of a send buffer that grows, which has room \
+     for two windows (`tcp_sndbuf_expand`): 4352 bytes in a distribution's, or 2304 where the \
+     largest header is short. On the kernel as it is there.";
+
     #[serde(default = "one")]
-    pub gso_max_segs: u32,
-    /// Whether a connection begins with a SYN and its answer (RFC 9293 section 3.5); else both ends
-    /// know of each other, and data go out at once, as from ns-2's one-way agents.
+    gso_max_segs: u32 = GSO_MAX_SEGS, rfc 1;
+    "gso_max_segs", whole(1, GSO_MAX_SEGS as u64, "segments", 44), ByProfile, Sender,
+    "Segments that the sender's TCP hands down at once, as one sk_buff, at most (`gso_max_segs` of \
+     its host's devices, ip-link(8)): bursts of up to this number leave back to back. With 1 each \
+     goes by itself";
+
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
-    pub handshake: bool,
-    /// Windows that the controller `manual` is given, in the order of their times; the initial
-    /// window before them. Others pay no heed to them.
+    handshake: bool = true;
+    "handshake", Value::Flag, OrDefault, Fixed,
+    "A connection begins with a SYN and its answer (RFC 9293). Without, both ends know of each \
+     other and data go out at once, as from ns-2's one-way agents (`Agent/TCP`). The kernel always \
+     has one.";
+
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cwnd_changes: Vec<CwndChange>,
-    /// Of a controller whose code is not of the simulator: which code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub controller: Option<Controller>,
+    cwnd_changes: Vec<CwndChange> = Vec::new();
+    "cwnd_changes", Value::CwndChanges, OrDefault, Flow,
+    "Windows of the controller `manual`, which others pay no heed to: the initial window holds \
+     until the first of them.";
+}
+
+/// What a field has that may have a range.
+trait Number {
+    /// None where the type says all.
+    fn number(&self) -> Option<u64> {
+        None
+    }
+}
+
+impl Number for bool {}
+impl Number for Pacing {}
+impl Number for Prr {}
+impl Number for Vec<CwndChange> {}
+impl Number for u32 {
+    fn number(&self) -> Option<u64> {
+        Some(u64::from(*self))
+    }
+}
+impl Number for u64 {
+    fn number(&self) -> Option<u64> {
+        Some(*self)
+    }
+}
+
+/// All settings for the module that Python sees: JSON, the keys with their defaults in `linux-6.1`,
+/// and the settings of each profile, both as resolved.
+pub fn settings_json() -> String {
+    #[derive(Serialize)]
+    struct Listed {
+        #[serde(flatten)]
+        setting: Setting,
+        default: serde_json::Value,
+    }
+    let settings = SETTINGS.iter().zip(Tcp::linux("cubic").values());
+    let keys: Vec<_> = settings
+        .map(|(&setting, default)| Listed { setting, default })
+        .collect();
+    let profiles = [Tcp::linux("cubic"), Tcp::rfc("cubic")];
+    json!({ "keys": keys, "profiles": profiles }).to_string()
 }
 
 /// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
@@ -156,44 +398,13 @@ fn short_packet_memory() -> u64 {
 }
 
 impl Tcp {
-    /// The defaults of the profile `linux-6.1`, as a description that names nothing else resolves
-    /// to them.
+    /// The defaults of the profile `linux-6.1`.
     pub fn linux(congestion_control: &str) -> Tcp {
-        Tcp {
-            profile: Profile::Linux61,
-            congestion_control: congestion_control.to_owned(),
-            initial_window_pkts: 10,
-            sack: true,
-            rack: true,
-            timestamps: true,
-            delayed_ack: true,
-            ack_every: 2,
-            ecn: false,
-            pacing: Pacing::Word(PacingWord::Auto),
-            hystart: true,
-            prr: Prr::Rfc6937,
-            small_queues: true,
-            min_rto_ns: 200_000_000,
-            send_buffer_bytes: 0,
-            receive_window_bytes: 0,
-            packet_memory_bytes: PACKET_MEMORY_BYTES,
-            gso_max_segs: GSO_MAX_SEGS,
-            handshake: true,
-            cwnd_changes: Vec::new(),
-            controller: None,
-        }
+        Tcp::of(Profile::Linux61, congestion_control)
     }
 
     /// The defaults of the profile `rfc`.
     pub fn rfc(congestion_control: &str) -> Tcp {
-        Tcp {
-            profile: Profile::Rfc,
-            rack: false,
-            prr: Prr::Rfc9937,
-            small_queues: false,
-            gso_max_segs: 1,
-            min_rto_ns: 1_000_000_000,
-            ..Tcp::linux(congestion_control)
-        }
+        Tcp::of(Profile::Rfc, congestion_control)
     }
 }

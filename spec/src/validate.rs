@@ -1,7 +1,7 @@
 //! The checks of a resolved description. They repeat, at the engine's door, what the front
 //! end has said to a person in their own units: nothing that passes here can make a run panic.
 
-use super::tcp::{Controller, CwndChange, Profile};
+use super::tcp::{Controller, CwndChange, GSO_MAX_SEGS, Profile};
 use super::{
     Ecn, Experiment, Flow, LONGEST_NS, LinkEnd, Probe, ProbeKind, Program, SCHEMA, SizeAt,
     SpecError, Tcp, Transport,
@@ -447,30 +447,8 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
             validate_controller(&format!("{path}.controller"), controller)?;
         }
     }
-    let path_window = format!("{path}.initial_window_pkts");
-    let window = tcp.initial_window_pkts;
-    require(
-        (1..=1000).contains(&window),
-        &path_window,
-        window,
-        "1 to 1000 segments",
-    )?;
-    let path_every = format!("{path}.ack_every");
-    require(
-        (1..=64).contains(&tcp.ack_every),
-        &path_every,
-        tcp.ack_every,
-        "1 to 64 segments",
-    )?;
-    instant(&format!("{path}.min_rto_ns"), tcp.min_rto_ns)?;
-    require(
-        (1536..=65536).contains(&tcp.packet_memory_bytes),
-        &format!("{path}.packet_memory_bytes"),
-        tcp.packet_memory_bytes,
-        "1536 to 65536 bytes",
-    )?;
     let most = match tcp.profile {
-        Profile::Linux61 => 65535,
+        Profile::Linux61 => GSO_MAX_SEGS,
         Profile::Rfc => 1,
     };
     require(
@@ -479,17 +457,8 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
         tcp.gso_max_segs,
         &format!("1 to {most} segments in this profile"),
     )?;
-    validate_cwnd_changes(&format!("{path}.cwnd_changes"), &tcp.cwnd_changes)?;
-    for (key, bytes) in [
-        ("send_buffer_bytes", tcp.send_buffer_bytes),
-        ("receive_window_bytes", tcp.receive_window_bytes),
-    ] {
-        // RFC 7323 section 2.3 scales a window to at most 1 GiB.
-        let allowed = "0, or from 2048 bytes to 1 GiB";
-        let in_range = bytes == 0 || (2048..=1 << 30).contains(&bytes);
-        require(in_range, &format!("{path}.{key}"), bytes, allowed)?;
-    }
-    Ok(())
+    tcp.check_ranges(path)?;
+    validate_cwnd_changes(&format!("{path}.cwnd_changes"), &tcp.cwnd_changes)
 }
 
 fn validate_controller(path: &str, controller: &Controller) -> Checked {

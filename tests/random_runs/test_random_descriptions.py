@@ -23,7 +23,7 @@ from run_invariants import violations
 from dumbbell import _engine
 from dumbbell.backends import simulate
 from dumbbell.spec import Experiment
-from dumbbell.spec.tcp import PROFILES
+from dumbbell.spec.tcp_settings import PROFILES
 from dumbbell.tables import Run
 
 PARTS = 10

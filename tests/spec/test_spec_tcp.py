@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,9 @@ from spec_samples import bent
 from dumbbell import _engine
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, testbed_lines
-from dumbbell.spec.tcp import CONGESTION_CONTROLLERS, LINUX_CONTROLLERS, PROFILES
+from dumbbell.spec.keys import Key
+from dumbbell.spec.tcp import CONGESTION_CONTROLLERS, LINUX_CONTROLLERS
+from dumbbell.spec.tcp_settings import PROFILES, SETTINGS
 
 GREEDY = {"kind": "greedy"}
 POISSON = {"kind": "poisson", "rate": "110pps", "size": "exponential 512B"}
@@ -165,6 +168,54 @@ def test_a_controller_of_the_simulator_alone_needs_no_python() -> None:
         [sys.executable, "-c", ANOTHER_CONTROLLER], capture_output=True, text=True, check=False
     )
     assert done.stdout.split("\n")[:2] == ["aimd", "flows[0].tcp.congestion_control aimd"], done
+
+
+BOUNDED = [each for each in SETTINGS.values() if each.kind in ("whole", "bytes")]
+
+
+@pytest.mark.parametrize("setting", BOUNDED, ids=lambda setting: setting.name)
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_both_sides_hold_a_number_to_its_bounds(setting: Key, end: str) -> None:
+    within = setting.bounds[end]
+    beyond = within + (1 if end == "most" else -1)
+    found = flow(source=GREEDY, tcp={setting.name: setting.written(within)})
+    assert found["tcp"][setting.resolved] == within
+    with pytest.raises(SpecError) as refused:
+        flow(source=GREEDY, tcp={setting.name: setting.written(beyond)})
+    assert refused.value.path == f"flows[0].tcp.{setting.name}"
+    resolved = Experiment.read(bent(flows__0__source=GREEDY)).resolved()
+    resolved["flows"][0]["tcp"][setting.resolved] = beyond
+    with pytest.raises(_engine.SpecInvalid, match=setting.resolved):
+        _engine.check(json.dumps(resolved), simulated=False)
+
+
+def test_each_setting_goes_through_the_resolved_description_and_back() -> None:
+    others = {
+        "flag": lambda setting: not setting.default,
+        "flag-or": lambda setting: True,
+        "words": lambda setting: setting.bounds[-1],
+        "whole": lambda setting: setting.bounds["example"] + 1,
+        "bytes": lambda setting: setting.bounds["example"],
+        "time": lambda setting: "321ms",
+        "cwnd-changes": lambda setting: [{"at": "1s", "cwnd": 3}],
+    }
+    for setting in SETTINGS.values():
+        if setting.kind == "own" or setting.name == "profile":
+            continue
+        value = others[setting.kind](setting)
+        experiment = Experiment.read(
+            bent(flows__0__source=GREEDY, flows__0__tcp={setting.name: value})
+        )
+        tcp = experiment.resolved()["flows"][0]["tcp"]
+        assert tcp[setting.resolved] != setting.default, setting.name
+        again = Experiment.from_resolved(experiment.resolved_json())
+        assert again.resolved() == experiment.resolved()
+
+
+def test_type_checkers_see_the_engines_settings() -> None:
+    """When this fails: ``python scripts/key_models.py --write``."""
+    made = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "key_models.py"))
+    assert made["PLACE"].read_text(encoding="utf-8") == made["stub"]()
 
 
 def test_only_known_timer_frequencies() -> None:

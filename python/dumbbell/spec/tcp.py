@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,23 +14,21 @@ from pydantic import (
     PrivateAttr,
     ValidationInfo,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 
-from dumbbell import _engine, units
+from dumbbell import _engine
 from dumbbell.spec import native
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
-    Flag,
     Time,
-    quantity,
-    quantity_schema,
-    size_bytes,
     time_ns,
     whole,
-    word,
 )
+from dumbbell.spec.keys import Key
 from dumbbell.spec.refusal import Refused, nearest, one_of
+from dumbbell.spec.tcp_settings import PROFILES, SETTINGS, described
 
 LINUX_CONTROLLERS = (
     "reno",
@@ -58,54 +56,11 @@ CONGESTION_CONTROLLERS = tuple(
 )
 """Linux's and those that only the simulator has. What a backend has not, it refuses itself."""
 
-PROFILES: dict[str, dict[str, Any]] = {
-    "linux-6.1": {
-        "initial_window_pkts": 10,
-        "sack": True,
-        "rack": True,
-        "timestamps": True,
-        "delayed_ack": True,
-        "ack_every": 2,
-        "ecn": False,
-        "pacing": "auto",
-        "hystart": True,
-        "prr": "rfc6937",
-        "small_queues": True,
-        "min_rto_ns": 200_000_000,
-        "gso_max_segs": 65535,  # GSO_MAX_SEGS
-    },
-    "rfc": {
-        "initial_window_pkts": 10,  # RFC 6928
-        "sack": True,
-        "rack": False,
-        "timestamps": True,
-        "delayed_ack": True,
-        "ack_every": 2,  # RFC 5681 section 4.2
-        "ecn": False,
-        "pacing": "auto",
-        "hystart": True,
-        "prr": "rfc9937",
-        "small_queues": False,
-        "min_rto_ns": 1_000_000_000,  # RFC 6298 section 2.4
-        "gso_max_segs": 1,
-    },
-}
-"""What each profile sets where the description says nothing."""
-
-MOST_SEGMENTS = 1000
-MOST_ACK_EVERY = 64
-MOST_GSO_SEGMENTS = 65535
 MOST_CWND_CHANGES = 10_000
 MOST_PARAMETERS = 64
 LARGEST_CWND_PKTS = 100_000
-LEAST_BUFFER_BYTES = 2048
-LARGEST_BUFFER_BYTES = 2**30
-"""RFC 7323 section 2.3: a window is scaled to at most 1 GiB."""
-PACKET_MEMORY_BYTES = 4352
-"""Of a full packet in a send buffer, by a distribution's kernel."""
 SHORT_PACKET_MEMORY_BYTES = 2304
-"""The same where the kernel's largest header is short."""
-LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES = 1536, 65536
+"""Of a full packet in a send buffer where the kernel's largest header is short."""
 
 
 def _controller(value: object) -> str:
@@ -138,29 +93,6 @@ def _parameters(value: object) -> dict[str, int]:
     return dict(sorted(value.items()))
 
 
-def _pacing(value: object) -> bool | str:
-    if not isinstance(value, bool) and value != "auto":
-        raise Refused(value, 'true, false or "auto"', nearest(value, ["auto"]))
-    return value
-
-
-def _buffer(value: object) -> str:
-    allowed = 'a size with its unit from 2048 bytes to 1 GiB, such as "1mb"'
-    bounds = (LEAST_BUFFER_BYTES, LARGEST_BUFFER_BYTES)
-    return quantity(value, units.parse_size_bytes, bounds, allowed, "B")
-
-
-def _packet_memory(value: object) -> str:
-    bounds = (LEAST_PACKET_MEMORY_BYTES, LARGEST_PACKET_MEMORY_BYTES)
-    allowed = 'a size with its unit from 1536 to 65536 bytes, such as "2304B"'
-    return quantity(value, units.parse_size_bytes, bounds, allowed, "B")
-
-
-def _whole_schema(most: int, example: int) -> WithJsonSchema:
-    unit = {"examples": [example], "x-unit": "segments"}
-    return WithJsonSchema({"type": "integer", "minimum": 1, "maximum": most, **unit})
-
-
 CongestionControl = Annotated[
     str,
     BeforeValidator(_controller),
@@ -191,37 +123,6 @@ _Parameters = Annotated[
         }
     ),
 ]
-_Profile = Annotated[
-    str,
-    BeforeValidator(word(*PROFILES)),
-    WithJsonSchema({"type": "string", "enum": list(PROFILES), "x-unit": "word"}),
-]
-_Prr = Annotated[
-    str,
-    BeforeValidator(word("rfc6937", "rfc9937")),
-    WithJsonSchema({"type": "string", "enum": ["rfc6937", "rfc9937"], "x-unit": "word"}),
-]
-_Pacing = Annotated[
-    bool | str,
-    BeforeValidator(_pacing),
-    WithJsonSchema(
-        {"anyOf": [{"type": "boolean"}, {"const": "auto"}], "x-unit": 'true, false, `"auto"`'}
-    ),
-]
-_Segments = Annotated[
-    int, BeforeValidator(whole(1, MOST_SEGMENTS)), _whole_schema(MOST_SEGMENTS, 10)
-]
-_AckEvery = Annotated[
-    int, BeforeValidator(whole(1, MOST_ACK_EVERY)), _whole_schema(MOST_ACK_EVERY, 2)
-]
-_Buffer = Annotated[str, BeforeValidator(_buffer), quantity_schema("size", "1mb")]
-
-_PacketMemory = Annotated[str, BeforeValidator(_packet_memory), quantity_schema("size", "2304B")]
-
-_GsoSegments = Annotated[
-    int, BeforeValidator(whole(1, MOST_GSO_SEGMENTS)), _whole_schema(MOST_GSO_SEGMENTS, 44)
-]
-
 _Cwnd = Annotated[
     int,
     BeforeValidator(whole(1, LARGEST_CWND_PKTS)),
@@ -235,8 +136,6 @@ _Cwnd = Annotated[
         }
     ),
 ]
-
-_BY_PROFILE = "; as the profile has it when left out"
 
 
 class CwndChange(SpecModel):
@@ -265,108 +164,38 @@ def _in_order(changes: Sequence[CwndChange]) -> tuple[CwndChange, ...]:
 _CwndChanges = Annotated[Sequence[CwndChange], AfterValidator(_in_order)]
 
 
-class Tcp(SpecModel):
-    """Settings of a TCP flow; both its ends have them."""
+_OWN: Mapping[str, tuple[Any, Any]] = {
+    "congestion_control": (CongestionControl, ...),
+    "parameters": (_Parameters, {}),
+    "controller_sha256": (_Sha256 | None, None),
+    "cwnd_changes": (_CwndChanges, ()),
+}
+"""Types and defaults of the keys that have some of their own."""
 
-    profile: _Profile = Field(
-        default="linux-6.1",
-        description="`linux-6.1`: what that kernel does. `rfc`: what the RFCs say.",
+
+def _field(setting: Key) -> tuple[Any, Any]:
+    takes, default = _OWN.get(setting.name) or (setting.takes(), ...)
+    if default is ...:
+        if setting.presence == "or-default":
+            default = setting.written_default
+        else:
+            takes, default = takes | None, None
+    return takes, Field(default=default, description=described(setting))
+
+
+if TYPE_CHECKING:
+    from dumbbell.spec.key_models import TcpKeys
+else:
+    TcpKeys = create_model(
+        "TcpKeys",
+        __base__=SpecModel,
+        __module__=__name__,
+        **{name: _field(setting) for name, setting in SETTINGS.items()},
     )
-    congestion_control: CongestionControl = Field(
-        default="cubic",
-        description="Congestion controller, by its name in Linux; or in the simulator `manual`, a "
-        "window by hand, or `file:NAME.c`, [one of your own](controllers.md).",
-    )
-    parameters: _Parameters = Field(
-        default={},
-        description="Of a controller `file:NAME.c`: values of its parameters by their names. "
-        "Others pay no heed to them, so that one file compares them.",
-    )
-    controller_sha256: _Sha256 | None = Field(
-        default=None,
-        description="Of a controller `file:NAME.c`: the SHA-256 that its file has to have. With it "
-        "the file need not be there, where its content was allowed before.",
-    )
-    initial_window: _Segments | None = Field(
-        default=None, description=f"Initial window (RFC 6928){_BY_PROFILE}: 10 in both."
-    )
-    sack: Flag | None = Field(
-        default=None, description=f"Selective acknowledgements (RFC 2018){_BY_PROFILE}: true."
-    )
-    rack: Flag | None = Field(
-        default=None,
-        description=f"Loss detection by time and tail loss probes (RFC 8985){_BY_PROFILE}: true "
-        "in `linux-6.1`, false in `rfc`.",
-    )
-    timestamps: Flag | None = Field(
-        default=None, description=f"Timestamps (RFC 7323){_BY_PROFILE}: true."
-    )
-    delayed_ack: Flag | None = Field(
-        default=None, description=f"Delayed acknowledgements (RFC 5681){_BY_PROFILE}: true."
-    )
-    ack_every: _AckEvery | None = Field(
-        default=None,
-        description=f"Full segments for each of them{_BY_PROFILE}: 2.",
-    )
-    ecn: Flag | None = Field(
-        default=None,
-        description=f"Explicit congestion notification (RFC 3168){_BY_PROFILE}: false.",
-    )
-    pacing: _Pacing | None = Field(
-        default=None,
-        description="Whether segments are spaced out; `auto`: when the congestion controller "
-        f"asks for it{_BY_PROFILE}: `auto`.",
-    )
-    hystart: Flag | None = Field(
-        default=None,
-        description="Leaving slow start before losses: HyStart in `linux-6.1`, HyStart++ "
-        f"(RFC 9406) in `rfc`{_BY_PROFILE}: true.",
-    )
-    prr: _Prr | None = Field(
-        default=None,
-        description=f"Proportional rate reduction{_BY_PROFILE}: `rfc6937` in `linux-6.1`, "
-        "`rfc9937` in `rfc`.",
-    )
-    small_queues: Flag | None = Field(
-        default=None,
-        description="TCP small queues: a sender leaves about a millisecond, two packets at least, "
-        f"in the queue of its own host{_BY_PROFILE}: true in `linux-6.1`, false in `rfc`.",
-    )
-    min_rto: Time | None = Field(
-        default=None,
-        description="Lower bound of the retransmission timeout: of its variance term in "
-        f"`linux-6.1`, of the whole in `rfc`{_BY_PROFILE}: 200 ms and 1 s (RFC 6298).",
-    )
-    send_buffer: _Buffer | None = Field(
-        default=None, description="Send buffer; one that grows as Linux's when left out."
-    )
-    receive_window: _Buffer | None = Field(
-        default=None, description="Receive window; one that grows as Linux's when left out."
-    )
-    packet_memory: _PacketMemory = Field(
-        default=f"{PACKET_MEMORY_BYTES}B",
-        description="Memory that a kernel reckons a full packet takes of a send buffer that grows, "
-        "which has room for two windows (`tcp_sndbuf_expand`): 4352 bytes in a distribution's, or "
-        "2304 where the largest header is short. On the kernel as it is there.",
-    )
-    gso_max_segs: _GsoSegments | None = Field(
-        default=None,
-        description="Segments that the sender's TCP hands down at once, as one sk_buff, at most "
-        "(`gso_max_segs` of its host's devices, ip-link(8)): bursts of up to this number leave "
-        f"back to back. With 1 each goes by itself{_BY_PROFILE}: 65535, the kernel's own, in "
-        "`linux-6.1`, 1 in `rfc`.",
-    )
-    handshake: Flag = Field(
-        default=True,
-        description="A connection begins with a SYN and its answer (RFC 9293). Without, both ends "
-        "know of each other and data go out at once, as from ns-2's one-way agents (`Agent/TCP`). "
-        "The kernel always has one.",
-    )
-    cwnd_changes: _CwndChanges = Field(
-        default=(),
-        description="Windows of the controller `manual`, which others pay no heed to: the initial "
-        "window holds until the first of them.",
-    )
+
+
+class Tcp(TcpKeys):
+    """Settings of a TCP flow; both its ends have them."""
 
     @model_validator(mode="after")
     def _check_bursts(self) -> Self:
@@ -410,34 +239,16 @@ class Tcp(SpecModel):
 
     def resolved(self) -> dict[str, Any]:
         """The settings for the resolved description."""
-        given = {
-            "initial_window_pkts": self.initial_window,
-            "sack": self.sack,
-            "rack": self.rack,
-            "timestamps": self.timestamps,
-            "delayed_ack": self.delayed_ack,
-            "ack_every": self.ack_every,
-            "ecn": self.ecn,
-            "pacing": self.pacing,
-            "hystart": self.hystart,
-            "prr": self.prr,
-            "small_queues": self.small_queues,
-            "min_rto_ns": None if self.min_rto is None else time_ns(self.min_rto),
-            "gso_max_segs": self.gso_max_segs,
-        }
-        chosen = {key: value for key, value in given.items() if value is not None}
-        return {
-            "profile": self.profile,
-            "congestion_control": self.congestion_control,
-            **PROFILES[self.profile],
-            **chosen,
-            "send_buffer_bytes": _bytes_or_0(self.send_buffer),
-            "receive_window_bytes": _bytes_or_0(self.receive_window),
-            "packet_memory_bytes": size_bytes(self.packet_memory),
-            **({} if self.handshake else {"handshake": False}),
-            **self._changes(),
-            **self._controller(),
-        }
+        defaults = PROFILES[self.profile]
+        found = dict(defaults)
+        for name, setting in SETTINGS.items():
+            value = getattr(self, name)
+            # A description without the later keys stays what it was.
+            is_said = setting.resolved in defaults or value != setting.default
+            if value is not None and is_said and setting.kind not in ("cwnd-changes", "own"):
+                found[setting.resolved] = setting.number(value)
+        found["congestion_control"] = self.congestion_control
+        return found | self._changes() | self._controller()
 
     def _controller(self) -> dict[str, Any]:
         if self._found_sha256 is None:
@@ -449,7 +260,3 @@ class Tcp(SpecModel):
         """Only where there are some: a description without them stays what it was."""
         changes = [change.resolved() for change in self.cwnd_changes]
         return {"cwnd_changes": changes} if changes else {}
-
-
-def _bytes_or_0(text: str | None) -> int:
-    return 0 if text is None else size_bytes(text)

@@ -13,6 +13,7 @@ from dumbbell.spec.programs import MODELS
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
 from dumbbell.spec.source_forms import FORMS, ValueKind
 from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES
+from dumbbell.spec.tcp_settings import PROFILES, SETTINGS
 
 _Table = dict[str, Any]
 
@@ -78,30 +79,6 @@ _FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def _buffer(size_bytes: int) -> str | None:
-    return units.format_size(size_bytes) if size_bytes else None
-
-
-_TCP: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "profile": ("profile", _same),
-    "congestion_control": ("congestion_control", _same),
-    "initial_window_pkts": ("initial_window", _same),
-    "sack": ("sack", _same),
-    "rack": ("rack", _same),
-    "timestamps": ("timestamps", _same),
-    "delayed_ack": ("delayed_ack", _same),
-    "ack_every": ("ack_every", _same),
-    "ecn": ("ecn", _same),
-    "pacing": ("pacing", _same),
-    "hystart": ("hystart", _same),
-    "prr": ("prr", _same),
-    "small_queues": ("small_queues", _same),
-    "min_rto_ns": ("min_rto", units.format_time),
-    "send_buffer_bytes": ("send_buffer", _buffer),
-    "receive_window_bytes": ("receive_window", _buffer),
-    "packet_memory_bytes": ("packet_memory", units.format_size),
-    "gso_max_segs": ("gso_max_segs", _same),
-}
 _TCP_BEFORE_0_4: dict[str, int] = {
     "packet_memory_bytes": SHORT_PACKET_MEMORY_BYTES,
     "gso_max_segs": 1,
@@ -282,24 +259,25 @@ _CONTROLLER: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 def _tcp(tcp: object, path: str) -> _Table:
     """Windows by hand, and what a controller of one's own is, are there where there are some."""
-    has_changes = isinstance(tcp, Mapping) and "cwnd_changes" in tcp
-    keys = dict(_TCP)
-    if isinstance(tcp, Mapping) and "handshake" in tcp:
-        keys["handshake"] = ("handshake", _same)
-    has_controller = isinstance(tcp, Mapping) and "controller" in tcp
+    given = tcp if isinstance(tcp, Mapping) else {}
+    has_changes, has_controller = "cwnd_changes" in given, "controller" in given
+    keys: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        key.resolved: (name, key.written)
+        for name, key in SETTINGS.items()
+        if key.resolved in PROFILES["linux-6.1"]
+        or (key.kind not in ("cwnd-changes", "own") and key.resolved in given)
+    }
     others = [
         *(["cwnd_changes"] if has_changes else []),
         *(["controller"] if has_controller else []),
     ]
     written = _written(tcp, path, keys, others)
     if has_controller:
-        assert isinstance(tcp, Mapping)
-        written |= _written(tcp["controller"], f"{path}.controller", _CONTROLLER)
+        written |= _written(given["controller"], f"{path}.controller", _CONTROLLER)
     if has_changes:
-        assert isinstance(tcp, Mapping)
         written["cwnd_changes"] = [
             _written(change, f"{path}.cwnd_changes[{i}]", _CWND_CHANGE)
-            for i, change in enumerate(_list(tcp, "cwnd_changes"))
+            for i, change in enumerate(_list(given, "cwnd_changes"))
         ]
     return written
 

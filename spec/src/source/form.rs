@@ -3,6 +3,7 @@
 //! digests are kept are all made from this.
 
 use super::Carrier;
+use crate::key::{Key, Presence, Value};
 use serde::Serialize;
 
 /// A source as a person writes it.
@@ -34,59 +35,6 @@ pub enum Sends {
     Transfers,
 }
 
-/// A key of a source.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Key {
-    /// As a person writes it.
-    pub name: &'static str,
-    /// As the resolved description has it.
-    pub resolved: &'static str,
-    /// What stands there.
-    pub value: Value,
-    /// Whether it may be left out.
-    pub presence: Presence,
-    /// What it says.
-    pub meaning: &'static str,
-}
-
-/// What a key holds, as it is written and as it is resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Value {
-    /// A law of times; resolved in seconds.
-    GapLaw,
-    /// A law of sizes; resolved in bytes.
-    SizeLaw,
-    /// A time, the mean of an exponential law.
-    ExponentialGap,
-    /// A time, the value of a constant law.
-    ConstantGap,
-    /// Whether sizes are payload or on the wire; by default on the wire over UDP.
-    SizeAt,
-    /// A whole number of at least 1.
-    Count,
-    /// A size; resolved in bytes.
-    Size,
-    /// A time; resolved in nanoseconds.
-    Time,
-    /// A list of times; resolved in nanoseconds.
-    Times,
-    /// A list of sizes; resolved in bytes.
-    Sizes,
-}
-
-/// Whether a key may be left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Presence {
-    /// It may not, or its kind of value has a default.
-    Always,
-    /// It may; the resolved description then has null.
-    OrNull,
-    /// It may; the resolved description then has no such key.
-    OrAbsent,
-}
-
 /// What sends a source on a testbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "program", content = "why", rename_all = "lowercase")]
@@ -97,30 +45,6 @@ pub enum Testbed {
     Iperf3,
     /// No line is written, for this reason.
     Nothing(&'static str),
-}
-
-impl Key {
-    /// One that has to be given, or has the default of its kind of value; of the same name when
-    /// resolved.
-    pub const fn new(name: &'static str, value: Value, meaning: &'static str) -> Key {
-        Key {
-            name,
-            resolved: name,
-            value,
-            presence: Presence::Always,
-            meaning,
-        }
-    }
-
-    /// Of another name when resolved.
-    pub const fn resolved_as(self, resolved: &'static str) -> Key {
-        Key { resolved, ..self }
-    }
-
-    /// One that may be left out.
-    pub const fn or(self, presence: Presence) -> Key {
-        Key { presence, ..self }
-    }
 }
 
 /// `size`, of the sources that send packets.

@@ -21,12 +21,13 @@ mod replay;
 mod sized;
 mod transfers;
 
+pub use crate::key::{Key, Presence, Value};
 pub use arrivals::Arrivals;
 pub use bursts::Bursts;
 pub use cbr::Cbr;
 pub use closed_loop::ClosedLoop;
 pub use ditg::Ditg;
-pub use form::{Form, Key, Presence, Sends, Testbed, Value};
+pub use form::{Form, Sends, Testbed};
 pub use greedy::Greedy;
 pub use load::{ACKNOWLEDGEMENT_BYTES, Capacity, Load, PACKETS_A_CONNECTION, Scheduled};
 pub use poisson::Poisson;

@@ -15,14 +15,16 @@ Sources: tcp(7), ip-route(8), ip-sysctl in the kernel's documentation, net/ipv4/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
+from dumbbell.spec.keys import Key
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.resolved import Flow, TcpSettings
-from dumbbell.spec.tcp import LINUX_CONTROLLERS, MOST_GSO_SEGMENTS, PACKET_MEMORY_BYTES
+from dumbbell.spec.tcp import LINUX_CONTROLLERS
+from dumbbell.spec.tcp_settings import SETTINGS
 
 BUFFERS = {
     "net/ipv4/tcp_rmem": "4096 131072 6291456",
@@ -32,12 +34,14 @@ BUFFERS = {
 """What an ordinary machine has; in a guest of little memory the kernel would choose less."""
 
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
-_OF_A_HOST = ("sack", "rack", "timestamps", "ecn")
-_OF_A_SENDING_HOST = ("gso_max_segs",)
-_OF_A_WAY = ("initial_window_pkts", "min_rto_ns", "delayed_ack")
-_ONLY = {"profile": "linux-6.1", "prr": "rfc6937", "ack_every": 2, "small_queues": True}
-_DEFAULT_WINDOW_PKTS = 10
-_DEFAULT_MIN_RTO_NS = 200_000_000
+_BY_KERNEL: Mapping[str, Sequence[Key]] = {
+    kernel: [each for each in SETTINGS.values() if each.kernel == kernel]
+    for kernel in ("host", "sender", "way", "fixed")
+}
+_GSO_MAX_SEGS: int = SETTINGS["gso_max_segs"].default
+_PACKET_MEMORY_BYTES: int = SETTINGS["packet_memory"].default
+_DEFAULT_WINDOW_PKTS: int = SETTINGS["initial_window"].default
+_DEFAULT_MIN_RTO_NS: int = SETTINGS["min_rto"].default
 
 
 def check_tcp(resolved: Mapping[str, Any]) -> None:
@@ -50,45 +54,44 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
     for index, flow, settings in _tcp_flows(resolved):
         # By name, since what is refused is named as a person writes it.
         tcp, path = settings.mapping, f"flows[{index}].tcp"
-        for key, only in _ONLY.items():
-            if tcp[key] != only:
-                value, allowed = str(tcp[key]).lower(), f"{str(only).lower()} on the kernel"
-                raise SpecError(f"{path}.{key}", value, allowed)
-        if tcp["packet_memory_bytes"] != PACKET_MEMORY_BYTES:
+        for setting in _BY_KERNEL["fixed"]:
+            value = tcp.get(setting.resolved, setting.default)
+            if value != setting.default:
+                allowed = f"{str(setting.default).lower()} on the kernel"
+                raise SpecError(f"{path}.{setting.name}", str(value).lower(), allowed)
+        if tcp["packet_memory_bytes"] != _PACKET_MEMORY_BYTES:
             value = f"{tcp['packet_memory_bytes']}B"
-            allowed = f"{PACKET_MEMORY_BYTES}B on the kernel, which has its own"
+            allowed = f"{_PACKET_MEMORY_BYTES}B on the kernel, which has its own"
             raise SpecError(f"{path}.packet_memory", value, allowed)
-        if not tcp.get("handshake", True):
-            raise SpecError(f"{path}.handshake", "false", "true on the kernel")
         if (controller := tcp["congestion_control"]) not in LINUX_CONTROLLERS:
             allowed = one_of(LINUX_CONTROLLERS)
             hint = nearest(controller, LINUX_CONTROLLERS)
             raise SpecError(f"{path}.congestion_control", controller, allowed, hint)
         if tcp["pacing"] is False and tcp["congestion_control"] == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
-        shared: list[tuple[str, tuple[str, ...]]] = [
-            (key, ("host", key, host)) for key in _OF_A_HOST for host in (flow.from_, flow.to)
+        shared: list[tuple[Key, tuple[str, ...]]] = [
+            *((each, ("host", each.name, flow.from_)) for each in _BY_KERNEL["sender"]),
+            *(
+                (each, ("host", each.name, host))
+                for each in _BY_KERNEL["host"]
+                for host in (flow.from_, flow.to)
+            ),
+            *((each, ("way", each.name, flow.from_, flow.to)) for each in _BY_KERNEL["way"]),
         ]
-        for key in _OF_A_SENDING_HOST:
-            value = tcp[key]
-            other, first = seen.setdefault(("host", key, flow.from_), (flow.name, value))
-            if value != first:
-                allowed = f"{first} as in {other}: on the kernel flows of one host share it"
-                raise SpecError(f"{path}.{key}", str(value), allowed)
-        shared += [(key, ("way", key, flow.from_, flow.to)) for key in _OF_A_WAY]
         if tcp["congestion_control"] == "cubic":
-            shared.append(("hystart", ("all", "hystart")))
-        for key, place in shared:
-            other, value = seen.setdefault(place, (flow.name, tcp[key]))
-            if value != tcp[key]:
-                allowed = f"{value} as in {other}: on the kernel flows of one {place[0]} share it"
-                raise SpecError(f"{path}.{_written(key)}", str(tcp[key]), allowed)
+            shared.append((SETTINGS["hystart"], ("all", "hystart")))
+        for setting, place in shared:
+            found = tcp[setting.resolved]
+            other, first = seen.setdefault(place, (flow.name, found))
+            if found != first:
+                allowed = f"{first} as in {other}: on the kernel flows of one {place[0]} share it"
+                raise SpecError(f"{path}.{setting.name}", str(found), allowed)
 
 
 def gso_max_segs(resolved: Mapping[str, Any], host: str) -> int:
     """Segments of one sk_buff at most, of the devices of a host."""
     sent = (flow.tcp for flow in Resolved(resolved).flows if flow.from_ == host)
-    return max((int(tcp.mapping["gso_max_segs"]) for tcp in sent if tcp), default=MOST_GSO_SEGMENTS)
+    return max((int(tcp.mapping["gso_max_segs"]) for tcp in sent if tcp), default=_GSO_MAX_SEGS)
 
 
 def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
@@ -147,8 +150,3 @@ def _tcp_flows(resolved: Mapping[str, Any]) -> Iterator[tuple[int, Flow, TcpSett
 
 def _bit(value: bool) -> str:
     return "1" if value else "0"
-
-
-def _written(key: str) -> str:
-    """The key as a person writes it."""
-    return key.removesuffix("_pkts").removesuffix("_ns")

@@ -87,7 +87,7 @@ def packetdrill_command(
     as_json: Json = False,
 ) -> None:
     """Run packetdrill's scripts against the TCP of the simulator, of the kernel, or both."""
-    from dumbbell.spec.tcp import PROFILES
+    from dumbbell.spec.tcp_settings import PROFILES
 
     _check_word("--profile", profile, list(PROFILES))
     _check_word("--backend", backend, list(_BACKENDS))

@@ -1,0 +1,56 @@
+"""The types of keys that are described in Rust, for type checkers and editors.
+
+``python scripts/key_models.py --write`` after a key was added to a table below ``spec/src``;
+``tests/spec/test_spec_tcp.py`` fails where it was not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from dumbbell.spec import tcp
+from dumbbell.spec.base import SpecModel
+
+PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
+MODELS: tuple[type[SpecModel], ...] = (tcp.TcpKeys,)
+_HEAD = '''\
+"""Keys that are described in Rust; written by ``python scripts/key_models.py --write``."""
+
+import collections.abc
+
+import dumbbell.spec.tcp
+from dumbbell.spec.base import SpecModel
+'''
+
+
+def stub() -> str:
+    """The text of the stub."""
+    return _HEAD + "".join(_class(model) for model in MODELS)
+
+
+def _class(model: type[SpecModel]) -> str:
+    hints = typing.get_type_hints(model)
+    keys = (f"    {key}: {_named(hints[key])} = ...\n" for key in model.model_fields)
+    return f"\nclass {model.__name__}(SpecModel):\n{''.join(keys)}"
+
+
+def _named(hint: Any) -> str:
+    """As every version of Python reads it."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return " | ".join(_named(each) for each in typing.get_args(hint))
+    if hint is types.NoneType:
+        return "None"
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="write it to its place")
+    if parser.parse_args().write:
+        PLACE.write_text(stub(), encoding="utf-8")
+    else:
+        print(stub(), end="")
