@@ -92,6 +92,12 @@ fn render_qdisc(qdisc_json: &str) -> PyResult<String> {
 }
 
 #[pyfunction]
+fn shaped_bps(qdisc_json: &str) -> PyResult<u64> {
+    let qdisc = tc::Qdisc::from_json(qdisc_json).map_err(qdisc_error)?;
+    Ok(qdisc.shaped_bps())
+}
+
+#[pyfunction]
 fn parse_police(text: &str) -> PyResult<String> {
     let police = tc::parse_police(text).map_err(qdisc_error)?;
     Ok(police.to_json())
@@ -174,6 +180,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(render_police, module)?)?;
     module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(render_qdisc, module)?)?;
+    module.add_function(wrap_pyfunction!(shaped_bps, module)?)?;
     module.add_function(wrap_pyfunction!(qdisc_lines, module)?)?;
     module.add_function(wrap_pyfunction!(shown_qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(shown_size, module)?)?;

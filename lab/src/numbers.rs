@@ -3,8 +3,6 @@
 use crate::changes::number_of;
 use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, Source};
 use dumbbell_engine::tables::{Tables, Values};
-use dumbbell_tc::Qdisc;
-use dumbbell_tc::qdisc::Htb;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -250,45 +248,10 @@ fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
         .collect()
 }
 
-/// Rate that packets leave a discipline at over a long time, `Discipline.shaped_bps` of the Python
-/// package; 0 where some packets are held to no rate.
-fn shaped_bps(qdisc: &Qdisc) -> u64 {
-    let own_bps = match qdisc {
-        Qdisc::Htb(htb) => return shaped_by_classes_bps(htb),
-        Qdisc::Prio(prio) => {
-            let bands = prio.children.iter();
-            let bands = bands.map(|child| child.as_deref().map_or(0, shaped_bps));
-            let bands: Vec<u64> = bands.collect();
-            return if bands.contains(&0) {
-                0
-            } else {
-                bands.iter().sum()
-            };
-        }
-        Qdisc::Tbf(tbf) => tbf.rate_bps,
-        Qdisc::Netem(netem) => netem.rate_bps,
-        _ => 0,
-    };
-    let rates_bps = [own_bps, qdisc.children().next().map_or(0, shaped_bps)];
-    let limits = rates_bps.into_iter().filter(|rate_bps| *rate_bps > 0);
-    limits.min().unwrap_or(0)
-}
-
-/// Of htb what its classes at the root may reach; packets that no leaf takes pass at once.
-fn shaped_by_classes_bps(htb: &Htb) -> u64 {
-    let is_parent = |minor| htb.classes.iter().any(|class| class.parent_minor == minor);
-    let is_leaf = |minor| htb.classes.iter().any(|class| class.minor == minor) && !is_parent(minor);
-    if !is_leaf(htb.default_minor) {
-        return 0;
-    }
-    let tops = htb.classes.iter().filter(|class| class.parent_minor == 0);
-    tops.map(|class| class.ceil_bps.max(class.rate_bps)).sum()
-}
-
 /// What passes a link in the measured window, changes of its rate included; the slowest of link,
 /// discipline and policer governs.
 fn capacity_bits(experiment: &Experiment, end: &LinkEnd) -> f64 {
-    let paced_bps = shaped_bps(&end.qdisc);
+    let paced_bps = end.qdisc.shaped_bps();
     let policed_bps = end.police.as_ref().map_or(0, |police| police.rate_bps);
     let changes = end.changes.iter();
     let changes = changes.filter_map(|each| each.rate_bps.map(|rate_bps| (each.at_ns, rate_bps)));

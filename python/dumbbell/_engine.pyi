@@ -49,6 +49,7 @@ __all__ = [
     "rate_notices",
     "render_police",
     "render_qdisc",
+    "shaped_bps",
     "shorter_packet_scripts",
     "shown_qdiscs",
     "shown_size",
@@ -164,6 +165,13 @@ def render_police(police_json: str) -> str:
 
 def render_qdisc(qdisc_json: str) -> str:
     """What one would type to tc for that JSON."""
+
+def shaped_bps(qdisc_json: str) -> int:
+    """Bit/s that packets leave that JSON's discipline at over a long time; 0 where some are free.
+
+    Args:
+        qdisc_json: As ``parse_qdisc`` gives it.
+    """
 
 def qdisc_lines(
     qdisc_json: str, *, device: str, parent: str | None = None, handle: int = 1, options: str = ""

@@ -96,10 +96,6 @@ def _least(*rates_bps: int) -> int:
     return min((rate for rate in rates_bps if rate), default=0)
 
 
-def _shaped(child: Mapping[str, Any] | None) -> int:
-    return 0 if child is None else Discipline(child).shaped_bps
-
-
 class Discipline(_View):
     """A queue discipline, with what several kinds have; None or 0 where this one has no such.
 
@@ -129,24 +125,7 @@ class Discipline(_View):
         tc-htb(8)); the children of a prio together. 0 where some packets are held to no rate. The
         ``maxrate`` of fq is of each flow, and counts for none.
         """
-        match self.kind:
-            case "htb":
-                return self._shaped_by_classes()
-            case "prio":
-                bands = [_shaped(child) for child in self.mapping["children"]]
-                return sum(bands) if all(bands) else 0
-            case _:
-                return _least(self.rate_bps, _shaped(self.mapping.get("child")))
-
-    def _shaped_by_classes(self) -> int:
-        """Of htb: packets that no leaf takes pass at once."""
-        classes = self.mapping["classes"]
-        parents = {each["parent_minor"] for each in classes}
-        leaves = {each["minor"] for each in classes} - parents
-        if self.mapping["default_minor"] not in leaves:
-            return 0
-        tops = [each for each in classes if each["parent_minor"] == 0]
-        return sum(max(each["ceil_bps"], each["rate_bps"]) for each in tops)
+        return _engine.shaped_bps(json.dumps(self.mapping))
 
     @property
     def added_delay_ns(self) -> int:

@@ -276,6 +276,16 @@ impl Grammar for Htb {
         )
     }
 
+    fn shaped_bps(&self) -> u64 {
+        if self.may_pass_unshaped() {
+            return 0;
+        }
+        let roots = self.classes.iter().filter(|class| class.parent_minor == 0);
+        roots.fold(0, |sum: u64, class| {
+            sum.saturating_add(class.ceil_bps.max(class.rate_bps))
+        })
+    }
+
     fn branches(&self) -> Vec<Branch<'_>> {
         let branches = self.classes.iter().filter_map(|class| {
             let child = class.child.as_deref()?;

@@ -89,6 +89,11 @@ trait Grammar: Sized + fmt::Display {
     /// What `tc -d qdisc show` prints of it (`print_opt` in iproute2).
     fn options(&self, device: Device) -> Options;
 
+    /// As [`Qdisc::shaped_bps`].
+    fn shaped_bps(&self) -> u64 {
+        0
+    }
+
     /// The disciplines put into its classes, in the order of the classes.
     fn branches(&self) -> Vec<Branch<'_>> {
         Vec::new()
@@ -184,6 +189,18 @@ macro_rules! qdiscs {
             pub fn is_plain_fifo(&self) -> bool {
                 match self {
                     $(Qdisc::$kind(_) => $kind::IS_PLAIN_FIFO,)+
+                }
+            }
+
+            /// Rate that packets leave at over a long time, however fast the transmitter is; 0
+            /// where some packets are held to no rate.
+            ///
+            /// Of token buckets (tc-tbf(8)), of `netem rate` (tc-netem(8)), and what htb's classes
+            /// may reach, their ceilings (tc-htb(8)); of prio the sum of its children's. The
+            /// `maxrate` of fq is of each flow, and counts for none.
+            pub fn shaped_bps(&self) -> u64 {
+                match self {
+                    $(Qdisc::$kind(discipline) => discipline.shaped_bps(),)+
                 }
             }
 

@@ -237,6 +237,10 @@ impl Grammar for Netem {
         self.check_rate()
     }
 
+    fn shaped_bps(&self) -> u64 {
+        self.rate_bps
+    }
+
     fn options(&self, _: Device) -> Options {
         self.show()
     }

@@ -124,6 +124,13 @@ impl Grammar for Prio {
         bands_options(self.bands, &self.priomap)
     }
 
+    fn shaped_bps(&self) -> u64 {
+        let bands = self.children.iter();
+        let mut bands = bands.map(|child| child.as_ref().map_or(0, |child| child.shaped_bps()));
+        let sum = |sum: u64, band_bps| (band_bps > 0).then(|| sum.saturating_add(band_bps));
+        bands.try_fold(0, sum).unwrap_or(0)
+    }
+
     fn branches(&self) -> Vec<Branch<'_>> {
         let bands = (1..).zip(&self.children);
         let branches = bands.filter_map(|(minor, child)| {

@@ -225,6 +225,14 @@ impl Grammar for Tbf {
             .show("linklayer", "ethernet".to_owned(), "linklayer ethernet ")
     }
 
+    fn shaped_bps(&self) -> u64 {
+        let child_bps = self.child.as_ref().map_or(0, |child| child.shaped_bps());
+        match child_bps {
+            0 => self.rate_bps,
+            child_bps => self.rate_bps.min(child_bps),
+        }
+    }
+
     fn branches(&self) -> Vec<Branch<'_>> {
         let child = self.child.iter();
         let branch = |child| Branch {

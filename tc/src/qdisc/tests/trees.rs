@@ -244,3 +244,39 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         assert!(error.to_string().contains(reason), "{text}: {error}");
     }
 }
+
+#[test]
+fn what_a_discipline_holds_a_queue_to() {
+    let htb = "qdisc add root handle 1: htb default DEFAULT
+               class add parent 1: classid 1:1 htb rate 2mbit ceil 6mbit
+               class add parent 1:1 classid 1:10 htb rate 1mbit
+               class add parent 1: classid 1:2 htb rate 4mbit";
+    let prio = "qdisc add root handle 1: prio bands 2 priomap 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+                qdisc add parent 1:1 netem rate 1mbit\n";
+    for (text, rate_bps) in [
+        ("fq maxrate 5mbit".to_owned(), 0),
+        ("netem rate 3mbit".to_owned(), 3_000_000),
+        (
+            "root handle 1: tbf rate 4mbit burst 5k limit 50k; parent 1: netem rate 3mbit"
+                .to_owned(),
+            3_000_000,
+        ),
+        (htb.replace("DEFAULT", "10"), 10_000_000),
+        (htb.replace("DEFAULT", "2"), 10_000_000),
+        // A packet that no leaf takes passes at once, and one that a filter sends to the root.
+        (htb.replace("DEFAULT", "1"), 0),
+        (
+            htb.replace("DEFAULT", "10")
+                + "\nfilter add parent 1: u32 match ip dsfield 0xb8 0xff flowid 1:0",
+            0,
+        ),
+        (prio.to_owned(), 0),
+        (
+            prio.to_owned() + "qdisc add parent 1:2 netem rate 2mbit",
+            3_000_000,
+        ),
+    ] {
+        let qdisc = parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(qdisc.shaped_bps(), rate_bps, "{text}");
+    }
+}
