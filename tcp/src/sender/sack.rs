@@ -4,6 +4,7 @@ use super::Sender;
 use super::acknowledge::AckSummary;
 use crate::cca::State;
 use crate::segment::{SackBlock, SackBlocks};
+use std::ops::Range;
 
 /// Widest reordering that is believed, packets (`tcp_max_reordering`).
 pub(super) const MOST_REORDERING_PKTS: u32 = 300;
@@ -23,10 +24,11 @@ impl Sender {
             return;
         };
         let mut rest = blocks;
+        let mut duplicate = None;
         if is_duplicate(blocks, ack) {
             rest = &blocks[1..];
             if self.enter_duplicate(first, prior_una, summary) {
-                self.enter_duplicate_out(first, prior_una, summary);
+                duplicate = self.is_out(first, prior_una).then_some(first);
             } else if first.start >= ack {
                 // Not a believable duplicate: an ordinary block.
                 rest = blocks;
@@ -47,8 +49,21 @@ impl Sender {
         entered
             .as_mut_slice()
             .sort_unstable_by_key(|block| block.start);
-        for block in entered.as_slice() {
-            self.enter_block(*block, now_us, summary);
+        // Linux sorts the duplicate among the blocks, and counts it with the one before it, too.
+        let is_before = |block: &&SackBlock| match duplicate {
+            Some(duplicate) if self.settings.is_linux() => block.start < duplicate.start,
+            _ => false,
+        };
+        let before = entered.as_slice().iter().filter(is_before).count();
+        for (place, block) in entered.as_slice().iter().enumerate() {
+            if place == before {
+                self.enter_duplicate_out(duplicate, summary);
+            }
+            let next_duplicate = duplicate.filter(|_| place + 1 == before);
+            self.enter_block(*block, next_duplicate, now_us, summary);
+        }
+        if before == entered.as_slice().len() {
+            self.enter_duplicate_out(duplicate, summary);
         }
         self.rare.repair.sack_cache = entered;
         if self.recovery.state != State::Loss || self.rare.repair.undo.is_possible() {
@@ -56,8 +71,16 @@ impl Sender {
         }
     }
 
-    /// Enters what of a block was not in the acknowledgement before.
-    fn enter_block(&mut self, block: SackBlock, now_us: u64, summary: &mut AckSummary) {
+    /// Enters what of a block was not in the acknowledgement before. A duplicate that comes next is entered with
+    /// the packets that are walked, and once more for each known block that the walk passes
+    /// (`tcp_sacktag_walk`, `tcp_maybe_skipping_dsack`).
+    fn enter_block(
+        &mut self,
+        block: SackBlock,
+        duplicate: Option<SackBlock>,
+        now_us: u64,
+        summary: &mut AckSummary,
+    ) {
         let known = if self.board.sacked_out() == 0 {
             SackBlocks::default()
         } else {
@@ -72,19 +95,36 @@ impl Sender {
                 .find(|known| known.start <= from && from < known.end);
             if let Some(holding) = holding {
                 from = holding.end;
+                if from < block.end {
+                    let skipped = duplicate.filter(|duplicate| duplicate.start < from);
+                    self.enter_duplicate_out(skipped, summary);
+                }
                 continue;
             }
             let starts = known.as_slice().iter().map(|known| known.start);
             let next = starts.filter(|start| *start > from).min();
             let to = next.unwrap_or(block.end).min(block.end);
-            self.enter_range(from, to, now_us, summary);
+            self.enter_range(from..to, duplicate, now_us, summary);
             from = to;
         }
     }
 
-    fn enter_range(&mut self, from: u64, to: u64, now_us: u64, summary: &mut AckSummary) {
-        let mut number = self.board.first_from(from);
-        while number < self.board.tail() && self.board.get(number).end() <= to {
+    fn enter_range(
+        &mut self,
+        range: Range<u64>,
+        duplicate: Option<SackBlock>,
+        now_us: u64,
+        summary: &mut AckSummary,
+    ) {
+        let mut number = self.board.first_from(range.start);
+        while number < self.board.tail() && self.board.get(number).end() <= range.end {
+            if let Some(duplicate) = duplicate {
+                let sent = self.board.get(number);
+                if duplicate.start <= sent.seq && sent.end() <= duplicate.end {
+                    self.count_duplicate(number, summary);
+                    self.board.forget_retransmission(number);
+                }
+            }
             self.sack_packet(number, now_us, summary);
             number += 1;
         }
@@ -169,26 +209,14 @@ impl Sender {
     }
 
     /// A duplicate of what was out before this acknowledgement, which may be what covers it.
-    fn enter_duplicate_out(&mut self, block: SackBlock, prior_una: u64, summary: &mut AckSummary) {
-        let is_out = block.end > prior_una && block.end <= self.next;
-        if !is_out || !self.is_known(block) {
+    fn enter_duplicate_out(&mut self, block: Option<SackBlock>, summary: &mut AckSummary) {
+        let Some(block) = block else {
             return;
-        }
+        };
         let mut number = self.board.first_from(block.start);
         while number < self.board.tail() && self.board.get(number).end() <= block.end {
+            self.count_duplicate(number, summary);
             let sent = self.board.get(number);
-            let was_again = match self.settings.is_linux() {
-                true => self.board.was_one_of_its_buffer_retransmitted(number),
-                false => sent.was_ever_retransmitted(),
-            };
-            if was_again {
-                if self.rare.repair.undo.is_about(sent.end()) {
-                    self.rare.repair.undo.answer(1);
-                }
-                if sent.is_sacked() {
-                    summary.lowest_reordered = summary.lowest_reordered.min(sent.seq);
-                }
-            }
             if sent.end() > self.una {
                 self.board.forget_retransmission(number);
                 if sent.is_sacked() {
@@ -197,6 +225,29 @@ impl Sender {
             }
             number += 1;
         }
+    }
+
+    /// A packet lies in a duplicate: if it was sent again, that was for nothing (`tcp_sacktag_one`).
+    fn count_duplicate(&mut self, number: u64, summary: &mut AckSummary) {
+        let sent = self.board.get(number);
+        let was_again = match self.settings.is_linux() {
+            true => self.board.was_one_of_its_buffer_retransmitted(number),
+            false => sent.was_ever_retransmitted(),
+        };
+        if !was_again {
+            return;
+        }
+        if self.rare.repair.undo.is_about(sent.end()) {
+            self.rare.repair.undo.answer(1);
+        }
+        if sent.is_sacked() {
+            summary.lowest_reordered = summary.lowest_reordered.min(sent.seq);
+        }
+    }
+
+    /// Whether a duplicate was out before this acknowledgement, and is about what is known.
+    fn is_out(&self, block: SackBlock, prior_una: u64) -> bool {
+        block.end > prior_una && block.end <= self.next && self.is_known(block)
     }
 
     /// Whether a duplicate lies above the acknowledgement, or below it and not before what an undo
