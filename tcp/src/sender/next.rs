@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::held_end::Cork;
+use super::recovery::GoesFirst;
 
 impl Sender {
     /// Whether the next new segment is a full one, and others follow: nothing but windows and the queue of its
@@ -38,7 +39,7 @@ impl Sender {
         unsent.min(u64::from(self.settings.mss_bytes)) as u32
     }
 
-    /// Whether the rest of a segment comes next of which a probe has taken the beginning.
+    /// Whether what comes next ends before a full segment, or with one, wherever `rare.cut` is.
     #[inline]
     pub(super) fn goes_on_with_cut(&self) -> bool {
         self.is_cut && self.rare.cut > self.next
@@ -60,15 +61,17 @@ impl Sender {
         self.has_unsent() && self.next_fits() && !is_corked && !self.waits_for_more()
     }
 
-    /// Nagle's algorithm, for the last segment of what was written.
+    /// Nagle's algorithm, for the last segment of what was written. Linux's F-RTO does not ask it
+    /// (`tcp_xmit_recovery` with `TCP_NAGLE_OFF`).
     pub(super) fn waits_for_more(&self) -> bool {
         let is_cut = match &self.bursts {
             Some(bursts) => !bursts.queue.is_last(),
-            None => self.goes_on_with_cut(),
+            None => self.goes_on_with_cut() && self.rare.cut < self.written,
         };
         let is_small = self.next_bytes() < self.settings.mss_bytes && !is_cut;
         let small_is_out = self.small_end > self.una;
         let is_held = self.cork == Cork::On || (self.nagle && small_is_out);
-        is_small && is_held && !self.is_closing
+        let is_f_rto = self.recovery.goes_first == GoesFirst::New && self.settings.is_linux();
+        is_small && is_held && !self.is_closing && !is_f_rto
     }
 }
