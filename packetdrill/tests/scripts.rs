@@ -146,7 +146,14 @@ fn what_nobody_expects_is_left() {
 fn what_is_missing_is_named() {
     for (line, name) in [
         ("+0 write(4, ..., 9) = 9\n+0 open(...) = 5", "open"),
-        ("+0 send(4, ..., 9, MSG_EOR) = 9", "MSG_EOR"),
+        (
+            "+0 send(4, ..., 9, MSG_EOR|MSG_MORE) = 9",
+            "MSG_MORE with MSG_EOR",
+        ),
+        (
+            "+0 `ip link set dev tun0 gso_max_segs 9`\n+0 send(4, ..., 9, MSG_EOR) = 9",
+            "MSG_EOR with gso_max_segs",
+        ),
         (
             "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [9], 4) = 0",
             "TCP_USER_TIMEOUT=9",

@@ -37,6 +37,7 @@ mod host_queue;
 mod next;
 mod old_timestamps;
 mod pushes;
+mod records;
 mod recovery;
 mod refused;
 mod sack;
@@ -243,9 +244,11 @@ struct Rare {
     /// Of what was sent the first time: only what the host's queue refused, and segments that became
     /// part of others. The rest the scoreboard and sequence numbers tell.
     statistics: Statistics,
-    /// Where a segment ends of which a probe of the window has taken the beginning, while it has
-    /// not been sent and others follow it.
+    /// Where a segment ends that the next one is of, full or not: the last of a record, or one of which a probe
+    /// of the window has taken the beginning while others follow it.
     cut: u64,
+    /// Where records end that were not acknowledged when the last of them was written; ascending.
+    record_ends: Vec<u64>,
     peer_has_finished: bool,
     /// Whether the other end has opened the connection.
     is_answering: bool,
@@ -273,6 +276,7 @@ impl Sender {
                 repair: Repair::new(tcp.prr),
                 statistics: Statistics::default(),
                 cut: 0,
+                record_ends: Vec::new(),
                 peer_has_finished: false,
                 is_answering: false,
                 bare_pkts: 0,
@@ -346,11 +350,9 @@ impl Sender {
             return self.write_in_bursts(bytes, Bound::None);
         }
         self.has_written = bytes > u64::from(self.settings.mss_bytes);
-        let mss_bytes = u64::from(self.settings.mss_bytes);
-        let unsent = self.written.saturating_sub(self.next.max(1));
         self.pushes.write(Write {
             una: self.una,
-            segment_start: self.written - unsent % mss_bytes,
+            segment_start: self.segment_start(),
             before: self.written,
             after: self.written + bytes,
             mss_bytes: self.settings.mss_bytes,

@@ -2,6 +2,7 @@
 
 use super::{Endpoint, State};
 use crate::language::script::TcpFlags;
+use crate::plan::operations::FollowedBy;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::TIMESTAMPS_BYTES;
@@ -10,13 +11,14 @@ use std::collections::VecDeque;
 
 /// What the application does.
 impl Endpoint {
-    /// Writes; `has_more`: the end of it waits for more (`MSG_MORE`).
-    pub fn write(&mut self, bytes: u64, has_more: bool, now: Time) {
+    /// Writes something, which the application says that this follows.
+    pub fn write(&mut self, bytes: u64, followed_by: FollowedBy, now: Time) {
         self.written_end += bytes;
         if let Some(sender) = &mut self.sender {
-            match has_more {
-                true => sender.write_more(bytes, now),
-                false => sender.write(bytes, now),
+            match followed_by {
+                FollowedBy::Anything => sender.write(bytes, now),
+                FollowedBy::More => sender.write_more(bytes, now),
+                FollowedBy::Record => sender.write_record(bytes, now),
             }
         }
         self.poll(now);

@@ -6,6 +6,7 @@ use crate::clock::{instant, since_start};
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::host_settings::{Ecn, HostSetting, HostSettings};
+use crate::plan::operations::FollowedBy;
 use crate::run::field;
 use crate::segments::shown;
 use dumbbell_core::time::Time;
@@ -283,7 +284,8 @@ impl Play<'_> {
         match event {
             Event::Writes(bytes) => {
                 self.line_at(at_us, &format!("write(3, ..., {bytes}) = {bytes}"));
-                self.connection.write(bytes, false, instant(at_us));
+                self.connection
+                    .write(bytes, FollowedBy::Anything, instant(at_us));
                 self.sends(at_us);
             }
             Event::Closes => {

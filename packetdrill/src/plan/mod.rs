@@ -112,7 +112,7 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
             Err(name) => missing.push(Missing::new(event.place, name)),
         }
     }
-    if let Some(missing_in_bursts) = plan.held_back_in_bursts() {
+    if let Some(missing_in_bursts) = plan.ends_shaped_in_bursts() {
         missing.push(missing_in_bursts);
     }
     match missing.into_iter().reduce(Missing::with) {
@@ -128,8 +128,8 @@ impl Plan {
         span(self.tolerance_us.max(part_us as u64))
     }
 
-    /// What holds back the end of what is written, where packets have several segments.
-    fn held_back_in_bursts(&self) -> Option<Missing> {
+    /// What is done to the end of what is written, where packets have several segments.
+    fn ends_shaped_in_bursts(&self) -> Option<Missing> {
         let is_burst = |setting: &HostSetting| matches!(setting, HostSetting::GsoMaxSegs(2..));
         let mut settings = self.steps.iter().filter_map(|step| match &step.act {
             Act::Set(settings) => Some(settings),
@@ -140,7 +140,7 @@ impl Plan {
         }
         self.steps.iter().find_map(|step| match &step.act {
             Act::Call(call) => {
-                let name = call.operation.holds_back()?;
+                let name = call.operation.shapes_the_end()?;
                 Some(Missing::new(
                     step.place,
                     format!("{name} with gso_max_segs"),

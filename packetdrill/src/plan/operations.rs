@@ -78,6 +78,18 @@ pub struct Reading {
     pub readable_bytes: Option<u64>,
 }
 
+/// What the application says of what it writes next (send(2)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FollowedBy {
+    /// Nothing.
+    #[default]
+    Anything,
+    /// `MSG_MORE`: there is more, for which the end waits.
+    More,
+    /// `MSG_EOR`: another record, which does not begin in the same segment.
+    Record,
+}
+
 /// How something is written (send(2)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sending {
@@ -89,30 +101,60 @@ pub struct Sending {
     pub is_to_nobody: bool,
     /// `MSG_ZEROCOPY`
     pub is_zero_copy: bool,
-    /// `MSG_MORE`
-    pub has_more: bool,
+    /// What follows it (`MSG_MORE`, `MSG_EOR`).
+    pub followed_by: FollowedBy,
     /// There is no buffer at the address (`NULL`).
     pub lacks_buffer: bool,
 }
 
 impl Operation {
-    /// The name of what holds back the end of what is written, if it does that.
-    pub(super) fn holds_back(&self) -> Option<&'static str> {
+    /// The name of what is done to the end of what is written, if something is: where packets have several
+    /// segments that is not modelled.
+    pub(super) fn shapes_the_end(&self) -> Option<&'static str> {
         match self {
-            Operation::Write(_, _, Sending { has_more: true, .. }) => Some("MSG_MORE"),
+            Operation::Write(_, _, sending) => sending.followed_by.name(),
             Operation::Set(_, SocketOption::Cork(true)) => Some("TCP_CORK"),
             _ => None,
         }
     }
 }
 
+impl FollowedBy {
+    fn name(self) -> Option<&'static str> {
+        match self {
+            FollowedBy::Anything => None,
+            FollowedBy::More => Some("MSG_MORE"),
+            FollowedBy::Record => Some("MSG_EOR"),
+        }
+    }
+
+    /// Says this too; the error names what is not simulated.
+    fn say(&mut self, said: FollowedBy) -> Result<(), String> {
+        match *self {
+            FollowedBy::Anything => *self = said,
+            other if other == said => {}
+            _ => return Err("MSG_MORE with MSG_EOR".into()),
+        }
+        Ok(())
+    }
+}
+
 impl Sending {
+    /// What follows the part that the send buffer takes: a record ends with the last byte of its write.
+    pub fn followed_by(&self, is_last: bool) -> FollowedBy {
+        match self.followed_by {
+            FollowedBy::Record if !is_last => FollowedBy::Anything,
+            followed_by => followed_by,
+        }
+    }
+
     /// Sets the flag with this name; the error names one that is not simulated.
     fn set(&mut self, name: &str) -> Result<(), String> {
         match name {
             "MSG_FASTOPEN" => self.opens = true,
             "MSG_DONTWAIT" => self.does_not_wait = true,
-            "MSG_MORE" => self.has_more = true,
+            "MSG_MORE" => self.followed_by.say(FollowedBy::More)?,
+            "MSG_EOR" => self.followed_by.say(FollowedBy::Record)?,
             "MSG_ZEROCOPY" => self.is_zero_copy = true,
             "MSG_NOSIGNAL" => {}
             _ => return Err(name.to_owned()),

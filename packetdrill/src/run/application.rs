@@ -458,7 +458,7 @@ impl Run<'_> {
         if socket.is_nonblocking {
             let taken = room.min(bytes);
             if taken > 0 {
-                connection.write(taken, sending.has_more, now);
+                connection.write(taken, sending.followed_by(taken == bytes), now);
             }
             if taken < bytes {
                 connection.wait_for_space();
@@ -474,7 +474,7 @@ impl Run<'_> {
             taken = 0;
         }
         if taken > 0 {
-            connection.write(taken, sending.has_more, now);
+            connection.write(taken, sending.followed_by(taken == left), now);
             *written += taken;
         }
         if *written < bytes {

@@ -23,8 +23,7 @@ impl Sender {
             Some(bursts) => (bursts.queue.last_bytes(self.next.max(1)), self.goal_bytes()),
             None => {
                 let mss_bytes = u64::from(self.settings.mss_bytes);
-                let unsent = self.written.saturating_sub(self.next.max(1));
-                (unsent % mss_bytes, mss_bytes)
+                (self.written - self.segment_start(), mss_bytes)
             }
         };
         self.is_corked = self.settings.is_linux()

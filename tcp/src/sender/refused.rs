@@ -77,6 +77,9 @@ impl Sender {
         for _ in 0..pkts {
             self.next = self.board.pop_last().seq;
         }
+        if !self.rare.record_ends.is_empty() {
+            self.find_record_end();
+        }
         self.fin_sent &= end <= self.written;
         let payload_end = end.min(self.written);
         // It was sent, all the same.

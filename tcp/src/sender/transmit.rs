@@ -472,6 +472,9 @@ impl Sender {
         let note = self.rate.on_send(sent_us, self.board.packets_out());
         self.board.push(seq, end, sent_us, note);
         self.next = end;
+        if self.is_cut {
+            self.find_record_end();
+        }
         if let Some(bursts) = &mut self.bursts {
             if bursts.queue.advance(end.min(self.written)) {
                 self.board.push_last();
