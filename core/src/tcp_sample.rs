@@ -13,8 +13,9 @@ pub struct TcpSample {
     pub inflight_pkts: u32,
     /// Smoothed round-trip time; None before the first measurement.
     pub srtt: Option<Time>,
-    /// Its mean deviation.
-    pub rttvar: Option<Time>,
+    /// Its mean deviation, RTTVAR of RFC 6298 section 2.3, as it is measured: a steady path brings it down to
+    /// nothing. Linux makes its timeout of a larger one, `min_rto` at least, and does not tell that.
+    pub mean_deviation: Option<Time>,
     /// Least round-trip time.
     pub min_rtt: Option<Time>,
     /// What it paces with; None when it does not.

@@ -80,7 +80,8 @@ impl<'a> TcpInfo<'a> {
             ssthresh_pkts: Some(self.u32(76)).filter(|pkts| *pkts < NO_SSTHRESH),
             inflight_pkts: self.in_flight(),
             srtt: measured.then(|| self.micros(68)),
-            rttvar: measured.then(|| self.micros(72)),
+            // `tcpi_rttvar`, of `mdev_us` (`tcp_get_info`).
+            mean_deviation: measured.then(|| self.micros(72)),
             min_rtt: (self.u32(148) != NO_MIN_RTT && measured).then(|| self.micros(148)),
             pacing_rate_bps: (pacing != PACING_UNLIMITED).then(|| pacing.saturating_mul(8)),
             delivery_rate_bps: (delivery > 0).then(|| delivery.saturating_mul(8)),

@@ -49,6 +49,21 @@ def test_sums_grow_to_those_of_the_run(kind: str) -> None:
     assert again[-1] == run.column("flows", "retransmitted_pkts")[0]
 
 
+def test_the_deviation_of_a_steady_path_goes_to_nothing() -> None:
+    """As tcpi_rttvar: what the timeout is made of does not fall below 50 ms in Linux."""
+    flow = {"name": "f", "from": "a", "to": "b", "tcp": {"send_buffer": "20kB"}}
+    described = {
+        "duration": "5s",
+        "sample_interval": "1s",
+        "links": [{"a": "a", "b": "b", "rate": "100mbit", "delay": "10ms"}],
+        "flows": [flow],
+    }
+    run = simulate(Experiment.read(described))
+    deviation_ns = run.column("flow_samples", "rttvar_ns", flow="f")[1:]
+    assert (0 <= deviation_ns).all()
+    assert deviation_ns[-1] < 1_000_000
+
+
 def test_there_are_none_of_udp() -> None:
     run = sampled({"kind": "poisson", "rate": "100pps", "size": "100B"})
     for name in ("sent_payload_bytes", "retransmitted_pkts"):

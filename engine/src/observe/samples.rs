@@ -247,7 +247,7 @@ impl TcpSamples {
         self.inflight_pkts
             .push(of(|tcp| Some(tcp.inflight_pkts.into())));
         self.srtt_ns.push(ns(|tcp| tcp.srtt));
-        self.rttvar_ns.push(ns(|tcp| tcp.rttvar));
+        self.rttvar_ns.push(ns(|tcp| tcp.mean_deviation));
         self.min_rtt_ns.push(ns(|tcp| tcp.min_rtt));
         self.pacing_rate_bps.push(of(|tcp| tcp.pacing_rate_bps));
         self.delivery_rate_bps.push(of(|tcp| tcp.delivery_rate_bps));

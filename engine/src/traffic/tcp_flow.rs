@@ -556,7 +556,7 @@ impl TcpFlow {
             ssthresh_pkts: (ssthresh < crate::cca::INFINITE_SSTHRESH).then_some(ssthresh),
             inflight_pkts: sender.board().in_flight(),
             srtt: round_trip.srtt(),
-            rttvar: round_trip.rttvar(),
+            mean_deviation: round_trip.mean_deviation(),
             min_rtt: round_trip.min_rtt(),
             pacing_rate_bps: sender.pacing_rate_bytes_per_s().map(bits),
             delivery_rate_bps: sender.delivery_rate_bytes_per_s().map(bits),

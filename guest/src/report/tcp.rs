@@ -102,7 +102,7 @@ impl Report<'_> {
             )
             .put(known.map_or(NONE, |tcp| i64::from(tcp.inflight_pkts)))
             .instant(known.and_then(|tcp| tcp.srtt))
-            .instant(known.and_then(|tcp| tcp.rttvar))
+            .instant(known.and_then(|tcp| tcp.mean_deviation))
             .instant(known.and_then(|tcp| tcp.min_rtt))
             .count(totals.retransmitted_pkts)
             .count(sent);

@@ -261,7 +261,12 @@ _FLOW_SAMPLES = (
     _level("ssthresh_pkts", "packets", "Slow start threshold; -1 also before the first."),
     _level("inflight_pkts", "packets", "Sent, neither acknowledged nor taken for lost."),
     _level("srtt_ns", "ns", "Smoothed round-trip time (RFC 6298)."),
-    _level("rttvar_ns", "ns", "Its mean deviation (RFC 6298)."),
+    _level(
+        "rttvar_ns",
+        "ns",
+        "Its mean deviation as measured, without the floor of Linux's timeout (RFC 6298 section "
+        "2.3; tcpi_rttvar).",
+    ),
     _level("min_rtt_ns", "ns", "Least round-trip time that the sender knows of."),
     _pkts("retransmitted_pkts", f"Segments sent again so far{_ALL_CONNECTIONS}"),
     _bytes("sent_payload_bytes", f"Payload sent for the first time so far{_ALL_CONNECTIONS}"),
