@@ -155,8 +155,8 @@ fn what_is_missing_is_named() {
             "MSG_EOR with gso_max_segs",
         ),
         (
-            "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [9], 4) = 0",
-            "TCP_USER_TIMEOUT=9",
+            "+0 setsockopt(3, SOL_TCP, TCP_USER_TIMEOUT, [9], 4) = 0",
+            "TCP_USER_TIMEOUT before a connection",
         ),
         (
             "+0 < S 0:0(0) win 1 <mss 1000,md5 abcd1234,nop,nop>",

@@ -49,6 +49,7 @@ mod tests;
 mod timers;
 mod transmit;
 mod usage;
+mod user_timeout;
 mod write_queue;
 
 use super::pacing::Pacing;
@@ -73,6 +74,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use timers::Timers;
 use usage::Usage;
+use user_timeout::UserTimeout;
 use write_queue::Bound;
 
 pub use transmit::Transmission;
@@ -249,6 +251,7 @@ struct Rare {
     cut: u64,
     /// Where records end that were not acknowledged when the last of them was written; ascending.
     record_ends: Vec<u64>,
+    user_timeout: UserTimeout,
     peer_has_finished: bool,
     /// Whether the other end has opened the connection.
     is_answering: bool,
@@ -277,6 +280,7 @@ impl Sender {
                 statistics: Statistics::default(),
                 cut: 0,
                 record_ends: Vec::new(),
+                user_timeout: UserTimeout::default(),
                 peer_has_finished: false,
                 is_answering: false,
                 bare_pkts: 0,

@@ -111,6 +111,13 @@ impl Endpoint {
         self.poll(now);
     }
 
+    /// `TCP_USER_TIMEOUT`, milliseconds; 0 for none.
+    pub fn set_user_timeout(&mut self, limit_ms: u32) {
+        if let Some(sender) = &mut self.sender {
+            sender.set_user_timeout(limit_ms);
+        }
+    }
+
     /// Whether the application reads what comes by itself.
     pub fn set_reading(&mut self, on: bool, now: Time) {
         self.setup.host.application_reads = on;

@@ -92,7 +92,7 @@ pub enum State {
     Reset,
     /// The other end has refused it.
     Refused,
-    /// Its SYN was sent as often as it may be, and never answered.
+    /// Its SYN was sent as often as it may be, and never answered, or `TCP_USER_TIMEOUT` is over.
     TimedOut,
     /// A host or router on the way has told that it is not to be reached.
     Unreachable(Unreachable),
@@ -510,6 +510,9 @@ impl Endpoint {
     pub fn on_timer(&mut self, now: Time) {
         if let Some(sender) = &mut self.sender {
             sender.on_timer(now);
+            if sender.has_given_up() && !self.state.is_over() {
+                self.state = State::TimedOut;
+            }
         }
         if let Some(receiver) = &mut self.receiver {
             receiver.on_timer(now);

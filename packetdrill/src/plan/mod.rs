@@ -20,7 +20,7 @@ use crate::run::Options;
 use crate::verdict::Missing;
 use dumbbell_core::time::Time;
 use host_settings::{HostSetting, HostSettings};
-use operations::Call;
+use operations::{Call, Operation, SocketOption};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
@@ -112,6 +112,7 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
             Err(name) => missing.push(Missing::new(event.place, name)),
         }
     }
+    missing.extend(plan.user_timeout_while_opening());
     if let Some(missing_in_bursts) = plan.ends_shaped_in_bursts() {
         missing.push(missing_in_bursts);
     }
@@ -126,6 +127,27 @@ impl Plan {
     pub fn tolerance(&self, since_last: Time) -> Time {
         let part_us = since_last.as_ns() as f64 / 1000.0 * self.tolerance_percent / 100.0;
         span(self.tolerance_us.max(part_us as u64))
+    }
+
+    /// `TCP_USER_TIMEOUT` of a socket that has not accepted a connection or begun one: a listener's is of all that it
+    /// accepts, and one set before a connection is of its SYN, too.
+    fn user_timeout_while_opening(&self) -> Option<Missing> {
+        let mut open = BTreeSet::new();
+        self.steps.iter().find_map(|step| {
+            let Act::Call(call) = &step.act else {
+                return None;
+            };
+            match &call.operation {
+                Operation::Accept(_) => open.extend(call.returns),
+                Operation::Connect(fd) => drop(open.insert(*fd)),
+                Operation::Set(fd, SocketOption::UserTimeout(_)) if !open.contains(fd) => {
+                    let name = "TCP_USER_TIMEOUT before a connection";
+                    return Some(Missing::new(step.place, name.into()));
+                }
+                _ => {}
+            }
+            None
+        })
     }
 
     /// What is done to the end of what is written, where packets have several segments.

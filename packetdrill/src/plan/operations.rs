@@ -203,6 +203,8 @@ pub enum SocketOption {
     ZeroCopy(bool),
     /// `TCP_INQ`
     TellsReadable(bool),
+    /// `TCP_USER_TIMEOUT`, milliseconds; 0 for none.
+    UserTimeout(u32),
 }
 
 /// Buffers of a write without a copy that one packet has (`MAX_SKB_FRAGS`).
@@ -476,6 +478,7 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
             SocketOption::Neutral
         }
         "SO_ZEROCOPY" => SocketOption::ZeroCopy(positive()? != 0),
+        "TCP_USER_TIMEOUT" => SocketOption::UserTimeout(positive()? as u32),
         "TCP_INQ" => SocketOption::TellsReadable(positive()? != 0),
         "SO_SNDBUF" => SocketOption::SendBuffer(positive()?),
         "SO_ERROR" => SocketOption::Error(value.ok_or_else(unsupported)?),

@@ -61,6 +61,8 @@ struct Socket {
     /// `TCP_INQ`
     tells_readable: bool,
     syn_retries: Option<u32>,
+    /// `TCP_USER_TIMEOUT`; 0 for none.
+    user_timeout_ms: u32,
 }
 
 impl Socket {
@@ -363,6 +365,7 @@ impl Run<'_> {
             is_zero_copy: false,
             tells_readable: false,
             syn_retries: None,
+            user_timeout_ms: 0,
         });
         Outcome::Returns(fd)
     }

@@ -201,7 +201,7 @@ impl Sender {
     /// RFC 6298 section 5.4 to 5.6.
     fn on_rto(&mut self, now: Time) {
         self.timers.pending = None;
-        if self.board.packets_out() == 0 {
+        if self.board.packets_out() == 0 || self.gives_up(now) {
             return;
         }
         self.rare.statistics.rto_count += 1;
@@ -210,8 +210,8 @@ impl Sender {
         self.timers.back_off();
         self.forced = Some(Forced::Head);
         self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
-        let (clock, rto) = (self.settings.clock, self.timers.rto);
-        self.timers.set_retransmit(clock, now, rto);
+        let span = self.clamped_rto(self.timers.rto, now);
+        self.timers.set_retransmit(self.settings.clock, now, span);
         self.looks_at_lost_alone();
     }
 
@@ -275,7 +275,9 @@ impl Sender {
 
     fn on_window_probe_timeout(&mut self, now: Time) {
         self.timers.pending = None;
-        if self.board.packets_out() == 0 && self.has_unsent() {
+        if self.board.packets_out() > 0 || !self.has_unsent() {
+            self.end_probing();
+        } else if !self.gives_up_probing(now) {
             self.forced = Some(Forced::WindowProbe);
             self.timers.back_off();
             self.set_window_probe(now);
@@ -290,6 +292,7 @@ impl Sender {
             .max(Time::from_ns(self.settings.tcp.min_rto_ns));
         let span = Time(base.0 << self.timers.backoff.min(10)).min(LARGEST_RTO);
         let (clock, held) = (self.settings.clock, self.held_by_pacing(now));
+        let span = self.clamped_probe(span, now);
         self.timers
             .set(Purpose::WindowProbe, clock, now, span + held);
     }
@@ -313,6 +316,7 @@ impl Sender {
         }
         if self.first_fits() {
             self.timers.end_backoff();
+            self.end_probing();
             if self.timers.is_pending(Purpose::WindowProbe) {
                 self.timers.pending = None;
             }

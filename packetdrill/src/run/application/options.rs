@@ -34,6 +34,7 @@ impl Run<'_> {
             SocketOption::SynRetries(times) => socket.syn_retries = Some(*times),
             SocketOption::ZeroCopy(on) => socket.is_zero_copy = *on,
             SocketOption::TellsReadable(on) => socket.tells_readable = *on,
+            SocketOption::UserTimeout(limit_ms) => socket.user_timeout_ms = *limit_ms,
             SocketOption::Neutral | SocketOption::Error(_) => {}
         });
         if let Some(connection) = self.connection_of(fd) {
@@ -41,6 +42,7 @@ impl Run<'_> {
                 SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
                 SocketOption::Cork(on) => connection.set_cork(*on, now),
                 SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
+                SocketOption::UserTimeout(limit_ms) => connection.set_user_timeout(*limit_ms),
                 _ => {}
             }
         }
@@ -73,6 +75,9 @@ impl Run<'_> {
                 u64::from(socket.syn_retries.unwrap_or(*times)),
                 u64::from(*times),
             ),
+            SocketOption::UserTimeout(limit_ms) => {
+                (u64::from(socket.user_timeout_ms), u64::from(*limit_ms))
+            }
             SocketOption::Neutral
             | SocketOption::CongestionControl(_)
             | SocketOption::FastOpenQueue(_)

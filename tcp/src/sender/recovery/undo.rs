@@ -52,6 +52,11 @@ impl Undo {
         self.unanswered = Some(self.unanswered.unwrap_or(0) + 1);
     }
 
+    /// Timestamp of the first segment sent again.
+    pub(in crate::sender) fn first_retransmitted_ms(&self) -> Option<u32> {
+        self.first_retransmitted_ms
+    }
+
     /// Nothing that was sent again is out.
     pub(super) fn forget_retransmission(&mut self) {
         self.first_retransmitted_ms = None;
