@@ -51,7 +51,8 @@ def test_sums_grow_to_those_of_the_run(kind: str) -> None:
 
 def test_the_deviation_of_a_steady_path_goes_to_nothing() -> None:
     """As tcpi_rttvar: what the timeout is made of does not fall below 50 ms in Linux."""
-    flow = {"name": "f", "from": "a", "to": "b", "tcp": {"send_buffer": "20kB"}}
+    tcp = {"send_buffer": "20kB"}
+    flow = {"name": "f", "from": "a", "to": "b", "source": {"kind": "greedy"}, "tcp": tcp}
     described = {
         "duration": "5s",
         "sample_interval": "1s",
