@@ -6,12 +6,44 @@
 #![expect(unsafe_code, reason = "names for the linker")]
 
 use crate::laboratory::{Advanced, Laboratory};
+use crate::rule::Heeded;
+use dumbbell_engine::cca::outside::Asked;
 use std::cell::RefCell;
 
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    static LABORATORY: RefCell<Laboratory> = RefCell::default();
+    static LABORATORY: RefCell<Laboratory> = RefCell::new(Laboratory::new(ask_rule));
+    static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
+}
+
+#[cfg(target_arch = "wasm32")]
+#[link(wasm_import_module = "rule")]
+unsafe extern "C" {
+    /// Of the page: `count` numbers lie at `exchanged` (`rule::Fields`), which it reads and writes. It does
+    /// not return where the rule has failed: the instance is of no use then.
+    safe fn heed(event: u32, exchanged: *mut f64, count: usize);
+}
+
+/// Elsewhere there is no page.
+#[cfg(not(target_arch = "wasm32"))]
+fn heed(_event: u32, _exchanged: *mut f64, _count: usize) {}
+
+fn ask_rule(event: Heeded, exchanged: &mut [f64], asked: &mut Asked) {
+    ASKED.set(Some(asked.clone()));
+    heed(event as u32, exchanged.as_mut_ptr(), exchanged.len());
+    if let Some(after) = ASKED.take() {
+        asked.stream = after.stream;
+    }
+}
+
+/// A random number from 0 to `n` - 1, of the run's seed; 0 where no rule is asked.
+#[unsafe(no_mangle)]
+pub extern "C" fn below(n: u32) -> u32 {
+    ASKED.with_borrow_mut(|asked| match asked {
+        Some(asked) => asked.stream.below(u64::from(n.max(1))) as u32,
+        None => 0,
+    })
 }
 
 /// Says where a request of `length` bytes is to be written.

@@ -4,10 +4,12 @@ use crate::changes::{Change, Changed, changed};
 use crate::numbers::{column, groups, numbers};
 use crate::problem::Problem;
 use crate::request::{Answer, Request};
+use crate::rule::{self, Ask, Fields, MOST_STATE_NUMBERS, Rule, Rules};
 use crate::{tc_lines, written};
+use dumbbell_engine::cca::outside::{Modules, NoModules};
 use dumbbell_engine::run::{Account, Budget, Estimate, GoingRun, Monitor};
-use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::spec::route::Routes;
+use dumbbell_engine::spec::{Experiment, Flow};
 use dumbbell_engine::tables::Tables;
 use serde_json::Value;
 use std::rc::Rc;
@@ -32,8 +34,9 @@ pub enum Advanced {
 }
 
 /// Everything that lasts from one request to the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Laboratory {
+    ask: Ask,
     base: Value,
     current: Option<Changed>,
     run: Option<GoingRun<Rc<Monitor>>>,
@@ -42,6 +45,18 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
+    /// Nothing in its hands yet; `ask` asks rules of the page's own.
+    pub fn new(ask: Ask) -> Laboratory {
+        Laboratory {
+            ask,
+            base: Value::Null,
+            current: None,
+            run: None,
+            is_at_its_end: false,
+            tables: Tables::default(),
+        }
+    }
+
     /// Answers a request; both are JSON.
     pub fn answer(&mut self, request: &[u8]) -> String {
         match self.answered(request) {
@@ -72,7 +87,9 @@ impl Laboratory {
                 replication,
                 record,
                 keeps_samples,
-            } => self.begin(replication, record, keeps_samples),
+                rule,
+            } => self.begin(replication, record, keeps_samples, rule),
+            Request::RuleFields => Ok(Answer::Fields(Fields::all())),
             Request::AdvanceTo { until_ns } => self.advance_to(until_ns),
             Request::ChangeCwnd { group, cwnd_pkts } => self.change_cwnd(&group, cwnd_pkts),
             Request::Peek => self.peek(),
@@ -134,6 +151,7 @@ impl Laboratory {
         replication: u64,
         record: Option<usize>,
         keeps_samples: bool,
+        rule: Option<Rule>,
     ) -> Result<Answer, Problem> {
         self.run = None;
         self.is_at_its_end = false;
@@ -145,6 +163,9 @@ impl Laboratory {
                 experiment.sample_interval_ns = 0;
             }
         }
+        let rules = { rule }
+            .map(|rule| self.ruled(&mut experiment, rule))
+            .transpose()?;
         let expected = Estimate::of(&experiment);
         if expected.events > MOST_EVENTS || expected.memory_bytes > MOST_MEMORY_BYTES {
             let value = format!(
@@ -161,11 +182,29 @@ impl Laboratory {
             memory: Account::of(budget),
             ..Monitor::default()
         };
-        self.run = Some(GoingRun::new(&experiment, replication, Rc::new(monitor))?);
+        let modules: &dyn Modules = rules.as_ref().map_or(&NoModules, |rules| rules);
+        let run = GoingRun::with_modules(&experiment, replication, Rc::new(monitor), modules)?;
+        self.run = Some(run);
         Ok(Answer::Begun {
             expected_events: expected.events,
             expected_memory_bytes: expected.memory_bytes,
         })
+    }
+
+    /// Gives flows a rule.
+    fn ruled(&self, experiment: &mut Experiment, rule: Rule) -> Result<Rules, Problem> {
+        if rule.state_numbers > MOST_STATE_NUMBERS {
+            let allowed = format!("at most {MOST_STATE_NUMBERS} numbers of state");
+            return Err(Problem::new("", rule.state_numbers, allowed));
+        }
+        for flow in members(&experiment.flows, &rule.group)? {
+            let Some(tcp) = &mut experiment.flows[flow].tcp else {
+                let allowed = "flows over TCP, which have a window";
+                return Err(Problem::new("flows", &rule.group, allowed));
+            };
+            tcp.controller = Some(rule::described());
+        }
+        Ok(Rules::of(rule, self.ask))
     }
 
     /// Goes on with the run by `events` events.
@@ -195,13 +234,7 @@ impl Laboratory {
     }
 
     fn change_cwnd(&mut self, group: &str, cwnd_pkts: u32) -> Result<Answer, Problem> {
-        let flows = &self.experiment()?.flows;
-        let members = groups(flows).into_iter().enumerate();
-        let members = members.filter(|(_, name)| name == group);
-        let members: Vec<usize> = members.map(|(index, _)| index).collect();
-        if members.is_empty() {
-            return Err(Problem::new("flows", group, "the name of equal flows"));
-        }
+        let members = members(&self.experiment()?.flows, group)?;
         let run = self.run.as_mut().ok_or_else(no_run)?;
         Ok(Answer::Moved(run.change_cwnd(&members, cwnd_pkts)?))
     }
@@ -251,6 +284,17 @@ impl Laboratory {
         let (table, name) = str::from_utf8(name).ok()?.split_once('.')?;
         let values = column(&self.tables, table, name)?;
         Some(values.into_iter().flat_map(f64::to_le_bytes).collect())
+    }
+}
+
+/// Places of equal flows.
+fn members(flows: &[Flow], group: &str) -> Result<Vec<usize>, Problem> {
+    let members = groups(flows).into_iter().enumerate();
+    let members = members.filter(|(_, name)| name == group);
+    let members: Vec<usize> = members.map(|(index, _)| index).collect();
+    match members.is_empty() {
+        true => Err(Problem::new("flows", group, "the name of equal flows")),
+        false => Ok(members),
     }
 }
 

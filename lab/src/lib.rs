@@ -16,5 +16,6 @@ pub mod numbers;
 pub mod path;
 pub mod problem;
 pub mod request;
+pub mod rule;
 pub mod tc_lines;
 pub mod written;

@@ -2,6 +2,7 @@
 
 use crate::changes::Change;
 use crate::numbers::Number;
+use crate::rule::{Fields, Rule};
 use dumbbell_engine::spec::tcp::CwndChange;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,7 +39,12 @@ pub enum Request {
         /// Whether a run with such records has the description's samples besides.
         #[serde(default)]
         keeps_samples: bool,
+        /// Flows that have the page's own rule in the place of their controller.
+        #[serde(default)]
+        rule: Option<Rule>,
     },
+    /// Says what a rule is told, and in what order: `Fields`.
+    RuleFields,
     /// Goes on with the run until an instant, and what is next after it: `Reached`.
     AdvanceTo {
         /// The instant, in the run's time.
@@ -115,6 +121,8 @@ pub enum Answer {
         /// What it is reduced to.
         numbers: Vec<Number>,
     },
+    /// What a rule is told.
+    Fields(Fields),
     /// A text.
     Text {
         /// Itself.

@@ -34,13 +34,26 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// # Errors
     /// It is none that can be simulated, or it was stopped before.
     pub fn new(experiment: &Experiment, replication: u64, monitor: M) -> Result<Self, EngineError> {
+        GoingRun::with_modules(experiment, replication, monitor, &NoModules)
+    }
+
+    /// The same, with modules of controllers that are not of the simulator.
+    ///
+    /// # Errors
+    /// As of `new`, or there is no module for a controller.
+    pub fn with_modules(
+        experiment: &Experiment,
+        replication: u64,
+        monitor: M,
+        modules: &dyn Modules,
+    ) -> Result<Self, EngineError> {
         GoingRun::captured(
             experiment,
             replication,
             monitor,
             None,
             FastPaths::On,
-            &NoModules,
+            modules,
         )
     }
 

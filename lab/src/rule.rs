@@ -1,0 +1,291 @@
+//! A congestion controller whose rule the page has: the engine asks it by a function that the page
+//! gives to the module (`interface`).
+//!
+//! Events, their fields and their units are those of the interface in C
+//! (`python/dumbbell/backends/native/dumbbell_cc.h`). Window, fields and state are exchanged as
+//! numbers of JavaScript: times are exact below 2^53 ns, and NaN stands where there is none.
+
+use dumbbell_engine::cca::outside::{Asked, Code, Event, Module, Modules, Traits};
+use dumbbell_engine::cca::{Ack, RttSample, Snapshot, State, Window};
+use dumbbell_engine::spec::tcp::Controller;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Numbers of state of a connection, at most.
+pub const MOST_STATE_NUMBERS: usize = 64;
+
+/// What a rule may have a function for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is a field of `dumbbell_cc_ops`")]
+#[repr(u32)]
+pub enum Heeded {
+    Init,
+    OnAck,
+    OnLoss,
+    OnRtt,
+    OnRto,
+    OnEnterLoss,
+    OnEcn,
+    OnExitRecovery,
+    OnUndo,
+    OnTransmitStart,
+    OnIdleRestart,
+}
+
+/// The rule of equal flows, as far as the engine has to know it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// The name that the flows have together.
+    pub group: String,
+    /// What it has a function for.
+    pub heeds: Vec<Heeded>,
+    /// Numbers of state of each connection, at most [`MOST_STATE_NUMBERS`]; 0 at its start.
+    pub state_numbers: usize,
+    /// Whether it sets the window in recovery too.
+    pub owns_recovery: bool,
+    /// Whether segments are spaced by its pacing rate.
+    pub wants_pacing: bool,
+}
+
+/// Asks the page's function: what happened, and what is exchanged; what the rule made of it then
+/// stands in the same place.
+pub type Ask = fn(Heeded, &mut [f64], &mut Asked);
+
+/// Names of what is exchanged, in its order: the window, then fields of the event, then the state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fields {
+    /// Of the window. All are written back but the last.
+    pub window: Vec<&'static str>,
+    /// Of each event.
+    pub events: BTreeMap<&'static str, &'static [&'static str]>,
+    /// Events in the order of their numbers.
+    pub order: Vec<Heeded>,
+}
+
+/// Names beside the values that they have.
+macro_rules! fields {
+    ($names:ident, $values:ident, $of:ident: $kind:ty { $($name:literal = $value:expr;)+ }) => {
+        const $names: &[&str] = &[$($name),+];
+
+        fn $values($of: &$kind, exchanged: &mut Vec<f64>) {
+            exchanged.extend([$($value),+]);
+        }
+    };
+}
+
+/// A time in nanoseconds.
+macro_rules! ns {
+    ($time:expr) => {
+        $time.as_ns() as f64
+    };
+}
+
+macro_rules! known_ns {
+    ($time:expr) => {
+        $time.map_or(f64::NAN, |time| ns!(time))
+    };
+}
+
+fields!(WINDOW, window_numbers, window: Window {
+    "cwnd_pkts" = f64::from(window.cwnd_pkts);
+    "ssthresh_pkts" = f64::from(window.ssthresh_pkts);
+    "pacing_rate_bytes_per_s" = window.pacing_rate_bytes_per_s as f64;
+    "prior_cwnd_pkts" = f64::from(window.prior_cwnd_pkts);
+    "acked_since_growth_pkts" = f64::from(window.acked_since_growth_pkts);
+    "mss_bytes" = f64::from(window.mss_bytes);
+});
+
+fields!(ACK, ack_numbers, ack: Ack {
+    "now_ns" = ns!(ack.now);
+    "rtt_ns" = known_ns!(ack.rtt);
+    "srtt_ns" = known_ns!(ack.srtt);
+    "min_rtt_ns" = known_ns!(ack.min_rtt);
+    "una_pkts" = ack.una_pkts as f64;
+    "next_pkts" = ack.next_pkts as f64;
+    "delivered_pkts" = ack.delivered_pkts as f64;
+    "delivered_time_ns" = ns!(ack.delivered_time);
+    "lost_pkts" = ack.lost_pkts as f64;
+    "earliest_departure_ns" = ns!(ack.earliest_departure);
+    "acked_pkts" = f64::from(ack.acked_pkts);
+    "newly_delivered_pkts" = f64::from(ack.newly_delivered_pkts);
+    "in_flight_pkts" = f64::from(ack.in_flight_pkts);
+    "state" = state_number(ack.state);
+    "is_cwnd_limited" = f64::from(u8::from(ack.is_cwnd_limited));
+    "rate.delivered_pkts" = ack.rate.delivered_pkts as f64;
+    "rate.prior_delivered_pkts" = ack.rate.prior_delivered_pkts as f64;
+    "rate.prior_time_ns" = ns!(ack.rate.prior_time);
+    "rate.interval_ns" = ns!(ack.rate.interval);
+    "rate.rtt_ns" = known_ns!(ack.rate.rtt);
+    "rate.losses_pkts" = f64::from(ack.rate.losses_pkts);
+    "rate.prior_in_flight_pkts" = f64::from(ack.rate.prior_in_flight_pkts);
+    "rate.acked_sacked_pkts" = f64::from(ack.rate.acked_sacked_pkts);
+    "rate.is_app_limited" = f64::from(u8::from(ack.rate.is_app_limited));
+    "rate.is_ack_delayed" = f64::from(u8::from(ack.rate.is_ack_delayed));
+});
+
+fields!(RTT, rtt_numbers, sample: RttSample {
+    "now_ns" = ns!(sample.now);
+    "rtt_ns" = ns!(sample.rtt);
+    "una_pkts" = sample.una_pkts as f64;
+    "next_pkts" = sample.next_pkts as f64;
+    "is_echo" = f64::from(u8::from(sample.is_echo));
+});
+
+fields!(SNAPSHOT, snapshot_numbers, snapshot: Snapshot {
+    "now_ns" = ns!(snapshot.now);
+    "srtt_ns" = known_ns!(snapshot.srtt);
+    "min_rtt_ns" = known_ns!(snapshot.min_rtt);
+    "delivered_pkts" = snapshot.delivered_pkts as f64;
+    "delivered_time_ns" = ns!(snapshot.delivered_time);
+    "lost_pkts" = snapshot.lost_pkts as f64;
+    "in_flight_pkts" = f64::from(snapshot.in_flight_pkts);
+    "flight_size_pkts" = f64::from(snapshot.flight_size_pkts);
+    "is_app_limited" = f64::from(u8::from(snapshot.is_app_limited));
+});
+
+/// `enum dumbbell_cc_state`.
+fn state_number(state: State) -> f64 {
+    match state {
+        State::Open => 0.0,
+        State::Disorder => 1.0,
+        State::Cwr => 2.0,
+        State::Recovery => 3.0,
+        State::Loss => 4.0,
+    }
+}
+
+const ORDER: [(Heeded, &str, &[&str]); 11] = [
+    (Heeded::Init, "init", SNAPSHOT),
+    (Heeded::OnAck, "on_ack", ACK),
+    (Heeded::OnLoss, "on_loss", SNAPSHOT),
+    (Heeded::OnRtt, "on_rtt", RTT),
+    (Heeded::OnRto, "on_rto", SNAPSHOT),
+    (Heeded::OnEnterLoss, "on_enter_loss", SNAPSHOT),
+    (Heeded::OnEcn, "on_ecn", SNAPSHOT),
+    (Heeded::OnExitRecovery, "on_exit_recovery", SNAPSHOT),
+    (Heeded::OnUndo, "on_undo", &[]),
+    (Heeded::OnTransmitStart, "on_transmit_start", SNAPSHOT),
+    (Heeded::OnIdleRestart, "on_idle_restart", SNAPSHOT),
+];
+
+impl Fields {
+    /// All that there are.
+    pub fn all() -> Fields {
+        Fields {
+            window: WINDOW.to_vec(),
+            events: ORDER
+                .iter()
+                .map(|(_, name, fields)| (*name, *fields))
+                .collect(),
+            order: ORDER.iter().map(|(heeded, _, _)| *heeded).collect(),
+        }
+    }
+}
+
+/// The rule, as the sender knows controllers.
+#[derive(Debug, Clone)]
+struct Asking {
+    rule: Rule,
+    ask: Ask,
+}
+
+impl Code for Asking {
+    fn traits(&self) -> Traits {
+        Traits {
+            state_words: self.rule.state_numbers,
+            owns_recovery: self.rule.owns_recovery,
+            wants_pacing: self.rule.wants_pacing,
+            send_buffer_windows: 2,
+        }
+    }
+
+    fn on(
+        &self,
+        event: Event<'_>,
+        state: &mut [u64],
+        window: &mut Window,
+        asked: &mut Asked,
+    ) -> bool {
+        let heeded = match event {
+            Event::Init(_) => Heeded::Init,
+            Event::Rtt(_) => Heeded::OnRtt,
+            Event::Ack(_) => Heeded::OnAck,
+            Event::Loss(_) => Heeded::OnLoss,
+            Event::Rto(_) => Heeded::OnRto,
+            Event::EnterLoss(_) => Heeded::OnEnterLoss,
+            Event::Ecn(_) => Heeded::OnEcn,
+            Event::ExitRecovery(_) => Heeded::OnExitRecovery,
+            Event::Undo => Heeded::OnUndo,
+            Event::TransmitStart(..) => Heeded::OnTransmitStart,
+            Event::IdleRestart(_) => Heeded::OnIdleRestart,
+        };
+        if !self.rule.heeds.contains(&heeded) {
+            return false;
+        }
+        let mut exchanged = Vec::with_capacity(WINDOW.len() + ACK.len() + state.len());
+        window_numbers(window, &mut exchanged);
+        match event {
+            Event::Ack(ack) => ack_numbers(ack, &mut exchanged),
+            Event::Rtt(sample) => rtt_numbers(sample, &mut exchanged),
+            Event::Undo => {}
+            Event::Init(snapshot)
+            | Event::Loss(snapshot)
+            | Event::Rto(snapshot)
+            | Event::EnterLoss(snapshot)
+            | Event::Ecn(snapshot)
+            | Event::ExitRecovery(snapshot)
+            | Event::TransmitStart(_, snapshot)
+            | Event::IdleRestart(snapshot) => snapshot_numbers(snapshot, &mut exchanged),
+        }
+        let first = exchanged.len();
+        exchanged.extend(state.iter().map(|word| f64::from_bits(*word)));
+        (self.ask)(heeded, &mut exchanged, asked);
+        // Conversions of Rust's saturate: whatever stands there is a window, which the sender puts
+        // back into its bounds. What is no number was refused by the page.
+        window.cwnd_pkts = exchanged[0] as u32;
+        window.ssthresh_pkts = exchanged[1] as u32;
+        window.pacing_rate_bytes_per_s = exchanged[2] as u64;
+        window.prior_cwnd_pkts = exchanged[3] as u32;
+        window.acked_since_growth_pkts = exchanged[4] as u32;
+        for (word, number) in state.iter_mut().zip(&exchanged[first..]) {
+            *word = number.to_bits();
+        }
+        true
+    }
+
+    fn limits_itself(&self, _state: &[u64]) -> bool {
+        false
+    }
+
+    fn least_burst_pkts(&self, _state: &[u64], _window: &Window) -> Option<u32> {
+        None
+    }
+}
+
+/// The one module of a run with a rule.
+#[derive(Debug, Clone)]
+pub struct Rules(Module);
+
+impl Rules {
+    /// Of a rule that is asked so.
+    pub fn of(rule: Rule, ask: Ask) -> Rules {
+        Rules(Module(Arc::new(Asking { rule, ask })))
+    }
+}
+
+impl Modules for Rules {
+    fn load(&self, _described: &Controller) -> Result<Module, String> {
+        Ok(self.0.clone())
+    }
+}
+
+/// What stands in a description for the rule, which is not in it.
+pub fn described() -> Controller {
+    Controller {
+        sha256: "0".repeat(64),
+        parameters: BTreeMap::new(),
+    }
+}
