@@ -67,7 +67,13 @@ def test_faults_that_no_syntax_check_sees_are_told(tmp_path: Path) -> None:
         assert [line for line in said if f"{PAGES}/{name}(" in line and words in line], (name, said)
 
 
-BUNDLES = (page_file.SCRIPT, page_file.WORKER, live_file.SCRIPT, live_file.WORKER)
+BUNDLES = (
+    page_file.SCRIPT,
+    page_file.WORKER,
+    page_file.RULE_WORKER,
+    live_file.SCRIPT,
+    live_file.WORKER,
+)
 
 
 @pytest.mark.parametrize("bundle", BUNDLES)

@@ -25,14 +25,25 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 SCRIPT = _modules(
     "words intervals state plot live/chart live/strip packets stack figures stage ends sources"
-    " controls fields unpacked orders game embedded main"
+    " controls fields unpacked orders score game rules rule_worker rule_panel embedded taking main"
 )
 """Of the page, each after those that it imports from."""
 WORKER = _modules("engine turns packets stack looking activities series play worker")
+RULE_WORKER = _modules("closed engine activities series rule_run")
+"""Of the worker in which a rule runs that somebody has written."""
 
 
 def _file(name: str) -> str:
     return (SOURCES / name).read_text(encoding="utf-8")
+
+
+def _rule_worker() -> str:
+    """What stands before a rule: names of its modules are not within the rule's reach."""
+    scopes = "\n".join(map(modules.scope, RULE_WORKER))
+    return (
+        f'"use strict";\nconst dumbbell_rule = (() => {{\n{scopes}\n'
+        "return module_rule_run.closed();\n})();"
+    )
 
 
 def _json(value: object) -> str:
@@ -59,6 +70,7 @@ def page_text(experiments: Sequence[LabExperiment] = (), more: Sequence[LabExper
         experiments=_json({"experiments": offered, "controllers": controllers}),
         module=modules.packed_module(),
         worker=modules.joined(WORKER),
+        rule_worker=_rule_worker(),
         script=modules.joined(SCRIPT),
     )
 

@@ -19,14 +19,22 @@ export class Problem extends Error {
 export class Fault extends Error {}
 
 const Advanced = { going: 0, atItsEnd: 1 };
+// Before anything can be taken away, as it is in the worker of a rule.
+const { instantiate } = WebAssembly;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Where there is no rule, none is asked. */
+function noRule() {}
 
 /** One simulator, with one description and one run at a time. */
 export class Engine {
-  /** @param {BufferSource} bytes of the module
+  /** @param {BufferSource | WebAssembly.Module} module or its bytes
+   * @param {(event: number, at: number, count: number) => void} heed asks a rule of the page's own
    * @returns {Promise<Engine>} */
-  static async from(bytes) {
-    const { instance } = await WebAssembly.instantiate(bytes, {});
-    return new Engine(/** @type {any} */ (instance.exports));
+  static async from(module, heed = noRule) {
+    const made = /** @type {any} */ (await instantiate(/** @type {any} */ (module), { rule: { heed } }));
+    return new Engine((made.instance ?? made).exports);
   }
 
   /** @param {any} exports */
@@ -37,7 +45,7 @@ export class Engine {
 
   /** @param {string} text */
   #put(text) {
-    const bytes = new TextEncoder().encode(text);
+    const bytes = encoder.encode(text);
     const at = this.exports.input(bytes.length);
     new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
   }
@@ -49,7 +57,7 @@ export class Engine {
   }
 
   #text() {
-    return new TextDecoder().decode(this.#output());
+    return decoder.decode(this.#output());
   }
 
   /**

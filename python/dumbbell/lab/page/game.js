@@ -2,10 +2,13 @@
 import { element, roundNumbers } from "./fields.js";
 import { baseRttMs } from "./controls.js";
 import { Bench } from "./orders.js";
+import { fills, winners } from "./score.js";
 import { MOST_MOVES } from "./state.js";
 import { sensible, timeText } from "./words.js";
 
 export const MANUAL = "manual";
+/** Who plays by a rule that was written. */
+export const RULE = "rule";
 /** Who plays the same game. */
 const RIVALS = ["cubic", "bbr", "reno"];
 const NAMES = /** @type {Record<string, string>} */ ({ manual: "you", cubic: "CUBIC", bbr: "BBR", reno: "Reno" });
@@ -22,6 +25,11 @@ const WINDOWS = [
   ...Array.from({ length: 39 }, (_, i) => i + 1),
   ...roundNumbers(40, MOST_WINDOW_PKTS, 2),
 ];
+
+/** @param {string} player */
+function nameOf(player) {
+  return player === RULE ? "your rule" : NAMES[player];
+}
 
 /** @param {number} pkts */
 function placeOf(pkts) {
@@ -47,6 +55,8 @@ export class Game {
     /** Of the run that is scored, by who played.
      * @type {Map<string, any>} */
     this.scores = new Map();
+    /** Players of the table, when all have played. */
+    this.awaited = 0;
     /** What the last game came to.
      * @type {any} */ this.last = null;
     for (const pace of PACES) $("pace").append(element("option", { value: String(pace) }, String(pace)));
@@ -222,13 +232,29 @@ export class Game {
   score(order, described) {
     const place = described.resolved.flows.findIndex((/** @type {any} */ flow) => flow.tcp?.congestion_control === MANUAL);
     if (place < 0 || this.isGoing) return;
+    this.#score(order, described, place, [MANUAL, ...RIVALS]);
+  }
+
+  /** A rule has run: it, and all that have played, in one table.
+   * @param {any} order with a group @param {any} described @param {{digest: string, numbers: any[]}} run of the rule */
+  compare(order, described, run) {
+    const place = described.groups.indexOf(order.group);
+    const isByHand = described.resolved.flows[place].tcp.congestion_control === MANUAL;
+    this.#score(order, described, place, isByHand ? [MANUAL, ...RIVALS] : RIVALS);
+    this.awaited += 1;
+    this.#scored({ name: RULE, ...run });
+  }
+
+  /** @param {any} order @param {any} described @param {number} place of the flow @param {string[]} names */
+  #score(order, described, place, names) {
     const group = described.groups[place];
     $("player").value = group;
     this.scored = { group, queue: described.queues[order.queue], rtt_ms: baseRttMs(described, place) };
     const path = Game.path(group, "congestion_control");
     const others = order.changes.filter((/** @type {any} */ each) => each.path !== path);
-    const rivals = [MANUAL, ...RIVALS].map((name) => ({ name, changes: [...others, { path, value: name }] }));
+    const rivals = names.map((name) => ({ name, changes: [...others, { path, value: name }] }));
     this.forget();
+    this.awaited = names.length;
     this.bench ??= this.makeBench();
     this.bench.send("score", { ...order, rivals });
   }
@@ -248,18 +274,31 @@ export class Game {
     this.#table();
   }
 
+  #winner() {
+    const first = this.scores.size === this.awaited ? winners(this.scores) : [];
+    for (const row of $("scores").children) row.classList.toggle("first", first.includes(row.dataset.name));
+    const names = first.map(nameOf);
+    const verb = names.length === 1 && first[0] !== MANUAL ? "wins" : "win";
+    const power = names.length ? this.scores.get(first[0]).power : NaN;
+    const words = names.length ? `${names.join(" and ")} ${verb}, with power ${sensible(power)}.` : "";
+    $("winner").textContent = words.charAt(0).toUpperCase() + words.slice(1);
+  }
+
   #table() {
     /** @param {number | null} value @param {number} factor */
     const shown = (value, factor = 1, unit = "") =>
       value === null || !Number.isFinite(value) ? "–" : `${sensible(value * factor)}${unit}`;
     const rows = [...this.scores].map(([name, { share, mean_ms, p95_ms, loss, power }]) => {
+      const lacks = !fills({ share, power }, this.scores.values());
       const cells = [
-        shown(share, 100, " %"), shown(mean_ms, 1, " ms"), shown(p95_ms, 1, " ms"), shown(loss, 100, " %"), shown(power),
+        `${shown(power)}${lacks ? ", too little goodput" : ""}`,
+        shown(share, 100, " %"), shown(mean_ms, 1, " ms"), shown(p95_ms, 1, " ms"), shown(loss, 100, " %"),
       ];
-      return element("tr", { "data-name": name, class: name === MANUAL ? "you" : "" },
-        element("th", { scope: "row" }, NAMES[name]), ...cells.map((each) => element("td", {}, each)));
+      return element("tr", { "data-name": name, class: [MANUAL, RULE].includes(name) ? "you" : "" },
+        element("th", { scope: "row" }, nameOf(name)), ...cells.map((each) => element("td", {}, each)));
     });
     $("scores").replaceChildren(...rows);
+    this.#winner();
     $("score").hidden = rows.length === 0;
   }
 }

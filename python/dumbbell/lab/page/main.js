@@ -8,8 +8,10 @@ import { Game } from "./game.js";
 import { intervalText } from "./intervals.js";
 import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
+import { RulePanel } from "./rule_panel.js";
 import { Stage } from "./stage.js";
 import { BadLink, decoded, encoded } from "./state.js";
+import { offerCopies, showInAddress } from "./taking.js";
 import { unpacked } from "./unpacked.js";
 import { sensible, shownAs, timeText } from "./words.js";
 
@@ -73,6 +75,15 @@ class Page {
         wrong: (parts) => this.#problem(parts),
       },
     );
+    this.rule = new RulePanel(text("rule-worker"), module, {
+      order: () => this.#order(),
+      described: () => this.described,
+      group: () => this.game.group,
+      begin: () => this.#beginRule(),
+      edited: () => this.described && this.#link(),
+      picture: ({ series }) => this.#pictured(series),
+      ruled: (message) => this.#ruled(message),
+    });
     this.stage = new Stage($("stage"), (words) => ($("stage-words").textContent = words));
     this.canvases = Object.fromEntries(
       [...document.querySelectorAll("canvas[data-figure]")].map((canvas) => [
@@ -99,12 +110,17 @@ class Page {
 
   #wire() {
     $("preset").append(...choices(this.experiments.experiments));
-    $("preset").addEventListener("change", () => this.open($("preset").value));
-    $("undo").addEventListener("click", () => this.open($("preset").value));
+    const chosen = () => {
+      this.open($("preset").value);
+      this.isFirst = false;
+    };
+    $("preset").addEventListener("change", chosen);
+    $("undo").addEventListener("click", chosen);
     $("controls").addEventListener("submit", (/** @type {Event} */ event) => event.preventDefault());
     $("play").addEventListener("click", () => this.#play(!this.stage.isPlaying));
     $("speed").addEventListener("change", () => (this.stage.speed = Number($("speed").value)));
     $("moment").addEventListener("input", () => this.#moved());
+    offerCopies();
     $("save").addEventListener("click", () => this.#save());
     $("tail").addEventListener("change", () => this.#redraw());
     for (const id of ["queue", "goodput", "cwnd"]) {
@@ -131,7 +147,7 @@ class Page {
     const ids = this.experiments.experiments.map((/** @type {any} */ each) => each.id);
     try {
       const state = decoded(location.hash, ids);
-      if (state) return this.open(state.preset ?? ids[0], state.changes, state.own);
+      if (state) return this.open(state.preset ?? ids[0], state.changes, state.own, state.rule ?? null);
     } catch (error) {
       if (!(error instanceof BadLink)) throw error;
       this.open(ids[0]);
@@ -145,16 +161,20 @@ class Page {
    * @param {string} id of an experiment of the page
    * @param {[string, import("./state.js").Value][]} changes
    * @param {{resolved: object, queue: number} | null} own another in its place
+   * @param {string | null} rule that a link brought
    */
-  open(id, changes = [], own = null) {
+  open(id, changes = [], own = null, rule = null) {
     const found = this.experiments.experiments.find((/** @type {any} */ each) => each.id === id);
     this.opened = { ...found, ...own, isOwn: own !== null || found.isOwn };
     this.isBrought = own !== null || changes.length > 0;
+    this.isFirst = true;
+    this.isMomentChosen = false;
     $("preset").value = id;
     $("question").textContent = own ? "An experiment that a link brought." : found.question;
     this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
     this.base = this.described = this.lastDone = this.before = null;
     this.game.stop();
+    this.rule.bring(rule);
     this.#say("");
     this.#run();
   }
@@ -165,6 +185,7 @@ class Page {
     if (!known) return;
     this.#say("");
     this.game.stop();
+    this.rule.stop();
     const now = performance.now();
     if (now - this.touched_ms > QUIET_MS) this.before = this.lastDone;
     this.touched_ms = now;
@@ -219,6 +240,7 @@ class Page {
     $("notices").textContent = described.notices.join(" ");
     for (const field of this.fields) field.show(described);
     this.game.show(described);
+    this.rule.show(described);
     this.#take(texts);
   }
 
@@ -334,11 +356,14 @@ class Page {
     $("events").textContent = message.events.toLocaleString("en");
     this.replications = {};
     this.#table();
+    if (!this.isMomentChosen) this.#choose(message.series.queue);
     // While a slider moves, the processor is the run's.
     clearTimeout(this.moving);
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
     this.idle = window.setTimeout(() => {
       this.#tell(message.numbers);
+      showInAddress(this.hash ?? null, this.isFirst === true);
+      this.isFirst = false;
       this.game.score(this.#order(), this.described);
       const instants_ns = Array.from(message.series.queue.t_s, (each) => Math.round(each * NS_PER_S));
       this.back.send("replicate", { ...this.#order(), replications: REPLICATIONS, instants_ns });
@@ -397,6 +422,7 @@ class Page {
 
   /** What else goes on makes room; the run before is there to be beaten. */
   #beginGame() {
+    this.rule.stop();
     this.#rest();
     clearTimeout(this.moving);
     this.wasPlaying = this.stage.isPlaying;
@@ -432,11 +458,44 @@ class Page {
     this.#run();
   }
 
+  // --- a rule -----------------------------------------------------------------------------
+
+  #beginRule() {
+    this.#rest();
+    this.game.stop();
+    this.before = this.lastDone;
+  }
+
+  /** A run that is not of the experiment as it stands.
+   * @param {any} series */
+  #pictured(series) {
+    this.now = { series, duration_s: this.described.resolved.duration_ns / NS_PER_S };
+    this.#redraw();
+  }
+
+  /** @param {any} message */
+  #ruled({ series, digest, numbers, order }) {
+    this.#pictured(series);
+    this.game.compare(order, this.described, { digest, numbers });
+  }
+
   // --- the slow motion --------------------------------------------------------------------
 
   #moment_s() {
     if (!this.described) return 0;
     return ((Number($("moment").value) / 1000) * this.described.resolved.duration_ns) / NS_PER_S;
+  }
+
+  /** The moment at which most is to be seen: before the first drop, else when the queue is longest.
+   * @param {{t_s: Float64Array, system_pkts: Float64Array, dropped_pkts: Float64Array}} queue */
+  #choose({ t_s, system_pkts, dropped_pkts }) {
+    this.isMomentChosen = true;
+    const dropped = dropped_pkts.findIndex((each) => each > 0);
+    const place = dropped >= 0 ? dropped : system_pkts.indexOf(Math.max(...system_pkts));
+    const share = (t_s[Math.max(0, place - 1)] ?? 0) / this.now.duration_s;
+    $("moment").value = String(Math.floor(1000 * share));
+    this.#momentInWords();
+    this.#redraw();
   }
 
   #momentInWords() {
@@ -446,6 +505,7 @@ class Page {
   }
 
   #moved() {
+    this.isMomentChosen = true;
     this.#momentInWords();
     this.#redraw();
     clearTimeout(this.moving);
@@ -505,9 +565,13 @@ class Page {
       ...(tc.far_end.length ? ["", "# at the far end of the link, with an ifb", ...tc.far_end] : []),
     ];
     $("tc").value = lines.map((line) => (line === "" || line.startsWith("#") ? line : `tc ${line}`)).join("\n");
+    this.#link();
+  }
+
+  #link() {
     const { isOwn, id, resolved, queue } = this.opened;
     const state = isOwn ? { preset: null, own: { resolved, queue } } : { preset: id, own: null };
-    const hash = encoded({ ...state, changes: [...this.changes] });
+    const hash = (this.hash = encoded({ ...state, changes: [...this.changes], rule: this.rule.carried }));
     $("link").value = hash === null ? NO_LINK : wholeAddress() + hash;
     $("frame").value = hash === null ? NO_LINK : frameLine(wholeAddress(), hash);
     $("whole").hidden = hash === null;

@@ -3,6 +3,8 @@
 /** Longest text behind the # that is read, and that is given. */
 const LONGEST = 200_000;
 const MOST_CHANGES = 200;
+/** Letters of a rule that is carried. */
+const LONGEST_RULE = 10_000;
 /** Of a window by hand in one game: what a link carries. */
 export const MOST_MOVES = 2000;
 /** Lists and tables inside each other, at most: a description has ten. */
@@ -13,7 +15,7 @@ const PREFIX = "#s=";
  * @typedef {{at_ns: number, cwnd_pkts: number}} Move
  * @typedef {string | number | boolean | Move[]} Value
  * @typedef {{preset: string | null, own: {resolved: object, queue: number} | null,
- *   changes: [string, Value][]}} State
+ *   changes: [string, Value][], rule?: string | null}} State
  */
 
 /** A link's state could not be read. */
@@ -73,16 +75,19 @@ export function decoded(hash, presets) {
   if (found === null || typeof found !== "object" || Array.isArray(found) || !isFlat(found, DEEPEST)) {
     throw new BadLink("this link holds something else than an experiment");
   }
-  const { v, preset, own, changes } = /** @type {any} */ (found);
+  const { v, preset, own, changes, rule = null } = /** @type {any} */ (found);
   if (v !== 1) throw new BadLink("this link was made by another version of the page");
   if (!Array.isArray(changes) || changes.length > MOST_CHANGES || !changes.every(isChange)) {
     throw new BadLink("this link holds changes that are none");
   }
+  if (rule !== null && (typeof rule !== "string" || rule.length > LONGEST_RULE)) {
+    throw new BadLink(`this link holds a rule that is none: a text of at most ${LONGEST_RULE} letters`);
+  }
   if (typeof preset === "string" && presets.includes(preset)) {
-    return { preset, own: null, changes };
+    return { preset, own: null, changes, rule };
   }
   if (preset === null && own && typeof own.resolved === "object" && Number.isInteger(own.queue)) {
-    return { preset: null, own: { resolved: own.resolved, queue: own.queue }, changes };
+    return { preset: null, own: { resolved: own.resolved, queue: own.queue }, changes, rule };
   }
   throw new BadLink("this link names an experiment that this page has not");
 }

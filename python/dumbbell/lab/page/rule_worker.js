@@ -1,0 +1,115 @@
+// A rule of somebody's in a worker of its own, new for each run and ended when it takes too long.
+//
+// A text is run as the body of a function. That it cannot end that function and go on behind it, is
+// asked of a worker that parses it alone and runs nothing: what is a script by itself is closed.
+
+/** A worker that says nothing for so long is ended, and one that takes so long together. */
+export const SILENCE_MS = 10_000;
+const LONGEST_RUN_MS = 120_000;
+/** A worker tells of its run every 60 ms. */
+const MOST_MESSAGES = 5000;
+/** Letters of a rule. */
+export const LONGEST_RULE = 10_000;
+/** What a rule may have a function for, in the order of lab/src/rule.rs. */
+const FUNCTIONS = [
+  "init", "on_ack", "on_loss", "on_rtt", "on_rto", "on_enter_loss", "on_ecn", "on_exit_recovery", "on_undo",
+  "on_transmit_start", "on_idle_restart",
+];
+const OTHERS = ["state", "owns_recovery", "wants_pacing"];
+const PARSED = "the rule is a script by itself";
+
+/** @param {string} text */
+function linesOf(text) {
+  // Those of JavaScript; a text field has the first alone.
+  return text.split(/\r\n|[\n\r\u2028\u2029]/).length;
+}
+
+/** @param {string} harness the closed worker @param {string} text */
+function whole(harness, text) {
+  const found = (/** @type {string[]} */ names) => names.map((name) => `${name}: typeof ${name} === "undefined" ? undefined : ${name}`).join(", ");
+  const defined = `{ functions: { ${found(FUNCTIONS)} }, ${found(OTHERS)} }`;
+  return `${harness}\ndumbbell_rule(() => {\n${text}\n;return ${defined};\n}, ${linesOf(harness) + 1}, ${linesOf(text)});\n`;
+}
+
+/**
+ * What a run says: soFar {now_ns, series}; done {digest, events, numbers, series}; wrong {words, line},
+ * line 0 where it is not known; ended {words}; problem {parts}; fault {text}.
+ */
+export class RuleRun {
+  /**
+   * @param {string} harness source of the closed worker @param {Promise<WebAssembly.Module>} module
+   * @param {string} text @param {any} order with a group @param {(message: any) => void} hear
+   */
+  constructor(harness, module, text, order, hear) {
+    this.hear = hear;
+    this.isOver = false;
+    this.messages = 0;
+    /** @type {Worker | null} */ this.worker = null;
+    this.longest = window.setTimeout(() => this.#ended(LONGEST_RUN_MS), LONGEST_RUN_MS);
+    this.#parse(text, () => this.#begin(whole(harness, text), linesOf(harness) + 1, module, order));
+  }
+
+  /** Nothing more comes of it. */
+  stop() {
+    this.isOver = true;
+    clearTimeout(this.longest);
+    clearTimeout(this.silence);
+    this.worker?.terminate();
+  }
+
+  /** @param {any} message the last */
+  #say(message) {
+    if (this.isOver) return;
+    this.stop();
+    this.hear(message);
+  }
+
+  /** @param {number} ms */
+  #ended(ms) {
+    this.#say({ kind: "ended", words: `The rule was stopped: it did not come to an end within ${ms / 1000} s. Is there an endless loop?` });
+  }
+
+  #wait() {
+    clearTimeout(this.silence);
+    this.silence = window.setTimeout(() => this.#ended(SILENCE_MS), SILENCE_MS);
+  }
+
+  /** @param {string} source @param {(message: string, line: number) => void} failed */
+  #start(source, failed) {
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    this.worker?.terminate();
+    this.worker = new Worker(url);
+    this.worker.onerror = (event) => {
+      // It is told on the page.
+      event.preventDefault();
+      URL.revokeObjectURL(url);
+      failed(String(event.message), event.lineno);
+    };
+    this.#wait();
+    return this.worker;
+  }
+
+  /** @param {string} text @param {() => void} next */
+  #parse(text, next) {
+    this.#start(`"use strict"; throw "${PARSED}";\n${text}\n`, (message, line) => {
+      if (this.isOver) return;
+      if (message.includes(PARSED)) next();
+      else this.#say({ kind: "wrong", words: message.replace(/^Uncaught /, ""), line: Math.min(linesOf(text), Math.max(1, line - 1)) });
+    });
+  }
+
+  /** @param {string} source @param {number} before @param {Promise<WebAssembly.Module>} module @param {any} order */
+  #begin(source, before, module, order) {
+    const worker = this.#start(source, (message, line) => {
+      this.#say({ kind: "wrong", words: message.replace(/^Uncaught /, ""), line: Math.max(0, line - before) });
+    });
+    worker.onmessage = ({ data }) => {
+      this.messages += 1;
+      if (this.messages > MOST_MESSAGES) return this.#say({ kind: "ended", words: "The rule was stopped: its worker said too much." });
+      this.#wait();
+      if (data.kind === "ready") void module.then((compiled) => this.isOver || worker.postMessage({ module: compiled, order }));
+      else if (data.kind === "soFar") this.hear(data);
+      else this.#say(data);
+    };
+  }
+}
