@@ -302,6 +302,7 @@ endif
 	$(PY) bench/store.py $(BENCH_ARGS)
 	$(PY) bench/executors.py $(BENCH_ARGS)
 	$(PY) bench/lab.py $(BENCH_ARGS)
+	$(PY) bench/linux_controllers.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

@@ -161,9 +161,10 @@ impl TcpFlow {
     fn set(&self, socket: &Socket) -> Result<(), GuestError> {
         let settings = &self.settings;
         let what = || format!("setting up TCP with {}", settings.congestion_control);
-        socket
-            .congestion_control(&settings.congestion_control)
-            .doing(what)?;
+        // `linux:vegas` is this kernel's own vegas.
+        let name = &settings.congestion_control;
+        let name = name.strip_prefix("linux:").unwrap_or(name);
+        socket.congestion_control(name).doing(what)?;
         socket.traffic_class(self.class).doing(what)?;
         if self.write_bytes().is_none() {
             socket

@@ -4,11 +4,14 @@
 //! `tests/interface.rs` holds against this by a controller that echoes every field.
 
 use dumbbell_core::time::Time;
+use dumbbell_tcp::cca::outside::{AckBegins, Acked, SenderView};
 use dumbbell_tcp::cca::{self, State};
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// `DUMBBELL_CC_VERSION`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// Versions that are loaded. What 2 has more stands at the ends of its structures.
+pub const LOADED_VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
 /// `DUMBBELL_CC_NONE`.
 pub const NONE: u64 = u64::MAX;
 /// `DUMBBELL_CC_MOST_STATE_BYTES`.
@@ -99,6 +102,9 @@ pub struct Flow {
     pub is_linux: bool,
     pub hystart: bool,
     pub is_paced: bool,
+    pub sender: *const SenderView,
+    pub wishes_reduction: bool,
+    pub wishes_limited: bool,
 }
 
 /// `struct dumbbell_cc_parameter`.
@@ -139,6 +145,33 @@ pub struct Ops {
     pub least_burst_pkts: Option<unsafe extern "C" fn(*const c_void, *const Window) -> u32>,
     pub parameters: *const Parameter,
     pub parameters_count: u32,
+    pub sees_sender: bool,
+    pub needs_ecn: bool,
+    pub configure: Option<unsafe extern "C" fn() -> c_int>,
+    pub on_state: Option<unsafe extern "C" fn(*mut Flow, u32)>,
+    pub on_ack_begins: Option<unsafe extern "C" fn(*mut Flow, u32)>,
+    pub on_acked: Option<unsafe extern "C" fn(*mut Flow, *const Acked)>,
+}
+
+/// Bytes of `Ops` in version 1.
+pub const OPS_BYTES_1: usize = std::mem::offset_of!(Ops, sees_sender);
+
+/// `enum dumbbell_cc_ack_flag`, together.
+pub fn ack_flags(begins: AckBegins) -> u32 {
+    u32::from(begins.is_unexpected)
+        | u32::from(begins.window_updated) << 1
+        | u32::from(begins.is_echo) << 2
+}
+
+/// `enum dumbbell_cc_state`.
+pub fn state(state: State) -> u32 {
+    match state {
+        State::Open => 0,
+        State::Disorder => 1,
+        State::Cwr => 2,
+        State::Recovery => 3,
+        State::Loss => 4,
+    }
 }
 
 fn ns(time: Option<Time>) -> u64 {
@@ -216,13 +249,7 @@ impl From<&cca::Ack> for Ack {
             acked_pkts: ack.acked_pkts,
             newly_delivered_pkts: ack.newly_delivered_pkts,
             in_flight_pkts: ack.in_flight_pkts,
-            state: match ack.state {
-                State::Open => 0,
-                State::Disorder => 1,
-                State::Cwr => 2,
-                State::Recovery => 3,
-                State::Loss => 4,
-            },
+            state: state(ack.state),
             is_cwnd_limited: ack.is_cwnd_limited,
             rate: RateSample::from(&ack.rate),
         }

@@ -1,15 +1,18 @@
 //! A controller from a shared object, as the sender knows controllers.
 
-use crate::abi::{self, Flow, MOST_PARAMETERS, MOST_STATE_BYTES, NONE, On, Ops, VERSION};
+use crate::abi::{
+    self, Flow, LOADED_VERSIONS, MOST_PARAMETERS, MOST_STATE_BYTES, NONE, On, Ops, VERSION,
+};
 use crate::object::Object;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
-use dumbbell_tcp::cca::outside::{Asked, Code, Event, Traits};
+use dumbbell_tcp::cca::outside::{Asked, Code, Event, Traits, Wishes};
 use dumbbell_tcp::cca::{Snapshot, Window};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr;
 
@@ -44,12 +47,12 @@ pub struct ParameterFacts {
 
 /// A copy of a shared object in memory.
 pub struct Loaded {
-    /// Points into `_object`.
-    ops: *const Ops,
+    /// Points into `_object`. Zero at its end, where the object has an older version.
+    ops: Ops,
     _object: Object,
 }
 
-// SAFETY: `ops` is constant and lies in the object; a run, which alone calls it, is on one thread at
+// SAFETY: what `ops` points to lies in the object; a run, which alone calls it, is on one thread at
 // a time.
 unsafe impl Send for Loaded {}
 // SAFETY: as above; a module is shared by the connections of one run.
@@ -69,14 +72,24 @@ impl Loaded {
         let object = Object::open_copy(path)?;
         let ops = object.symbol(c"dumbbell_cc");
         let ops = ops.ok_or("a controller, which defines `dumbbell_cc` (dumbbell_cc.h)")?;
-        let ops = ops.cast::<Ops>();
         // SAFETY: what is named so begins with its version, whatever that is.
         let version = unsafe { ptr::read(ops.cast::<u32>()) };
-        if version != VERSION {
+        if !LOADED_VERSIONS.contains(&version) {
             return Err(format!(
                 "a controller for version {VERSION} of dumbbell_cc.h: this one says {version}"
             ));
         }
+        let bytes = if version == 1 {
+            abi::OPS_BYTES_1
+        } else {
+            size_of::<Ops>()
+        };
+        let mut read = MaybeUninit::<Ops>::zeroed();
+        // SAFETY: a structure of that version has so many bytes; zeros are numbers, false and null.
+        let ops = unsafe {
+            ptr::copy_nonoverlapping(ops.cast::<u8>(), read.as_mut_ptr().cast::<u8>(), bytes);
+            read.assume_init()
+        };
         let loaded = Loaded {
             ops,
             _object: object,
@@ -86,8 +99,7 @@ impl Loaded {
     }
 
     fn ops(&self) -> &Ops {
-        // SAFETY: it lies in the object, which lives as long, and is constant.
-        unsafe { &*self.ops }
+        &self.ops
     }
 
     fn check(&self) -> Result<(), String> {
@@ -179,7 +191,14 @@ impl Loaded {
                 );
             }
         }
-        Ok(())
+        // SAFETY: a function of the object, of this type as it says.
+        let refused = { self.ops().configure }.map_or(0, |configure| unsafe { configure() });
+        match refused {
+            0 => Ok(()),
+            error => Err(format!(
+                "parameters that its own start takes: it refuses them with error {error}"
+            )),
+        }
     }
 }
 
@@ -225,6 +244,8 @@ impl Code for Loaded {
                 0 => 2,
                 windows => windows,
             },
+            sees_sender: ops.sees_sender,
+            needs_ecn: ops.needs_ecn,
         }
     }
 
@@ -246,6 +267,9 @@ impl Code for Loaded {
             is_linux: asked.profile == Profile::Linux61,
             hystart: asked.hystart,
             is_paced: asked.is_paced,
+            sender: &raw const asked.sender,
+            wishes_reduction: false,
+            wishes_limited: false,
         };
         let flow = &raw mut flow;
         let plain = |on: Option<On>, snapshot: &Snapshot| {
@@ -278,9 +302,25 @@ impl Code for Loaded {
                 // SAFETY: as above.
                 unsafe { on(flow, &abi::Snapshot::from(snapshot), last_sent) }
             }),
+            Event::State(state) => { ops.on_state }.map(|on| {
+                // SAFETY: as above.
+                unsafe { on(flow, abi::state(state)) }
+            }),
+            Event::AckBegins(begins) => { ops.on_ack_begins }.map(|on| {
+                // SAFETY: as above.
+                unsafe { on(flow, abi::ack_flags(begins)) }
+            }),
+            Event::Acked(acked) => { ops.on_acked }.map(|on| {
+                // SAFETY: as above.
+                unsafe { on(flow, &raw const *acked) }
+            }),
         };
         if heeded.is_some() {
             shared.enter(window);
+            // SAFETY: it is a local, and the call is over.
+            let flow = unsafe { &*flow };
+            let (reduction, limited) = (flow.wishes_reduction, flow.wishes_limited);
+            asked.wishes = Wishes { reduction, limited };
         }
         heeded.is_some()
     }

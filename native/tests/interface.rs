@@ -379,7 +379,7 @@ fn what_is_no_controller_is_refused() {
     let old = COUNTS.replace("= DUMBBELL_CC_VERSION", "= 77");
     let said = refused("old", &old);
     assert!(
-        said.contains("version 1 of dumbbell_cc.h: this one says 77"),
+        said.contains("version 2 of dumbbell_cc.h: this one says 77"),
         "{said}"
     );
     let said = refused(

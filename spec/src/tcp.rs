@@ -117,23 +117,24 @@ const FIRST: [Setting; 4] = [
         Value::Own,
         Kernel::Flow,
         "Congestion controller, by its name in Linux; or in the simulator `manual`, a window by \
-         hand, or `file:NAME.c`, [one of your own](controllers.md).",
+         hand, `file:NAME.c`, [one of your own](controllers.md), or `linux:NAME`, [Linux's own C \
+         file](controllers.md#linuxs-own-c-files).",
     ),
     own(
         "parameters",
         "controller.parameters",
         Value::Own,
         Kernel::Flow,
-        "Of a controller `file:NAME.c`: values of its parameters by their names. Others pay no \
-         heed to them, so that one file compares them.",
+        "Of `file:NAME.c` and `linux:NAME`: values of parameters by their names. Others pay no heed \
+         to them, so that one file compares them.",
     ),
     own(
         "controller_sha256",
         "controller.sha256",
         Value::Own,
         Kernel::Flow,
-        "Of a controller `file:NAME.c`: the SHA-256 that its file has to have. With it the file \
-         need not be there, where its content was allowed before.",
+        "Of `file:NAME.c` and `linux:NAME`: the SHA-256 that it has to have. With it the file need \
+         not be there, where its content was allowed before.",
     ),
 ];
 

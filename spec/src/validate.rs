@@ -439,10 +439,11 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
             require(named, &path_name, name, allowed)?;
         }
         Some(controller) => {
-            let is_file = name
-                .strip_prefix("file:")
-                .is_some_and(|file| !file.is_empty());
-            let allowed = "file:NAME.c where there is a controller of one's own";
+            let is_file = ["file:", "linux:"].iter().any(|kind| {
+                let named = name.strip_prefix(kind);
+                named.is_some_and(|named| !named.is_empty())
+            });
+            let allowed = "file:NAME.c or linux:NAME where there is a controller in C";
             require(is_file && name.len() <= 255, &path_name, name, allowed)?;
             validate_controller(&format!("{path}.controller"), controller)?;
         }

@@ -142,7 +142,8 @@ impl Settings {
 
     /// Whether its receiver tells which packets were marked (RFC 8257 section 3.2).
     fn echoes_each_mark(&self) -> bool {
-        self.algorithm.needs_ecn()
+        let module = self.module.as_ref();
+        self.algorithm.needs_ecn() || module.is_some_and(|module| module.0.traits().needs_ecn)
     }
 
     fn is_linux(&self) -> bool {

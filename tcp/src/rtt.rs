@@ -142,6 +142,11 @@ impl RoundTrip {
         }
     }
 
+    /// Four times the mean deviation (`mdev_us`), microseconds.
+    pub fn deviation_4us(&self) -> u32 {
+        self.deviation_4us
+    }
+
     /// The retransmission timeout, not backed off.
     pub fn rto(&self, clock: Clock) -> Time {
         if self.srtt_8us == 0 {

@@ -43,6 +43,7 @@ mod refused;
 mod sack;
 mod seen;
 mod send_buffer;
+mod shown;
 mod switches;
 #[cfg(test)]
 mod tests;

@@ -181,10 +181,13 @@ impl Builder<'_> {
         let mtu_bytes = self.mtu_bytes(&flow.from, &flow.to);
         let module = tcp.controller.as_ref();
         let module = module.map(|controller| self.modules[controller].clone());
+        let needs_ecn = module
+            .as_ref()
+            .is_some_and(|module| module.0.traits().needs_ecn);
         let algorithm = Algorithm::of(tcp).expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
         let tcp = Tcp {
-            ecn: tcp.ecn || algorithm.needs_ecn(),
+            ecn: tcp.ecn || algorithm.needs_ecn() || needs_ecn,
             ..tcp.clone()
         };
         let settings = Settings {

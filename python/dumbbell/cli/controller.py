@@ -1,4 +1,4 @@
-"""``dumbbell controller build | list``: congestion controllers of one's own, in C."""
+"""``dumbbell controller build | list``: congestion controllers of one's own, and Linux's, in C."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from dumbbell.cli.linux_controllers import abilities, build_linux
 from dumbbell.cli.terminal.consoles import standard_output
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.errors import EXIT_BAD_INPUT
 
+LINUX = Path("linux")
+
 controller_app = typer.Typer(
-    help="Congestion controllers of your own, in C.",
+    help="Congestion controllers of your own, in C, and Linux's.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -24,16 +27,40 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 
 @controller_app.command()
 def build(
-    file: Annotated[Path, typer.Argument(help="A controller in C.", metavar="FILE.c")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A controller in C; or linux, for all that a kernel's source has.",
+            metavar="FILE.c|linux",
+        ),
+    ],
     *,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TREE",
+            help="Of linux: the kernel's source, a tree or an archive of one. [default: "
+            "/usr/src/linux-source-6.1.tar.xz, of Debian's package linux-source-6.1]",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Allow a C file to run as a controller, and compile it.
 
     As --allow-native of dumbbell run, for this file alone: it may then run with all that you may
-    do, wherever a description names it and it has this content. Exit status: 0 done, 2 it is no
-    controller.
+    do, wherever a description names it and it has this content. With linux, each net/ipv4/tcp_*.c
+    of a kernel's source that is a controller, as it is, for congestion_control = "linux:NAME"; the
+    result is GPL-2.0, as these files are, and stays in your cache folder. Exit status: 0 done, 2 it
+    is no controller, or none of linux could be built.
     """
+    if file == LINUX:
+        build_linux(source, as_json=as_json)
+        return
+    if source is not None:
+        raise typer.BadParameter(
+            "it is for: dumbbell controller build linux", param_hint="--source"
+        )
     from dumbbell.backends.native import BuildError, built
     from dumbbell.cli.terminal.json_text import json_text
     from dumbbell.spec.native import allow
@@ -58,21 +85,33 @@ def list_controllers(*, as_json: Json = False) -> None:
     from dumbbell import _engine
     from dumbbell.backends.native import HEADER, kept
     from dumbbell.cli.terminal.json_text import json_text
+    from dumbbell.spec.linux import PREFIX, linux_controllers
 
+    of_linux = {each.sha256: each for each in linux_controllers().values()}
     own = list(_engine.congestion_controllers())
     files = list(kept())
     if as_json:
         listed = [
-            {"sha256": sha256, "built": None if found is None else asdict(found)}
+            {
+                "sha256": sha256,
+                "built": None if found is None else asdict(found),
+                "linux": asdict(of_linux[sha256]) if sha256 in of_linux else None,
+            }
             for sha256, found in files
         ]
         say(json_text({"simulator": own, "files": listed, "include": str(HEADER.parent)}))
         return
     say(f"of the simulator: {', '.join(own)}")
     if files:
-        table = Table("allowed C file (SHA-256)", "name", "parameters", box=None)
+        table = Table("allowed C file (SHA-256)", "name", "can", "parameters", "of", box=None)
         for sha256, found in files:
-            names = "" if found is None else ", ".join(each.name for each in found.parameters)
-            table.add_row(sha256[:16], "not compiled" if found is None else found.name, names)
+            origin = of_linux.get(sha256)
+            of = "" if origin is None else f"Linux {origin.version}, {origin.source}"
+            if found is None:
+                table.add_row(sha256[:16], "not compiled", "", "", of)
+                continue
+            name = found.name if origin is None else f"{PREFIX}{origin.name}"
+            names = ", ".join(f"{each.name} = {each.value}" for each in found.parameters)
+            table.add_row(sha256[:16], name, abilities(found), names, of)
         standard_output().print(table)
     say(f"header: {HEADER}")

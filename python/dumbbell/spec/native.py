@@ -21,6 +21,9 @@ from dumbbell.folders.cache import cache_folder
 from dumbbell.spec.refusal import Refused
 
 PREFIX: Final = "file:"
+SOURCE_NAME: Final = "source.c"
+LINUX_NAME: Final = "linux.json"
+"""What sources are kept as: one C file, or those of one of Linux's (`dumbbell.spec.linux`)."""
 LARGEST_SOURCE_BYTES: Final = 1 << 20
 LONGEST_REFERENCE: Final = 255
 _ALLOWING: ContextVar[bool] = ContextVar("allowing native controllers", default=False)
@@ -52,17 +55,19 @@ def allow(source: str | Path) -> str:
         content = _content(Path(source), str(source))
     except Refused as error:
         raise SpecError("FILE", error.value, error.allowed) from None
-    return _kept(content)
+    return keep(content)
 
 
 def source_of(sha256: str) -> Path | None:
     """Where the source of a controller that is allowed lies; None for one that is not."""
-    place = controllers_folder() / sha256 / "source.c"
-    try:
-        content = place.read_bytes()
-    except OSError:
-        return None
-    return place if hashlib.sha256(content).hexdigest() == sha256 else None
+    for name in (SOURCE_NAME, LINUX_NAME):
+        place = controllers_folder() / sha256 / name
+        try:
+            content = place.read_bytes()
+        except OSError:
+            continue
+        return place if hashlib.sha256(content).hexdigest() == sha256 else None
+    return None
 
 
 def controllers_folder() -> Path:
@@ -100,7 +105,7 @@ def found_source(
         raise Refused(
             reference, f"a file of SHA-256 {wanted}, as controller_sha256 says: not {found}"
         )
-    return _kept(content) if _ALLOWING.get() else found
+    return keep(content) if _ALLOWING.get() else found
 
 
 def check_reference(value: str) -> str:
@@ -125,10 +130,16 @@ def _content(path: Path, shown: str) -> bytes:
     return content
 
 
-def _kept(content: bytes) -> str:
+def keep(content: bytes, name: str = SOURCE_NAME) -> str:
+    """Allows a source of this content. Returns its SHA-256.
+
+    Args:
+        content: Of a C file, or of several as `dumbbell.spec.linux` writes them.
+        name: What it is kept as: `SOURCE_NAME` or `LINUX_NAME`.
+    """
     sha256 = hashlib.sha256(content).hexdigest()
     if source_of(sha256) is None:
-        place = controllers_folder() / sha256 / "source.c"
+        place = controllers_folder() / sha256 / name
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with replaced_file(place) as new:
             new.write_bytes(content)

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from dumbbell import _engine
-from dumbbell.spec import native
+from dumbbell.spec import linux, native
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
     Time,
@@ -66,9 +66,12 @@ SHORT_PACKET_MEMORY_BYTES = 2304
 def _controller(value: object) -> str:
     if isinstance(value, str) and value.startswith(native.PREFIX):
         return native.check_reference(value)
+    if isinstance(value, str) and value.startswith(linux.PREFIX):
+        return linux.check_reference(value)
     if not isinstance(value, str) or value not in CONGESTION_CONTROLLERS:
         hint = nearest(value, CONGESTION_CONTROLLERS)
-        allowed = f"{one_of(CONGESTION_CONTROLLERS)}, or file:NAME.c, one of one's own"
+        own = "file:NAME.c, one of one's own, or linux:NAME, one of Linux's C files"
+        allowed = f"{one_of(CONGESTION_CONTROLLERS)}, or {own}"
         raise Refused(value, allowed, hint)
     return value
 
@@ -101,6 +104,7 @@ CongestionControl = Annotated[
             "anyOf": [
                 {"type": "string", "enum": list(CONGESTION_CONTROLLERS)},
                 {"type": "string", "pattern": r"^file:.+\.c$"},
+                {"type": "string", "pattern": "^linux:[a-z0-9_]{1,15}$"},
             ],
             "x-unit": "word",
         }
@@ -210,6 +214,9 @@ class Tcp(TcpKeys):
     @model_validator(mode="after")
     def _find_controller(self, info: ValidationInfo) -> Self:
         """Which content the file has; nothing is compiled here."""
+        if self.congestion_control.startswith(linux.PREFIX):
+            self._found_sha256 = self._found_linux()
+            return self
         if not self.congestion_control.startswith(native.PREFIX):
             return self
         if isinstance(info.context, Mapping) and "folder" in info.context:
@@ -229,6 +236,16 @@ class Tcp(TcpKeys):
         except Refused as error:
             raise Refused(error.value, error.allowed, path="congestion_control") from None
         return self
+
+    def _found_linux(self) -> str:
+        wanted = self.controller_sha256
+        if wanted is not None and native.source_of(wanted) is not None:
+            return wanted
+        try:
+            return linux.found(self.congestion_control, wanted).sha256
+        except Refused as error:
+            path = "congestion_control"
+            raise Refused(error.value, error.allowed, error.hint, path=path) from None
 
     def with_(self, **changes: Any) -> Self:
         """A copy with some keys changed; a file is looked for in the same folder again."""

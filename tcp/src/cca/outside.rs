@@ -5,12 +5,70 @@
 //! window that it shares with the sender. Since the state is plain words, a connection may be
 //! copied and compared.
 
-use super::{Ack, Controller, Options, RttSample, Snapshot, Window};
+use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{Controller as Described, Profile};
 use std::fmt;
 use std::sync::Arc;
+
+/// In place of a time: there is none.
+pub const NO_TIME_NS: u64 = u64::MAX;
+
+/// The sender itself, for code that reads its fields as a controller in the kernel reads those of
+/// `struct tcp_sock`. Laid out as `struct dumbbell_cc_sender` of `dumbbell_cc.h`, which says what
+/// each field is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the header has their documentation")]
+pub struct SenderView {
+    pub now_ns: u64,
+    pub una_bytes: u64,
+    pub next_bytes: u64,
+    pub delivered_pkts: u64,
+    pub delivered_echoed_pkts: u64,
+    pub delivered_time_ns: u64,
+    pub lost_pkts: u64,
+    pub earliest_departure_ns: u64,
+    pub last_sent_ns: u64,
+    pub srtt_8us: u32,
+    pub mdev_4us: u32,
+    pub min_rtt_us: u32,
+    pub packets_out: u32,
+    pub sacked_out: u32,
+    pub lost_out: u32,
+    pub retrans_out: u32,
+    pub most_packets_out: u32,
+    pub echo_ms: u32,
+    pub peer_ms: u32,
+    pub state: u32,
+    pub is_window_used: bool,
+    pub is_app_limited: bool,
+    pub has_ecn: bool,
+}
+
+/// Packets that an acknowledgement acknowledges cumulatively (`struct ack_sample`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Acked {
+    /// Round-trip time that it measured; [`NO_TIME_NS`] for none.
+    pub rtt_ns: u64,
+    /// How many.
+    pub acked_pkts: u32,
+    /// Delivered since the newest of them was sent.
+    pub delivered_since_pkts: u32,
+}
+
+/// What an acknowledgement is like, before it is looked at (`enum tcp_ca_ack_event_flags`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckBegins {
+    /// It is not what was expected next: header prediction has failed.
+    pub is_unexpected: bool,
+    /// The window may have changed.
+    pub window_updated: bool,
+    /// It echoes a congestion mark.
+    pub is_echo: bool,
+}
 
 /// What has happened; each is a method of [`Controller`], where it is described.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +95,12 @@ pub enum Event<'a> {
     TransmitStart(Option<Time>, &'a Snapshot),
     /// [`Controller::on_idle_restart`].
     IdleRestart(&'a Snapshot),
+    /// What the sender does about losses is about to change to this.
+    State(State),
+    /// An acknowledgement has come, and nothing of it is entered but the sequence number.
+    AckBegins(AckBegins),
+    /// It is off the scoreboard, and losses have not been looked for.
+    Acked(&'a Acked),
 }
 
 /// What a controller is of from beginning to end.
@@ -50,6 +114,11 @@ pub struct Traits {
     pub wants_pacing: bool,
     /// See [`Controller::send_buffer_windows`].
     pub send_buffer_windows: u32,
+    /// Whether it is shown the sender before each event, and told of the events for that alone:
+    /// [`Event::State`], [`Event::AckBegins`], [`Event::Acked`].
+    pub sees_sender: bool,
+    /// Whether its connections use ECN, with a receiver that echoes each mark.
+    pub needs_ecn: bool,
 }
 
 /// What a module may know of the connection besides the event.
@@ -65,6 +134,19 @@ pub struct Asked {
     pub timer_hz: u32,
     /// See [`Options::stream`].
     pub stream: Stream,
+    /// The sender, where it is shown.
+    pub sender: SenderView,
+    /// What the module asks for in return.
+    pub wishes: Wishes,
+}
+
+/// What a module may ask for during an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wishes {
+    /// The window is to be reduced as after a congestion mark (`tcp_enter_cwr`).
+    pub reduction: bool,
+    /// What is sent now is to count as limited by the application (`tp->app_limited`).
+    pub limited: bool,
 }
 
 /// A module's own side.
@@ -138,6 +220,35 @@ impl Outside {
         window.set_cwnd(window.cwnd_pkts);
         heeds
     }
+
+    /// Whether it is shown the sender before each event.
+    #[inline]
+    pub fn sees_sender(&self) -> bool {
+        self.traits.sees_sender
+    }
+
+    /// The sender as it is now. What was wished for before is over.
+    pub fn see(&mut self, sender: SenderView) {
+        let echoed = self.asked.sender.delivered_echoed_pkts;
+        self.asked.sender = sender;
+        self.asked.sender.delivered_echoed_pkts = echoed;
+        self.asked.wishes = Wishes::default();
+    }
+
+    /// Packets were delivered by an acknowledgement that echoes a mark (`tp->delivered_ce`).
+    pub fn count_echoed(&mut self, pkts: u32) {
+        self.asked.sender.delivered_echoed_pkts += u64::from(pkts);
+    }
+
+    /// An event that is only for those who see the sender.
+    pub fn tell(&mut self, window: &mut Window, event: Event<'_>) {
+        self.on(window, event);
+    }
+
+    /// Whether it has asked for the window to be reduced.
+    pub fn wishes_reduction(&self) -> bool {
+        self.asked.wishes.reduction
+    }
 }
 
 impl Controller for Outside {
@@ -157,6 +268,8 @@ impl Controller for Outside {
                 is_paced: options.is_paced,
                 timer_hz: options.timer_hz,
                 stream: options.stream.clone(),
+                sender: SenderView::default(),
+                wishes: Wishes::default(),
             },
         }
     }
@@ -225,7 +338,7 @@ impl Controller for Outside {
     }
 
     fn limits_itself(&self) -> bool {
-        self.module.0.limits_itself(&self.state)
+        self.asked.wishes.limited || self.module.0.limits_itself(&self.state)
     }
 
     fn send_buffer_windows(&self) -> u32 {

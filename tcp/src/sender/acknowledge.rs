@@ -131,14 +131,16 @@ impl Sender {
             self.enter_sack(&segment.sack, segment.ack, prior_una, now_us, &mut summary);
         }
         summary.is_echo = self.ecn && segment.flags.has(Flags::ECE);
+        self.tell_ack_begins(&summary, now);
         if prior_out == 0 {
             self.on_ack_of_nothing(now, &mut summary);
             return;
         }
-        self.clean(prior_una, prior_highest, now_us, &mut summary);
+        let pkts = self.clean(prior_una, prior_highest, now_us, &mut summary);
         if let Some(rtt_us) = summary.rtt_us {
             self.tell_round_trip(rtt_us, summary.is_echo, now);
         }
+        self.tell_acked(&summary, pkts, now);
         self.update_rack_window(&summary);
         self.judge_probe(segment.ack, now, &summary);
         if summary.is_dubious(self.recovery.state) {
@@ -149,6 +151,9 @@ impl Sender {
         }
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
         let lost = (self.rate.lost_pkts - lost) as u32;
+        if summary.is_echo {
+            self.count_echoed(delivered);
+        }
         let ack = self.sample(&summary, now, delivered, lost, prior_in_flight);
         self.control(&ack, &summary, lost);
         self.finish_if_all_acked();
@@ -230,8 +235,14 @@ impl Sender {
         }
     }
 
-    /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`).
-    fn clean(&mut self, prior_una: u64, prior_highest: u64, now_us: u64, summary: &mut AckSummary) {
+    /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`). Returns how many packets.
+    fn clean(
+        &mut self,
+        prior_una: u64,
+        prior_highest: u64,
+        now_us: u64,
+        summary: &mut AckSummary,
+    ) -> u32 {
         let prior_sacked = self.board.sacked_out();
         let mut lowest = self.next;
         let cleaned = self.pop_acked(now_us, &mut lowest, summary);
@@ -263,6 +274,7 @@ impl Sender {
             // The timer starts again only if the head was sent after what was SACKed.
             summary.sets_timer |= sack_us > now_us.saturating_sub(first.sent_us);
         }
+        cleaned.pkts
     }
 
     fn pop_acked(&mut self, now_us: u64, lowest: &mut u64, summary: &mut AckSummary) -> Cleaned {
@@ -418,6 +430,7 @@ impl Sender {
     /// Moves the window: the controller, or rate reduction (`tcp_cong_control`).
     pub(super) fn control(&mut self, ack: &Ack, summary: &AckSummary, lost_pkts: u32) {
         if self.cca.owns_recovery() {
+            self.show(ack.now);
             let did_limit = self.cca.limits_itself();
             self.cca.on_ack(&mut self.window, ack);
             // What is delivered meanwhile says nothing about the path.
@@ -433,7 +446,9 @@ impl Sender {
                 };
                 self.reduce(delivered);
             } else if self.may_grow(summary) {
+                self.show(ack.now);
                 self.cca.on_ack(&mut self.window, ack);
+                self.heed_wishes(ack.now);
                 // Used or not: what has been acknowledged tells of the path.
                 self.usage.renew(ack.now);
             }

@@ -70,6 +70,7 @@ impl Sender {
 
         let mut summary = AckSummary::new(self.next);
         (summary.advances, summary.window_updated) = (true, true);
+        self.tell_ack_begins(&summary, now);
         (summary.data_acked, summary.sets_timer) = (true, true);
         let (cleaned, lowest) = self.pop_once_sent(pkts, now_us, &mut summary);
         let first_us = cleaned.first_us.unwrap_or(now_us);
@@ -87,6 +88,7 @@ impl Sender {
             self.check_reordering(lowest);
         }
         self.tell_round_trip(rtt_us, false, now);
+        self.tell_acked(&summary, pkts, now);
         self.update_rack_window(&summary);
         self.set_timer(now);
         let delivered = (self.rate.delivered_pkts - delivered) as u32;

@@ -127,6 +127,7 @@ impl Sender {
         self.expand_send_buffer();
         self.init_pacing_rate();
         let snapshot = self.snapshot(now);
+        self.show(now);
         self.cca.init(&mut self.window, &snapshot);
     }
 

@@ -226,13 +226,14 @@ impl Sender {
             // One more, so that the receiver has seen CWR.
             State::Cwr if self.una != self.recovery.point => {
                 self.end_reduction(now);
+                self.tell_state(State::Open, now);
                 self.recovery.state = State::Open;
             }
             State::Recovery => {
                 if !self.is_sack() {
                     self.board.set_duplicates(0);
                 }
-                if self.try_undo_recovery() {
+                if self.try_undo_recovery(now) {
                     return true;
                 }
                 self.end_reduction(now);
@@ -333,7 +334,7 @@ impl Sender {
             }
         }
         if is_recovered {
-            self.try_undo_recovery();
+            self.try_undo_recovery(now);
         } else if !self.is_sack() {
             if self.next > self.recovery.point && is_duplicate {
                 self.add_duplicate(true);
@@ -366,8 +367,10 @@ impl Sender {
             }
             self.begin_reduction();
             let snapshot = self.snapshot(now);
+            self.show(now);
             self.cca.on_loss(&mut self.window, &snapshot);
         }
+        self.tell_state(State::Recovery, now);
         self.recovery.state = State::Recovery;
     }
 
@@ -378,7 +381,9 @@ impl Sender {
             self.rare.repair.undo.forget();
             self.begin_reduction();
             let snapshot = self.snapshot(now);
+            self.show(now);
             self.cca.on_ecn(&mut self.window, &snapshot);
+            self.tell_state(State::Cwr, now);
             self.recovery.state = State::Cwr;
         }
     }
@@ -403,6 +408,7 @@ impl Sender {
             }
         }
         self.usage.renew(now);
+        self.show(now);
         self.cca.on_exit_recovery(&mut self.window, &snapshot);
     }
 
@@ -418,10 +424,12 @@ impl Sender {
         } else if ack > probe.end {
             self.begin_reduction();
             let snapshot = self.snapshot(now);
+            self.show(now);
             self.cca.on_loss(&mut self.window, &snapshot);
+            self.tell_state(State::Cwr, now);
             self.recovery.state = State::Cwr;
             self.end_reduction(now);
-            self.keep_open();
+            self.keep_open(now);
         } else if is_pure_duplicate {
             self.recovery.end_probe();
         }
@@ -447,12 +455,12 @@ impl Sender {
             self.enter_cwr(now);
         }
         if self.recovery.state != State::Cwr {
-            self.keep_open();
+            self.keep_open(now);
         }
     }
 
     /// Open, or Disorder while something is missing.
-    fn keep_open(&mut self) {
+    fn keep_open(&mut self, now: Time) {
         let is_missing = self.board.sacked_out() + self.board.lost_out() > 0;
         let state = if is_missing || self.is_any_retransmitted() {
             State::Disorder
@@ -460,6 +468,7 @@ impl Sender {
             State::Open
         };
         if self.recovery.state != state {
+            self.tell_state(state, now);
             self.recovery.state = state;
             self.recovery.point = self.next;
         }

@@ -237,6 +237,7 @@ impl Sender {
         {
             let prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
+            self.show(now);
             self.cca.on_rto(&mut self.window, &snapshot);
             self.reset_undo(prior_ssthresh);
         }
@@ -254,6 +255,7 @@ impl Sender {
         }
         let snapshot = self.snapshot(now);
         self.cca.on_enter_loss(&mut self.window, &snapshot);
+        self.tell_state(State::Loss, now);
         self.recovery.enter(State::Loss, self.next);
         self.recovery.end_probe();
         self.cwr_due = self.ecn;

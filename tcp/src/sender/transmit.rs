@@ -465,6 +465,7 @@ impl Sender {
         let was_empty = self.board.packets_out() == 0;
         if self.board.in_flight() == 0 {
             let (last_sent, snapshot) = (self.last_sent(), self.snapshot(now));
+            self.show(now);
             self.cca
                 .on_transmit_start(&mut self.window, last_sent, &snapshot);
         }

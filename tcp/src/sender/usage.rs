@@ -25,6 +25,16 @@ impl Usage {
         self.since = now;
     }
 
+    /// Whether the window held the sender back in this round.
+    pub(super) fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// Packets that were out at most in it.
+    pub(super) fn most_packets_out(&self) -> u32 {
+        self.most_packets_out
+    }
+
     /// It was used, whatever was out before.
     fn forget(&mut self, now: Time) {
         self.greatest_pkts = 0;
@@ -108,6 +118,7 @@ impl Sender {
             return;
         }
         let snapshot = self.snapshot(now);
+        self.show(now);
         self.cca.on_idle_restart(&mut self.window, &snapshot);
         let cwnd = self.window.cwnd_pkts;
         let restart = self.settings.tcp.initial_window_pkts.min(cwnd);

@@ -44,10 +44,11 @@ pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
 
 /// The first instant of the run from which on nothing on the way takes time.
 fn first_without_time(experiment: &Experiment, flow: &Flow, way: &[&LinkEnd]) -> Option<u64> {
-    let has_ecn = flow
-        .tcp
-        .as_ref()
-        .is_some_and(|tcp| tcp.ecn || Algorithm::of(tcp).is_some_and(Algorithm::needs_ecn));
+    let has_ecn = flow.tcp.as_ref().is_some_and(|tcp| {
+        // Whether code from outside needs it is known when that is loaded.
+        let may_need = tcp.controller.is_some();
+        may_need || tcp.ecn || Algorithm::of(tcp).is_some_and(Algorithm::needs_ecn)
+    });
     let ecn = if has_ecn { WITH_ECN } else { WITHOUT_ECN };
     let classes: Vec<u8> = ecn.iter().map(|ecn| flow.dscp << 2 | ecn).collect();
     let holds_back = |end: &&LinkEnd| {

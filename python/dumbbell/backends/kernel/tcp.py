@@ -2,7 +2,7 @@
 
 | of a flow's `tcp` | in the guest |
 | --- | --- |
-| `congestion_control` | ``TCP_CONGESTION`` at both ends |
+| `congestion_control` | ``TCP_CONGESTION`` at both ends; of ``linux:NAME`` the kernel's own |
 | `sack`, `rack`, `timestamps`, `ecn` | ``net.ipv4.tcp_*`` of both hosts, for all their flows |
 | `initial_window`, `min_rto` | ``initcwnd`` and ``rto_min`` of the sender's route |
 | `delayed_ack = false` | ``quickack`` of the receiver's route |
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dumbbell.errors import SpecError
-from dumbbell.spec import Resolved
+from dumbbell.spec import Resolved, linux
 from dumbbell.spec.keys import Key
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.resolved import Flow, TcpSettings
@@ -63,11 +63,8 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             value = f"{tcp['packet_memory_bytes']}B"
             allowed = f"{_PACKET_MEMORY_BYTES}B on the kernel, which has its own"
             raise SpecError(f"{path}.packet_memory", value, allowed)
-        if (controller := tcp["congestion_control"]) not in LINUX_CONTROLLERS:
-            allowed = one_of(LINUX_CONTROLLERS)
-            hint = nearest(controller, LINUX_CONTROLLERS)
-            raise SpecError(f"{path}.congestion_control", controller, allowed, hint)
-        if tcp["pacing"] is False and tcp["congestion_control"] == "bbr":
+        controller = _checked_controller(path, tcp)
+        if tcp["pacing"] is False and controller == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
         shared: list[tuple[Key, tuple[str, ...]]] = [
             *((each, ("host", each.name, flow.from_)) for each in _BY_KERNEL["sender"]),
@@ -78,7 +75,7 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             ),
             *((each, ("way", each.name, flow.from_, flow.to)) for each in _BY_KERNEL["way"]),
         ]
-        if tcp["congestion_control"] == "cubic":
+        if controller == "cubic":
             shared.append((SETTINGS["hystart"], ("all", "hystart")))
         for setting, place in shared:
             found = tcp[setting.resolved]
@@ -86,6 +83,26 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             if found != first:
                 allowed = f"{first} as in {other}: on the kernel flows of one {place[0]} share it"
                 raise SpecError(f"{path}.{setting.name}", str(found), allowed)
+
+
+def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
+    """What the kernel calls the controller of these settings."""
+    named = tcp["congestion_control"]
+    controller = own_name(named)
+    if controller not in LINUX_CONTROLLERS:
+        allowed = one_of(LINUX_CONTROLLERS)
+        hint = nearest(controller, LINUX_CONTROLLERS)
+        raise SpecError(f"{path}.congestion_control", named, allowed, hint)
+    if named != controller and tcp["controller"]["parameters"]:
+        names = ", ".join(tcp["controller"]["parameters"])
+        allowed = "none on the kernel, whose own controller runs as it is"
+        raise SpecError(f"{path}.parameters", names, allowed)
+    return controller
+
+
+def own_name(controller: str) -> str:
+    """What the kernel calls it: ``linux:vegas`` is its own vegas."""
+    return controller.removeprefix(linux.PREFIX)
 
 
 def gso_max_segs(resolved: Mapping[str, Any], host: str) -> int:
@@ -112,7 +129,8 @@ def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
 def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
     """Files that hold for the kernel as a whole, and buffers as on an ordinary machine."""
     off = any(
-        not tcp.hystart and tcp.congestion_control == "cubic" for _, _, tcp in _tcp_flows(resolved)
+        not tcp.hystart and own_name(tcp.congestion_control) == "cubic"
+        for _, _, tcp in _tcp_flows(resolved)
     )
     return BUFFERS | ({_HYSTART: "0"} if off else {})
 

@@ -10,15 +10,19 @@ from dumbbell.backends.native.building import (
     kept,
 )
 from dumbbell.backends.native.checking import check_controllers, controller_versions, objects_of
+from dumbbell.backends.native.linux_source import KernelSource, SourceError, kernel_source
 
 __all__ = [
     "HEADER",
     "BuildError",
     "Built",
+    "KernelSource",
     "ParameterFacts",
+    "SourceError",
     "built",
     "check_controllers",
     "controller_versions",
     "kept",
+    "kernel_source",
     "objects_of",
 ]

@@ -20,13 +20,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from dumbbell.backends.native.linux_shim import (
+    COMPILER_FLAGS,
+    LINUX_FLAGS,
+    LINUX_FOLDER,
+    linux_files,
+    write_linux,
+)
 from dumbbell.errors import DumbbellError
 from dumbbell.folders import replaced_file
 from dumbbell.printable import printable
-from dumbbell.spec.native import controllers_folder, source_of
+from dumbbell.spec.linux import LinuxFiles
+from dumbbell.spec.native import LINUX_NAME, controllers_folder, source_of
 
 HEADER: Final = Path(__file__).with_name("dumbbell_cc.h")
-FLAGS: Final = ("-shared", "-fPIC", "-O2", "-ffp-contract=off")
+FLAGS: Final = COMPILER_FLAGS
 """A multiplication and an addition stay two operations, so that machines agree on the result."""
 _COMPILES_WITHIN_S = 120
 _SAYS_WITHIN_S = 60
@@ -139,15 +147,22 @@ def _compiler_of(named: str) -> _Compiler:
 # What was found is found again for each run of a sweep.
 @functools.lru_cache(maxsize=256)
 def _built(source: Path, sha256: str, compiler: _Compiler) -> Built:
-    header = hashlib.sha256(HEADER.read_bytes()).hexdigest()
-    made_of = json.dumps([sha256, header, compiler.words, compiler.version, FLAGS])
+    headers: list[Path] = [HEADER]
+    flags: tuple[str, ...] = FLAGS
+    if source.name == LINUX_NAME:
+        headers, flags = [HEADER, *linux_files()], LINUX_FLAGS
+    header = hashlib.sha256(b"".join(each.read_bytes() for each in headers)).hexdigest()
+    made_of = json.dumps([sha256, header, compiler.words, compiler.version, flags])
     build = hashlib.sha256(made_of.encode()).hexdigest()
     facts, place = _place(sha256, build, ".json"), _place(sha256, build, ".so")
     if place.is_file() and (before := _read(facts)) is not None:
         return before
     with tempfile.TemporaryDirectory(dir=place.parent, prefix="new-") as folder:
         new = Path(folder) / "controller.so"
-        _compile(source, new, compiler)
+        if source.name == LINUX_NAME:
+            _compile_linux(source, new, compiler)
+        else:
+            _compile(source, new, compiler)
         name, wants_pacing, owns_recovery, parameters = _said_of(new)
         found = Built(
             *(sha256, build, compiler.version),
@@ -163,9 +178,23 @@ def _built(source: Path, sha256: str, compiler: _Compiler) -> Built:
 def _compile(source: Path, target: Path, compiler: _Compiler) -> None:
     # Beside the source lies nothing that it could include but what we made.
     words = [*compiler.words, *FLAGS, f"-I{HEADER.parent}", "-o", str(target), source.name]
-    done = _done(words, _COMPILES_WITHIN_S, source.parent)
+    _run_compiler(words, source.parent)
+
+
+def _compile_linux(source: Path, target: Path, compiler: _Compiler) -> None:
+    """In the kernel's folders, beside headers of ours under the names of the kernel's."""
+    files = LinuxFiles.of(source.read_bytes())
+    folder = target.parent
+    names = write_linux(files, folder)
+    include = [f"-I{LINUX_FOLDER}", f"-I{HEADER.parent}", "-Iinclude"]
+    words = [*compiler.words, *LINUX_FLAGS, *include, "-o", str(target), *names]
+    _run_compiler(words, folder)
+
+
+def _run_compiler(words: list[str], folder: Path) -> None:
+    done = _done(words, _COMPILES_WITHIN_S, folder)
     if done.returncode:
-        raise BuildError(f"{compiler.words[0]} refuses it:\n{_shown(done.stderr)}")
+        raise BuildError(f"{words[0]} refuses it:\n{_shown(done.stderr)}")
 
 
 def _said_of(place: Path) -> tuple[str, bool, bool, list[tuple[str, int, int, int]]]:

@@ -17,8 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of this interface. A controller that was compiled for another is refused. */
-#define DUMBBELL_CC_VERSION 1
+/* Of this interface. Version 2 has more fields, at the ends of its structures; a controller that
+ * was compiled for version 1 is still loaded, and one for any other is refused. */
+#define DUMBBELL_CC_VERSION 2
 
 /* Slow start threshold before the first loss. */
 #define DUMBBELL_CC_INFINITE_SSTHRESH 0x7fffffffu
@@ -107,6 +108,48 @@ struct dumbbell_cc_snapshot {
 	bool is_app_limited;        /* the application has had nothing to send */
 };
 
+/* The sender before the event, for a controller with `sees_sender`: what one in the kernel reads in
+ * `struct tcp_sock`. Sequence numbers are counted in bytes from the SYN, which is 0. */
+struct dumbbell_cc_sender {
+	uint64_t now_ns;
+	uint64_t una_bytes;             /* first byte not acknowledged (`snd_una`) */
+	uint64_t next_bytes;            /* next to be sent (`snd_nxt`) */
+	uint64_t delivered_pkts;        /* in total */
+	uint64_t delivered_echoed_pkts; /* of them by acknowledgements with a mark (`delivered_ce`) */
+	uint64_t delivered_time_ns;     /* when a packet was last delivered */
+	uint64_t lost_pkts;             /* taken for lost, in total */
+	uint64_t earliest_departure_ns; /* before this, pacing lets nothing be sent */
+	uint64_t last_sent_ns;          /* when a segment was last sent, or DUMBBELL_CC_NONE */
+	uint32_t srtt_8us;              /* eight times the smoothed round-trip time, us; 0 for none */
+	uint32_t mdev_4us;              /* four times its mean deviation, us */
+	uint32_t min_rtt_us;            /* least of the last five minutes; UINT32_MAX for none */
+	uint32_t packets_out;           /* sent and not acknowledged cumulatively */
+	uint32_t sacked_out;            /* of them SACKed, or counted by duplicates */
+	uint32_t lost_out;              /* of them taken for lost */
+	uint32_t retrans_out;           /* of them sent again */
+	uint32_t most_packets_out;      /* `packets_out` at most in this round trip */
+	uint32_t echo_ms;               /* timestamp that the last segment echoed; 0 for none */
+	uint32_t peer_ms;               /* timestamp of the other end; 0 for none */
+	uint32_t state;                 /* enum dumbbell_cc_state */
+	bool is_window_used;            /* the window held the sender back in this round trip */
+	bool is_app_limited;            /* the application has had nothing to send */
+	bool has_ecn;                   /* both ends use ECN */
+};
+
+/* Packets that were acknowledged cumulatively. */
+struct dumbbell_cc_acked {
+	uint64_t rtt_ns;               /* that was measured, or DUMBBELL_CC_NONE */
+	uint32_t acked_pkts;           /* may be none, when others were SACKed */
+	uint32_t delivered_since_pkts; /* delivered since the newest of them was sent */
+};
+
+/* What an acknowledgement is like; added up. */
+enum dumbbell_cc_ack_flag {
+	DUMBBELL_CC_ACK_UNEXPECTED = 1, /* something other than the next data in order is acknowledged */
+	DUMBBELL_CC_ACK_WINDOW = 2,     /* the receive window may have changed */
+	DUMBBELL_CC_ACK_ECHO = 4,       /* it echoes a congestion mark (ECE) */
+};
+
 /* A connection, for the length of one call: keep no pointer to it or into it. */
 struct dumbbell_cc_flow {
 	void *state; /* `state_bytes` of the controller's own, zero at the start, aligned for uint64_t;
@@ -118,6 +161,9 @@ struct dumbbell_cc_flow {
 	bool is_linux;                                 /* profile linux-6.1, else rfc */
 	bool hystart;                                  /* `hystart` of the description */
 	bool is_paced;                                 /* the description has pacing although the controller may not ask for it */
+	const struct dumbbell_cc_sender *sender;       /* with `sees_sender`; else nothing is in it */
+	bool wishes_reduction;                         /* set it in `on_ack`: the window is to be reduced as after an ECN echo */
+	bool wishes_limited;                           /* set it in `on_ack`: what is sent is to count as limited by the application */
 };
 
 /* A number that the description may set: `parameters = { NAME = 2 }`. */
@@ -181,6 +227,21 @@ struct dumbbell_cc_ops {
 
 	const struct dumbbell_cc_parameter *parameters;
 	uint32_t parameters_count; /* at most 64 */
+
+	/* Version 2. The sender is shown to it, and it gets the three events at the end. */
+	bool sees_sender;
+	/* Connections use ECN, and the receiver echoes each mark (RFC 8257). */
+	bool needs_ecn;
+	/* The parameters have their values, and no connection has begun. Other than 0: they are
+	 * refused, with this number. */
+	int (*configure)(void);
+	/* What the sender does about losses is about to become this (`set_state`). Nothing. */
+	void (*on_state)(struct dumbbell_cc_flow *, uint32_t state);
+	/* An acknowledgement has come; flags are of enum dumbbell_cc_ack_flag (`in_ack_event`).
+	 * Nothing. */
+	void (*on_ack_begins)(struct dumbbell_cc_flow *, uint32_t flags);
+	/* What it acknowledges has been taken off the scoreboard (`pkts_acked`). Nothing. */
+	void (*on_acked)(struct dumbbell_cc_flow *, const struct dumbbell_cc_acked *);
 };
 
 extern const struct dumbbell_cc_ops dumbbell_cc;

@@ -7,6 +7,7 @@
 //! | RFC 5682, F-RTO | `try_undo_loss`, told by the recovery |
 
 use super::super::Sender;
+use crate::cca::State;
 use dumbbell_core::time::Time;
 
 /// What may undo a reduction of the window.
@@ -128,7 +129,7 @@ impl Sender {
 
     /// At the end of recovery. Returns whether the state is held until more is acknowledged:
     /// without SACK, late duplicates must not begin another (RFC 6582 section 4.1).
-    pub(super) fn try_undo_recovery(&mut self) -> bool {
+    pub(super) fn try_undo_recovery(&mut self, now: Time) -> bool {
         if self.may_undo() {
             self.undo_reduction(false);
         } else {
@@ -137,6 +138,7 @@ impl Sender {
         if self.holds_without_sack() {
             return true;
         }
+        self.tell_state(State::Open, now);
         self.recovery.open();
         false
     }
@@ -171,6 +173,7 @@ impl Sender {
             return true;
         }
         if is_frto || self.is_sack() {
+            self.tell_state(State::Open, now);
             self.recovery.open();
         }
         true
@@ -189,7 +192,7 @@ impl Sender {
         }
         self.undo_reduction(true);
         self.usage.renew(now);
-        self.keep_open();
+        self.keep_open(now);
         false
     }
 

@@ -1,0 +1,137 @@
+"""Linux's own congestion controllers, ``linux:NAME``: which were built, and of which source.
+
+``dumbbell controller build linux`` keeps the C files of each as they are in a kernel's source, in
+the cache folder, by the SHA-256 of them all (`native.keep`). That is also the permission to run
+them, as for a C file of one's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from dumbbell.folders import replaced_file
+from dumbbell.spec import native
+from dumbbell.spec.refusal import Refused, nearest, one_of
+
+PREFIX: Final = "linux:"
+LICENCE: Final = "GPL-2.0"
+"""Of the kernel's files, and so of what is compiled with them."""
+_NAME = re.compile("[a-z0-9_]{1,15}")
+_INDEX = "linux.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxFiles:
+    """The files of a controller.
+
+    Attributes:
+        name: As its module is called, without ``tcp_``.
+        main: The file that registers it.
+        needed: Other C files that it calls.
+        files: Text by path in the kernel's source, with the headers beside them.
+    """
+
+    name: str
+    main: str
+    needed: tuple[str, ...]
+    files: Mapping[str, str]
+
+    def content(self) -> bytes:
+        """The bytes that its SHA-256 is of."""
+        fields = {
+            "name": self.name,
+            "main": self.main,
+            "needed": list(self.needed),
+            "files": dict(self.files),
+        }
+        return json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()
+
+    @classmethod
+    def of(cls, content: bytes) -> LinuxFiles:
+        """What `content` has written."""
+        fields = json.loads(content)
+        return cls(fields["name"], fields["main"], tuple(fields["needed"]), fields["files"])
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxController:
+    """One that was built.
+
+    Attributes:
+        name: Its name.
+        sha256: Of its files.
+        version: Of the kernel that they came from; empty where its source did not say.
+        source: Where that source lay.
+    """
+
+    name: str
+    sha256: str
+    version: str
+    source: str
+
+
+def check_reference(value: str) -> str:
+    """Refuses what is no ``linux:NAME``."""
+    if _NAME.fullmatch(value.removeprefix(PREFIX)) is None:
+        raise Refused(value, "linux: and the name of a controller of Linux, such as linux:vegas")
+    return value
+
+
+def found(reference: str, wanted: str | None = None) -> LinuxController:
+    """The controller that ``linux:NAME`` means: of the source that was built last.
+
+    Args:
+        reference: As the description has it.
+        wanted: SHA-256 that it has to have; None for any.
+
+    Raises:
+        Refused: It was not built, or has another content.
+    """
+    kept = linux_controllers()
+    each = kept.get(reference.removeprefix(PREFIX))
+    if each is None:
+        how = "dumbbell controller build linux"
+        names = [f"{PREFIX}{name}" for name in kept]
+        built = f"{one_of(names)}, or another after {how}" if names else f"one after {how}"
+        raise Refused(reference, built, nearest(reference, names))
+    if wanted not in (None, each.sha256):
+        raise Refused(
+            reference, f"files of SHA-256 {wanted}, as controller_sha256 says: not {each.sha256}"
+        )
+    return each
+
+
+def linux_controllers() -> dict[str, LinuxController]:
+    """Those that were built and are kept, by name."""
+    try:
+        listed = json.loads((native.controllers_folder() / _INDEX).read_text(encoding="utf-8"))
+        read = [LinuxController(**each) for each in listed]
+    except (OSError, ValueError, TypeError):
+        return {}
+    return {each.name: each for each in read if native.source_of(each.sha256) is not None}
+
+
+def keep(files: LinuxFiles, version: str, source: str) -> LinuxController:
+    """Keeps the files of a controller, which is the permission to compile and run them.
+
+    Args:
+        files: The files.
+        version: Of their kernel.
+        source: Where they lay.
+    """
+    sha256 = native.keep(files.content(), native.LINUX_NAME)
+    return LinuxController(files.name, sha256, version, source)
+
+
+def name_built(controllers: list[LinuxController]) -> None:
+    """From now on ``linux:NAME`` means these; others stay as they are."""
+    listed = linux_controllers() | {each.name: each for each in controllers}
+    folder = native.controllers_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with replaced_file(folder / _INDEX) as new:
+        text = json.dumps([asdict(listed[name]) for name in sorted(listed)], indent=1)
+        new.write_text(text, encoding="utf-8")

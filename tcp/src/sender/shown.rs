@@ -1,0 +1,114 @@
+//! What is shown to a controller that sees the sender, as one written for the kernel does
+//! (`cca::outside`). For all others there is nothing to do.
+
+use super::Sender;
+use super::acknowledge::AckSummary;
+use crate::cca::outside::{AckBegins, Acked, Event, NO_TIME_NS, SenderView};
+use crate::cca::{Cca, State};
+use dumbbell_core::time::Time;
+
+impl Sender {
+    /// Before the controller is told of anything.
+    #[inline(always)]
+    pub(super) fn show(&mut self, now: Time) {
+        if self.sees_sender() {
+            self.show_all(now);
+        }
+    }
+
+    #[inline(always)]
+    fn sees_sender(&self) -> bool {
+        matches!(&self.cca, Cca::Outside(outside) if outside.sees_sender())
+    }
+
+    fn show_all(&mut self, now: Time) {
+        let u32_of = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let view = SenderView {
+            now_ns: now.as_ns(),
+            una_bytes: self.una,
+            next_bytes: self.next,
+            delivered_pkts: self.rate.delivered_pkts,
+            delivered_echoed_pkts: 0,
+            delivered_time_ns: 1000 * self.rate.delivered_time_us,
+            lost_pkts: self.rate.lost_pkts,
+            earliest_departure_ns: self.pacing.earliest_departure(now).as_ns(),
+            last_sent_ns: self.last_sent().map_or(NO_TIME_NS, Time::as_ns),
+            srtt_8us: u32_of(self.rtt.srtt_8us()),
+            mdev_4us: self.rtt.deviation_4us(),
+            min_rtt_us: u32_of(self.rtt.min_rtt_us()),
+            packets_out: self.board.packets_out(),
+            sacked_out: self.board.sacked_out(),
+            lost_out: self.board.lost_out(),
+            retrans_out: self.board.retrans_out(),
+            most_packets_out: self.usage.most_packets_out(),
+            echo_ms: self.echo_ms.map_or(0, |echo_ms| echo_ms.get()),
+            peer_ms: self.recent.ms(),
+            state: self.recovery.state as u32,
+            is_window_used: self.usage.is_limited(),
+            is_app_limited: self.rate.is_app_limited(),
+            has_ecn: self.ecn,
+        };
+        if let Cca::Outside(outside) = &mut self.cca {
+            outside.see(view);
+        }
+    }
+
+    fn tell_shown(&mut self, event: Event<'_>, now: Time) {
+        self.show_all(now);
+        if let Cca::Outside(outside) = &mut self.cca {
+            outside.tell(&mut self.window, event);
+        }
+    }
+
+    /// The sender will do this about losses from now on (`tcp_set_ca_state`).
+    #[inline(always)]
+    pub(super) fn tell_state(&mut self, state: State, now: Time) {
+        if self.sees_sender() {
+            self.tell_shown(Event::State(state), now);
+        }
+    }
+
+    /// An acknowledgement has come (`tcp_in_ack_event`).
+    #[inline(always)]
+    pub(super) fn tell_ack_begins(&mut self, summary: &AckSummary, now: Time) {
+        if self.sees_sender() {
+            let begins = AckBegins {
+                is_unexpected: !summary.advances || summary.data_sacked || summary.is_echo,
+                window_updated: summary.window_updated,
+                is_echo: summary.is_echo,
+            };
+            self.tell_shown(Event::AckBegins(begins), now);
+        }
+    }
+
+    /// It has been taken off the scoreboard (`pkts_acked`).
+    #[inline(always)]
+    pub(super) fn tell_acked(&mut self, summary: &AckSummary, pkts: u32, now: Time) {
+        if self.sees_sender() {
+            let prior_pkts = summary.delivery.prior_delivered_pkts().unwrap_or(0);
+            let since_pkts = self.rate.delivered_pkts.saturating_sub(prior_pkts);
+            let acked = Acked {
+                rtt_ns: summary.rtt_us.map_or(NO_TIME_NS, |rtt_us| 1000 * rtt_us),
+                acked_pkts: pkts,
+                delivered_since_pkts: u32::try_from(since_pkts).unwrap_or(u32::MAX),
+            };
+            self.tell_shown(Event::Acked(&acked), now);
+        }
+    }
+
+    /// Packets were delivered by an acknowledgement with a mark.
+    #[inline(always)]
+    pub(super) fn count_echoed(&mut self, pkts: u32) {
+        if let Cca::Outside(outside) = &mut self.cca {
+            outside.count_echoed(pkts);
+        }
+    }
+
+    /// It may have asked for the window to be reduced.
+    #[inline(always)]
+    pub(super) fn heed_wishes(&mut self, now: Time) {
+        if matches!(&self.cca, Cca::Outside(outside) if outside.wishes_reduction()) {
+            self.enter_cwr(now);
+        }
+    }
+}
