@@ -303,6 +303,7 @@ endif
 	$(PY) bench/executors.py $(BENCH_ARGS)
 	$(PY) bench/lab.py $(BENCH_ARGS)
 	$(PY) bench/linux_controllers.py $(BENCH_ARGS)
+	$(PY) bench/controllers.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 //! Batches of runs for Python: the calling thread polls signals and progress, the workers
 //! never touch Python.
 
+use crate::controllers::Given;
 use crate::errors;
+use crate::python_controllers::Class;
 use dumbbell_engine::EngineError;
 use dumbbell_engine::batch::{Batch, Completed as EngineCompleted, OpenOutput, Progress};
 use dumbbell_engine::capture::Output;
@@ -9,7 +11,6 @@ use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::run::{Monitor, check_simulator};
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::tables::{Tables, Values};
-use dumbbell_native::Objects;
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
@@ -98,6 +99,7 @@ enum RunFailure {
     TOO_MANY_EVENTS,
     OUT_OF_MEMORY,
     CAPTURE,
+    CONTROLLER,
     REFUSED,
     INTERNAL,
 }
@@ -110,6 +112,7 @@ impl From<&EngineError> for RunFailure {
             EngineError::TooManyEvents { .. } => RunFailure::TOO_MANY_EVENTS,
             EngineError::OutOfMemory { .. } => RunFailure::OUT_OF_MEMORY,
             EngineError::Capture(_) => RunFailure::CAPTURE,
+            EngineError::Controller(_) => RunFailure::CONTROLLER,
             EngineError::Spec(_) => RunFailure::REFUSED,
             EngineError::Internal(_) => RunFailure::INTERNAL,
         }
@@ -350,7 +353,7 @@ impl RunStream {
 }
 
 #[pyfunction]
-#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None, fast_paths = true, controllers = None))]
+#[pyo3(signature = (jobs, *, threads = 0, cancel = None, memory_bytes = None, fast_paths = true, controllers = None, classes = None))]
 fn simulate(
     jobs: &Bound<'_, PyAny>,
     threads: usize,
@@ -358,10 +361,11 @@ fn simulate(
     memory_bytes: Option<u64>,
     fast_paths: bool,
     controllers: Option<HashMap<String, PathBuf>>,
+    classes: Option<HashMap<(String, String), Class>>,
 ) -> PyResult<RunStream> {
     let memory_bytes = memory_bytes.unwrap_or(u64::MAX);
     let batch = Batch::new(threads, memory_bytes).map_err(errors::from_engine)?;
-    let objects = Arc::new(Objects(controllers.unwrap_or_default()));
+    let given = Given::new(controllers.unwrap_or_default(), classes.unwrap_or_default());
     let cancel = cancel.map_or_else(Default::default, |cancel| Arc::clone(&cancel.flag));
     let fast_paths = match fast_paths {
         true => FastPaths::On,
@@ -371,7 +375,9 @@ fn simulate(
         jobs: jobs.try_iter()?.unbind(),
         cancel,
         state: Mutex::new(State {
-            batch: batch.with_fast_paths(fast_paths).with_modules(objects),
+            batch: batch
+                .with_fast_paths(fast_paths)
+                .with_modules(Arc::new(given)),
             read: HashMap::new(),
             exhausted: false,
             most_memory_bytes: memory_bytes,

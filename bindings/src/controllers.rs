@@ -1,9 +1,49 @@
-//! Controllers in C for Python: what a shared object says of itself.
+//! Controllers that are not of the simulator: those in C, from shared objects, and classes.
 
-use dumbbell_native::Facts;
+use crate::python_controllers::{self, Class};
+use dumbbell_engine::cca::outside::{Module, Modules};
+use dumbbell_engine::spec::tcp::Controller;
+use dumbbell_native::{Facts, Objects};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What runs may name.
+pub struct Given {
+    objects: Objects,
+    /// By the SHA-256 of the source and the name of the class.
+    classes: HashMap<(String, String), Arc<Class>>,
+}
+
+impl Given {
+    /// Shared objects by the SHA-256 of their sources, and classes.
+    pub fn new(
+        objects: HashMap<String, PathBuf>,
+        classes: HashMap<(String, String), Class>,
+    ) -> Given {
+        let classes = classes.into_iter();
+        Given {
+            objects: Objects(objects),
+            classes: classes.map(|(key, class)| (key, Arc::new(class))).collect(),
+        }
+    }
+}
+
+impl Modules for Given {
+    fn load(&self, described: &Controller) -> Result<Module, String> {
+        let Some(name) = &described.class_name else {
+            return self.objects.load(described);
+        };
+        let class = self.classes.get(&(described.sha256.clone(), name.clone()));
+        let class = class.ok_or_else(|| {
+            let sha256 = &described.sha256;
+            format!("a class that was given: none is {name}, of SHA-256 {sha256}")
+        })?;
+        Ok(python_controllers::module(class, &described.parameters))
+    }
+}
 
 /// Its name, whether it asks for pacing, whether it owns recovery, and of each parameter name,
 /// least, most and usual value.

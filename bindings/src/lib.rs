@@ -5,6 +5,7 @@ mod captures;
 mod controllers;
 mod errors;
 mod packet_scripts;
+mod python_controllers;
 mod text;
 
 use dumbbell_engine::net::plan::{FastPaths, explained};
@@ -82,6 +83,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     captures::register(module)?;
     controllers::register(module)?;
     packet_scripts::register(module)?;
+    python_controllers::register(module)?;
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

@@ -54,6 +54,9 @@ pub enum EngineError {
     /// What passed a queue could not be written down.
     #[error("writing the capture: {0}")]
     Capture(String),
+    /// A controller that is not of the simulator can do nothing any more.
+    #[error("{0}")]
+    Controller(String),
     /// A fault of the simulator itself.
     #[error("the simulator failed: {0}")]
     Internal(String),

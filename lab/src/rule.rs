@@ -199,6 +199,8 @@ impl Code for Asking {
             owns_recovery: self.rule.owns_recovery,
             wants_pacing: self.rule.wants_pacing,
             send_buffer_windows: 2,
+            sees_sender: false,
+            needs_ecn: false,
         }
     }
 
@@ -221,6 +223,8 @@ impl Code for Asking {
             Event::Undo => Heeded::OnUndo,
             Event::TransmitStart(..) => Heeded::OnTransmitStart,
             Event::IdleRestart(_) => Heeded::OnIdleRestart,
+            // For a controller that sees the sender.
+            Event::State(_) | Event::AckBegins(_) | Event::Acked(_) => return false,
         };
         if !self.rule.heeds.contains(&heeded) {
             return false;
@@ -230,7 +234,7 @@ impl Code for Asking {
         match event {
             Event::Ack(ack) => ack_numbers(ack, &mut exchanged),
             Event::Rtt(sample) => rtt_numbers(sample, &mut exchanged),
-            Event::Undo => {}
+            Event::Undo | Event::State(_) | Event::AckBegins(_) | Event::Acked(_) => {}
             Event::Init(snapshot)
             | Event::Loss(snapshot)
             | Event::Rto(snapshot)

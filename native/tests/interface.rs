@@ -50,6 +50,7 @@ fn described(parameters: &[(&str, i64)]) -> Described {
     let parameters = parameters.iter();
     Described {
         sha256: SHA256.to_owned(),
+        class_name: None,
         parameters: parameters
             .map(|(name, value)| ((*name).to_owned(), *value))
             .collect(),

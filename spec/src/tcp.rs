@@ -72,6 +72,9 @@ pub struct CwndChange {
 pub struct Controller {
     /// SHA-256 of its source, 64 hexadecimal digits.
     pub sha256: String,
+    /// Of a controller in Python: the name of its class, of which a source may have several.
+    #[serde(default, rename = "class", skip_serializing_if = "Option::is_none")]
+    pub class_name: Option<String>,
     /// Values of its parameters by their names; the others are as its source has them.
     pub parameters: BTreeMap<String, i64>,
 }
@@ -117,15 +120,16 @@ const FIRST: [Setting; 4] = [
         Value::Own,
         Kernel::Flow,
         "Congestion controller, by its name in Linux; or in the simulator `manual`, a window by \
-         hand, `file:NAME.c`, [one of your own](controllers.md), or `linux:NAME`, [Linux's own C \
-         file](controllers.md#linuxs-own-c-files).",
+         hand, `linux:NAME`, [Linux's own C file](controllers.md#linuxs-own-c-files), or one of your \
+         own: `file:NAME.c` [in C](controllers.md), `file:NAME.py:CLASS` [in \
+         Python](python-controllers.md), `class:NAME` one that your program gives.",
     ),
     own(
         "parameters",
         "controller.parameters",
         Value::Own,
         Kernel::Flow,
-        "Of `file:NAME.c` and `linux:NAME`: values of parameters by their names. Others pay no heed \
+        "Of `file:`, `linux:` and `class:`: values of parameters by their names. Others pay no heed \
          to them, so that one file compares them.",
     ),
     own(
@@ -133,7 +137,7 @@ const FIRST: [Setting; 4] = [
         "controller.sha256",
         Value::Own,
         Kernel::Flow,
-        "Of `file:NAME.c` and `linux:NAME`: the SHA-256 that it has to have. With it the file need \
+        "Of `file:` and `linux:`: the SHA-256 that it has to have. With it the file need \
          not be there, where its content was allowed before.",
     ),
 ];

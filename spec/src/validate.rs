@@ -439,12 +439,13 @@ fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
             require(named, &path_name, name, allowed)?;
         }
         Some(controller) => {
-            let is_file = ["file:", "linux:"].iter().any(|kind| {
-                let named = name.strip_prefix(kind);
-                named.is_some_and(|named| !named.is_empty())
-            });
-            let allowed = "file:NAME.c or linux:NAME where there is a controller in C";
-            require(is_file && name.len() <= 255, &path_name, name, allowed)?;
+            let is_own = ["file:", "linux:", "class:"]
+                .iter()
+                .filter_map(|prefix| name.strip_prefix(prefix))
+                .any(|rest| !rest.is_empty());
+            let allowed = "file:NAME.c, file:NAME.py:CLASS, linux:NAME or class:NAME where there is \
+                           a controller in a file or of a program";
+            require(is_own && name.len() <= 255, &path_name, name, allowed)?;
             validate_controller(&format!("{path}.controller"), controller)?;
         }
     }
@@ -468,12 +469,17 @@ fn validate_controller(path: &str, controller: &Controller) -> Checked {
     let is_hash = sha256.len() == 64 && sha256.bytes().all(is_digit);
     let allowed = "64 hexadecimal digits";
     require(is_hash, &format!("{path}.sha256"), sha256, allowed)?;
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_word);
+    if let Some(class_name) = &controller.class_name {
+        let path = format!("{path}.class");
+        let allowed = "1 to 64 letters, digits and _";
+        require(is_name(class_name), &path, class_name, allowed)?;
+    }
     let path = format!("{path}.parameters");
     let count = controller.parameters.len();
     let allowed = format!("at most {MOST_PARAMETERS} parameters");
     require(count <= MOST_PARAMETERS, &path, count, &allowed)?;
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.bytes().all(is_word);
     for name in controller.parameters.keys() {
         require(is_name(name), &path, name, "1 to 64 letters, digits and _")?;
     }

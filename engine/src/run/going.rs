@@ -26,6 +26,8 @@ pub struct GoingRun<M> {
     world: World,
     watch: Watch<M>,
     expected: Estimate,
+    /// Of controllers that are not of the simulator.
+    modules: Vec<Module>,
 }
 
 impl<M: Deref<Target = Monitor>> GoingRun<M> {
@@ -78,6 +80,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             world,
             watch,
             expected,
+            modules: modules.into_values().collect(),
         })
     }
 
@@ -94,7 +97,11 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     pub fn advance(&mut self, events: u64) -> Result<bool, EngineError> {
         let until = self.world.events.saturating_add(events);
         while self.world.events < until {
-            if !drive(&mut self.world, &mut self.watch)? {
+            let GoingRun { world, watch, .. } = self;
+            let mut is_going = Ok(false);
+            during(&self.modules, &mut || is_going = drive(world, watch));
+            self.check_modules()?;
+            if !is_going? {
                 return Ok(false);
             }
         }
@@ -116,6 +123,11 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             }
         }
         Ok(true)
+    }
+
+    fn check_modules(&self) -> Result<(), EngineError> {
+        let failure = self.modules.iter().find_map(|module| module.0.failure());
+        failure.map_or(Ok(()), |why| Err(EngineError::Controller(why)))
     }
 
     /// Gives flows a window from now on whose controller is `manual`. What has happened has: the
@@ -175,6 +187,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             mut world,
             mut watch,
             expected,
+            modules: _,
         } = self;
         world.finish();
         watch.count_memory(&world)?;
@@ -221,6 +234,14 @@ fn loaded(
         }
     }
     Ok(found)
+}
+
+/// Does some events while each of the modules has what it takes for them.
+fn during(modules: &[Module], events: &mut dyn FnMut()) {
+    match modules.split_first() {
+        None => events(),
+        Some((first, others)) => first.0.during(&mut || during(others, events)),
+    }
 }
 
 /// Does some events and looks at the run. Returns whether there is more to do.

@@ -14,6 +14,7 @@ from dumbbell.backends.guard import threads_that_fit, usable_threads
 from dumbbell.backends.host import host_provenance, package_version
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.registry import get_backend
+from dumbbell.controllers import Controller
 from dumbbell.errors import FailureKind, RunError, SpecError
 from dumbbell.tables import Run
 
@@ -76,6 +77,7 @@ def run_many(
     cancel: Cancellation | None = None,
     on_progress: Callable[[BatchProgress], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
+    controllers: Mapping[str, type[Controller]] | None = None,
 ) -> Iterator[tuple[int, Run]]:
     """Run replications side by side.
 
@@ -92,18 +94,51 @@ def run_many(
         on_progress: Called on this thread about ten times a second.
         on_failure: Called with each replication that failed. Without it a failure raises, but
             only after every other run was yielded.
+        controllers: Congestion controllers in Python by the names that descriptions have for them
+            (``class:NAME``). They are called on threads of this process, one at a time.
 
     Yields:
         (place among the experiments, run), in the order in which they end.
 
     Raises:
         SpecError: An experiment is not allowed, would not fit in memory or would take days.
-        RunError: Replications failed and there is no ``on_failure``.
+        RunError: Replications failed and there is no ``on_failure``. Where a controller raised an
+            error, the message has its traceback.
         KeyboardInterrupt: After Ctrl-C, once the runs that had finished were yielded.
     """
     limit = MemoryLimit(memory_bytes)
-    source = _Preparer(get_backend(backend), usable_threads(jobs), limit, experiments)
+    chosen = get_backend(backend)
+    if controllers is not None:
+        chosen, experiments = _with_controllers(backend, controllers, experiments)
+    source = _Preparer(chosen, usable_threads(jobs), limit, experiments)
     yield from _Runner(source, cancel, on_progress, on_failure).runs()
+
+
+def _with_controllers(
+    backend: str,
+    controllers: Mapping[str, type[Controller]],
+    experiments: Iterable[tuple[Resolvable, int]],
+) -> tuple[Backend, Iterator[tuple[Resolvable, int]]]:
+    """A simulator that has the classes, and descriptions that say which code they mean."""
+    # For few: reading it is not part of every start.
+    from dumbbell.backends.native.given import classes_of, naming
+    from dumbbell.backends.sim import Simulator
+
+    if backend != Simulator.name:
+        allowed = f"{Simulator.name}, which alone has controllers in Python"
+        raise SpecError("backend", backend, allowed)
+    # By identity, as `_Preparer` knows them.
+    known: dict[int, tuple[Resolvable, Resolvable]] = {}
+
+    def named() -> Iterator[tuple[Resolvable, int]]:
+        for experiment, replication in experiments:
+            if id(experiment) not in known:
+                if len(known) >= _PREPARED_KEPT:
+                    known.clear()
+                known[id(experiment)] = experiment, naming(experiment, controllers)
+            yield known[id(experiment)][1], replication
+
+    return Simulator(classes_of(controllers)), named()
 
 
 def threads_for(
@@ -135,6 +170,7 @@ def simulate(
     *,
     backend: str = "sim",
     memory_bytes: int | None = None,
+    controllers: Mapping[str, type[Controller]] | None = None,
 ) -> Run:
     """Run one replication.
 
@@ -143,13 +179,16 @@ def simulate(
         replication: Chooses the random numbers, together with the experiment's seed.
         backend: Where.
         memory_bytes: What it may use, as for `run_many`.
+        controllers: Congestion controllers in Python, as for `run_many`.
 
     Raises:
         SpecError: The experiment is not allowed, would not fit in memory or would take days.
         RunError: The run failed.
     """
     only = [(experiment, replication)]
-    for _, run in run_many(only, backend=backend, jobs=1, memory_bytes=memory_bytes):
+    for _, run in run_many(
+        only, backend=backend, jobs=1, memory_bytes=memory_bytes, controllers=controllers
+    ):
         return run
     raise RunError("the run gave no result")
 

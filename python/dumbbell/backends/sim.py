@@ -13,8 +13,10 @@ from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.native import check_controllers, controller_versions
 from dumbbell.backends.native.isolated import Isolated, IsolatedJob
+from dumbbell.backends.native.python_class import PythonClass
 from dumbbell.errors import FailureKind, SpecError
 from dumbbell.folders import no_room
+from dumbbell.spec.native import CLASS_PREFIX
 from dumbbell.spec.programs import refuse_simulated
 from dumbbell.tables import Origin, Table
 
@@ -32,8 +34,17 @@ class Simulator:
     name: Final = "sim"
     origin: Final[Origin] = "simulated"
 
+    def __init__(self, classes: Mapping[tuple[str, str], PythonClass] | None = None) -> None:
+        """Set it up.
+
+        Args:
+            classes: Controllers in Python that the program gives, by the SHA-256 of their text and
+                their names.
+        """
+        self._classes = classes or {}
+
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The engine's version, and those of controllers in C."""
+        """The engine's version, and those of controllers of one's own."""
         found = controller_versions(spec)
         return {"engine": _engine.__version__, **({"controllers": found} if found else {})}
 
@@ -60,13 +71,18 @@ class Simulator:
         cancel: _engine.Cancel,
         memory: MemoryLimit,
     ) -> Batch:
-        """Begin to run jobs on worker threads that never touch Python."""
-        return _SimulatorBatch(jobs, threads, cancel, memory)
+        """Begin to run jobs on worker threads, which touch Python for controllers in it alone."""
+        return _SimulatorBatch(jobs, threads, cancel, memory, self._classes)
 
 
 class _SimulatorBatch:
     def __init__(
-        self, jobs: Iterator[Job], threads: int, cancel: _engine.Cancel, memory: MemoryLimit
+        self,
+        jobs: Iterator[Job],
+        threads: int,
+        cancel: _engine.Cancel,
+        memory: MemoryLimit,
+        classes: Mapping[tuple[str, str], PythonClass],
     ) -> None:
         # By place among the jobs, of those that write a capture.
         self._folders: dict[int, CaptureFolder] = {}
@@ -78,7 +94,11 @@ class _SimulatorBatch:
         self._cancel = cancel
         triples = self._with_captures(jobs)
         self._stream = _engine.simulate(
-            triples, threads=threads, cancel=cancel, memory_bytes=memory.asked_bytes
+            triples,
+            threads=threads,
+            cancel=cancel,
+            memory_bytes=memory.asked_bytes,
+            classes=classes,
         )
         self._memory = memory
 
@@ -88,7 +108,8 @@ class _SimulatorBatch:
             if asks_for_capture(job.resolved_json):
                 self._folders[index] = folder = CaptureFolder()
                 path = str(folder.file)
-            if '"controller":' in job.resolved_json:
+            is_given = f'"{CLASS_PREFIX}' in job.resolved_json
+            if '"controller":' in job.resolved_json and not is_given:
                 self._isolated.submit(IsolatedJob(index, job.resolved_json, job.replication, path))
                 continue
             self._places.append(index)

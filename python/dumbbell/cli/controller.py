@@ -1,4 +1,4 @@
-"""``dumbbell controller build | list``: congestion controllers of one's own, and Linux's, in C."""
+"""``dumbbell controller build | list``: controllers of one's own in C and Python, and Linux's."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dumbbell.cli.terminal.consoles import standard_output
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.errors import EXIT_BAD_INPUT
 
-LINUX = Path("linux")
+LINUX = "linux"
 
 controller_app = typer.Typer(
-    help="Congestion controllers of your own, in C, and Linux's.",
+    help="Congestion controllers of your own, in C and Python, and Linux's.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -28,10 +28,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 @controller_app.command()
 def build(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="A controller in C; or linux, for all that a kernel's source has.",
-            metavar="FILE.c|linux",
+            help="A controller in C; a file in Python and a class of it; or linux, for all that a "
+            "kernel's source has.",
+            metavar="FILE.c|FILE.py:CLASS|linux",
         ),
     ],
     *,
@@ -46,7 +47,7 @@ def build(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Allow a C file to run as a controller, and compile it.
+    """Allow a file to run as a controller; compile it (C) or execute it once (Python).
 
     As --allow-native of dumbbell run, for this file alone: it may then run with all that you may
     do, wherever a description names it and it has this content. With linux, each net/ipv4/tcp_*.c
@@ -61,12 +62,20 @@ def build(
         raise typer.BadParameter(
             "it is for: dumbbell controller build linux", param_hint="--source"
         )
-    from dumbbell.backends.native import BuildError, built
+    from dumbbell.backends.native import BuildError, built, built_class
     from dumbbell.cli.terminal.json_text import json_text
-    from dumbbell.spec.native import allow
+    from dumbbell.spec.native import PYTHON_ENDING, allow
 
+    path, _, class_name = file.rpartition(":")
+    is_class = path.endswith(PYTHON_ENDING)
+    if not is_class and file.endswith(PYTHON_ENDING):
+        tell(f"dumbbell: {file}: {Path(file).name}:CLASS is allowed, with one of its classes")
+        raise typer.Exit(EXIT_BAD_INPUT)
     try:
-        found = built(allow(file))
+        if is_class:
+            found = built_class(allow(path), class_name, Path(path).name)
+        else:
+            found = built(allow(file))
     except BuildError as error:
         tell(f"dumbbell: {file}: {error}")
         raise typer.Exit(EXIT_BAD_INPUT) from None
@@ -103,7 +112,7 @@ def list_controllers(*, as_json: Json = False) -> None:
         return
     say(f"of the simulator: {', '.join(own)}")
     if files:
-        table = Table("allowed C file (SHA-256)", "name", "can", "parameters", "of", box=None)
+        table = Table("allowed file (SHA-256)", "name", "can", "parameters", "of", box=None)
         for sha256, found in files:
             origin = of_linux.get(sha256)
             of = "" if origin is None else f"Linux {origin.version}, {origin.source}"

@@ -1,7 +1,7 @@
-"""Congestion controllers in C: which file a description means, and whether it may be used.
+"""Congestion controllers in C and Python: which file is meant, and whether it may be used.
 
-A controller runs with all that its user may do, so nothing is compiled or loaded because a
-description says so. Whoever sits at the keyboard allows a file's content once (``--allow-native``,
+A controller runs with all that its user may do, so nothing is compiled, executed or loaded because
+a description says so. Whoever sits at the keyboard allows a content once (``--allow-native``,
 `Experiment.from_toml`, `allow`); its source is then kept below the cache folder, by its SHA-256,
 and that it lies there is the permission. A description, a bundle and a result only have the hash.
 """
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +23,50 @@ from dumbbell.folders.cache import cache_folder
 from dumbbell.spec.refusal import Refused
 
 PREFIX: Final = "file:"
-SOURCE_NAME: Final = "source.c"
+CLASS_PREFIX: Final = "class:"
+"""Before the name of a class that the program gives which runs the description."""
 LINUX_NAME: Final = "linux.json"
-"""What sources are kept as: one C file, or those of one of Linux's (`dumbbell.spec.linux`)."""
+"""What one of Linux's is kept as, all its files together (`dumbbell.spec.linux`)."""
 LARGEST_SOURCE_BYTES: Final = 1 << 20
 LONGEST_REFERENCE: Final = 255
+C_ENDING, PYTHON_ENDING = ".c", ".py"
+FILE_FORMS: Final = "file:NAME.c or file:NAME.py:CLASS"
+_NAME: Final = "[A-Za-z_][A-Za-z0-9_]{0,63}"
 _ALLOWING: ContextVar[bool] = ContextVar("allowing native controllers", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What ``file:NAME.c`` or ``file:NAME.py:CLASS`` names.
+
+    Attributes:
+        file: Path of the file.
+        class_name: Of a file in Python, the class; else None.
+    """
+
+    file: str
+    class_name: str | None = None
+
+    @property
+    def ending(self) -> str:
+        """Of the file, which says its language."""
+        return C_ENDING if self.class_name is None else PYTHON_ENDING
+
+    @classmethod
+    def of(cls, value: str) -> Reference:
+        """That of a description.
+
+        Raises:
+            Refused: It has another form.
+        """
+        name = value.removeprefix(PREFIX)
+        is_plain = value.isprintable() and len(value.encode()) <= LONGEST_REFERENCE
+        if is_plain and (found := re.fullmatch(rf"(.+{re.escape(PYTHON_ENDING)}):({_NAME})", name)):
+            return cls(found[1], found[2])
+        if not is_plain or not name.endswith(C_ENDING) or len(name) <= len(C_ENDING):
+            allowed = f"{FILE_FORMS}, such as file:my_cc.c or file:mine.py:Mine"
+            raise Refused(value, allowed)
+        return cls(name)
 
 
 @contextlib.contextmanager
@@ -40,7 +80,7 @@ def allowing_native(allowed: bool = True) -> Iterator[None]:
 
 
 def allow(source: str | Path) -> str:
-    """Allow a controller's C file to be compiled and loaded, now and later, as it is now.
+    """Allow a controller's file in C or Python (``.py``) to be used, now and later, as it is now.
 
     Args:
         source: The file.
@@ -55,19 +95,32 @@ def allow(source: str | Path) -> str:
         content = _content(Path(source), str(source))
     except Refused as error:
         raise SpecError("FILE", error.value, error.allowed) from None
-    return keep(content)
+    is_python = Path(source).suffix == PYTHON_ENDING
+    return keep(content, _source_name(PYTHON_ENDING if is_python else C_ENDING))
 
 
-def source_of(sha256: str) -> Path | None:
-    """Where the source of a controller that is allowed lies; None for one that is not."""
-    for name in (SOURCE_NAME, LINUX_NAME):
-        place = controllers_folder() / sha256 / name
-        try:
-            content = place.read_bytes()
-        except OSError:
-            continue
-        return place if hashlib.sha256(content).hexdigest() == sha256 else None
-    return None
+def source_of(sha256: str, ending: str = C_ENDING) -> Path | None:
+    """Where the source of a controller that is allowed lies; None for one that is not.
+
+    Args:
+        sha256: Of its content.
+        ending: ``.c`` or ``.py``: it was allowed as such. In C are Linux's too.
+    """
+    names = [_source_name(ending), *([LINUX_NAME] if ending == C_ENDING else [])]
+    places = (controllers_folder() / sha256 / name for name in names)
+    return next((place for place in places if _has(place, sha256)), None)
+
+
+def _has(place: Path, sha256: str) -> bool:
+    try:
+        content = place.read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(content).hexdigest() == sha256
+
+
+def _source_name(ending: str) -> str:
+    return f"source{ending}"
 
 
 def controllers_folder() -> Path:
@@ -78,7 +131,7 @@ def controllers_folder() -> Path:
 def found_source(
     reference: str, folder: Path, *, is_of_a_file: bool, wanted: str | None = None
 ) -> str:
-    """SHA-256 of the file that ``file:NAME.c`` means; kept where controllers are being allowed.
+    """SHA-256 of the file that a reference means; kept where controllers are being allowed.
 
     Args:
         reference: As the description has it.
@@ -88,11 +141,12 @@ def found_source(
         wanted: SHA-256 that it has to have; None for any.
 
     Raises:
-        Refused: It is not there, lies elsewhere, or is no C file of at most 1 MiB.
+        Refused: It is not there, lies elsewhere, or is no file of at most 1 MiB.
     """
-    name = reference.removeprefix(PREFIX)
+    meant = Reference.of(reference)
+    name = meant.file
     if is_of_a_file:
-        allowed = "file: and a relative path to a C file in the experiment's folder or below it"
+        allowed = "file: and a relative path to a file in the experiment's folder or below it"
         home = folder.resolve()
         path = (home / name).resolve()
         if Path(name).is_absolute() or not path.is_relative_to(home):
@@ -105,41 +159,49 @@ def found_source(
         raise Refused(
             reference, f"a file of SHA-256 {wanted}, as controller_sha256 says: not {found}"
         )
-    return keep(content) if _ALLOWING.get() else found
+    return keep(content, _source_name(meant.ending)) if _ALLOWING.get() else found
+
+
+def class_name_of(value: str) -> str | None:
+    """The class that a checked reference names; None for a file in C."""
+    if value.startswith(CLASS_PREFIX):
+        return value.removeprefix(CLASS_PREFIX)
+    return Reference.of(value).class_name
 
 
 def check_reference(value: str) -> str:
-    """Refuses what is no ``file:NAME.c``."""
-    name = value.removeprefix(PREFIX)
-    is_plain = value.isprintable() and len(value.encode()) <= LONGEST_REFERENCE
-    if not is_plain or not name.endswith(".c") or len(name) <= len(".c"):
-        raise Refused(value, "file: and the name of a C file, such as file:my_cc.c")
+    """Refuses what names neither a file nor a class."""
+    if value.startswith(CLASS_PREFIX):
+        if re.fullmatch(_NAME, value.removeprefix(CLASS_PREFIX)) is None:
+            raise Refused(value, "class: and a name of 1 to 64 letters, digits and _")
+    else:
+        Reference.of(value)
     return value
 
 
 def _content(path: Path, shown: str) -> bytes:
     try:
         if not path.is_file():
-            raise Refused(shown, "a C file that is there")
+            raise Refused(shown, "a file that is there")
         with path.open("rb") as file:
             content = file.read(LARGEST_SOURCE_BYTES + 1)
     except OSError as error:
-        raise Refused(shown, f"a C file that can be read ({error.strerror})") from None
+        raise Refused(shown, f"a file that can be read ({error.strerror})") from None
     if len(content) > LARGEST_SOURCE_BYTES:
-        raise Refused(shown, "a C file of at most 1 MiB")
+        raise Refused(shown, "a file of at most 1 MiB")
     return content
 
 
-def keep(content: bytes, name: str = SOURCE_NAME) -> str:
+def keep(content: bytes, name: str) -> str:
     """Allows a source of this content. Returns its SHA-256.
 
     Args:
-        content: Of a C file, or of several as `dumbbell.spec.linux` writes them.
-        name: What it is kept as: `SOURCE_NAME` or `LINUX_NAME`.
+        content: Of a file in C or Python, or of several as `dumbbell.spec.linux` writes them.
+        name: What it is kept as.
     """
     sha256 = hashlib.sha256(content).hexdigest()
-    if source_of(sha256) is None:
-        place = controllers_folder() / sha256 / name
+    place = controllers_folder() / sha256 / name
+    if not _has(place, sha256):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with replaced_file(place) as new:
             new.write_bytes(content)

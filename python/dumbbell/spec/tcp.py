@@ -64,13 +64,13 @@ SHORT_PACKET_MEMORY_BYTES = 2304
 
 
 def _controller(value: object) -> str:
-    if isinstance(value, str) and value.startswith(native.PREFIX):
+    if isinstance(value, str) and value.startswith((native.PREFIX, native.CLASS_PREFIX)):
         return native.check_reference(value)
     if isinstance(value, str) and value.startswith(linux.PREFIX):
         return linux.check_reference(value)
     if not isinstance(value, str) or value not in CONGESTION_CONTROLLERS:
         hint = nearest(value, CONGESTION_CONTROLLERS)
-        own = "file:NAME.c, one of one's own, or linux:NAME, one of Linux's C files"
+        own = f"{native.FILE_FORMS}, one of one's own, or linux:NAME, one of Linux's C files"
         allowed = f"{one_of(CONGESTION_CONTROLLERS)}, or {own}"
         raise Refused(value, allowed, hint)
     return value
@@ -78,7 +78,7 @@ def _controller(value: object) -> str:
 
 def _sha256(value: object) -> str:
     if not isinstance(value, str) or re.fullmatch("[0-9a-f]{64}", value) is None:
-        raise Refused(value, "SHA-256 of the C file: 64 hexadecimal digits")
+        raise Refused(value, "SHA-256 of the file: 64 hexadecimal digits")
     return value
 
 
@@ -105,6 +105,8 @@ CongestionControl = Annotated[
                 {"type": "string", "enum": list(CONGESTION_CONTROLLERS)},
                 {"type": "string", "pattern": r"^file:.+\.c$"},
                 {"type": "string", "pattern": "^linux:[a-z0-9_]{1,15}$"},
+                {"type": "string", "pattern": r"^file:.+\.py:[A-Za-z_][A-Za-z0-9_]*$"},
+                {"type": "string", "pattern": "^class:[A-Za-z_][A-Za-z0-9_]*$"},
             ],
             "x-unit": "word",
         }
@@ -217,13 +219,19 @@ class Tcp(TcpKeys):
         if self.congestion_control.startswith(linux.PREFIX):
             self._found_sha256 = self._found_linux()
             return self
+        if self.congestion_control.startswith(native.CLASS_PREFIX):
+            # Which code it is says whoever gives the class.
+            self._found_sha256 = self.controller_sha256
+            return self
         if not self.congestion_control.startswith(native.PREFIX):
             return self
         if isinstance(info.context, Mapping) and "folder" in info.context:
             self._folder = Path(info.context["folder"] or ".").resolve()
         is_of_a_file = self._folder is not None
         wanted = self.controller_sha256
-        if wanted is not None and (not is_of_a_file or native.source_of(wanted) is not None):
+        ending = native.Reference.of(self.congestion_control).ending
+        is_kept = wanted is not None and native.source_of(wanted, ending) is not None
+        if wanted is not None and (not is_of_a_file or is_kept):
             self._found_sha256 = wanted
             return self
         try:
@@ -270,8 +278,14 @@ class Tcp(TcpKeys):
     def _controller(self) -> dict[str, Any]:
         if self._found_sha256 is None:
             return {}
-        parameters = dict(self.parameters)
-        return {"controller": {"sha256": self._found_sha256, "parameters": parameters}}
+        class_name = native.class_name_of(self.congestion_control)
+        return {
+            "controller": {
+                "sha256": self._found_sha256,
+                **({} if class_name is None else {"class": class_name}),
+                "parameters": dict(self.parameters),
+            }
+        }
 
     def _changes(self) -> dict[str, Any]:
         """Only where there are some: a description without them stays what it was."""

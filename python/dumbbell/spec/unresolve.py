@@ -273,7 +273,11 @@ def _tcp(tcp: object, path: str) -> _Table:
     ]
     written = _written(tcp, path, keys, others)
     if has_controller:
-        written |= _written(given["controller"], f"{path}.controller", _CONTROLLER)
+        controller = given["controller"]
+        # What class it is stands in `congestion_control` too.
+        has_class = isinstance(controller, Mapping) and "class" in controller
+        named = ["class"] if has_class else []
+        written |= _written(controller, f"{path}.controller", _CONTROLLER, named)
     if has_changes:
         written["cwnd_changes"] = [
             _written(change, f"{path}.cwnd_changes[{i}]", _CWND_CHANGE)

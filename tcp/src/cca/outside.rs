@@ -154,6 +154,24 @@ pub trait Code: fmt::Debug + Send + Sync {
     /// What it is of.
     fn traits(&self) -> Traits;
 
+    /// A module of one connection's own, which may keep what is no word; None where `state` is all
+    /// that a connection has. It is not copied with its connection: debug builds, which copy a
+    /// connection to compare it, tell both of the same events.
+    fn of_connection(&self) -> Option<Module> {
+        None
+    }
+
+    /// Does some of a run's events. One whose events each take something may take it once for all of
+    /// them.
+    fn during(&self, events: &mut dyn FnMut()) {
+        events();
+    }
+
+    /// Why it can do nothing any more, after which a run is to end; None while it can.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// Tells it of an event. Returns whether it heeds such events at all; where it does not,
     /// nothing has changed.
     fn on(
@@ -257,6 +275,7 @@ impl Controller for Outside {
 
     fn new(options: &Options, _now: Time) -> Outside {
         let module = options.module.clone().expect("it was loaded before");
+        let module = module.0.of_connection().unwrap_or(module);
         let traits = module.0.traits();
         Outside {
             module,

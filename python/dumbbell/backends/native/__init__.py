@@ -1,5 +1,5 @@
-"""Congestion controllers in C: compiled once (`building`), and run in processes that may die
-(`isolated`)."""
+"""Congestion controllers in C, compiled once (`building`), and in Python (`python_class`), run in
+processes that may die (`isolated`)."""
 
 from dumbbell.backends.native.building import (
     HEADER,
@@ -7,6 +7,7 @@ from dumbbell.backends.native.building import (
     Built,
     ParameterFacts,
     built,
+    built_class,
     kept,
 )
 from dumbbell.backends.native.checking import check_controllers, controller_versions, objects_of
@@ -20,6 +21,7 @@ __all__ = [
     "ParameterFacts",
     "SourceError",
     "built",
+    "built_class",
     "check_controllers",
     "controller_versions",
     "kept",

@@ -1,7 +1,8 @@
-"""From a controller's C file that is allowed to a shared object, once for each compiler.
+"""From a controller's file that is allowed to what it says of itself, and from a C file to a shared
+object, once for each compiler.
 
-Below the cache folder, ``controllers/SHA256/``: the source, and beside it each shared object with
-what it says of itself, by the hash of all that it was made of.
+Below the cache folder, ``controllers/SHA256/``: the source, and beside it each shared object and
+what a controller says of itself, by the hash of all that it was made of.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from dumbbell.backends.native.linux_shim import (
     linux_files,
     write_linux,
 )
+from dumbbell.backends.native.python_class import interpreter
 from dumbbell.errors import DumbbellError
 from dumbbell.folders import replaced_file
 from dumbbell.printable import printable
 from dumbbell.spec.linux import LinuxFiles
-from dumbbell.spec.native import LINUX_NAME, controllers_folder, source_of
+from dumbbell.spec.native import C_ENDING, LINUX_NAME, PYTHON_ENDING, controllers_folder, source_of
 
 HEADER: Final = Path(__file__).with_name("dumbbell_cc.h")
 FLAGS: Final = COMPILER_FLAGS
@@ -44,10 +46,15 @@ _FACTS = (
     "import sys; path, sys.path[:] = sys.argv[1], sys.argv[2:]; import json; "
     "from dumbbell import _engine; print(json.dumps(_engine.controller_facts(path)))"
 )
+_CLASS_FACTS = (
+    "import sys; path, shown, name, sys.path[:] = *sys.argv[1:4], sys.argv[4:]; import json; "
+    "from pathlib import Path; from dumbbell.backends.native import python_class; "
+    "print(json.dumps(python_class.facts_of(Path(path), shown, name)))"
+)
 
 
 class BuildError(DumbbellError):
-    """A controller's C file gives no controller; the message has the compiler's lines."""
+    """A controller's file gives no controller; the message has the compiler's lines or Python's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +76,17 @@ class ParameterFacts:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A shared object, and what it says of itself.
+    """What a controller says of itself, and where it lies.
 
     Attributes:
         sha256: Of the source.
-        build_sha256: Of source, header, compiler and its options.
-        compiler: The first line of what it says of its version.
+        build_sha256: Of source, header, compiler and its options; of source, class and interpreter.
+        compiler: The first line of what it says of its version; the interpreter of a class.
         name: The controller's own name.
         wants_pacing: Whether it asks for pacing.
         owns_recovery: Whether it sets the window in recovery too.
         parameters: What may be set.
+        class_name: Of one in Python, its class; None for one in C.
     """
 
     sha256: str
@@ -88,15 +96,21 @@ class Built:
     wants_pacing: bool
     owns_recovery: bool
     parameters: tuple[ParameterFacts, ...]
+    class_name: str | None = None
 
     @property
     def object(self) -> Path:
-        """Where it lies."""
+        """Where a shared object lies."""
         return _place(self.sha256, self.build_sha256, ".so")
+
+    @property
+    def source(self) -> Path:
+        """Where a source in Python lies."""
+        return controllers_folder() / self.sha256 / f"source{PYTHON_ENDING}"
 
 
 def built(sha256: str) -> Built | None:
-    """The shared object of a source by its hash, compiled where it is not there yet.
+    """The shared object of a source in C by its hash, compiled where it is not there yet.
 
     Returns:
         None where the source has not been allowed.
@@ -111,12 +125,33 @@ def built(sha256: str) -> Built | None:
     return _built(source, sha256, _compiler())
 
 
+def built_class(sha256: str, class_name: str, shown: str) -> Built | None:
+    """What a class of a source in Python says of itself, asked where it is not known yet.
+
+    Args:
+        sha256: Of the source.
+        class_name: Its class.
+        shown: The file's name in tracebacks.
+
+    Returns:
+        None where the source has not been allowed.
+
+    Raises:
+        BuildError: The source raises an error, or the class is none or no controller.
+        OSError: The cache folder cannot be written.
+    """
+    source = source_of(sha256, PYTHON_ENDING)
+    if source is None:
+        return None
+    return _built_class(source, sha256, class_name, shown, interpreter())
+
+
 def kept() -> Iterator[tuple[str, Built | None]]:
     """SHA-256 of each source that is allowed, with the newest of what was compiled of it."""
     folder = controllers_folder()
     places = sorted(folder.iterdir()) if folder.is_dir() else []
     for place in places:
-        if source_of(place.name) is None:
+        if all(source_of(place.name, ending) is None for ending in (C_ENDING, PYTHON_ENDING)):
             continue
         found = sorted(place.glob("*.json"), key=lambda file: (file.stat().st_mtime_ns, file.name))
         yield place.name, _read(found[-1]) if found else None
@@ -163,16 +198,29 @@ def _built(source: Path, sha256: str, compiler: _Compiler) -> Built:
             _compile_linux(source, new, compiler)
         else:
             _compile(source, new, compiler)
-        name, wants_pacing, owns_recovery, parameters = _said_of(new)
-        found = Built(
-            *(sha256, build, compiler.version),
-            *(printable(name), bool(wants_pacing), bool(owns_recovery)),
-            tuple(ParameterFacts(printable(n), *numbers) for n, *numbers in parameters),
-        )
+        words = [sys.executable, "-c", _FACTS, str(new), *sys.path]
+        found = _said_of(words, new.parent, (sha256, build, compiler.version))
         new.replace(place)
+    _keep(facts, found)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _built_class(source: Path, sha256: str, class_name: str, shown: str, version: str) -> Built:
+    made_of = json.dumps([sha256, class_name, version])
+    build = hashlib.sha256(made_of.encode()).hexdigest()
+    facts = _place(sha256, build, ".json")
+    if (before := _read(facts)) is not None:
+        return before
+    words = [sys.executable, "-c", _CLASS_FACTS, str(source), shown, class_name, *sys.path]
+    found = _said_of(words, source.parent, (sha256, build, version), class_name)
+    _keep(facts, found)
+    return found
+
+
+def _keep(facts: Path, found: Built) -> None:
     with replaced_file(facts) as file:
         file.write_text(json.dumps(asdict(found), sort_keys=True), encoding="utf-8")
-    return found
 
 
 def _compile(source: Path, target: Path, compiler: _Compiler) -> None:
@@ -197,20 +245,34 @@ def _run_compiler(words: list[str], folder: Path) -> None:
         raise BuildError(f"{words[0]} refuses it:\n{_shown(done.stderr)}")
 
 
-def _said_of(place: Path) -> tuple[str, bool, bool, list[tuple[str, int, int, int]]]:
-    """Of a process of its own: what an object does when it is loaded may be anything."""
-    words = [sys.executable, "-c", _FACTS, str(place), *sys.path]
-    done = _done(words, _SAYS_WITHIN_S, place.parent)
+def _said_of(
+    words: list[str], folder: Path, made_of: tuple[str, str, str], class_name: str | None = None
+) -> Built:
+    """Of a process of its own: what a controller does when it is loaded may be anything."""
+    done = _done(words, _SAYS_WITHIN_S, folder)
     if done.returncode < 0:
         raise BuildError(f"the process that loaded it ended by signal {-done.returncode}")
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["no reason was given"]
-        raise BuildError(_shown(lines[-1].removeprefix("ValueError: ")))
+        raise BuildError(_reason(done.stderr, class_name is not None))
     try:
         name, wants_pacing, owns_recovery, parameters = json.loads(done.stdout.splitlines()[-1])
-    except (ValueError, IndexError):
+        return Built(
+            *made_of,
+            *(printable(name), bool(wants_pacing), bool(owns_recovery)),
+            tuple(ParameterFacts(printable(each), *numbers) for each, *numbers in parameters),
+            class_name,
+        )
+    except (ValueError, TypeError, IndexError):
         raise BuildError("what it says of itself cannot be read") from None
-    return name, wants_pacing, owns_recovery, parameters
+
+
+def _reason(said: str, is_python: bool) -> str:
+    """The last line of an error that we raise ourselves; of others the traceback's end."""
+    lines = said.strip().splitlines() or ["no reason was given"]
+    ours = "ValueError: "
+    if is_python and not lines[-1].startswith(ours):
+        return _shown("\n".join(lines[-_MOST_LINES:]))
+    return _shown(lines[-1].removeprefix(ours))
 
 
 def _done(words: list[str], within_s: float, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -1,20 +1,42 @@
-"""The controllers in C of a description: whether they may run, what they are, where they lie."""
+"""The controllers in C and Python of a description: whether they may run, what they are, where they
+lie."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.backends.native.building import BuildError, Built, built
+from dumbbell.backends.native.building import BuildError, Built, built, built_class
+from dumbbell.backends.native.python_class import interpreter
 from dumbbell.errors import SpecError
+from dumbbell.spec.native import CLASS_PREFIX, Reference
 from dumbbell.spec.refusal import nearest
 
 ALLOWED = (
-    "a controller of the simulator, or this C file with --allow-native (Python: "
-    "Experiment.from_toml(..., allow_native=True)): it compiles the file and runs it with all that "
-    "you may do, now and whenever the file has this content"
+    "a controller of the simulator, or this file with --allow-native (Python: "
+    "Experiment.from_toml(..., allow_native=True)): it compiles the file (C) or executes it "
+    "(Python), and runs it with all that you may do, now and whenever the file has this content"
 )
+GIVEN = 'a class that whoever runs it gives: dumbbell.simulate(..., controllers={"NAME": CLASS})'
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A class of a file in Python, as a process takes it.
+
+    Attributes:
+        sha256: Of the file.
+        class_name: The class.
+        path: Where the file lies.
+        shown: Its name in tracebacks.
+    """
+
+    sha256: str
+    class_name: str
+    path: str
+    shown: str
 
 
 def check_controllers(resolved_json: str) -> None:
@@ -23,29 +45,62 @@ def check_controllers(resolved_json: str) -> None:
     Raises:
         SpecError: One is not allowed, gives no controller, or has no such parameter.
     """
-    for path, reference, described in _controllers(resolved_json):
-        found = _found(path, reference, described["sha256"])
-        by_name = {each.name: each for each in found.parameters}
-        for name, value in described["parameters"].items():
-            where = f"{path}.parameters"
-            if name not in by_name:
-                names = ", ".join(by_name) or "none: it has no parameters"
-                raise SpecError(where, name, f"one of {names}", nearest(name, list(by_name)))
-            least, most = by_name[name].least, by_name[name].most
-            if not least <= value <= most:
-                raise SpecError(f"{where}.{name}", value, f"{least} to {most}")
+    for each in _controllers(resolved_json):
+        if each.is_given:
+            continue
+        by_name = {known.name: known for known in each.found().parameters}
+        for name, value in each.described["parameters"].items():
+            check_parameter(f"{each.path}.parameters", name, value, by_name)
+
+
+def check_parameter(where: str, name: str, value: int, known: Mapping[str, Any]) -> None:
+    """Refuse what a controller has not.
+
+    Args:
+        where: Path of the parameters.
+        name: Of the parameter.
+        value: Its value.
+        known: Those it has by name, each with ``least`` and ``most``.
+
+    Raises:
+        SpecError: There is none of this name, or the value is out of its range.
+    """
+    if name not in known:
+        names = ", ".join(known) or "none: it has no parameters"
+        raise SpecError(where, name, f"one of {names}", nearest(name, list(known)))
+    least, most = known[name].least, known[name].most
+    if not least <= value <= most:
+        raise SpecError(f"{where}.{name}", value, f"{least} to {most}")
 
 
 def objects_of(resolved_json: str) -> dict[str, str]:
-    """Shared objects by the SHA-256 of their sources.
+    """Shared objects of controllers in C by the SHA-256 of their sources.
 
     Raises:
         SpecError: As for `check_controllers`.
     """
     return {
-        described["sha256"]: str(_found(path, reference, described["sha256"]).object)
-        for path, reference, described in _controllers(resolved_json)
+        each.described["sha256"]: str(each.found().object)
+        for each in _controllers(resolved_json)
+        if "class" not in each.described
     }
+
+
+def source_files_of(resolved_json: str) -> list[SourceFile]:
+    """Files in Python and their classes.
+
+    Raises:
+        SpecError: As for `check_controllers`.
+    """
+    files = {}
+    for each in _controllers(resolved_json):
+        if "class" in each.described and not each.is_given:
+            found = each.found()
+            assert found.class_name is not None
+            shown = Reference.of(each.reference).file
+            key = found.sha256, found.class_name
+            files[key] = SourceFile(*key, str(found.source), shown)
+    return list(files.values())
 
 
 def controller_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -54,38 +109,70 @@ def controller_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     Raises:
         SpecError: As for `check_controllers`.
     """
-    found = {}
-    for path, reference, described in _of(spec):
-        each = _found(path, reference, described["sha256"])
-        found[each.sha256] = {
-            "congestion_control": reference,
-            "build_sha256": each.build_sha256,
-            "compiler": each.compiler,
-        }
-    return found
+    versions: dict[str, dict[str, str]] = {}
+    for each in _of(spec):
+        said = {"congestion_control": each.reference}
+        if each.is_given:
+            said["compiler"] = interpreter()
+        else:
+            found = each.found()
+            said |= {"build_sha256": found.build_sha256, "compiler": found.compiler}
+        # Several classes of one file differ in their names, which are those of the description.
+        versions.setdefault(each.described["sha256"], said)
+    return versions
 
 
-def _found(path: str, reference: str, sha256: str) -> Built:
-    where = f"{path}.congestion_control"
-    try:
-        found = built(sha256)
-    except BuildError as error:
-        raise SpecError(
-            where, reference, "a C file that is a controller", reason=str(error)
-        ) from None
-    if found is None:
-        because = f"it is code, of SHA-256 {sha256}, and nobody has allowed it"
-        raise SpecError(where, reference, ALLOWED, reason=because)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A controller of a flow.
+
+    Attributes:
+        path: Of the flow's TCP.
+        reference: ``congestion_control``.
+        described: ``controller`` of the resolved description.
+    """
+
+    path: str
+    reference: str
+    described: Mapping[str, Any]
+
+    @property
+    def is_given(self) -> bool:
+        """Whether whoever runs it gives the class."""
+        return self.reference.startswith(CLASS_PREFIX)
+
+    def found(self) -> Built:
+        """What a file gives."""
+        where, sha256 = f"{self.path}.congestion_control", self.described["sha256"]
+        class_name = self.described.get("class")
+        try:
+            if class_name is None:
+                found = built(sha256)
+            else:
+                found = built_class(sha256, class_name, Reference.of(self.reference).file)
+        except BuildError as error:
+            language = "C" if class_name is None else "Python"
+            raise SpecError(
+                where, self.reference, f"a {language} file that is a controller", reason=str(error)
+            ) from None
+        if found is None:
+            because = f"it is code, of SHA-256 {sha256}, and nobody has allowed it"
+            raise SpecError(where, self.reference, ALLOWED, reason=because)
+        return found
 
 
-def _controllers(resolved_json: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    if '"controller":' in resolved_json:
+def _controllers(resolved_json: str) -> Iterator[_Described]:
+    if '"controller":' in resolved_json or f'"{CLASS_PREFIX}' in resolved_json:
         yield from _of(json.loads(resolved_json))
 
 
-def _of(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _of(spec: Mapping[str, Any]) -> Iterator[_Described]:
     for index, flow in enumerate(spec["flows"]):
         tcp = flow["tcp"]
-        if tcp is not None and "controller" in tcp:
-            yield f"flows[{index}].tcp", tcp["congestion_control"], tcp["controller"]
+        if tcp is None:
+            continue
+        reference = tcp["congestion_control"]
+        if "controller" in tcp:
+            yield _Described(f"flows[{index}].tcp", reference, tcp["controller"])
+        elif reference.startswith(CLASS_PREFIX):
+            raise SpecError(f"flows[{index}].tcp.congestion_control", reference, GIVEN)

@@ -1,4 +1,4 @@
-"""Runs with controllers in C, in processes that may die.
+"""Runs with controllers of one's own, in processes that may die.
 
 A controller is trusted like any program that one starts: it may read and write what its user may.
 But one that crashes, or never returns, ends its run and not whoever waits for it.
@@ -16,13 +16,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
 
-from dumbbell.backends.native.checking import objects_of
+from dumbbell.backends.native.checking import objects_of, source_files_of
 from dumbbell.errors import DumbbellError
 from dumbbell.folders.temporary import TemporaryFolder, remove_left
 from dumbbell.printable import printable
@@ -189,6 +189,7 @@ class _Worker:
             "memory_bytes": self._memory_bytes,
             "still_s": self._still_s,
             "controllers": objects_of(job.resolved_json),
+            "classes": [asdict(each) for each in source_files_of(job.resolved_json)],
             "tables": str(tables),
         }
         with begun() as may_begin:
@@ -199,10 +200,10 @@ class _Worker:
         self.share, self.events = 0.0, 0
         if said is None:
             why = self._last_words()
-            error = f"the process that ran the controller in C ended {why}"
+            error = f"the process that ran the controller ended {why}"
             return IsolatedOutcome(job.index, {}, 0, "", error=error)
         if "error" in said:
-            error, failure = printable(said["error"]), said["failure"]
+            error, failure = printable(said["error"], lines=True), said["failure"]
             return IsolatedOutcome(job.index, {}, 0, "", error=error, failure=failure)
         found = _read_tables(tables)
         numbers = said["events"], said["digest"], said["memory_bytes"]
@@ -235,7 +236,8 @@ class _Worker:
                 stderr=self._log,
                 # Ctrl-C of the terminal is for whoever started it, who says what is to be done.
                 process_group=0,
-                env={**os.environ, "PYTHONUTF8": "1"},
+                # The order of a set of texts follows from the hash's seed, and results must not.
+                env={**os.environ, "PYTHONUTF8": "1", "PYTHONHASHSEED": "0"},
             )
         return self._process
 

@@ -1,4 +1,4 @@
-"""The program of a process that runs controllers in C: started by `isolated`, never by hand.
+"""The program of a process that runs controllers of one's own: started by `isolated` alone.
 
 Reads a JSON message a line from standard input, and writes one a line to what was standard output:
 how far the run is, and at its end where its tables lie.
@@ -12,12 +12,14 @@ import queue
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
 from dumbbell import _engine
+from dumbbell.backends.native.python_class import loaded_class
 
 _POLL_S = 0.1
 
@@ -33,11 +35,23 @@ def main() -> None:
 
 
 def _run(request: dict[str, Any], answers: TextIO) -> None:
+    try:
+        # Executed anew, so that runs share no variable.
+        classes = {
+            (each["sha256"], each["class_name"]): loaded_class(
+                Path(each["path"]), each["shown"], each["class_name"]
+            )
+            for each in request["classes"]
+        }
+    except BaseException:
+        _tell(answers, {"error": traceback.format_exc().rstrip(), "failure": ""})
+        return
     stream = _engine.simulate(
         [(request["description"], request["replication"], request["capture"])],
         threads=1,
         memory_bytes=request["memory_bytes"],
         controllers=request["controllers"],
+        classes=classes,
     )
     events, since_s = 0, time.process_time()
     while (completed := stream.poll(_POLL_S)) is None:
@@ -48,7 +62,7 @@ def _run(request: dict[str, Any], answers: TextIO) -> None:
         _tell(answers, {"share": now.virtual_fraction, "events": events})
         if still_s > request["still_s"]:
             what = f"did not return in {still_s:.0f} s of CPU time"
-            _tell(answers, {"error": f"a controller in C {what}", "failure": ""})
+            _tell(answers, {"error": f"a controller of one's own {what}", "failure": ""})
             os._exit(1)
     if completed.error is not None:
         failure = str(completed.failure).rpartition(".")[2]

@@ -67,8 +67,8 @@ AllowNative = Annotated[
     bool,
     typer.Option(
         "--allow-native",
-        help="Controllers file:NAME.c may be compiled and loaded: they run with all that you may "
-        "do. Remembered for files of the same content.",
+        help="Controllers file:NAME.c may be compiled and loaded, and file:NAME.py:CLASS executed: "
+        "they run with all that you may do. Remembered for files of the same content.",
     ),
 ]
 YES_HELP = "Run also what takes hours, without asking."

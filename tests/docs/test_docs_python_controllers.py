@@ -1,0 +1,62 @@
+"""The page on controllers in Python, followed: its command lines, what it says of the example."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from docs_pages import ROOT
+from typer.testing import CliRunner
+
+from dumbbell.cli.app import app
+from dumbbell.controllers import Controller
+
+PAGE = (ROOT / "docs" / "python-controllers.md").read_text(encoding="utf-8")
+HEADER = ROOT / "python/dumbbell/backends/native/dumbbell_cc.h"
+STUBS = ROOT / "python/dumbbell/_engine.pyi"
+EXAMPLES = ROOT / "examples" / "controllers"
+
+
+def test_its_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(EXAMPLES, tmp_path / "examples" / "controllers")
+    lines = re.findall(r"^    (dumbbell .*)$", PAGE, re.MULTILINE)
+    assert len(lines) == 3
+    for line in lines:
+        words = [*shlex.split(line)[1:], "--no-page", "--no-store", "--set", "duration=8s"]
+        if words.count("--set") > 1:
+            words += ["--replications", "1"]
+        done = CliRunner().invoke(app, words, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+
+
+def test_what_it_says_of_the_example() -> None:
+    lines = (EXAMPLES / "mine.py").read_text(encoding="utf-8").splitlines()
+    assert f"in {len(lines)} lines" in PAGE
+
+
+def test_events_and_their_numbers_are_those_of_the_interface_in_c() -> None:
+    header = HEADER.read_text(encoding="utf-8")
+    events = set(re.findall(r"(?:dumbbell_cc_on \*|\(\*)([a-z_]+)\)?[;(]", header)) - {"below"}
+    ours = {name for name, _ in inspect.getmembers(Controller, inspect.isfunction)} - {"__init__"}
+    assert ours == events
+    assert events <= set(re.findall("`([a-z_]+)`", PAGE))
+    stubs = STUBS.read_text(encoding="utf-8")
+    for struct, name in (
+        ("window", "Window"),
+        ("rate_sample", "RateSample"),
+        ("rtt_sample", "RttSample"),
+        ("ack", "Ack"),
+        ("snapshot", "Snapshot"),
+    ):
+        (body,) = re.findall(rf"struct dumbbell_cc_{struct} {{\n(.*?)\n}};", header, re.DOTALL)
+        fields = set(re.findall(r"(\w+);", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL)))
+        (stub,) = re.findall(rf"^class {name}:\n(.*?)(?=^\S)", stubs, re.DOTALL | re.MULTILINE)
+        attributes = set(re.findall(r"^    (?:def )?(\w+)(?=\(self\) ->|:)", stub, re.MULTILINE))
+        assert fields <= attributes, name
+        assert attributes - fields <= {"is_in_slow_start"}, name
