@@ -43,6 +43,21 @@ pub struct Job {
     /// Programs of the description.
     #[serde(default)]
     pub programs: Option<crate::programs::Asked>,
+    /// Congestion controllers that the kernel has to load first.
+    #[serde(default)]
+    pub controllers: Vec<Controller>,
+}
+
+/// A congestion controller that is a module of the kernel.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// The module.
+    pub module: PathBuf,
+    /// What the module and `TCP_CONGESTION` call it.
+    pub name: String,
+    /// Indices of the flows that have it.
+    pub flows: Vec<usize>,
 }
 
 /// A queue at which every packet is looked at.

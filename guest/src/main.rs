@@ -15,6 +15,7 @@ mod capture;
 mod capture_file;
 mod checksum;
 mod confine;
+mod controllers;
 mod discipline;
 mod error;
 mod hosts;
@@ -87,12 +88,14 @@ fn run() -> Result<(), GuestError> {
     let path = path.ok_or_else(|| GuestError::Job("no job was named".to_owned()))?;
     let job = Job::read(&path)?;
     let experiment = Experiment::from_json(&job.resolved);
-    let experiment = experiment.map_err(|error| GuestError::Job(error.to_string()))?;
+    let mut experiment = experiment.map_err(|error| GuestError::Job(error.to_string()))?;
+    controllers::load(&job.controllers, &mut experiment)?;
     let hosts = built(&job, &experiment)?;
     if job.shell.is_some() {
         return shell::run(&job, &hosts);
     }
     let mut records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
+    controllers::keep_records(&job.controllers, &job.output)?;
     let told = records.programs.take();
     let report = report::Report::new(&experiment, &records);
     let (release, version) = sys::kernel_release();

@@ -52,6 +52,21 @@ pub fn mount(source: &str, target: &str, kind: &str, bind: bool) -> io::Result<(
     checked(result).map(|_| ())
 }
 
+/// Loads a module of the kernel (finit_module(2)).
+pub fn load_module(module: &File) -> io::Result<()> {
+    let flags: libc::c_int = 0;
+    // SAFETY: the parameters are an empty text, which lives until the call returns.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_finit_module,
+            module.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+        )
+    };
+    checked(result as libc::c_int).map(drop)
+}
+
 /// Lets the process have `most` open files: a flow over TCP has three.
 pub fn open_files(most: u64) -> io::Result<()> {
     let limit = libc::rlimit {

@@ -102,6 +102,13 @@ struct Connection {
     waited_for: bool,
 }
 
+/// Of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Sender,
+    Receiver,
+}
+
 /// A flow under way.
 pub struct TcpFlow {
     settings: spec::Tcp,
@@ -140,7 +147,7 @@ impl TcpFlow {
             closed: Totals::default(),
             record: TcpRecord::default(),
         };
-        tcp_flow.set(&tcp_flow.listener)?;
+        tcp_flow.set(&tcp_flow.listener, End::Receiver)?;
         tcp_flow
             .listener
             .bind(to.port())
@@ -158,13 +165,17 @@ impl TcpFlow {
     }
 
     /// What has to be set before a connection is made, at both ends.
-    fn set(&self, socket: &Socket) -> Result<(), GuestError> {
+    fn set(&self, socket: &Socket, end: End) -> Result<(), GuestError> {
         let settings = &self.settings;
         let what = || format!("setting up TCP with {}", settings.congestion_control);
+        // A controller in C hears of what is sent, and of nothing else.
         // `linux:vegas` is this kernel's own vegas.
         let name = &settings.congestion_control;
-        let name = name.strip_prefix("linux:").unwrap_or(name);
-        socket.congestion_control(name).doing(what)?;
+        let of_kernel = name.strip_prefix("linux:");
+        let name = of_kernel.unwrap_or(name);
+        if end == End::Sender || of_kernel.is_some() || settings.controller.is_none() {
+            socket.congestion_control(name).doing(what)?;
+        }
         socket.traffic_class(self.class).doing(what)?;
         if self.write_bytes().is_none() {
             socket
@@ -247,7 +258,7 @@ impl TcpFlow {
     fn connect(&mut self, poll: &Poll, bytes: u64, now: Time) -> Result<(), GuestError> {
         let what = || "connecting".to_owned();
         let sender = Socket::tcp().doing(what)?;
-        self.set(&sender)?;
+        self.set(&sender, End::Sender)?;
         sender.connect(self.to).doing(what)?;
         self.closed.connections += 1;
         self.record.first_sent.get_or_insert(now);

@@ -8,6 +8,7 @@
 //! late the latest was is part of the result.
 
 use crate::capture::Captures;
+use crate::controllers;
 use crate::error::{Doing, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
@@ -325,6 +326,7 @@ impl<'a> Traffic<'a> {
     pub fn run(mut self) -> Result<Records, GuestError> {
         // From a whole second on: what the set-up took cannot move the run against the clock.
         self.zero_ns = (sys::monotonic_ns() / 1_000_000_000 + 2) * 1_000_000_000;
+        controllers::set_zero(&self.job.controllers, self.zero_ns)?;
         self.captures.start(self.zero_ns);
         self.probes.set_zero(self.zero_ns);
         self.set_timer()?;

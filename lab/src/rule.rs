@@ -291,5 +291,6 @@ pub fn described() -> Controller {
     Controller {
         sha256: "0".repeat(64),
         parameters: BTreeMap::new(),
+        class_name: None,
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -22,6 +23,7 @@ from dumbbell.backends.kernel.cache import (
     kernels_folder,
     require_kernel,
 )
+from dumbbell.backends.kernel.module_tree import module_tree
 from dumbbell.backends.kernel.recipe import Recipe, the_recipe
 from dumbbell.errors import SpecError
 from waiting import PATIENCE_S, wait_until
@@ -100,6 +102,27 @@ def test_a_build_and_what_is_kept(bench: Bench) -> None:
     assert seen[-1] == ("compiling", 2, building.OBJECTS)
     assert (bench.source / "file").read_text() == "one\n"
     assert find_kernel() == require_kernel() == info
+
+
+def test_what_modules_need_is_kept_and_brought_to_a_kernel_without_it(bench: Bench) -> None:
+    (bench.source / "include/linux").mkdir(parents=True)
+    (bench.source / "include/linux/tcp.h").write_text("x\n")
+    (bench.source / "scripts").mkdir()
+    (bench.source / "scripts/tool.c").write_text("x\n")
+    assert module_tree("0" * 16) is None
+    info = build_kernel(bench.source, jobs=1)
+    tree = module_tree(info.key)
+    assert tree is not None
+    kept = sorted(str(each.relative_to(tree)) for each in tree.rglob("*") if each.is_file())
+    assert kept == [
+        *(".config", "Makefile", "Module.symvers", "arch/um/Kconfig", "include/linux/tcp.h"),
+    ]
+    # A kernel that was built by an earlier version of ours.
+    shutil.rmtree(tree)
+    assert module_tree(info.key) is None
+    assert build_kernel(bench.source, jobs=1) == info
+    assert bench.builds() == 1
+    assert module_tree(info.key) == tree
 
 
 def test_it_is_built_once_and_by_what_it_is_made_of(bench: Bench) -> None:

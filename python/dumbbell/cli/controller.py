@@ -1,10 +1,10 @@
-"""``dumbbell controller build | list``: controllers of one's own in C and Python, and Linux's."""
+"""``dumbbell controller build | compare | list``: controllers of one's own, and Linux's."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -14,6 +14,9 @@ from dumbbell.cli.terminal.consoles import standard_output
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.errors import EXIT_BAD_INPUT
 
+if TYPE_CHECKING:
+    from dumbbell.compare.controllers import Parting
+
 LINUX = "linux"
 
 controller_app = typer.Typer(
@@ -21,6 +24,8 @@ controller_app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+_WINDOW = ("cwnd_pkts", "ssthresh_pkts", "acked_since_growth_pkts", "pacing_rate_bytes_per_s")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
@@ -88,6 +93,37 @@ def build(
     say(f"parameters: {', '.join(numbers) or 'none'}")
 
 
+@controller_app.command()
+def compare(
+    file: Annotated[Path, typer.Argument(help="A controller in C.", metavar="FILE.c")],
+    experiment: Annotated[
+        Path | None,
+        typer.Argument(help="TOML file; one flow over 10 Mbit/s when left out."),
+    ] = None,
+    *,
+    replication: Annotated[int, typer.Option(help="Which replication.", min=0)] = 0,
+    as_json: Json = False,
+) -> None:
+    """Run a C file in the simulator and on the Linux kernel, and say where they part.
+
+    Its events are held against each other one by one: what happened, what the controller was told,
+    the window before and after. The first TCP flow of the experiment gets it, where no flow names
+    a C file. The file is allowed, as by build. Exit status: 0 done, whether they part or not; 1 a
+    run failed; 2 bad input, or the kernel has not been built.
+    """
+    from dumbbell.cli.terminal.json_text import json_text
+    from dumbbell.compare.controllers import compare_controller, with_controller
+
+    found = compare_controller(with_controller(file, experiment), replication)
+    if as_json:
+        say(json_text(asdict(found)))
+        return
+    say(f"events: {found.events_sim} in the simulator, {found.events_kernel} on the kernel")
+    _tell_parting("the first that is not alike", found.anything)
+    if found.window != found.anything:
+        _tell_parting("the first after which the window is another", found.window)
+
+
 @controller_app.command("list")
 def list_controllers(*, as_json: Json = False) -> None:
     """List the controllers that a description may name, and the folder of the header."""
@@ -124,3 +160,28 @@ def list_controllers(*, as_json: Json = False) -> None:
             table.add_row(sha256[:16], name, abilities(found), names, of)
         standard_output().print(table)
     say(f"header: {HEADER}")
+
+
+def _tell_parting(what: str, parting: Parting | None) -> None:
+    """A table of what differs, and of the window on both sides."""
+    if parting is None:
+        say(f"{what}: none")
+        return
+    at = (
+        ""
+        if parting.sim is None and parting.kernel is None
+        else f" at {parting.now_ns / 1e9:.6f} s"
+    )
+    say(f"{what}: number {parting.number} of connection {parting.connection}{at}")
+    table = Table("", "simulator", "kernel", box=None)
+    ends = (parting.sim, parting.kernel)
+    table.add_row("event", *(each.event if each else "none any more" for each in ends))
+    shown = dict.fromkeys(parting.fields)
+    shown |= dict.fromkeys(f"{p}.{n}" for p in ("before", "after") for n in _WINDOW)
+    for name in shown:
+        part, _, field = name.partition(".")
+        if field:
+            values = [getattr(each, part).get(field) if each else None for each in ends]
+            mark = " *" if name in parting.fields else ""
+            table.add_row(name + mark, *("" if each is None else str(each) for each in values))
+    standard_output().print(table)

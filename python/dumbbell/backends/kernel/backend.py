@@ -15,6 +15,7 @@ from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_files
 from dumbbell.backends.kernel.confinement import Means, best_confinement
+from dumbbell.backends.kernel.controllers import built_modules, module_versions
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
@@ -88,6 +89,7 @@ class Kernel:
             "kernel_recipe_sha256": kernel.recipe,
             **program_hashes(asked_tools(spec)),
             "guest_confined_by": str(best_confinement().means),
+            **({"controllers": found} if (found := module_versions(spec)) else {}),
         }
 
     def check(self, resolved_json: str) -> Cost:
@@ -107,6 +109,7 @@ class Kernel:
         check_kernel_can(resolved)
         the_kernel(resolved)
         guest_program()
+        built_modules(resolved_json)
         check_programs(resolved)
         host_tools(asked_tools(resolved))
         if runs_commands(resolved) and best_confinement().means is Means.NOTHING:
@@ -225,10 +228,17 @@ class _KernelBatch:
             of_programs = {**tools, GUEST: OURSELVES}
             programs = program_jobs(resolved, asked.replication, of_programs)
             login = program_login(resolved, output, readable)
+        modules = built_modules(asked.resolved_json)
+        readable = [*readable, *(path for path, _ in modules.values())]
+        controllers = [
+            {"module": str(path), "name": module.name, "flows": flows}
+            for module, (path, flows) in modules.items()
+        ]
         text = job(
             *(asked.resolved_json, asked.replication, output, tools),
             login=login,
             programs=programs,
+            controllers=controllers,
         )
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)

@@ -34,6 +34,7 @@ from dumbbell.backends.kernel.cache import (
     require_linux,
 )
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
+from dumbbell.backends.kernel.module_tree import keep_module_tree, module_tree
 from dumbbell.backends.kernel.recipe import (
     HZ_CHOICES,
     VERSIONS,
@@ -143,13 +144,17 @@ def build_kernel(
     cache = kernels_folder()
     cache.mkdir(parents=True, exist_ok=True)
     with _locked(cache / f"{key}.lock", tell):
-        if (ready := read_kernel(cache / key)) is not None:
+        ready = read_kernel(cache / key)
+        if ready is not None and module_tree(key) is not None:
             return ready
         with _building_folder(cache, key) as folder:
             began = time.monotonic()
             tree = folder / "linux-source"
             _unpack(path, tree, tell)
             _prepare(tree, recipe, found.version, hz, folder)
+            if ready is not None:  # built before modules were
+                _keep_for_modules(tree, ready.path, key)
+                return ready
             _compile(tree, jobs, folder, tell)
             kernel = folder / "result" / KERNEL
             kernel.parent.mkdir()
@@ -171,6 +176,7 @@ def build_kernel(
                 own_name=own_name,
             )
             (kernel.parent / INFO).write_text(info.to_json(), encoding="utf-8")
+            _keep_for_modules(tree, kernel, key)
             shutil.rmtree(cache / key, ignore_errors=True)  # one that was not whole
             _put(kernel.parent, cache / key)
     result = read_kernel(cache / key)
@@ -255,7 +261,7 @@ def _source_version(path: Path, version: str | None) -> str:
             ],
             capture_output=True,
             check=False,
-            env=_environment(),
+            env=build_environment(),
         )
         found = _makefile_version(done.stdout.decode("utf-8", "replace"))
     if version is not None and version != found:
@@ -305,10 +311,10 @@ def _files_of(folder: Path) -> Iterator[Path]:
 
 def _compiler() -> str:
     done = subprocess.run(
-        ["gcc", "--version"], capture_output=True, text=True, check=False, env=_environment()
+        ["gcc", "--version"], capture_output=True, text=True, check=False, env=build_environment()
     )
     linker = subprocess.run(
-        ["ld", "--version"], capture_output=True, text=True, check=False, env=_environment()
+        ["ld", "--version"], capture_output=True, text=True, check=False, env=build_environment()
     )
     lines = [*done.stdout.splitlines()[:1], *linker.stdout.splitlines()[:1]]
     if len(lines) < 2:
@@ -446,6 +452,11 @@ def _compile(tree: Path, jobs: int, folder: Path, tell: Progress) -> None:
     _run(["make", "ARCH=um", f"-j{jobs}", "linux"], tree, on_line)
 
 
+def _keep_for_modules(tree: Path, kernel: Path, key: str) -> None:
+    _run(["make", "ARCH=um", "modules_prepare"], tree)
+    keep_module_tree(tree, kernel, key)
+
+
 def _release(kernel: Path) -> str:
     done = subprocess.run(
         [str(kernel), "--version"], capture_output=True, text=True, check=False, timeout=20
@@ -455,7 +466,7 @@ def _release(kernel: Path) -> str:
     return done.stdout.strip()
 
 
-def _environment() -> dict[str, str]:
+def build_environment() -> dict[str, str]:
     """The same for every builder: no flags, no locale, fixed stamps."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -475,7 +486,7 @@ def _run(command: list[str], folder: Path, on_line: Callable[[str], None] | None
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=_environment() | {"TMPDIR": str(folder.parent)},
+        env=build_environment() | {"TMPDIR": str(folder.parent)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

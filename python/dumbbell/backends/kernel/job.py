@@ -105,6 +105,7 @@ def job(
     login: Login | None = None,
     shell: Mapping[str, Any] | None = None,
     programs: Mapping[str, Any] | None = None,
+    controllers: list[dict[str, Any]] | None = None,
 ) -> str:
     """The job file of one replication.
 
@@ -117,9 +118,11 @@ def job(
         shell: What a session of shells needs (`guest/src/shell/orders.rs`), which then takes the
             place of the description's traffic.
         programs: What the guest is told of the description's programs (`program_jobs`).
+        controllers: Modules that it loads: path, name, flows.
     """
     made = _Job(json.loads(resolved_json), tools, login)
-    return made.to_json(resolved_json, replication, output, shell=shell, programs=programs)
+    more = {"shell": shell, "programs": programs, "controllers": controllers}
+    return made.to_json(resolved_json, replication, output, more)
 
 
 def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -273,16 +276,13 @@ class _Job:
         resolved_json: str,
         replication: int,
         output: Path,
-        *,
-        shell: Mapping[str, Any] | None,
-        programs: Mapping[str, Any] | None,
+        more: Mapping[str, Any],
     ) -> str:
         login = self._login and self._login.for_guest(self._topology)
         return json.dumps(
             {
                 **({"login": login} if login else {}),
-                **({"shell": shell} if shell else {}),
-                **({"programs": programs} if programs else {}),
+                **{key: value for key, value in more.items() if value},
                 **({"irtt": self._tools["irtt"]} if "irtt" in self._tools else {}),
                 "resolved": resolved_json,
                 "replication": replication,

@@ -2,7 +2,7 @@
 
 | of a flow's `tcp` | in the guest |
 | --- | --- |
-| `congestion_control` | ``TCP_CONGESTION`` at both ends; of ``linux:NAME`` the kernel's own |
+| `congestion_control` | ``TCP_CONGESTION`` at both ends; a C file's at the sender's alone; of ``linux:NAME`` the kernel's own |
 | `sack`, `rack`, `timestamps`, `ecn` | ``net.ipv4.tcp_*`` of both hosts, for all their flows |
 | `initial_window`, `min_rto` | ``initcwnd`` and ``rto_min`` of the sender's route |
 | `delayed_ack = false` | ``quickack`` of the receiver's route |
@@ -86,15 +86,18 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
 
 
 def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
-    """What the kernel calls the controller of these settings."""
+    """What the kernel calls the controller of these settings; a C file by its reference."""
     named = tcp["congestion_control"]
     controller = own_name(named)
+    given = tcp.get("controller")
+    if given is not None and named == controller and "class" not in given:
+        return controller
     if controller not in LINUX_CONTROLLERS:
-        allowed = one_of(LINUX_CONTROLLERS)
+        allowed = f"{one_of(LINUX_CONTROLLERS)}, or file:NAME.c"
         hint = nearest(controller, LINUX_CONTROLLERS)
         raise SpecError(f"{path}.congestion_control", named, allowed, hint)
-    if named != controller and tcp["controller"]["parameters"]:
-        names = ", ".join(tcp["controller"]["parameters"])
+    if named != controller and given["parameters"]:
+        names = ", ".join(given["parameters"])
         allowed = "none on the kernel, whose own controller runs as it is"
         raise SpecError(f"{path}.parameters", names, allowed)
     return controller

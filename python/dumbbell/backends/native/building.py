@@ -223,10 +223,21 @@ def _keep(facts: Path, found: Built) -> None:
         file.write_text(json.dumps(asdict(found), sort_keys=True), encoding="utf-8")
 
 
-def _compile(source: Path, target: Path, compiler: _Compiler) -> None:
+def compile_object(source: Path, target: Path, words: list[str]) -> None:
+    """A shared object of another source than a controller's, with more words for the compiler.
+
+    Raises:
+        BuildError: There is no compiler, or it refuses the source.
+    """
+    _compile(source, target, _compiler(), words)
+
+
+def _compile(
+    source: Path, target: Path, compiler: _Compiler, more: list[str] | None = None
+) -> None:
     # Beside the source lies nothing that it could include but what we made.
-    words = [*compiler.words, *FLAGS, f"-I{HEADER.parent}", "-o", str(target), source.name]
-    _run_compiler(words, source.parent)
+    words = [*compiler.words, *FLAGS, *(more or []), f"-I{HEADER.parent}", "-o", str(target)]
+    _run_compiler([*words, source.name], source.parent)
 
 
 def _compile_linux(source: Path, target: Path, compiler: _Compiler) -> None:
@@ -242,7 +253,7 @@ def _compile_linux(source: Path, target: Path, compiler: _Compiler) -> None:
 def _run_compiler(words: list[str], folder: Path) -> None:
     done = _done(words, _COMPILES_WITHIN_S, folder)
     if done.returncode:
-        raise BuildError(f"{words[0]} refuses it:\n{_shown(done.stderr)}")
+        raise BuildError(f"{words[0]} refuses it:\n{shown_lines(done.stderr)}")
 
 
 def _said_of(
@@ -271,8 +282,8 @@ def _reason(said: str, is_python: bool) -> str:
     lines = said.strip().splitlines() or ["no reason was given"]
     ours = "ValueError: "
     if is_python and not lines[-1].startswith(ours):
-        return _shown("\n".join(lines[-_MOST_LINES:]))
-    return _shown(lines[-1].removeprefix(ours))
+        return shown_lines("\n".join(lines[-_MOST_LINES:]))
+    return shown_lines(lines[-1].removeprefix(ours))
 
 
 def _done(words: list[str], within_s: float, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -294,7 +305,7 @@ def _done(words: list[str], within_s: float, folder: Path) -> subprocess.Complet
         raise BuildError(f"{printable(words[0])} cannot be run: {error.strerror}") from None
 
 
-def _shown(text: str) -> str:
+def shown_lines(text: str) -> str:
     """As many lines as one reads, each as long."""
     lines = text.strip().splitlines()
     shown = [printable(line)[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]

@@ -47,12 +47,14 @@ class IsolatedJob:
         resolved_json: Canonical description.
         replication: Number of its random streams.
         capture: The file for its capture; None for none.
+        objects: Shared objects by the SHA-256 of their sources; None for those of `checking`.
     """
 
     index: int
     resolved_json: str
     replication: int
     capture: str | None
+    objects: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class _Worker:
             "capture": job.capture,
             "memory_bytes": self._memory_bytes,
             "still_s": self._still_s,
-            "controllers": objects_of(job.resolved_json),
+            "controllers": job.objects or objects_of(job.resolved_json),
             "classes": [asdict(each) for each in source_files_of(job.resolved_json)],
             "tables": str(tables),
         }

@@ -1,0 +1,56 @@
+//! Congestion controllers that are modules of the kernel.
+
+use crate::error::{Doing, GuestError};
+use crate::job::Controller;
+use crate::sys;
+use dumbbell_spec::Experiment;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Messages of the kernel below this level are printed (proc_sys_kernel(5)).
+const PRINTED_LEVEL: &str = "/proc/sys/kernel/printk";
+
+/// Loads them, before the first socket asks for one, and has their flows ask by the kernel's names.
+pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(), GuestError> {
+    if !controllers.is_empty() {
+        // Where one has crashed is said in lines of a level that is not printed otherwise.
+        fs::write(PRINTED_LEVEL, "8").doing(|| format!("writing {PRINTED_LEVEL}"))?;
+    }
+    for controller in controllers {
+        let what = || format!("loading {}", controller.module.display());
+        let module = File::open(&controller.module).doing(what)?;
+        sys::load_module(&module).doing(what)?;
+        for index in &controller.flows {
+            let flow = experiment.flows.get_mut(*index);
+            let tcp = flow.and_then(|flow| flow.tcp.as_mut());
+            let missing = || GuestError::Job(format!("flow {index} has no controller"));
+            tcp.ok_or_else(missing)?.congestion_control = controller.name.clone();
+        }
+    }
+    Ok(())
+}
+
+/// Tells them when the run begins, on the monotonic clock.
+pub fn set_zero(controllers: &[Controller], zero_ns: u64) -> Result<(), GuestError> {
+    for controller in controllers {
+        let place = format!("/sys/module/{}/parameters/zero_ns", controller.name);
+        fs::write(&place, zero_ns.to_string()).doing(|| format!("writing {place}"))?;
+    }
+    Ok(())
+}
+
+/// Copies what they have recorded of their events, where they were made to.
+pub fn keep_records(controllers: &[Controller], output: &Path) -> Result<(), GuestError> {
+    for controller in controllers {
+        let records: PathBuf = ["/proc", &controller.name].iter().collect();
+        if records.exists() {
+            let kept = output.join(format!("{}.records", controller.name));
+            let what = || format!("copying {}", records.display());
+            // Not `fs::copy`: a guest may not set the mode of a file.
+            let mut kept = File::create(kept).doing(what)?;
+            io::copy(&mut File::open(&records).doing(what)?, &mut kept).doing(what)?;
+        }
+    }
+    Ok(())
+}

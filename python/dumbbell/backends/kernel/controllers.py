@@ -1,0 +1,250 @@
+"""Congestion controllers in C as modules of the kernel: compiled once for each kernel.
+
+A module is the user's file and our own `recipe/controller/module.c`, which has Linux's `struct
+tcp_congestion_ops` in terms of `dumbbell_cc.h`. Values of parameters are compiled in: flows with
+the same file and other values have modules of their own, as they share no variables in the
+simulator.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from dumbbell.backends.kernel.build import build_environment
+from dumbbell.backends.kernel.cache import KernelInfo, KernelMissingError, require_kernel
+from dumbbell.backends.kernel.folders import RunFolder
+from dumbbell.backends.kernel.module_tree import module_tree
+from dumbbell.backends.kernel.recipe import FOLDER, HZ_CHOICES, VERSIONS
+from dumbbell.backends.native import HEADER, BuildError, check_controllers
+from dumbbell.backends.native.building import shown_lines
+from dumbbell.errors import SpecError
+from dumbbell.folders import replaced_file
+from dumbbell.spec import Resolved
+from dumbbell.spec.native import PREFIX, controllers_folder, source_of
+
+_SHIM: Final = FOLDER / "controller"
+_HEADERS: Final = (HEADER, HEADER.with_name("dumbbell_cc_record.h"))
+_COMPILES_WITHIN_S = 300
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# Whole numbers alone: what is not said by the preprocessor is said by the compiler, and the rest by
+# the linker, which then lacks the functions of libgcc.
+_KBUILD = """\
+obj-m := {name}.o
+{name}-y := module.o controller.o
+ccflags-y := -I$(src)/include
+CFLAGS_controller.o := -include $(src)/whole_numbers.h -Werror=unsuffixed-float-constants \
+-mgeneral-regs-only
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A controller as the kernel is to have it.
+
+    Attributes:
+        sha256: Of the C file.
+        parameters: Values by name.
+        hystart: What the controller is told of it.
+        may_pace: Whether it gets the pacing that it asks for.
+        most_records: How many of its events are recorded; none are where it is 0.
+    """
+
+    sha256: str
+    parameters: tuple[tuple[str, int], ...]
+    hystart: bool
+    may_pace: bool
+    most_records: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the module and ``TCP_CONGESTION`` call it; the kernel takes 15 bytes."""
+        return f"dbl{_hash(json.dumps(asdict(self)))[:12]}"
+
+
+def modules_of(resolved: Mapping[str, Any]) -> dict[Module, list[int]]:
+    """The modules that a description needs, with the indices of their flows."""
+    found: dict[Module, list[int]] = {}
+    for index, flow in enumerate(Resolved(resolved).flows):
+        tcp = flow.tcp.mapping if flow.tcp else {}
+        # `linux:NAME` is the kernel's own.
+        if tcp.get("congestion_control", "").startswith(PREFIX):
+            described = tcp["controller"]
+            values = tuple(sorted(described["parameters"].items()))
+            module = Module(
+                described["sha256"], values, bool(tcp["hystart"]), tcp["pacing"] is not False
+            )
+            found.setdefault(module, []).append(index)
+    return found
+
+
+def built_modules(
+    resolved_json: str, most_records: int = 0
+) -> dict[Module, tuple[Path, list[int]]]:
+    """The modules of a description and where they lie, compiled where they are not there yet.
+
+    Args:
+        resolved_json: Canonical description.
+        most_records: How many events of each are recorded.
+
+    Raises:
+        SpecError: A controller is not allowed, has no such parameter, or does not compile.
+        KernelMissingError: What modules are compiled with was not kept when the kernel was built.
+    """
+    if '"controller":' not in resolved_json:
+        return {}
+    check_controllers(resolved_json)
+    resolved = json.loads(resolved_json)
+    asked = Resolved(resolved)
+    kernel = require_kernel(asked.timer_hz, asked.kernel)
+    found = {}
+    for plain, flows in modules_of(resolved).items():
+        module = replace(plain, most_records=most_records)
+        try:
+            found[module] = built_module(module, kernel), flows
+        except BuildError as error:
+            where = f"flows[{flows[0]}].tcp"
+            reference = asked.flows[flows[0]].tcp
+            assert reference is not None
+            raise SpecError(
+                f"{where}.congestion_control",
+                reference.congestion_control,
+                "a C file that compiles for Linux: whole numbers, and of headers dumbbell_cc.h, "
+                "stdint.h, stdbool.h, stddef.h, limits.h and string.h (docs/controllers.md)",
+                reason=str(error),
+            ) from None
+    return found
+
+
+def module_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """What a result depends on, by the SHA-256 of each source; empty where there is none."""
+    found = {}
+    for module, flows in modules_of(spec).items():
+        tcp = Resolved(spec).flows[flows[0]].tcp
+        assert tcp is not None
+        kernel = require_kernel(Resolved(spec).timer_hz, Resolved(spec).kernel)
+        found[module.sha256] = {
+            "congestion_control": tcp.congestion_control,
+            "build_sha256": _made_of(Module(module.sha256, (), True, True), kernel),
+            "compiler": kernel.compiler,
+        }
+    return found
+
+
+# What was found is found again for each run of a sweep.
+@functools.lru_cache(maxsize=256)
+def built_module(module: Module, kernel: KernelInfo) -> Path:
+    """The module for that kernel, from the cache or compiled now.
+
+    Raises:
+        BuildError: It does not compile; the message has the compiler's lines.
+        KernelMissingError: What modules are compiled with was not kept when the kernel was built.
+        OSError: The cache folder cannot be written.
+    """
+    source = source_of(module.sha256)
+    if source is None:
+        raise BuildError("nobody has allowed it")
+    place = controllers_folder() / module.sha256 / f"{_made_of(module, kernel)}.ko"
+    if place.is_file():
+        return place
+    tree = module_tree(kernel.key)
+    if tree is None:
+        raise KernelMissingError(_how_to_keep(kernel))
+    folder = RunFolder()
+    try:
+        _lay_out(folder.path / "module", module, source)
+        if re.search(r"[\s:]", str(tree)):  # the kernel's makefiles cannot live with that
+            shutil.copytree(tree, folder.path / "tree", symlinks=True)
+            tree = folder.path / "tree"
+        _make(tree, folder.path / "module")
+        with replaced_file(place) as new:
+            shutil.copyfile(folder.path / "module" / f"{module.name}.ko", new)
+    finally:
+        folder.remove()
+    return place
+
+
+def _how_to_keep(kernel: KernelInfo) -> str:
+    command = "dumbbell kernel build"
+    if kernel.own_name:
+        command += f" --source DIR --name {kernel.own_name}"
+    elif kernel.version != VERSIONS[0]:
+        command += f" --version {kernel.version}"
+    if kernel.hz != HZ_CHOICES[0]:
+        command += f" --hz {kernel.hz}"
+    return (
+        f"the virtual-time kernel {kernel.name} (HZ={kernel.hz}) was built before controllers in C "
+        f"ran on it: run `{command}` once more, which takes a minute and leaves the kernel as it is"
+    )
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _made_of(module: Module, kernel: KernelInfo) -> str:
+    ours = [file for file in sorted(_SHIM.rglob("*")) if file.is_file()]
+    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in (*ours, *_HEADERS)]
+    made_of = [kernel.key, kernel.sha256, kernel.compiler, _KBUILD, hashes, asdict(module)]
+    return _hash(json.dumps(made_of))
+
+
+def _lay_out(folder: Path, module: Module, source: Path) -> None:
+    """All that make reads."""
+    shutil.copytree(_SHIM, folder)
+    for header in _HEADERS:
+        shutil.copy(header, folder / "include")
+    shutil.copy(source, folder / "controller.c")
+    (folder / "Kbuild").write_text(_KBUILD.format(name=module.name), encoding="utf-8")
+    for name, _ in module.parameters:
+        if not _NAME.fullmatch(name):
+            raise BuildError(f"a parameter is called {name!r}, which is no name of C")
+    values = [f'{{ "{name}", {value}ll }}, ' for name, value in module.parameters]
+    text = (
+        f'#define DUMBBELL_NAME "{module.name}"\n'
+        f"#define DUMBBELL_HYSTART {int(module.hystart)}\n"
+        f"#define DUMBBELL_MAY_PACE {int(module.may_pace)}\n"
+        f"#define DUMBBELL_MOST_RECORDS {module.most_records}\n"
+        "struct value { const char *name; s64 value; };\n"
+        f"static const struct value values[] = {{ {''.join(values)}{{ }} }};\n"
+    )
+    (folder / "instance.h").write_text(text, encoding="utf-8")
+
+
+def _make(tree: Path, folder: Path) -> None:
+    """In a process group of its own, which ends with this whatever happens."""
+    process = subprocess.Popen(
+        ["make", "-s", "-C", str(tree), f"M={folder}", "ARCH=um", "modules"],
+        cwd=folder,
+        env=build_environment() | {"TMPDIR": str(folder.parent)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=_COMPILES_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"make was not done in {_COMPILES_WITHIN_S} s") from None
+    except OSError as error:
+        raise BuildError(f"make cannot be run: {error.strerror}") from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode:
+        lines = [line for line in said.splitlines() if not line.startswith("make")]
+        text = "\n".join(lines).replace(f"{folder}/", "")
+        raise BuildError(f"as a module of Linux it does not compile:\n{shown_lines(text)}")

@@ -1,0 +1,283 @@
+"""One controller in C in the simulator and on the Linux kernel, event by event: where they part.
+
+Event i of a connection in the one is held against event i in the other: what it is, what the
+controller was told, and the window before and after it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dumbbell.backends.kernel.recorded import kernel_records
+from dumbbell.backends.native.recording import (
+    ACK,
+    EVENTS,
+    RTT,
+    SNAPSHOT,
+    Records,
+    simulated_records,
+)
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
+from dumbbell.spec.native import PREFIX, allow, check_reference
+from dumbbell.spec.refusal import Refused
+
+CLOSE_NS: Final = 100_000
+"""Less than this apart, two times are alike: a packet of 1514 bytes takes that at 121 Mbit/s."""
+CLOSE_SHARE: Final = 0.01
+"""Pacing rates that differ by at most this are alike."""
+NEVER: Final = 2**64 - 1
+"""`DUMBBELL_CC_NONE`, in place of a time."""
+_CONTROLLED: Final = ("cwnd_pkts", "ssthresh_pkts", "acked_since_growth_pkts")
+_OF_THE_RATE_SAMPLE: Final = (
+    *("delivered_pkts", "prior_delivered_pkts", "prior_time_ns", "interval_ns"),
+    *("prior_in_flight_pkts", "is_app_limited", "is_ack_delayed"),
+)
+"""What Linux gives to none but owners of recovery (`cong_control`)."""
+_RATE: Final = "pacing_rate_bytes_per_s"
+_NOT_HELD: Final = ("earliest_departure_ns",)
+
+DEFAULT: Final = """
+name = "one-flow"
+duration = "10s"
+
+[[links]]
+a = "sender"
+b = "router"
+rate = "1gbit"
+
+[[links]]
+a = "router"
+b = "receiver"
+rate = "10mbit"
+delay = "10ms"
+qdisc = "pfifo limit 20"
+
+[[flows]]
+name = "bulk"
+from = "sender"
+to = "receiver"
+source = { kind = "greedy" }
+tcp = { congestion_control = "cubic" }
+"""
+"""What is compared where no experiment is named: one flow over 10 Mbit/s."""
+
+Fields = dict[str, int | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Of a controller.
+
+    Attributes:
+        event: Name of its function in `struct dumbbell_cc_ops`.
+        told: What it was told, by the names of dumbbell_cc.h; the rate sample's as ``rate.NAME``.
+        before: The window before it, by the names of dumbbell_cc.h.
+        after: And after it.
+    """
+
+    event: str
+    told: Fields
+    before: Fields
+    after: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The first event that is not alike.
+
+    Attributes:
+        connection: Whose, from 0 in the order of their first events.
+        number: Of the event in its connection, from 0.
+        sim: In the simulator; None where there is none any more.
+        kernel: On the kernel.
+        fields: What differs: ``event``, ``told.NAME``, ``before.NAME`` or ``after.NAME``.
+    """
+
+    connection: int
+    number: int
+    sim: Event | None
+    kernel: Event | None
+    fields: tuple[str, ...]
+
+    @property
+    def now_ns(self) -> int:
+        """When, from the start of the run; the earlier of the two."""
+        times = [int(each.told.get("now_ns", NEVER)) for each in (self.sim, self.kernel) if each]
+        return min(times)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of it.
+
+    Attributes:
+        events_sim: How many events were held against each other, in the simulator.
+        events_kernel: And on the kernel.
+        anything: The first event in which anything differs; None where all is alike.
+        window: The first after which congestion window, threshold, or what was acknowledged since
+            the window grew, is another; None where they never are.
+    """
+
+    events_sim: int
+    events_kernel: int
+    anything: Parting | None
+    window: Parting | None
+
+
+def with_controller(file: Path, experiment: Path | None) -> Experiment:
+    """An experiment in which a C file is the controller; the file is allowed.
+
+    Args:
+        file: The controller.
+        experiment: A TOML file, of which the first TCP flow gets it where no flow names a C file;
+            `DEFAULT` when None.
+
+    Raises:
+        SpecError: A file cannot be read, or the experiment has no flow over TCP, or another C file.
+    """
+    sha256 = allow(file)
+    reference = f"{PREFIX}{file.name}"
+    try:
+        check_reference(reference)
+    except Refused as error:
+        raise SpecError("FILE", file, error.allowed) from None
+    resolved = Experiment.from_toml(DEFAULT if experiment is None else experiment).resolved()
+    over_tcp = [(i, flow["tcp"]) for i, flow in enumerate(resolved["flows"]) if flow["tcp"]]
+    own = [(i, tcp) for i, tcp in over_tcp if "controller" in tcp]
+    for index, tcp in own:
+        if (found := tcp["controller"]["sha256"]) != sha256:
+            raise SpecError(
+                f"flows[{index}].tcp.congestion_control",
+                tcp["congestion_control"],
+                f"the C file that is compared, of SHA-256 {sha256}: not {found}",
+            )
+    if not over_tcp:
+        raise SpecError("flows", f"{len(resolved['flows'])} without TCP", "a flow over TCP")
+    if not own:
+        described = {"sha256": sha256, "parameters": {}}
+        over_tcp[0][1].update(congestion_control=reference, controller=described)
+    return Experiment.from_resolved(resolved)
+
+
+def compare_controller(experiment: Experiment, replication: int = 0) -> Compared:
+    """Run an experiment with one controller in C on both backends.
+
+    Args:
+        experiment: Its flows have one C file, with one set of parameters.
+        replication: Number of its random streams.
+
+    Raises:
+        SpecError: It has no or several controllers in C, or cannot be run on one of the two.
+        KernelMissingError: The kernel has not been built.
+        RunError: A run failed.
+    """
+    resolved_json = experiment.resolved_json()
+    described = {
+        json.dumps(flow["tcp"]["controller"], sort_keys=True)
+        for flow in json.loads(resolved_json)["flows"]
+        if flow["tcp"] and "controller" in flow["tcp"]
+    }
+    if len(described) != 1:
+        raise SpecError(
+            "flows",
+            f"{len(described)} controllers in C",
+            "flows with one C file and one set of parameters",
+        )
+    sha256 = json.loads(described.pop())["sha256"]
+    on_kernel = kernel_records(resolved_json, replication)
+    return compare_records(simulated_records(resolved_json, replication, sha256), on_kernel)
+
+
+def compare_records(sim: Records, kernel: Records) -> Compared:
+    """Hold records of the simulator against the kernel's (`RECORD`)."""
+    connections = np.union1d(sim["connection"], kernel["connection"])
+    anything, window = [], []
+    for connection in map(int, connections):
+        pair = [each[each["connection"] == connection] for each in (sim, kernel)]
+        found = _first(connection, *pair, of_the_window=False)
+        anything += [found] if found else []
+        found = _first(connection, *pair, of_the_window=True)
+        window += [found] if found else []
+    return Compared(
+        len(sim),
+        len(kernel),
+        min(anything, key=_when, default=None),
+        min(window, key=_when, default=None),
+    )
+
+
+def _when(parting: Parting) -> tuple[int, int]:
+    return parting.now_ns, parting.connection
+
+
+def _first(
+    connection: int, sim: Records, kernel: Records, *, of_the_window: bool
+) -> Parting | None:
+    for number in range(max(len(sim), len(kernel))):
+        if number >= min(len(sim), len(kernel)):
+            one, other = (
+                _event(each[number]) if number < len(each) else None for each in (sim, kernel)
+            )
+            # Which events there are no more of is no matter of the window.
+            return None if of_the_window else Parting(connection, number, one, other, ("event",))
+        if sim[number].tobytes() == kernel[number].tobytes():
+            continue
+        one, other = _event(sim[number]), _event(kernel[number])
+        fields = _different(one, other)
+        if of_the_window:
+            fields = [f"after.{n}" for n in _CONTROLLED if one.after[n] != other.after[n]]
+        if fields:
+            return Parting(connection, number, one, other, tuple(fields))
+    return None
+
+
+def _different(one: Event, other: Event) -> list[str]:
+    if one.event != other.event:
+        return ["event"]
+    # Linux keeps a rate for every connection, the simulator where somebody asks for it.
+    sets_rate = any(each.after[_RATE] != each.before[_RATE] for each in (one, other))
+    has_no_rate = other.told.get("rate.delivered_pkts") == -1
+    different = []
+    for part in ("told", "before", "after"):
+        ours, theirs = getattr(one, part), getattr(other, part)
+        for name in ours:
+            is_of_rate = name.startswith("rate.") and name[5:] in _OF_THE_RATE_SAMPLE
+            if name in _NOT_HELD or (is_of_rate and has_no_rate):
+                continue
+            if name == _RATE and not (sets_rate and part == "after"):
+                continue
+            if not _is_alike(name, int(ours[name]), int(theirs[name])):
+                different.append(f"{part}.{name}")
+    return different
+
+
+def _is_alike(name: str, ours: int, theirs: int) -> bool:
+    if name == _RATE:
+        return abs(ours - theirs) <= CLOSE_SHARE * ours
+    if name.endswith("_ns") and NEVER not in (ours, theirs):
+        return abs(ours - theirs) < CLOSE_NS
+    return ours == theirs
+
+
+def _event(record: np.void) -> Event:
+    name = EVENTS[int(record["event"])] if record["event"] < len(EVENTS) else "unknown"
+    told = {"on_ack": ACK, "on_rtt": RTT}.get(name, SNAPSHOT)
+    content = record["told"].tobytes()
+    fields = {} if name == "on_undo" else _fields(np.frombuffer(content, told, 1)[0])
+    return Event(name, fields, _fields(record["before"]), _fields(record["after"]))
+
+
+def _fields(values: Any, prefix: str = "") -> Fields:
+    found: Fields = {}
+    for name in values.dtype.names:
+        if values.dtype[name].names:
+            found |= _fields(values[name], f"{name}.")
+        else:
+            found[prefix + name] = values[name].item()
+    return found
