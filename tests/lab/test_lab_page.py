@@ -77,6 +77,7 @@ def test_the_keyboard_moves_a_slider(opener: Opener) -> None:
 
 def test_every_control_has_a_name_and_is_reached_by_tab(opener: Opener) -> None:
     seen = opener()
+    seen.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     fields = seen.page.evaluate(
         """[...document.querySelectorAll('input, select, textarea, button')].map(each =>
             [each.id, (each.labels && each.labels.length && each.labels[0].textContent)
