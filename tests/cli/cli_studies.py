@@ -35,6 +35,10 @@ def md1(duration: str) -> Experiment:
     )
 
 
+def sojourn_ms(run: Run) -> float:
+    return 1e3 * metrics.mean_sojourn_s(run, "a->b")
+
+
 class OneQueue:
     """Mean sojourn time of M/D/1 against what is claimed."""
 
@@ -49,15 +53,13 @@ class OneQueue:
     def reproduce(self, options: StudyOptions) -> Report:
         SEEN.append(options)
 
-        def sojourn_ms(run: Run) -> float:
-            return 1e3 * metrics.mean_sojourn_s(run, "a->b")
-
         done = replicate(
             {"run": md1(self.duration)},
             sojourn_ms,
             at_least=options.replications or 10,
             jobs=options.jobs,
             memory_bytes=options.memory_bytes,
+            performer=options.performer,
             seed=options.seed,
             task=self.id,
             on_progress=options.on_progress,

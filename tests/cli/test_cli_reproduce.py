@@ -273,3 +273,62 @@ def test_an_interrupted_page_never_replaces_a_whole_one(started: Start, tmp_path
     assert process.wait(timeout=PATIENCE_S) == 130
     assert (whole / "index.html").read_text() == "whole"
     assert (tmp_path / "results" / "md1-long.interrupted" / "index.html").is_file()
+
+
+KEPT = ("--store", "kept")
+
+
+def judged(folder: Path) -> str:
+    return (folder / "claims.json").read_text()
+
+
+def test_typed_again_it_finds_its_runs_in_the_store(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1")
+    code, _, err = dumbbell("reproduce", "md1", "--replications", "4", "--out", "first", *KEPT)
+    assert code == 0
+    assert "not repeated" not in err
+    code, _, err = dumbbell("reproduce", "md1", "--out", "more", "--resume", *KEPT)
+    assert code == 0
+    assert "4 of 10 runs were in kept: resumed" in err
+    code, _, err = dumbbell("reproduce", "md1", "--out", "again", *KEPT)
+    assert code == 0
+    assert "10 of 10 runs were in kept: not repeated" in err
+    code, _, err = dumbbell("reproduce", "md1", "--out", "without", "--no-store")
+    assert code == 0
+    assert "not repeated" not in err
+    assert judged(tmp_path / "more") == judged(tmp_path / "again") == judged(tmp_path / "without")
+    code, out, _ = dumbbell("results", *KEPT)
+    assert code == 0
+    assert "md1" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--resume", *KEPT], "nothing of this name is there"),
+        (["--resume", "--no-store"], "only with a store"),
+        (["--cluster", "local", "--backend", "kernel"], "no kernel"),
+        (["--cluster", "nowhere"], "tcp://host:8786"),
+    ],
+)
+def test_what_cannot_be_done_leaves_no_page(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path, words: list[str], said: str
+) -> None:
+    only("md1")
+    code, out, err = dumbbell("reproduce", "md1", *words)
+    assert (code, out) == (2, "")
+    assert said in err and "Traceback" not in err
+    assert not (tmp_path / "results" / "md1").exists()
+
+
+def test_a_cluster_gives_the_same(
+    dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
+) -> None:
+    only("md1")
+    here = ["reproduce", "md1", "--no-store", "--replications", "4"]
+    assert dumbbell(*here, "--out", "here")[0] == 0
+    code, _, err = dumbbell(*here, "--out", "there", "--cluster", "local", "--jobs", "2")
+    assert code == 0, err
+    assert judged(tmp_path / "there") == judged(tmp_path / "here")

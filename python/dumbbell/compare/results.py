@@ -17,7 +17,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary
 from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
-from dumbbell.store import CellName, ListedRun, Store, run_id_of
+from dumbbell.store import CellName, ListedRun, Store, is_value, run_id_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +167,7 @@ def pivot(
     with store.reader() as reader:
         for each in runs:
             numbers = reader.numbers(each.key)
-            if numbers is None:
+            if numbers is None or is_value(numbers):
                 continue
             summary = summary_from(numbers)
             if quantity not in summary.values:
@@ -198,7 +198,8 @@ def pivot(
 def frame(store: Store, runs: Sequence[ListedRun]) -> pl.DataFrame:
     """A row a run: what it is of, its settings by path, its numbers by path.
 
-    Null where a run has no such setting or number, or no date; NaN where a number is not defined.
+    Runs of studies have no such numbers and are left out. Null where a run has no such setting or
+    number, or no date; NaN where a number is not defined.
     """
     import polars as pl
 
@@ -206,7 +207,7 @@ def frame(store: Store, runs: Sequence[ListedRun]) -> pl.DataFrame:
     with store.reader() as reader:
         for each in runs:
             numbers = reader.numbers(each.key)
-            if numbers is not None:
+            if numbers is not None and not is_value(numbers):
                 summary = summary_from(numbers)
                 shape = shapes.setdefault(id(summary.quantities), (summary, [], []))
                 shape[1].append(each)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, Required, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
+from dumbbell.backends import Cancellation, Failure
 from dumbbell.errors import SpecError
+from dumbbell.replication.performing import OfOneRun, Performer, ThisProcess, Unit, Work
 from dumbbell.replication.progress import Progress, ProgressCallback
 from dumbbell.replication.replications import (
     A,
@@ -37,6 +38,7 @@ class ReplicateOptions(TypedDict, Generic[R], total=False):
     level: float
     jobs: int
     memory_bytes: int | None
+    performer: Performer | None
     backend: str
     seed: int | None
     keep: int
@@ -57,6 +59,7 @@ def replicate(
     level: float = 0.95,
     jobs: int = 0,
     memory_bytes: int | None = None,
+    performer: Performer | None = None,
     backend: str = "sim",
     seed: int | None = None,
     keep: int = 0,
@@ -81,6 +84,7 @@ def replicate(
         level: Level of that interval.
         jobs: Threads; 0 for one a core.
         memory_bytes: What runs may use together, at most; None for what is free.
+        performer: Who does the runs; None for threads of this process (``jobs``, ``memory_bytes``).
         backend: Where.
         seed: Replaces the arms' own when given.
         keep: Keep the runs of this number of replications.
@@ -99,7 +103,7 @@ def replicate(
     """
     return replicate_groups(
         {arm: {arm: experiment} for arm, experiment in arms.items()},
-        lambda runs: reduce(next(iter(runs.values()))),
+        OfOneRun(reduce),
         at_least=at_least,
         at_most=at_most,
         batch=batch,
@@ -108,6 +112,7 @@ def replicate(
         level=level,
         jobs=jobs,
         memory_bytes=memory_bytes,
+        performer=performer,
         backend=backend,
         seed=seed,
         keep=keep,
@@ -150,12 +155,12 @@ def replicate_groups(
             for arm, group in groups.items()
         }
     backend = options.get("backend", "sim")
+    performer = options.get("performer")
+    if performer is None:
+        performer = ThisProcess(options.get("jobs", 0), options.get("memory_bytes"))
     experiments = (each for group in groups.values() for each in group.values())
-    memory_bytes = options.get("memory_bytes")
-    threads = threads_for(
-        experiments, backend=backend, jobs=options.get("jobs", 0), memory_bytes=memory_bytes
-    )
-    return _Campaign(groups, reduce, rule, options).run(backend, threads)
+    performer.check(experiments, backend)
+    return _Campaign(groups, reduce, rule, options).run(backend, performer)
 
 
 class _Campaign(Generic[A, B, R]):
@@ -175,20 +180,19 @@ class _Campaign(Generic[A, B, R]):
         self._keep = options.get("keep", 0)
         self._task = options.get("task", "replications")
         self._on_progress = options.get("on_progress")
-        self._memory_bytes = options.get("memory_bytes")
         self._cancel = options.get("cancel")
-        self._places = [(arm, key) for arm, group in groups.items() for key in group]
+        self._arms = list(groups)
         self._results: dict[int, dict[A, R]] = {}
         self._kept: dict[A, dict[int, tuple[Run, ...]]] = {arm: {} for arm in groups}
         self._failed: list[Failure] = []
         self._reached = ""
 
-    def run(self, backend: str, threads: int) -> Replications[A, R]:
+    def run(self, backend: str, performer: Performer) -> Replications[A, R]:
         begun = 0
         while (look := self._rule.next_look(begun)) is not None:
             if self._cancel is not None and self._cancel.is_set():
                 return self._result("", interrupted=True)
-            self._run_up_to(begun, look, backend, threads)
+            self._run_up_to(begun, look, backend, performer)
             begun = look
             if self._failed:
                 first = min(self._failed, key=lambda failure: failure.replication)
@@ -202,41 +206,30 @@ class _Campaign(Generic[A, B, R]):
             self._reached = self._precision_reached()
         raise AssertionError("a stopping rule ends at its last look")
 
-    def _run_up_to(self, begun: int, look: int, backend: str, threads: int) -> None:
-        pending: dict[tuple[int, A], dict[B, Run]] = {}
-        in_one = len(self._places)
+    def _run_up_to(self, begun: int, look: int, backend: str, performer: Performer) -> None:
+        in_one = sum(map(len, self._groups.values()))
 
-        def job_list() -> Iterator[tuple[Experiment, int]]:
-            for replication in range(begun, look):
-                for arm, key in self._places:
-                    yield self._groups[arm][key], replication
-
-        def tell(progress: BatchProgress) -> None:
+        def tell(runs: float) -> None:
             if self._on_progress is not None:
-                done = begun + progress.done / in_one
+                done = begun + runs / in_one
                 self._on_progress(Progress(self._task, done, look, detail=self._reached))
 
-        running = run_many(
-            job_list(),
+        work = Work(
+            # Replication after replication, so that what was stopped has pairs.
+            [Unit(self._groups[arm], i) for i in range(begun, look) for arm in self._arms],
+            self._reduce,
             backend=backend,
-            jobs=threads,
-            memory_bytes=self._memory_bytes,
+            task=self._task,
+            keep=self._keep,
             cancel=self._cancel,
             on_progress=tell,
             on_failure=self._failed.append,
         )
-        for index, run in running:
-            replication, (arm, key) = begun + index // in_one, self._places[index % in_one]
-            runs = pending.setdefault((replication, arm), {})
-            runs[key] = run
-            if len(runs) == len(self._groups[arm]):
-                del pending[replication, arm]
-                self._finish(replication, arm, {key: runs[key] for key in self._groups[arm]})
-
-    def _finish(self, replication: int, arm: A, runs: Mapping[B, Run]) -> None:
-        self._results.setdefault(replication, {})[arm] = self._reduce(runs)
-        if replication < self._keep:
-            self._kept[arm][replication] = tuple(runs.values())
+        for done in performer.perform(work):
+            replication, arm = work.units[done.index].replication, done.index % len(self._arms)
+            self._results.setdefault(replication, {})[self._arms[arm]] = done.result
+            if replication < self._keep:
+                self._kept[self._arms[arm]][replication] = done.runs
 
     def _prefix(self) -> int:
         """How many replications are there without a gap."""

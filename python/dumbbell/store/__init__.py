@@ -16,6 +16,7 @@ from dumbbell.store.content import (
 from dumbbell.store.errors import DamagedRunError, DamagedRunWarning, StoreError
 from dumbbell.store.folder import Shard, Store
 from dumbbell.store.reading import ListedRun, Reader
+from dumbbell.store.values import NotKeptError, is_value, numbers_of, value_from
 from dumbbell.store.writing import Writer
 
 __all__ = [
@@ -26,11 +27,15 @@ __all__ = [
     "Digest",
     "KeptTables",
     "ListedRun",
+    "NotKeptError",
     "Numbers",
     "Reader",
     "Shard",
     "Store",
     "StoreError",
     "Writer",
+    "is_value",
+    "numbers_of",
     "run_id_of",
+    "value_from",
 ]

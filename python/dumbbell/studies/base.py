@@ -10,6 +10,7 @@ from dumbbell.replication.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from dumbbell.backends import Cancellation
+    from dumbbell.replication.performing import Performer
     from dumbbell.report import Report
 
 LARGEST_SEED = 2**64 - 1
@@ -30,6 +31,7 @@ class StudyOptions:
         jobs: Threads; 0 for one a core. Results do not depend on it.
         memory_bytes: What runs may use together, at most; None for what is free.
         quick: Few replications, for a first look in seconds.
+        performer: Who does the runs; None for threads of this process, which keep nothing.
         on_progress: Called about ten times a second.
         cancel: Set by whoever wants it to stop: the study then reports on the replications that
             finished, or raises `Interrupted` when those say nothing.
@@ -42,6 +44,7 @@ class StudyOptions:
     jobs: int = 0
     memory_bytes: int | None = None
     quick: bool = False
+    performer: Performer | None = field(default=None, compare=False)
     on_progress: ProgressCallback | None = field(default=None, compare=False)
     cancel: Cancellation | None = field(default=None, compare=False)
 

@@ -46,6 +46,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from dumbbell.claims import Judged
 from dumbbell.errors import RunError
 from dumbbell.replication import Interrupted, Quantity, Replications, replicate_groups
+from dumbbell.replication.performing import OfOneRun
 from dumbbell.report import Figure, LoadRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
@@ -151,6 +152,10 @@ class Presets(Generic[P]):
         return self.quick if options.quick else self.full
 
 
+def nothing_of(run: Run) -> None:
+    """What a run is reduced to that is itself shown, and says nothing else."""
+
+
 class Runner:
     """Runs arms as the options say.
 
@@ -182,7 +187,8 @@ class Runner:
 
         Args:
             arms: What is run.
-            reduce: From a run to what is kept of it.
+            reduce: From a run to what is kept of it: a function of a module, or a partial of one
+                with values, whose results a store can keep.
             amount: How much; ``--replications`` and ``--precision`` go before it.
             task: Name in the progress.
             **more: As `replicate_groups`.
@@ -190,7 +196,7 @@ class Runner:
         experiments = arms if isinstance(arms, Mapping) else {a.key: a.experiment for a in arms}
         return self.replicate_groups(
             {arm: {arm: each} for arm, each in experiments.items()},
-            lambda runs: reduce(next(iter(runs.values()))),
+            OfOneRun(reduce),
             amount,
             task=task,
             **more,
@@ -243,6 +249,7 @@ class Runner:
             precision_of=precision_of,
             jobs=options.jobs,
             memory_bytes=options.memory_bytes,
+            performer=options.performer,
             backend=backend,
             keep=keep,
             task=what,

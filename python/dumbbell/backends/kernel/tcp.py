@@ -2,7 +2,8 @@
 
 | of a flow's `tcp` | in the guest |
 | --- | --- |
-| `congestion_control` | ``TCP_CONGESTION`` at both ends; a C file's at the sender's alone; of ``linux:NAME`` the kernel's own |
+| `congestion_control` | ``TCP_CONGESTION`` at both ends; a C file's at the sender's alone |
+| ``linux:NAME`` | the kernel's own NAME |
 | `sack`, `rack`, `timestamps`, `ecn` | ``net.ipv4.tcp_*`` of both hosts, for all their flows |
 | `initial_window`, `min_rto` | ``initcwnd`` and ``rto_min`` of the sender's route |
 | `delayed_ack = false` | ``quickack`` of the receiver's route |

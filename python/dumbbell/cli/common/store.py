@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dumbbell.compare import Cell, Summary
     from dumbbell.compare.executing import Executor, ShareDone
     from dumbbell.spec import Experiment, Setting
+    from dumbbell.store import Store
     from dumbbell.tables import Run
 
 DEFAULT = Path("results") / ".store"
@@ -87,19 +88,27 @@ def stored_executor(
     from dumbbell.compare.executing import Stored, cell_names
     from dumbbell.store import Shard, Store
 
-    place = storing.place
-    if place is None or not _can_be_used(storing, place):
+    found = asked_store(storing)
+    if found is None:
         return executor
     shard = None if storing.shard is None else Shard.parse(storing.shard)
     return Stored(
         executor,
-        Store(place, shard),
+        Store(found.folder, shard),
         cells=cell_names(cells),
         tables_below=tables_below,
         keep_tables=storing.keep_tables,
         resume=storing.resume,
         tell=tell,
     )
+
+
+def asked_store(storing: Storing) -> Store | None:
+    """The store that was asked for, or is to be used where none was; None for none."""
+    from dumbbell.store import Store
+
+    place = storing.place
+    return Store(place) if place is not None and _can_be_used(storing, place) else None
 
 
 def stored_run(
@@ -127,15 +136,14 @@ def stored_run(
     """
     from dumbbell.compare import summary_of
 
-    place = storing.place
-    if place is None or not _can_be_used(storing, place):
+    store = asked_store(storing)
+    if store is None:
         run = made()
         return run, summary_of(run)
     from dumbbell.compare.executing import Task
     from dumbbell.compare.executing.stored import keep_run, kept_run, named
-    from dumbbell.store import Store
 
-    store, asked = Store(place), Task(experiment.resolved_json(), *task)
+    asked = Task(experiment.resolved_json(), *task)
     kept = kept_run(store, asked, print_warning)
     if kept is not None:
         return kept, summary_of(kept)

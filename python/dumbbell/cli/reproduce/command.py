@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.common.options import DEFAULT_BACKENDS, Json, Memory, Replace, names_of
+from dumbbell.cli.common.options import (
+    DEFAULT_BACKENDS,
+    Cluster,
+    Jobs,
+    Json,
+    Memory,
+    NoStore,
+    Replace,
+    Resume,
+    Store,
+    names_of,
+)
+from dumbbell.cli.common.store import Storing
 from dumbbell.cli.terminal.consoles import sentences_console
 
 
@@ -32,8 +44,9 @@ def reproduce_command(
         float | None, typer.Option(help="Relative half-width of means to reach, such as 0.01.")
     ] = None,
     seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
-    jobs: Annotated[int, typer.Option(help="Threads; 0 for one a core.")] = 0,
+    jobs: Jobs = 0,
     memory: Memory = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the page (results/STUDY; of all, results).", metavar="DIR"),
@@ -42,6 +55,9 @@ def reproduce_command(
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Few replications, or all that are wanted.")
     ] = True,
+    store: Store = None,
+    no_store: NoStore = False,
+    resume: Resume = False,
     as_json: Json = False,
 ) -> None:
     """Run a published experiment again and judge its claims.
@@ -65,6 +81,8 @@ def reproduce_command(
     status = studies.reproduce(
         study,
         options,
+        storing=Storing(store, not no_store, resume),
+        cluster=cluster,
         out=out,
         replace=replace,
         as_json=as_json,

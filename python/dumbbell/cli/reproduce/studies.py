@@ -13,11 +13,14 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.claims import contradicting, failed_checks, to_rows
+from dumbbell.cli.common.executor import executor_for
+from dumbbell.cli.common.store import Storing, asked_store
 from dumbbell.cli.terminal.errors import print_error, print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.compare.executing.dask import check_backend
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
 from dumbbell.lab import LIVE, has_module, live_text, write_laboratory, write_live
 from dumbbell.report import (
@@ -31,11 +34,14 @@ from dumbbell.report import (
     write_index,
     write_report,
 )
+from dumbbell.store import StoreError
 from dumbbell.studies import STUDIES, Demanding, Interrupted, Study, StudyOptions, get_study
+from dumbbell.studies.performing import ByExecutor
 
 if TYPE_CHECKING:
     from dumbbell.folders import ResultFolder
     from dumbbell.report import Report
+    from dumbbell.store import Store
 
 ALL = "all"
 DEFAULT_FOLDER = Path("results")
@@ -61,6 +67,8 @@ def reproduce(
     name: str,
     options: StudyOptions,
     *,
+    storing: Storing,
+    cluster: str | None,
     out: Path | None,
     replace: bool,
     as_json: bool,
@@ -70,7 +78,9 @@ def reproduce(
 
     Args:
         name: Of a study, or ``all``.
-        options: How; progress and cancellation are put in here.
+        options: How; who does the runs, progress and cancellation are put in here.
+        storing: What was said about the store.
+        cluster: Address of a Dask scheduler or ``local``; None for this process.
         out: Folder of the page; of ``all``, of the index, with a folder a study in it.
         replace: Whether the page of another study may be replaced.
         as_json: Print the claims as JSON instead of tables.
@@ -79,26 +89,44 @@ def reproduce(
     Returns:
         The exit status.
     """
+    storing.check(is_comparison=True)
+    if cluster is not None:
+        for backend in options.backends:
+            check_backend(backend)
     targets = _checked_folders(name, out, options, replace=replace)
     studies = {each: get_study(each) for each in targets}
-    # Asked of all before the first one takes its minutes.
     not_run = _lacking(studies, options)
-    if not_run and len(not_run) == len(studies):
-        raise next(iter(not_run.values()))
-    for each, lack in not_run.items():
-        print_error(lack, f"{each} is not run: ")
     written: list[_Written] = []
     results = (out or DEFAULT_FOLDER) if name == ALL or out is None else None
-    with stopped_by_ctrl_c() as stop, FigureDrawer() as drawer:
+    store = asked_store(storing)
+    to_run = [study for study in targets if study not in not_run]
+    with (
+        executor_for(
+            cluster, options.jobs, options.memory_bytes, with_tables=True, with_numbers=False
+        ) as executor,
+        stopped_by_ctrl_c() as stop,
+        FigureDrawer() as drawer,
+    ):
         if options.quick:
             # In a campaign of hours the memory is better left to the runs.
             drawer.prepare()
-        for each in [study for study in targets if study not in not_run]:
+        for each in to_run:
+            # What was stopped had begun with the first one.
+            resume = storing.resume and each == to_run[0]
+            performer = ByExecutor(executor, store, study=each, resume=resume, tell=tell)
             try:
-                asked = changed(options, cancel=stop)
-                done = _one(
-                    studies[each], asked, targets[each], drawer, results, has_index=name == ALL
-                )
+                with performer:
+                    done = _one(
+                        studies[each],
+                        changed(options, cancel=stop, performer=performer),
+                        targets[each],
+                        drawer,
+                        results,
+                        has_index=name == ALL,
+                    )
+                _say_found(performer, store, resume=storing.resume)
+            except StoreError:
+                raise  # of all studies
             except DumbbellError as error:
                 # One study's failure is no reason to lose the others.
                 not_run[each] = _survived(error, alone=name != ALL)
@@ -119,6 +147,13 @@ def reproduce(
     if as_json:
         say(json_text([each.as_json() for each in written]))
     return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
+
+
+def _say_found(performer: ByExecutor, store: Store | None, *, resume: bool) -> None:
+    if performer.found and store is not None:
+        verb = "resumed" if resume else "not repeated"
+        total = performer.found + performer.made
+        tell(f"{performer.found} of {total} runs were in {store.folder}: {verb}")
 
 
 def _with_bundle(report: Report, results: Path | None) -> tuple[Report, str]:
@@ -200,7 +235,13 @@ def _folder(folder: Path, study: str, options: StudyOptions, *, replace: bool) -
 
 
 def _lacking(studies: Mapping[str, Study], options: StudyOptions) -> dict[str, DumbbellError]:
-    """Studies that cannot be run as asked or on this machine, and why."""
+    """Studies that cannot be run as asked or on this machine, and why; each is said.
+
+    Asked of all before the first one takes its minutes.
+
+    Raises:
+        DumbbellError: None of them can.
+    """
     found = {}
     for name, study in studies.items():
         try:
@@ -208,6 +249,10 @@ def _lacking(studies: Mapping[str, Study], options: StudyOptions) -> dict[str, D
                 study.check(options)
         except DumbbellError as error:
             found[name] = error
+    if found and len(found) == len(studies):
+        raise next(iter(found.values()))
+    for name, lack in found.items():
+        print_error(lack, f"{name} is not run: ")
     return found
 
 

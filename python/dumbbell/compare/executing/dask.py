@@ -57,6 +57,17 @@ class WorkerRefusedError(ClusterError):
     exit_code = EXIT_BAD_INPUT
 
 
+def check_backend(name: str) -> None:
+    """Whether workers have a backend.
+
+    Raises:
+        SpecError: They have not.
+    """
+    if name not in _BACKENDS:
+        allowed = f"{', '.join(_BACKENDS)} on a cluster: its workers hold no kernel"
+        raise SpecError("--backend", name, allowed)
+
+
 class Dask:
     """Runs on the workers of a Dask scheduler; to be used in a ``with``."""
 
@@ -67,6 +78,7 @@ class Dask:
         jobs: int = 0,
         memory_bytes: int | None = None,
         with_tables: bool = False,
+        with_numbers: bool = True,
         patience_s: float = PATIENCE_S,
         connect_s: float | None = None,
     ) -> None:
@@ -80,6 +92,7 @@ class Dask:
                 None for what Dask lets a worker have.
             with_tables: Whether the tables of runs come back, as `FinishedTask.run`; captures do
                 not.
+            with_numbers: Whether runs are reduced to their summaries there; else these are empty.
             patience_s: How long to wait where there is no worker.
             connect_s: In how many seconds a scheduler has to have said that it is one; None for
                 `CONNECT_S`.
@@ -94,7 +107,7 @@ class Dask:
         self._address = address
         self._processes = usable_threads(jobs)
         self._memory_bytes = memory_bytes
-        self._with_tables = with_tables
+        self._wanted = {"with_tables": with_tables, "with_numbers": with_numbers}
         self._patience_s = patience_s
         self._connect_s = CONNECT_S if connect_s is None else connect_s
         self._open = contextlib.ExitStack()
@@ -120,9 +133,7 @@ class Dask:
 
     def check(self, task: Task) -> None:
         """See `Executor`. How much memory there is for it is known to the workers only."""
-        if task.backend not in _BACKENDS:
-            allowed = f"{', '.join(_BACKENDS)} on a cluster: its workers hold no kernel"
-            raise SpecError("--backend", task.backend, allowed)
+        check_backend(task.backend)
         cost = get_backend(task.backend).check(task.description)
         duration = f"{json.loads(task.description)['duration_ns'] / 1e9:g}s"
         threads_that_fit(cost, 1, duration, available=None)
@@ -145,7 +156,7 @@ class Dask:
         """
         if self._client is None:
             raise DumbbellError("Dask(...) is used in a with statement: with Dask(...) as executor")
-        asked = {"memory_bytes": self._memory_of_a_run(), "with_tables": self._with_tables}
+        asked = {"memory_bytes": self._memory_of_a_run(), **self._wanted}
         sending = _Sending(self._client, tasks, asked)
         workers = _Workers(self._client, self._patience_s)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dumbbell
@@ -76,15 +76,25 @@ def code_sha256() -> str:
 
     A version alone would not do: in a clone code changes between versions.
     """
-    digest = hashlib.sha256(native_module_sha256().encode())
-    for path in _files():
+    return _sha256_with(native_module_sha256(), _DECIDING)
+
+
+@functools.cache
+def python_sha256(*names: str) -> str:
+    """Hash of Python code: packages and modules by their paths below ``dumbbell``."""
+    return _sha256_with("", names)
+
+
+def _sha256_with(other: str, names: Sequence[str]) -> str:
+    digest = hashlib.sha256(other.encode())
+    for path in _files(names):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _files() -> Iterator[Path]:
+def _files(names: Sequence[str]) -> Iterator[Path]:
     package = Path(dumbbell.__file__).parent
-    for name in _DECIDING:
+    for name in names:
         place = package / name
         yield from sorted(place.rglob("*.py")) if place.is_dir() else [place]
 

@@ -50,7 +50,7 @@ def do_batch(text: str) -> str:
 
     Args:
         text: JSON: tasks, the identity that is asked for, how much memory a task may use, and
-            whether tables are to come back.
+            whether tables and summaries are to come back.
 
     Returns:
         JSON: outcomes and the time they took in seconds; or, where the identity is another,
@@ -67,6 +67,7 @@ def do_batch(text: str) -> str:
         tasks_from_json(asked),
         memory_bytes=asked["memory_bytes"] or _memory_bytes(worker),
         with_tables=asked["with_tables"],
+        with_numbers=asked["with_numbers"],
         cancel=_Released(worker),
     )
     messages: list[Any] = [sender.message(each) for each in done]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -344,35 +344,49 @@ class Stored:
 
     def _say(self, work: _Work) -> None:
         resume, self._resume = self._resume, False
-        for sentence in _said_of_damage(work.damaged):
+        for sentence in said_of_damage(work.damaged):
             (self._tell or _warn)(sentence)
         tell, self._tell_found = self._tell_found, None
         if work.found and tell is not None:
             verb = "resumed" if resume else "not repeated"
             tell(f"{work.found} of {len(work.tasks)} runs are in {self._store.folder}: {verb}")
         if resume and not work.found:
-            raise self._nothing_to_resume(work)
-
-    def _nothing_to_resume(self, work: _Work) -> StoreError:
-        names = {self._cell(task).experiment for task in work.tasks}
-        with self._store.reader() as reader:
-            there = [each for each in reader.listed() if each.cell.experiment in names]
-        backends = {task.backend for task in work.tasks}
-        # What a backend runs is part of its version: another one's says nothing.
-        versions = {each.version for each in there if each.backend in backends}
-        reason = "nothing of this name is there"
-        if there:
-            reason = f"{len(there)} runs of this name are there, of other values or backends"
-            if versions and not versions & {version for _, version in work.identities}:
-                reason = f"{len(there)} runs of this name are there, of another version of dumbbell"
-        allowed = "the same command as the one that was stopped, or without --resume"
-        return StoreError("--resume", self._store.folder, allowed, reason=reason)
+            raise nothing_to_resume(
+                self._store,
+                {self._cell(task).experiment for task in work.tasks},
+                {task.backend for task in work.tasks},
+                {version for _, version in work.identities},
+            )
 
     def _cell(self, task: Task) -> CellName:
         known = self._cells.get(task.cell)
         if known is None:
             return CellName(str(json.loads(task.description)["name"]))
         return known.of(task)
+
+
+def nothing_to_resume(
+    store: Store, names: Collection[str], backends: Collection[str], versions: Collection[str]
+) -> StoreError:
+    """What is said where a store has none of the runs of a command that was to go on.
+
+    Args:
+        store: Where they were looked for.
+        names: Experiments of the command.
+        backends: Where it runs them.
+        versions: What decides their results besides, as it is kept with them.
+    """
+    with store.reader() as reader:
+        there = [each for each in reader.listed() if each.cell.experiment in names]
+    # What a backend runs is part of its version: another one's says nothing.
+    known = {each.version for each in there if each.backend in backends}
+    reason = "nothing of this name is there"
+    if there:
+        reason = f"{len(there)} runs of this name are there, of other values or backends"
+        if known and known.isdisjoint(versions):
+            reason = f"{len(there)} runs of this name are there, of another version of dumbbell"
+    allowed = "the same command as the one that was stopped, or without --resume"
+    return StoreError("--resume", store.folder, allowed, reason=reason)
 
 
 def run_from(reader: Reader, kept: KeptTables, task: Task, key: Digest) -> Run:
@@ -410,12 +424,13 @@ def kept_run(store: Store, task: Task, tell: Callable[[str], None] | None = None
             return None if kept is None else run_from(reader, kept, task, key)
         except DamagedRunError as error:
             reader.check_structure()
-            for sentence in _said_of_damage([(task, error)]):
+            for sentence in said_of_damage([(task, error)]):
                 (tell or _warn)(sentence)
             return None
 
 
-def _said_of_damage(damaged: Sequence[tuple[Task, DamagedRunError]]) -> Iterator[str]:
+def said_of_damage(damaged: Sequence[tuple[Task, DamagedRunError]]) -> Iterator[str]:
+    """Sentences about runs that are made again; of many not each."""
     for task, error in damaged[:_NAMED_DAMAGED]:
         of = f"{task.cell} " if task.cell else ""
         yield (

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
 from dumbbell.compare.executing.executor import FailedTask, FinishedTask, Task, TellDone, after
-from dumbbell.compare.summary import summary_of
+from dumbbell.compare.summary import Summary, summary_of
 from dumbbell.errors import RunError
+from dumbbell.tables import Run
 
 
 class Threads:
     """The executor where no other is asked for."""
 
-    def __init__(self, jobs: int = 0, memory_bytes: int | None = None) -> None:
+    def __init__(
+        self, jobs: int = 0, memory_bytes: int | None = None, *, with_numbers: bool = True
+    ) -> None:
         """Set it up.
 
         Args:
             jobs: Threads; 0 for one a core.
             memory_bytes: What the runs may use together; None for what there is.
+            with_numbers: Whether runs are reduced to their summaries; else these are empty.
         """
         self._jobs = jobs
         self._memory_bytes = memory_bytes
+        self._summary = summary_of if with_numbers else _no_summary
 
     def check(self, task: Task) -> None:
         """See `Executor`."""
@@ -74,8 +81,10 @@ class Threads:
             if on_progress is not None:
                 on_progress(progress.done)
 
+        # One object for each description, which is then read and checked once.
+        first = {task.description: task for task in reversed(here)}
         running = run_many(
-            ((task, task.replication) for task in here),
+            ((first[task.description], task.replication) for task in here),
             backend=backend,
             jobs=self._threads(here, backend),
             memory_bytes=self._memory_bytes,
@@ -84,9 +93,13 @@ class Threads:
             on_failure=failures.append,
         )
         for index, run in running:
-            yield FinishedTask(places[index], summary_of(run), run.meta["digest"], run)
+            yield FinishedTask(places[index], self._summary(run), run.meta["digest"], run)
             yield from _failed(failures, places)
         yield from _failed(failures, places)
+
+
+def _no_summary(_run: Run) -> Summary:
+    return Summary((), np.zeros(0))
 
 
 def _failed(failures: list[Failure], places: Sequence[int]) -> Iterator[FailedTask]:

@@ -16,6 +16,7 @@ def outcomes(
     *,
     memory_bytes: int | None = None,
     with_tables: bool = False,
+    with_numbers: bool = True,
     cancel: Cancellation | None = None,
     on_progress: TellDone | None = None,
 ) -> Iterator[FinishedTask | FailedTask]:
@@ -25,6 +26,7 @@ def outcomes(
         tasks: What to do.
         memory_bytes: What each may use; None for what the machine leaves.
         with_tables: Whether outcomes have their tables.
+        with_numbers: Whether they have their summaries.
         cancel: Set it to stop within a second.
         on_progress: Told a few times a second.
 
@@ -33,7 +35,7 @@ def outcomes(
         `FailedTask`: who waits for a worker on another machine sees no traceback.
     """
     left = dict(enumerate(tasks))
-    here = Threads(1, memory_bytes)
+    here = Threads(1, memory_bytes, with_numbers=with_numbers)
     try:
         for outcome in here.run(tasks, cancel=cancel, on_progress=on_progress):
             del left[outcome.index]
@@ -46,7 +48,11 @@ def outcomes(
         # Which one it was is not known.
         for index, task in left.items():
             alone = outcomes(
-                [task], memory_bytes=memory_bytes, with_tables=with_tables, cancel=cancel
+                [task],
+                memory_bytes=memory_bytes,
+                with_tables=with_tables,
+                with_numbers=with_numbers,
+                cancel=cancel,
             )
             for outcome in alone:
                 yield replace(outcome, index=index)

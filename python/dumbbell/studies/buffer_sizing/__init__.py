@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dumbbell.claims import Judged
 from dumbbell.report import Figure, Report, Topology, ValueTable
@@ -88,6 +89,17 @@ PRESETS = Presets(
 )
 
 
+def _reduced(runs: Mapping[Setup, Run], shown: Sequence[Point]) -> BufferComparison:
+    """Single flows and runs take memory, so only those of points that are shown are kept."""
+    setup, run = next(iter(runs.items()))
+    point = setup.case.point
+    return compared(
+        {setup.buffer: run for setup, run in runs.items()},
+        keep_flows=point in shown and run.replication < POOLED,
+        keep_runs=point == shown[0] and run.replication == 0,
+    )
+
+
 class FourExperiments(Part[Found]):
     """Both workloads with both buffers, at every point of the grid."""
 
@@ -108,17 +120,8 @@ class FourExperiments(Part[Found]):
             case: arms.both_buffers(case, seed=runner.seed, duration_s=self.length_s)
             for case in self.amount.over
         }
-        return runner.replicate_groups(groups, self._reduced, self.amount, task=self.name)
-
-    def _reduced(self, runs: Mapping[Setup, Run]) -> BufferComparison:
-        """Single flows and runs take memory, so only those that are shown are kept."""
-        setup, run = next(iter(runs.items()))
-        point = setup.case.point
-        return compared(
-            {setup.buffer: run for setup, run in runs.items()},
-            keep_flows=point in self.shown and run.replication < POOLED,
-            keep_runs=point == self.shown[0] and run.replication == 0,
-        )
+        reduced = partial(_reduced, shown=tuple(self.shown))
+        return runner.replicate_groups(groups, reduced, self.amount, task=self.name)
 
     def judge(self, found: Found) -> Iterator[Judged]:
         """Directions, then levels."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dumbbell.backends.kernel.programs import irtt_is_installed
@@ -140,7 +141,7 @@ def run_settings(
     ]
     return runner.replicate(
         arms_,
-        lambda run: measured(run, whole),
+        partial(measured, test=whole),
         amount,
         task=task,
         backend=backend,
@@ -155,7 +156,7 @@ def run_named(
     """Runs of other arms, as long as published."""
     return runner.replicate(
         experiments,
-        lambda run: measured(run, PUBLISHED_TEST),
+        partial(measured, test=PUBLISHED_TEST),
         amount,
         task=task,
         complete=True,

@@ -32,7 +32,7 @@ from dumbbell.studies.queue_size_delay.measures import Many, delays, many
 from dumbbell.studies.queue_size_delay.original_programs import QueueSizePrograms
 from dumbbell.studies.queue_size_delay.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
-from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
+from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner, nothing_of
 from dumbbell.tables import Run
 
 SWEPT = "40kb"
@@ -361,7 +361,7 @@ class Constant(Part[Mapping[str, Many]]):
         """See `Part`."""
         done = runner.replicate(self.experiments, delays, _ONCE, task=self.name, fixed=True, keep=1)
         recorded = runner.replicate(
-            self.recorded, lambda run: None, _ONCE, task="packet by packet", fixed=True, keep=1
+            self.recorded, nothing_of, _ONCE, task="packet by packet", fixed=True, keep=1
         )
         self.shown = {kind: recorded.run(kind) for kind in recorded.arms}
         return many(done)

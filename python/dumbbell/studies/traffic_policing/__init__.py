@@ -17,7 +17,7 @@ from dumbbell.spec import Experiment
 from dumbbell.spec.ccperf import Policing
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
-from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
+from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner, nothing_of
 from dumbbell.studies.traffic_policing import arms, claims, figures, live, published, text
 from dumbbell.studies.traffic_policing.arms import Member
 from dumbbell.studies.traffic_policing.measures import EnsembleRun, Rows, policed, rows_of
@@ -304,7 +304,7 @@ def _each_once(
 ) -> dict[str, Run]:
     done = runner.replicate(
         {name: each.experiment() for name, each in experiments.items()},
-        lambda run: None,
+        nothing_of,
         _ONCE,
         task=task,
         backend=backend,

@@ -1,0 +1,263 @@
+"""Runs of studies by the executors of comparisons, and from the store that comparisons use.
+
+Of a unit (a replication of an arm) the store keeps what it was reduced to, and the runs that the
+study shows. Its key says all that decides them: description, replication, backend and versions of
+each run, as in a comparison, and the function that reduces them with its arguments and code.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Self, TypeVar
+
+from dumbbell.backends import Failure
+from dumbbell.compare.executing import Executor, FailedTask, Task
+from dumbbell.compare.executing.identity import Identities, python_sha256
+from dumbbell.compare.executing.stored import nothing_to_resume, said_of_damage
+from dumbbell.errors import FailureKind, RunError
+from dumbbell.replication.performing import Collecting, DoneUnit, OfOneRun, Unit, Work
+from dumbbell.spec import Experiment
+from dumbbell.store import (
+    CellName,
+    Content,
+    DamagedRunError,
+    Digest,
+    NotKeptError,
+    Reader,
+    Store,
+    Writer,
+    numbers_of,
+    value_from,
+)
+
+R = TypeVar("R")
+_FORMAT = "dumbbell reduced 1"
+_REDUCING = ("studies", "claims", "theory")
+"""The Python code that reduces runs, besides what `code_sha256` has."""
+
+
+class ByExecutor:
+    """The `Performer` of studies; to be used in a ``with``.
+
+    Attributes:
+        found: Runs that were in the store, so far.
+        made: Runs that were done, so far.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        store: Store | None = None,
+        *,
+        study: str = "",
+        resume: bool = False,
+        tell: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        """Set it up.
+
+        Args:
+            executor: Does the runs, and gives their tables.
+            store: Where results are looked for and kept; None for nowhere.
+            study: By which results are listed and forgotten.
+            resume: Whether it is an error that nothing is there of what is asked for first.
+            tell: Gets a sentence about each damaged result, which is made again and replaced.
+        """
+        self._executor = executor
+        self._store = store
+        self._study = study
+        self._resume = resume
+        self._tell = tell
+        self._identities = Identities()
+        self._open = ExitStack()
+        self._reader: Reader | None = None
+        self._writer: Writer | None = None
+        self.found = 0
+        self.made = 0
+
+    def __enter__(self) -> Self:
+        """Open the store to read.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+        if self._store is not None:
+            self._store.check()
+            self._reader = self._open.enter_context(self._store.reader())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what is left, and let go of the store.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        self._open.close()
+        self._reader = self._writer = None
+
+    def check(self, experiments: Iterable[Experiment], backend: str) -> None:
+        """See `Performer`."""
+        for experiment in experiments:
+            self._executor.check(Task(experiment.resolved_json(), 0, backend))
+
+    def perform(self, work: Work[R]) -> Iterator[DoneUnit[R]]:
+        """See `Performer`. What is in the store comes first.
+
+        Raises:
+            StoreError: The store cannot be used.
+            OSError: The disk is full. What finished half a second before is there.
+        """
+        described = _descriptions(work.units)
+        tasks = [_tasks(unit, described, work) for unit in work.units]
+        keys = self._keys(work, tasks)
+        waiting: list[int] = []
+        damaged: list[tuple[Task, DamagedRunError]] = []
+        runs_found = 0
+        for index, key in enumerate(keys):
+            try:
+                kept = self._kept(work, index, key)
+            except DamagedRunError as error:
+                damaged.append((tasks[index][0], error))
+                kept = None
+            if kept is None:
+                waiting.append(index)
+                continue
+            self.found += len(tasks[index])
+            runs_found += len(tasks[index])
+            yield kept
+        if damaged and self._reader is not None:
+            # What cannot be replaced in this file is said before anything is run.
+            self._reader.check_structure()
+            for sentence in said_of_damage(damaged):
+                self._tell(sentence)
+        self._check_resumed(keys, work)
+        yield from self._made(work, waiting, tasks, keys, runs_found)
+
+    def _check_resumed(self, keys: list[tuple[Digest, str] | None], work: Work[Any]) -> None:
+        resume, self._resume = self._resume, False
+        if resume and not self.found and self._store is not None:
+            versions = {key[1] for key in keys if key is not None}
+            raise nothing_to_resume(self._store, {self._study}, {work.backend}, versions)
+
+    def _made(
+        self,
+        work: Work[R],
+        waiting: list[int],
+        tasks: list[tuple[Task, ...]],
+        keys: list[tuple[Digest, str] | None],
+        runs_found: int,
+    ) -> Iterator[DoneUnit[R]]:
+        collecting = Collecting(replace(work, units=[work.units[index] for index in waiting]))
+        asked = [task for index in waiting for task in tasks[index]]
+        running = self._executor.run(
+            asked, cancel=work.cancel, on_progress=lambda done: work.on_progress(runs_found + done)
+        )
+        for each in running if asked else ():
+            if isinstance(each, FailedTask):
+                replication = asked[each.index].replication
+                kind = each.error.kind if isinstance(each.error, RunError) else FailureKind.FAILED
+                work.on_failure(Failure(each.index, replication, str(each.error), kind))
+                continue
+            if each.run is None:
+                raise TypeError("an executor that gives tables back: Threads, or Dask with_tables")
+            self.made += 1
+            done = collecting.take(each.index, each.run)
+            if done is not None:
+                done = replace(done, index=waiting[done.index])
+                self._keep(work, done, tasks[done.index][0], keys[done.index])
+                yield done
+
+    def _keys(
+        self, work: Work[Any], tasks: list[tuple[Task, ...]]
+    ) -> list[tuple[Digest, str] | None]:
+        """Of each unit its key and the version part of it; None of one that is not kept."""
+        name = reduction_name(work.reduce)
+        if self._reader is None or name is None:
+            return [None] * len(tasks)
+        by_one = isinstance(work.reduce, OfOneRun)
+        found: list[tuple[Digest, str] | None] = []
+        for unit, of_unit in zip(work.units, tasks, strict=True):
+            identities = [self._identities.of(task) for task in of_unit]
+            parts = [
+                _FORMAT,
+                name,
+                python_sha256(*_REDUCING),
+                unit.replication < work.keep,
+                [key.hex() for key, _ in identities],
+                [] if by_one else [repr(key) for key in unit.experiments],
+            ]
+            digest = hashlib.sha256(json.dumps(parts).encode()).digest()
+            found.append((digest, _version(identities[0][1])))
+        return found
+
+    def _kept(
+        self, work: Work[R], index: int, key: tuple[Digest, str] | None
+    ) -> DoneUnit[R] | None:
+        if key is None or self._reader is None:
+            return None
+        numbers = self._reader.numbers(key[0])
+        if numbers is None:
+            return None
+        result, runs = value_from(numbers, _function_of(work.reduce).__module__)
+        return DoneUnit(index, result, runs)
+
+    def _keep(
+        self, work: Work[R], done: DoneUnit[R], task: Task, key: tuple[Digest, str] | None
+    ) -> None:
+        if key is None or self._store is None:
+            return
+        try:
+            numbers = numbers_of((done.result, done.runs))
+        except NotKeptError:  # captures, which are kept in no store
+            return
+        if self._writer is None:
+            self._writer = self._open.enter_context(self._store.writer())
+        content = Content(key[0], task.backend, task.replication, key[1], numbers)
+        self._writer.add(content, CellName(self._study, (("part", work.task),)))
+
+
+def reduction_name(reduce: Callable[..., object]) -> str | None:
+    """What says which function reduces runs, and with which arguments; None where nothing does.
+
+    A function of a module says so, and a `functools.partial` of one whose arguments are values.
+    What depends on the place where it was made (a lambda, a method) does not.
+    """
+    if isinstance(reduce, OfOneRun):
+        inner = reduction_name(reduce.reduce)
+        return inner and f"one run: {inner}"
+    function = _function_of(reduce)
+    name = f"{function.__module__}.{getattr(function, '__qualname__', '<none>')}"
+    arguments = ""
+    if isinstance(reduce, functools.partial):
+        arguments = repr((reduce.args, sorted(reduce.keywords.items())))
+    is_bound = getattr(function, "__self__", None) is not None
+    return None if is_bound or "<" in name or " at 0x" in arguments else name + arguments
+
+
+def _function_of(reduce: Callable[..., object]) -> Callable[..., object]:
+    if isinstance(reduce, OfOneRun):
+        return _function_of(reduce.reduce)
+    return reduce.func if isinstance(reduce, functools.partial) else reduce
+
+
+@functools.cache
+def _version(of_runs: str) -> str:
+    """With the code that reduces them, as JSON."""
+    return json.dumps({**json.loads(of_runs), "reducing_sha256": python_sha256(*_REDUCING)})
+
+
+def _descriptions(units: Iterable[Unit]) -> dict[int, str]:
+    """Of each experiment by its identity: it is resolved once for all its replications."""
+    experiments = {id(each): each for unit in units for each in unit.experiments.values()}
+    return {identity: each.resolved_json() for identity, each in experiments.items()}
+
+
+def _tasks(unit: Unit, described: dict[int, str], work: Work[Any]) -> tuple[Task, ...]:
+    return tuple(
+        Task(described[id(each)], unit.replication, work.backend, work.task)
+        for each in unit.experiments.values()
+    )
