@@ -63,6 +63,7 @@ __all__ = [
     "shown_time",
     "simulate",
     "sources",
+    "tcp_settings",
 ]
 
 __version__: str

@@ -97,7 +97,7 @@ def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
         allowed = f"{one_of(LINUX_CONTROLLERS)}, or file:NAME.c"
         hint = nearest(controller, LINUX_CONTROLLERS)
         raise SpecError(f"{path}.congestion_control", named, allowed, hint)
-    if named != controller and given["parameters"]:
+    if given is not None and named != controller and given["parameters"]:
         names = ", ".join(given["parameters"])
         allowed = "none on the kernel, whose own controller runs as it is"
         raise SpecError(f"{path}.parameters", names, allowed)
