@@ -333,8 +333,7 @@ impl<'a> Traffic<'a> {
         let mut ready = Vec::new();
         while !self.drained {
             let waited = self.poll.wait().doing(|| "waiting".to_owned())?;
-            ready.clear();
-            ready.extend(waited);
+            ready.splice(.., waited);
             ready.sort_unstable();
             let Some(now_ns) = sys::monotonic_ns().checked_sub(self.zero_ns) else {
                 // What is there before time zero are programs: one may have failed already.
@@ -589,9 +588,8 @@ impl<'a> Traffic<'a> {
 
     /// The counters of every queue, and the packets that disciplines hold.
     fn counters(&self) -> Result<(Vec<QueueCounters>, u64), GuestError> {
-        let by_host: Result<Vec<Disciplines>, _> =
-            self.netlink.iter().map(netlink::disciplines).collect();
-        let by_host = by_host?;
+        let by_host = self.netlink.iter().map(netlink::disciplines);
+        let by_host: Vec<Disciplines> = by_host.collect::<Result<_, _>>()?;
         let held = by_host.iter().map(netlink::held).sum();
         let of = |(host, device, handle): Place| netlink::of(&by_host[host], (device, handle));
         let both = |(queue, after): &(Place, Option<Place>)| {

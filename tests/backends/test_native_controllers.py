@@ -357,9 +357,13 @@ def test_the_command_builds_and_lists(tmp_path: Path) -> None:
     assert isinstance(done.exception, SpecError)
 
 
-def test_the_kernel_and_the_laboratory_refuse_it(tmp_path: Path) -> None:
+def test_the_kernel_takes_a_file_in_c_and_no_class(tmp_path: Path) -> None:
     from dumbbell.backends.kernel.tcp import check_tcp
 
     resolved = Experiment.from_toml(example(tmp_path)).resolved()
+    check_tcp(resolved)
+    own = resolved["flows"][0]["tcp"]
+    own["congestion_control"] = "file:mine.py:Mine"
+    own["controller"]["class"] = "Mine"
     with pytest.raises(SpecError, match=r"flows\[0\].tcp.congestion_control"):
         check_tcp(resolved)

@@ -78,8 +78,12 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "controller list": [()],
 }
 """Of each command, lines that it runs in turn, in one folder."""
-OF_THE_KERNEL = ("kernel build", "kernel info", "kernel test", "kernel compare")
-"""Where a kernel is: `kernel/test_kernel_cli.py` and `kernel_backend/test_kernel_versions.py`."""
+OF_THE_KERNEL = (
+    *("kernel build", "kernel info", "kernel test", "kernel compare"),
+    "controller compare",
+)
+"""Where a kernel is: `kernel/test_kernel_cli.py`, and `test_kernel_versions.py` and
+`test_controllers_on_kernel.py` of `kernel_backend`."""
 
 
 def with_json() -> Iterator[str]:

@@ -21,7 +21,7 @@ from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES
 
-LANGUAGES = {"python", "output", "toml", "diff", "rust", "text", "sh", "html"}
+LANGUAGES = {"python", "output", "toml", "diff", "rust", "text", "sh", "html", "js"}
 WITH_PYTHON = [
     page
     for page in PAGES

@@ -195,6 +195,7 @@ else:
     TcpKeys = create_model(
         "TcpKeys",
         __base__=SpecModel,
+        __doc__="The keys of a flow's ``tcp``, as the crate ``spec`` describes them.",
         __module__=__name__,
         **{name: _field(setting) for name, setting in SETTINGS.items()},
     )
@@ -278,7 +279,8 @@ class Tcp(TcpKeys):
     def _controller(self) -> dict[str, Any]:
         if self._found_sha256 is None:
             return {}
-        class_name = native.class_name_of(self.congestion_control)
+        is_of_linux = self.congestion_control.startswith(linux.PREFIX)
+        class_name = None if is_of_linux else native.class_name_of(self.congestion_control)
         return {
             "controller": {
                 "sha256": self._found_sha256,

@@ -103,11 +103,8 @@ impl Sender {
             (ordinary.poll_anew(now), ordinary)
         });
         self.small_queue.wake(now);
-        let segment = if self.is_amid_full_segments() {
-            self.transmit_full(now)
-        } else {
-            None
-        };
+        let is_full = self.is_amid_full_segments();
+        let segment = is_full.then(|| self.transmit_full(now)).flatten();
         match segment {
             Some(_) => self.had_data = true,
             None => self.quiet = Quiet::No,

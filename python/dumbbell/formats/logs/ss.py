@@ -16,6 +16,7 @@ from typing import ClassVar
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
 from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number
 from dumbbell.formats.logs.times import epoch_ns
+from dumbbell.spec.tcp import LINUX_CONTROLLERS
 
 Row = dict[str, int | float | str]
 
@@ -80,10 +81,8 @@ _RATES = {
 """Words before a rate."""
 _COUNTS = ("unacked_pkts", "retrans_pkts", "retrans_total_pkts", "lost_pkts", "sacked_pkts")
 """What ss prints only where it is not 0."""
-_CONTROLLERS = frozenset(
-    {"reno", "cubic", "bbr", "bbr1", "bbr2", "bbr3", "vegas", "westwood", "bic", "htcp", "hybla"}
-    | {"highspeed", "illinois", "scalable", "dctcp", "yeah", "veno", "cdg", "nv", "lp", "prague"}
-)
+_CONTROLLERS = frozenset(LINUX_CONTROLLERS) | {"bbr1", "bbr2", "bbr3", "prague"}
+"""Linux's, and those of kernels that others have patched."""
 _STATES = (
     "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|CLOSE-WAIT|LAST-ACK|LISTEN|CLOSING|"
     "CLOSED|UNCONN|UNKNOWN"
