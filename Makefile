@@ -182,8 +182,8 @@ test-slow: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo build $(LOCKED) $(PURE) --all-features --bin dumbbell-guest)
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "slow and not long and not kernel" tests scripts bench $(PYTEST_ARGS))
 
-# A part of test-long's Python: continuous integration runs another one each day, so that all have had
-# their turn in two weeks. PART=INDEX/COUNT, of which INDEX counts days.
+# A part of test-long's Python, another one each day: who runs it daily has run all in two weeks.
+# PART=INDEX/COUNT, of which INDEX counts days.
 PART ?= $(shell expr $$(date +%s) / 86400)/14
 test-part: $(VENV)/.test $(VENV)/.native guest
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile --part $(PART) -m "long" tests scripts bench $(PYTEST_ARGS))

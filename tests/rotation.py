@@ -1,8 +1,7 @@
 """A part of the long tests a day: `--part 3/14` runs those tests alone whose turn it is.
 
-Continuous integration has no time for all of them at each commit. By the day of the commit another
-part has its turn, so that none of them waits for longer than a cycle of days, and the same commit
-always runs the same tests.
+There is no time for all of them at each commit. By the day another part has its turn, so that none
+of them waits for longer than a cycle of days, and the same day always runs the same tests.
 """
 
 from __future__ import annotations

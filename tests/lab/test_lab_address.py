@@ -79,3 +79,18 @@ def test_slow_motion_opens_where_there_is_something_to_see(opener: Opener, prese
     seen.after(moved("seed", 0))
     assert seen.page.input_value("#moment") == "1000"
     assert seen.is_quiet(), seen
+
+
+def test_a_link_that_is_followed_while_a_run_ends_is_opened(opener: Opener) -> None:
+    seen = opener()
+    seen.page.evaluate(
+        "() => { const own = window.setTimeout; window.waiting = [];"
+        " window.setTimeout = (act, ms) => { window.waiting.push(act); return own(act, ms) } }"
+    )
+    seen.after(moved("rate", 0.4))
+    # What the page does when a run has ended comes before it hears of the link.
+    seen.page.evaluate(
+        "() => { location.hash = '#s=WzFd'; for (const act of window.waiting) act() }"
+    )
+    seen.until("!document.getElementById('message').hidden")
+    assert seen.is_quiet(), seen

@@ -11,7 +11,7 @@ import { colour, forgetColours } from "./plot.js";
 import { RulePanel } from "./rule_panel.js";
 import { Stage } from "./stage.js";
 import { BadLink, decoded, encoded } from "./state.js";
-import { offerCopies, showInAddress } from "./taking.js";
+import { addressRead, offerCopies, showInAddress } from "./taking.js";
 import { unpacked } from "./unpacked.js";
 import { sensible, shownAs, timeText } from "./words.js";
 
@@ -144,6 +144,7 @@ class Page {
 
   /** Opens what the address asks for, else what the page was made for. */
   start() {
+    addressRead();
     const ids = this.experiments.experiments.map((/** @type {any} */ each) => each.id);
     try {
       const state = decoded(location.hash, ids);

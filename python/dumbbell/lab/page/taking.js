@@ -32,11 +32,21 @@ export function offerCopies() {
   }
 }
 
-/** The address carries what the page shows, and each change is one that Back takes back.
+/** The address that the page has read or written last. */
+let known = location.hash;
+
+/** The page has read the address. */
+export function addressRead() {
+  known = location.hash;
+}
+
+/** The address carries what the page shows, and each change is one that Back takes back. One that was typed or followed
+ * meanwhile stays: the page hears of it in a moment.
  * @param {string | null} hash null where that is too long @param {boolean} isFirst whether it was opened so */
 export function showInAddress(hash, isFirst) {
-  if (hash === null || hash === location.hash) return;
+  if (hash === null || hash === location.hash || location.hash !== known) return;
   // The history of a page around a frame is that page's.
   if (isFirst || isEmbedded()) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
+  known = location.hash;
 }
