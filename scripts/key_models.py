@@ -12,11 +12,11 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from dumbbell.spec import tcp
-from dumbbell.spec.base import SpecModel
+from dumbbell.spec.tcp import Tcp
 
 PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
-MODELS: tuple[type[SpecModel], ...] = (tcp.TcpKeys,)
+MODELS: tuple[type[Any], ...] = (Tcp.__base__ or Tcp,)
+"""What is made from a table of keys; each model of a description derives from one."""
 _HEAD = '''\
 """Keys that are described in Rust; written by ``python scripts/key_models.py --write``."""
 
@@ -32,7 +32,7 @@ def stub() -> str:
     return _HEAD + "".join(_class(model) for model in MODELS)
 
 
-def _class(model: type[SpecModel]) -> str:
+def _class(model: type[Any]) -> str:
     hints = typing.get_type_hints(model)
     keys = (f"    {key}: {_named(hints[key])} = ...\n" for key in model.model_fields)
     return f"\nclass {model.__name__}(SpecModel):\n{''.join(keys)}"
