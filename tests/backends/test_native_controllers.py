@@ -21,6 +21,7 @@ from dumbbell.compare.executing.identity import Identities
 from dumbbell.errors import RunError, SpecError
 from dumbbell.spec import Experiment
 from dumbbell.spec.native import allow, source_of
+from own_controllers import toml
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (apt: gcc)")
 
@@ -47,35 +48,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache/dumbbell"
 
 
-def toml(controller: str, more: str = "", duration: str = "4s") -> str:
-    return f"""
-name = "own"
-duration = "{duration}"
-[[links]]
-a = "server"
-b = "router"
-rate = "1gbit"
-[[links]]
-a = "router"
-b = "home"
-rate = "10mbit"
-delay = "10ms"
-qdisc = "pfifo limit 20"
-[[flows]]
-name = "download"
-from = "server"
-to = "home"
-source = {{ kind = "greedy" }}
-[flows.tcp]
-congestion_control = "{controller}"
-{more}
-"""
-
-
 def written(folder: Path, source: str, more: str = "", duration: str = "4s") -> Path:
     (folder / "own.c").write_text(source)
     file = folder / "own.toml"
-    file.write_text(toml("file:own.c", more, duration))
+    file.write_text(toml("file:own.c", more, duration=duration))
     return file
 
 

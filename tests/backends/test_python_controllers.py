@@ -31,6 +31,7 @@ from dumbbell.controllers import (
 from dumbbell.errors import RunError, SpecError
 from dumbbell.spec import Experiment
 from dumbbell.spec.native import allow, source_of
+from own_controllers import toml
 
 EXAMPLE = Path(__file__).parents[2] / "examples/controllers/mine.py"
 PLAIN = """
@@ -49,31 +50,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of this test's own: nothing was ever allowed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache/dumbbell"
-
-
-def toml(controller: str, more: str = "", duration: str = "4s") -> str:
-    return f"""
-name = "own"
-duration = "{duration}"
-[[links]]
-a = "server"
-b = "router"
-rate = "1gbit"
-[[links]]
-a = "router"
-b = "home"
-rate = "10mbit"
-delay = "10ms"
-qdisc = "pfifo limit 20"
-[[flows]]
-name = "download"
-from = "server"
-to = "home"
-source = {{ kind = "greedy" }}
-[flows.tcp]
-congestion_control = "{controller}"
-{more}
-"""
 
 
 def written(folder: Path, source: str, more: str = "", name: str = "Own") -> Path:

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 from docs_pages import ROOT
-from typer.testing import CliRunner
 
 from dumbbell.backends.native.building import FLAGS
 from dumbbell.backends.native.isolated import STILL_S
-from dumbbell.cli.app import app
+from own_controllers import EXAMPLES, run_command_lines
 
 PAGE = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
-EXAMPLES = ROOT / "examples" / "controllers"
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (apt: gcc)")
 def test_its_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(EXAMPLES, tmp_path / "examples" / "controllers")
-    lines = re.findall(r"^    (dumbbell .*)$", PAGE, re.MULTILINE)
-    assert len(lines) == 3
-    for line in lines:
-        words = [*shlex.split(line)[1:], "--no-page", "--no-store", "--set", "duration=8s"]
-        if words.count("--set") > 1:
-            words += ["--replications", "1"]
-        done = CliRunner().invoke(app, words, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+    run_command_lines(PAGE, tmp_path, monkeypatch)
 
 
 def test_what_it_says_of_the_example_and_the_compiler() -> None:

@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import inspect
 import re
-import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 from docs_pages import ROOT
-from typer.testing import CliRunner
 
-from dumbbell.cli.app import app
 from dumbbell.controllers import Controller
+from own_controllers import EXAMPLES, run_command_lines
 
 PAGE = (ROOT / "docs" / "python-controllers.md").read_text(encoding="utf-8")
 HEADER = ROOT / "python/dumbbell/backends/native/dumbbell_cc.h"
 STUBS = ROOT / "python/dumbbell/_controller_views.pyi"
-EXAMPLES = ROOT / "examples" / "controllers"
 
 
 def test_its_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(EXAMPLES, tmp_path / "examples" / "controllers")
-    lines = re.findall(r"^    (dumbbell .*)$", PAGE, re.MULTILINE)
-    assert len(lines) == 3
-    for line in lines:
-        words = [*shlex.split(line)[1:], "--no-page", "--no-store", "--set", "duration=8s"]
-        if words.count("--set") > 1:
-            words += ["--replications", "1"]
-        done = CliRunner().invoke(app, words, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
+    run_command_lines(PAGE, tmp_path, monkeypatch)
 
 
 def test_what_it_says_of_the_example() -> None:

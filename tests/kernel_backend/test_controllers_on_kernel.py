@@ -20,9 +20,11 @@ from dumbbell.cli.app import app
 from dumbbell.errors import SpecError
 from dumbbell.folders import cache_folder
 from dumbbell.spec import Experiment
+from own_controllers import toml as one_download
 
 pytestmark = pytest.mark.usefixtures("kernel", "cache")
 
+TOP = 'sample_interval = "20ms"'
 EXAMPLE = Path(__file__).parents[2] / "examples/controllers/my_cc.c"
 # Linux's `scalable` (net/ipv4/tcp_scalable.c): one more for each 100 at most, an eighth less.
 SCALABLE = """
@@ -109,35 +111,8 @@ def cache(kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("XDG_CACHE_HOME", str(own))
 
 
-def toml(
-    controller: str,
-    *,
-    qdisc: str = "pfifo limit 20",
-    tcp: str = "",
-    duration: str = "6s",
-) -> str:
-    return f"""
-duration = "{duration}"
-sample_interval = "20ms"
-[[links]]
-a = "server"
-b = "router"
-rate = "1gbit"
-[[links]]
-a = "router"
-b = "home"
-rate = "10mbit"
-delay = "10ms"
-qdisc = "{qdisc}"
-[[flows]]
-name = "download"
-from = "server"
-to = "home"
-source = {{ kind = "greedy" }}
-[flows.tcp]
-congestion_control = "{controller}"
-{tcp}
-"""
+def toml(controller: str, *, tcp: str = "", **changes: Any) -> str:
+    return one_download(controller, tcp, **{"duration": "6s", "top": TOP} | changes)
 
 
 def own(folder: Path, source: str, *, allow_native: bool = True, **changes: Any) -> Experiment:
@@ -262,7 +237,7 @@ def test_where_simulator_and_kernel_part(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, done.output
     parting = json.loads(done.stdout)["window"]
-    assert parting["fields"] == ["after.cwnd_pkts"]
+    assert parting["fields"] == [{"part": "after", "name": "cwnd_pkts"}]
     assert (parting["sim"]["event"], parting["kernel"]["event"]) == ("on_ack", "on_ack")
     assert (parting["sim"]["after"]["cwnd_pkts"], parting["kernel"]["after"]["cwnd_pkts"]) == (7, 9)
     assert 300_000_000 < parting["sim"]["told"]["now_ns"] < 330_000_000

@@ -164,6 +164,8 @@ def list_controllers(*, as_json: Json = False) -> None:
 
 def _tell_parting(what: str, parting: Parting | None) -> None:
     """A table of what differs, and of the window on both sides."""
+    from dumbbell.compare.controllers import Field
+
     if parting is None:
         say(f"{what}: none")
         return
@@ -176,12 +178,10 @@ def _tell_parting(what: str, parting: Parting | None) -> None:
     table = Table("", "simulator", "kernel", box=None)
     ends = (parting.sim, parting.kernel)
     table.add_row("event", *(each.event if each else "none any more" for each in ends))
-    shown = dict.fromkeys(parting.fields)
-    shown |= dict.fromkeys(f"{p}.{n}" for p in ("before", "after") for n in _WINDOW)
-    for name in shown:
-        part, _, field = name.partition(".")
-        if field:
-            values = [getattr(each, part).get(field) if each else None for each in ends]
-            mark = " *" if name in parting.fields else ""
-            table.add_row(name + mark, *("" if each is None else str(each) for each in values))
+    of_the_window = (Field(part, name) for part in ("before", "after") for name in _WINDOW)
+    for field in dict.fromkeys((*parting.fields, *of_the_window)):
+        values = [each.fields(field.part).get(field.name) if each else None for each in ends]
+        mark = " *" if field in parting.fields else ""
+        shown = ("" if each is None else str(each) for each in values)
+        table.add_row(f"{field.part}.{field.name}{mark}", *shown)
     standard_output().print(table)

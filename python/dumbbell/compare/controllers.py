@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from dumbbell.backends.native.recording import (
 )
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
-from dumbbell.spec.native import PREFIX, allow, check_reference
+from dumbbell.spec.native import PREFIX, allow, check_reference, is_c_file
 from dumbbell.spec.refusal import Refused
 
 CLOSE_NS: Final = 100_000
@@ -68,6 +68,8 @@ tcp = { congestion_control = "cubic" }
 """What is compared where no experiment is named: one flow over 10 Mbit/s."""
 
 Fields = dict[str, int | bool]
+Part = Literal["told", "rate", "before", "after"]
+PARTS: Final[tuple[Part, ...]] = ("told", "rate", "before", "after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,35 @@ class Event:
 
     Attributes:
         event: Name of its function in `struct dumbbell_cc_ops`.
-        told: What it was told, by the names of dumbbell_cc.h; the rate sample's as ``rate.NAME``.
+        told: What it was told, by the names of dumbbell_cc.h.
+        rate: Of an acknowledgement its rate sample, likewise; of others empty.
         before: The window before it, by the names of dumbbell_cc.h.
         after: And after it.
     """
 
     event: str
     told: Fields
+    rate: Fields
     before: Fields
     after: Fields
+
+    def fields(self, part: Part) -> Fields:
+        """Those of one of its parts."""
+        by_part = {"told": self.told, "rate": self.rate, "before": self.before, "after": self.after}
+        return by_part[part]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Field:
+    """A field of an event.
+
+    Attributes:
+        part: Where it is.
+        name: By dumbbell_cc.h.
+    """
+
+    part: Part
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +118,14 @@ class Parting:
         number: Of the event in its connection, from 0.
         sim: In the simulator; None where there is none any more.
         kernel: On the kernel.
-        fields: What differs: ``event``, ``told.NAME``, ``before.NAME`` or ``after.NAME``.
+        fields: What differs of it; empty where it is another event, or is there on one side alone.
     """
 
     connection: int
     number: int
     sim: Event | None
     kernel: Event | None
-    fields: tuple[str, ...]
+    fields: tuple[Field, ...]
 
     @property
     def now_ns(self) -> int:
@@ -149,7 +171,7 @@ def with_controller(file: Path, experiment: Path | None) -> Experiment:
         raise SpecError("FILE", file, error.allowed) from None
     resolved = Experiment.from_toml(DEFAULT if experiment is None else experiment).resolved()
     over_tcp = [(i, flow["tcp"]) for i, flow in enumerate(resolved["flows"]) if flow["tcp"]]
-    own = [(i, tcp) for i, tcp in over_tcp if "controller" in tcp]
+    own = [(i, tcp) for i, tcp in over_tcp if is_c_file(tcp)]
     for index, tcp in own:
         if (found := tcp["controller"]["sha256"]) != sha256:
             raise SpecError(
@@ -181,7 +203,7 @@ def compare_controller(experiment: Experiment, replication: int = 0) -> Compared
     described = {
         json.dumps(flow["tcp"]["controller"], sort_keys=True)
         for flow in json.loads(resolved_json)["flows"]
-        if flow["tcp"] and "controller" in flow["tcp"]
+        if flow["tcp"] and is_c_file(flow["tcp"])
     }
     if len(described) != 1:
         raise SpecError(
@@ -225,35 +247,35 @@ def _first(
                 _event(each[number]) if number < len(each) else None for each in (sim, kernel)
             )
             # Which events there are no more of is no matter of the window.
-            return None if of_the_window else Parting(connection, number, one, other, ("event",))
+            return None if of_the_window else Parting(connection, number, one, other, ())
         if sim[number].tobytes() == kernel[number].tobytes():
             continue
         one, other = _event(sim[number]), _event(kernel[number])
-        fields = _different(one, other)
         if of_the_window:
-            fields = [f"after.{n}" for n in _CONTROLLED if one.after[n] != other.after[n]]
-        if fields:
+            fields = [Field("after", n) for n in _CONTROLLED if one.after[n] != other.after[n]]
+        else:
+            fields = _different(one, other) if one.event == other.event else []
+        if fields or (one.event != other.event and not of_the_window):
             return Parting(connection, number, one, other, tuple(fields))
     return None
 
 
-def _different(one: Event, other: Event) -> list[str]:
-    if one.event != other.event:
-        return ["event"]
+def _different(one: Event, other: Event) -> list[Field]:
     # Linux keeps a rate for every connection, the simulator where somebody asks for it.
     sets_rate = any(each.after[_RATE] != each.before[_RATE] for each in (one, other))
-    has_no_rate = other.told.get("rate.delivered_pkts") == -1
+    has_no_sample = other.rate.get("delivered_pkts") == -1
     different = []
-    for part in ("told", "before", "after"):
-        ours, theirs = getattr(one, part), getattr(other, part)
-        for name in ours:
-            is_of_rate = name.startswith("rate.") and name[5:] in _OF_THE_RATE_SAMPLE
-            if name in _NOT_HELD or (is_of_rate and has_no_rate):
+    for part in PARTS:
+        theirs = other.fields(part)
+        for name, ours in one.fields(part).items():
+            if name in _NOT_HELD:
+                continue
+            if part == "rate" and has_no_sample and name in _OF_THE_RATE_SAMPLE:
                 continue
             if name == _RATE and not (sets_rate and part == "after"):
                 continue
-            if not _is_alike(name, int(ours[name]), int(theirs[name])):
-                different.append(f"{part}.{name}")
+            if not _is_alike(name, int(ours), int(theirs[name])):
+                different.append(Field(part, name))
     return different
 
 
@@ -267,17 +289,16 @@ def _is_alike(name: str, ours: int, theirs: int) -> bool:
 
 def _event(record: np.void) -> Event:
     name = EVENTS[int(record["event"])] if record["event"] < len(EVENTS) else "unknown"
-    told = {"on_ack": ACK, "on_rtt": RTT}.get(name, SNAPSHOT)
-    content = record["told"].tobytes()
-    fields = {} if name == "on_undo" else _fields(np.frombuffer(content, told, 1)[0])
-    return Event(name, fields, _fields(record["before"]), _fields(record["after"]))
+    before, after = _fields(record["before"]), _fields(record["after"])
+    if name == "on_undo":
+        return Event(name, {}, {}, before, after)
+    dtype = {"on_ack": ACK, "on_rtt": RTT}.get(name, SNAPSHOT)
+    told = np.frombuffer(record["told"].tobytes(), dtype, 1)[0]
+    rate = _fields(told["rate"]) if name == "on_ack" else {}
+    return Event(name, _fields(told), rate, before, after)
 
 
-def _fields(values: Any, prefix: str = "") -> Fields:
-    found: Fields = {}
-    for name in values.dtype.names:
-        if values.dtype[name].names:
-            found |= _fields(values[name], f"{name}.")
-        else:
-            found[prefix + name] = values[name].item()
-    return found
+def _fields(values: Any) -> Fields:
+    """Those that are numbers, by their names."""
+    dtype = values.dtype
+    return {name: values[name].item() for name in dtype.names if not dtype[name].names}

@@ -91,11 +91,11 @@ def found(reference: str, wanted: str | None = None) -> LinuxController:
     Raises:
         Refused: It was not built, or has another content.
     """
-    kept = linux_controllers()
-    each = kept.get(reference.removeprefix(PREFIX))
-    if each is None:
+    # Its own files alone are read: a description is resolved for each cell of a sweep.
+    each = _listed().get(reference.removeprefix(PREFIX))
+    if each is None or native.source_of(each.sha256) is None:
         how = "dumbbell controller build linux"
-        names = [f"{PREFIX}{name}" for name in kept]
+        names = [f"{PREFIX}{name}" for name in linux_controllers()]
         built = f"{one_of(names)}, or another after {how}" if names else f"one after {how}"
         raise Refused(reference, built, nearest(reference, names))
     if wanted not in (None, each.sha256):
@@ -107,12 +107,18 @@ def found(reference: str, wanted: str | None = None) -> LinuxController:
 
 def linux_controllers() -> dict[str, LinuxController]:
     """Those that were built and are kept, by name."""
+    listed = _listed().items()
+    return {name: each for name, each in listed if native.source_of(each.sha256) is not None}
+
+
+def _listed() -> dict[str, LinuxController]:
+    """Those that were built, whether their files are still there or not."""
     try:
         listed = json.loads((native.controllers_folder() / _INDEX).read_text(encoding="utf-8"))
         read = [LinuxController(**each) for each in listed]
     except (OSError, ValueError, TypeError):
         return {}
-    return {each.name: each for each in read if native.source_of(each.sha256) is not None}
+    return {each.name: each for each in read}
 
 
 def keep(files: LinuxFiles, version: str, source: str) -> LinuxController:

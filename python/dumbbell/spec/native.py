@@ -11,11 +11,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dumbbell.errors import SpecError
 from dumbbell.folders import replaced_file
@@ -167,6 +167,14 @@ def class_name_of(value: str) -> str | None:
     if value.startswith(CLASS_PREFIX):
         return value.removeprefix(CLASS_PREFIX)
     return Reference.of(value).class_name
+
+
+def is_c_file(tcp: Mapping[str, Any]) -> bool:
+    """Whether resolved settings of TCP name a file in C of one's own."""
+    controller = tcp.get("controller")
+    if controller is None or "class" in controller:
+        return False
+    return str(tcp["congestion_control"]).startswith(PREFIX)
 
 
 def check_reference(value: str) -> str:

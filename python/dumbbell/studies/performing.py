@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -223,19 +225,25 @@ class ByExecutor:
 def reduction_name(reduce: Callable[..., object]) -> str | None:
     """What says which function reduces runs, and with which arguments; None where nothing does.
 
-    A function of a module says so, and a `functools.partial` of one whose arguments are values.
-    What depends on the place where it was made (a lambda, a method) does not.
+    A function that its module has by its name says so, and a `functools.partial` of one whose
+    arguments are values that a store keeps. What depends on the place where it was made (a lambda,
+    a method) does not.
     """
     if isinstance(reduce, OfOneRun):
         inner = reduction_name(reduce.reduce)
         return inner and f"one run: {inner}"
     function = _function_of(reduce)
-    name = f"{function.__module__}.{getattr(function, '__qualname__', '<none>')}"
-    arguments = ""
-    if isinstance(reduce, functools.partial):
-        arguments = repr((reduce.args, sorted(reduce.keywords.items())))
-    is_bound = getattr(function, "__self__", None) is not None
-    return None if is_bound or "<" in name or " at 0x" in arguments else name + arguments
+    try:
+        found = operator.attrgetter(function.__qualname__)(sys.modules[function.__module__])
+        values = (reduce.args, reduce.keywords) if isinstance(reduce, functools.partial) else ()
+        numbers = numbers_of(values)
+    except (AttributeError, KeyError, NotKeptError):
+        return None
+    # A method of an object is another one than its class's.
+    if found is not function:
+        return None
+    arguments = hashlib.sha256(numbers.layout.encode() + numbers.values.tobytes()).hexdigest()
+    return f"{function.__module__}.{function.__qualname__} {arguments}"
 
 
 def _function_of(reduce: Callable[..., object]) -> Callable[..., object]:

@@ -31,7 +31,7 @@ from dumbbell.backends.native.building import shown_lines
 from dumbbell.errors import SpecError
 from dumbbell.folders import replaced_file
 from dumbbell.spec import Resolved
-from dumbbell.spec.native import PREFIX, controllers_folder, source_of
+from dumbbell.spec.native import controllers_folder, is_c_file, source_of
 
 _SHIM: Final = FOLDER / "controller"
 _HEADERS: Final = (HEADER, HEADER.with_name("dumbbell_cc_record.h"))
@@ -76,9 +76,8 @@ def modules_of(resolved: Mapping[str, Any]) -> dict[Module, list[int]]:
     """The modules that a description needs, with the indices of their flows."""
     found: dict[Module, list[int]] = {}
     for index, flow in enumerate(Resolved(resolved).flows):
-        tcp = flow.tcp.mapping if flow.tcp else {}
         # `linux:NAME` is the kernel's own.
-        if tcp.get("congestion_control", "").startswith(PREFIX):
+        if flow.tcp is not None and is_c_file(tcp := flow.tcp.mapping):
             described = tcp["controller"]
             values = tuple(sorted(described["parameters"].items()))
             module = Module(

@@ -22,6 +22,7 @@ from typing import Any
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved, linux
 from dumbbell.spec.keys import Key
+from dumbbell.spec.native import is_c_file
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.resolved import Flow, TcpSettings
 from dumbbell.spec.tcp import LINUX_CONTROLLERS
@@ -90,15 +91,14 @@ def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
     """What the kernel calls the controller of these settings; a C file by its reference."""
     named = tcp["congestion_control"]
     controller = own_name(named)
-    given = tcp.get("controller")
-    if given is not None and named == controller and "class" not in given:
+    if is_c_file(tcp):
         return controller
     if controller not in LINUX_CONTROLLERS:
         allowed = f"{one_of(LINUX_CONTROLLERS)}, or file:NAME.c"
         hint = nearest(controller, LINUX_CONTROLLERS)
         raise SpecError(f"{path}.congestion_control", named, allowed, hint)
-    if given is not None and named != controller and given["parameters"]:
-        names = ", ".join(given["parameters"])
+    if named != controller and tcp["controller"]["parameters"]:
+        names = ", ".join(tcp["controller"]["parameters"])
         allowed = "none on the kernel, whose own controller runs as it is"
         raise SpecError(f"{path}.parameters", names, allowed)
     return controller
