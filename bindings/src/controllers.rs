@@ -45,9 +45,9 @@ impl Modules for Given {
     }
 }
 
-/// Its name, whether it asks for pacing, whether it owns recovery, and of each parameter name,
-/// least, most and usual value.
-type Said = (String, bool, bool, Vec<(String, i64, i64, i64)>);
+/// Its name, whether it asks for pacing, whether it owns recovery, whether it needs the simulator,
+/// and of each parameter name, least, most and usual value.
+type Said = (String, bool, bool, bool, Vec<(String, i64, i64, i64)>);
 
 #[pyfunction]
 fn controller_facts(path: PathBuf) -> PyResult<Said> {
@@ -55,11 +55,18 @@ fn controller_facts(path: PathBuf) -> PyResult<Said> {
         name,
         wants_pacing,
         owns_recovery,
+        needs_simulator,
         parameters,
     } = dumbbell_native::facts(&path).map_err(PyValueError::new_err)?;
     let parameters = parameters.into_iter();
     let parameters = parameters.map(|each| (each.name, each.least, each.most, each.value));
-    Ok((name, wants_pacing, owns_recovery, parameters.collect()))
+    Ok((
+        name,
+        wants_pacing,
+        owns_recovery,
+        needs_simulator,
+        parameters.collect(),
+    ))
 }
 
 /// Adds the entry to the module.

@@ -103,8 +103,8 @@ pub struct Flow {
     pub hystart: bool,
     pub is_paced: bool,
     pub sender: *const SenderView,
-    pub wishes_reduction: bool,
-    pub wishes_limited: bool,
+    pub requests_reduction: bool,
+    pub requests_limited: bool,
 }
 
 /// `struct dumbbell_cc_parameter`.

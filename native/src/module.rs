@@ -7,7 +7,7 @@ use crate::object::Object;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
-use dumbbell_tcp::cca::outside::{Asked, Code, Event, Traits, Wishes};
+use dumbbell_tcp::cca::outside::{Asked, Code, Event, Requests, Traits};
 use dumbbell_tcp::cca::{Snapshot, Window};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -28,6 +28,8 @@ pub struct Facts {
     pub wants_pacing: bool,
     /// Whether it sets the window in recovery too.
     pub owns_recovery: bool,
+    /// Whether it reads what the simulator alone gives: the sender's fields, ECN marks one by one.
+    pub needs_simulator: bool,
     /// What may be set.
     pub parameters: Vec<ParameterFacts>,
 }
@@ -143,6 +145,7 @@ impl Loaded {
             name: name(ops.name),
             wants_pacing: ops.wants_pacing,
             owns_recovery: ops.owns_recovery,
+            needs_simulator: ops.sees_sender || ops.needs_ecn,
             parameters: { self.parameters().iter() }
                 .map(|each| ParameterFacts {
                     name: name(each.name),
@@ -268,8 +271,8 @@ impl Code for Loaded {
             hystart: asked.hystart,
             is_paced: asked.is_paced,
             sender: &raw const asked.sender,
-            wishes_reduction: false,
-            wishes_limited: false,
+            requests_reduction: false,
+            requests_limited: false,
         };
         let flow = &raw mut flow;
         let plain = |on: Option<On>, snapshot: &Snapshot| {
@@ -319,8 +322,8 @@ impl Code for Loaded {
             shared.enter(window);
             // SAFETY: it is a local, and the call is over.
             let flow = unsafe { &*flow };
-            let (reduction, limited) = (flow.wishes_reduction, flow.wishes_limited);
-            asked.wishes = Wishes { reduction, limited };
+            let (reduction, limited) = (flow.requests_reduction, flow.requests_limited);
+            asked.requests = Requests { reduction, limited };
         }
         heeded.is_some()
     }

@@ -464,12 +464,13 @@ def simulate(
 
 def controller_facts(
     path: str | PathLike[str],
-) -> tuple[str, bool, bool, list[tuple[str, int, int, int]]]:
+) -> tuple[str, bool, bool, bool, list[tuple[str, int, int, int]]]:
     """What a shared object says of itself, which is loaded into this process for it.
 
     Returns:
-        Its name, whether it asks for pacing, whether it owns recovery, and of each parameter name,
-        least, most and usual value.
+        Its name, whether it asks for pacing, whether it owns recovery, whether it needs the
+        simulator (the sender's fields, or ECN marks one by one), and of each parameter name, least,
+        most and usual value.
 
     Raises:
         ValueError: It cannot be loaded or is no controller of this version of ``dumbbell_cc.h``.

@@ -17,7 +17,7 @@ from dumbbell.backends.kernel.module_tree import module_tree
 from dumbbell.backends.kernel.recorded import kernel_records
 from dumbbell.backends.native.recording import EVENTS, simulated_records
 from dumbbell.cli.app import app
-from dumbbell.errors import SpecError
+from dumbbell.errors import RunError, SpecError
 from dumbbell.folders import cache_folder
 from dumbbell.spec import Experiment
 from own_controllers import toml as one_download
@@ -192,6 +192,33 @@ def test_what_the_kernel_has_not(first: str, text: str, said: str, tmp_path: Pat
         simulate(experiment, backend="kernel")
     assert raised.value.path == "flows[0].tcp.congestion_control"
     assert str(tmp_path) not in str(raised.value)
+
+
+@pytest.mark.parametrize("asked", ["sees_sender", "needs_ecn"])
+def test_what_the_simulator_alone_gives_is_refused(asked: str, tmp_path: Path) -> None:
+    source = body("").replace(".on_loss = loss", f".on_loss = loss, .{asked} = true")
+    with pytest.raises(SpecError, match=f"`{asked}`") as raised:
+        simulate(own(tmp_path, source, duration="100ms"), backend="kernel")
+    assert raised.value.path == "flows[0].tcp.congestion_control"
+
+
+def test_it_is_configured_after_its_parameters_are_set(tmp_path: Path) -> None:
+    first = """
+static int keep = 1, worked_out;
+static const struct dumbbell_cc_parameter parameters[] = { DUMBBELL_CC_PARAMETER(keep, 1, 9) };
+static int configure(void) { worked_out = 10 * keep; return keep == 9 ? 22 : 0; }
+"""
+    more = ", .configure = configure, .parameters = parameters, .parameters_count = 1"
+    text = "f->window->cwnd_pkts = worked_out;"
+    source = body(text, first).replace(".on_loss = loss", ".on_loss = loss" + more)
+    for backend in ("sim", "kernel"):
+        run = simulate(
+            own(tmp_path, source, tcp="parameters = { keep = 2 }", duration="1s"), backend=backend
+        )
+        assert run.tables["flow_samples"]["cwnd_pkts"][-1] == 20
+        refused = own(tmp_path, source, tcp="parameters = { keep = 9 }", duration="1s")
+        with pytest.raises(RunError):
+            simulate(refused, backend=backend)
 
 
 def test_one_that_crashes_ends_its_run_with_the_kernels_words(tmp_path: Path) -> None:

@@ -137,12 +137,12 @@ pub struct Asked {
     /// The sender, where it is shown.
     pub sender: SenderView,
     /// What the module asks for in return.
-    pub wishes: Wishes,
+    pub requests: Requests,
 }
 
 /// What a module may ask for during an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wishes {
+pub struct Requests {
     /// The window is to be reduced as after a congestion mark (`tcp_enter_cwr`).
     pub reduction: bool,
     /// What is sent now is to count as limited by the application (`tp->app_limited`).
@@ -245,12 +245,12 @@ impl Outside {
         self.traits.sees_sender
     }
 
-    /// The sender as it is now. What was wished for before is over.
+    /// The sender as it is now. What was requested before is over.
     pub fn see(&mut self, sender: SenderView) {
         let echoed = self.asked.sender.delivered_echoed_pkts;
         self.asked.sender = sender;
         self.asked.sender.delivered_echoed_pkts = echoed;
-        self.asked.wishes = Wishes::default();
+        self.asked.requests = Requests::default();
     }
 
     /// Packets were delivered by an acknowledgement that echoes a mark (`tp->delivered_ce`).
@@ -264,8 +264,8 @@ impl Outside {
     }
 
     /// Whether it has asked for the window to be reduced.
-    pub fn wishes_reduction(&self) -> bool {
-        self.asked.wishes.reduction
+    pub fn requests_reduction(&self) -> bool {
+        self.asked.requests.reduction
     }
 }
 
@@ -288,7 +288,7 @@ impl Controller for Outside {
                 timer_hz: options.timer_hz,
                 stream: options.stream.clone(),
                 sender: SenderView::default(),
-                wishes: Wishes::default(),
+                requests: Requests::default(),
             },
         }
     }
@@ -357,7 +357,7 @@ impl Controller for Outside {
     }
 
     fn limits_itself(&self) -> bool {
-        self.asked.wishes.limited || self.module.0.limits_itself(&self.state)
+        self.asked.requests.limited || self.module.0.limits_itself(&self.state)
     }
 
     fn send_buffer_windows(&self) -> u32 {

@@ -448,7 +448,7 @@ impl Sender {
             } else if self.may_grow(summary) {
                 self.show(ack.now);
                 self.cca.on_ack(&mut self.window, ack);
-                self.heed_wishes(ack.now);
+                self.grant_requests(ack.now);
                 // Used or not: what has been acknowledged tells of the path.
                 self.usage.renew(ack.now);
             }

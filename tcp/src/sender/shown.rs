@@ -106,8 +106,8 @@ impl Sender {
 
     /// It may have asked for the window to be reduced.
     #[inline(always)]
-    pub(super) fn heed_wishes(&mut self, now: Time) {
-        if matches!(&self.cca, Cca::Outside(outside) if outside.wishes_reduction()) {
+    pub(super) fn grant_requests(&mut self, now: Time) {
+        if matches!(&self.cca, Cca::Outside(outside) if outside.requests_reduction()) {
             self.enter_cwr(now);
         }
     }

@@ -26,7 +26,7 @@ from dumbbell.backends.kernel.cache import KernelInfo, KernelMissingError, requi
 from dumbbell.backends.kernel.folders import RunFolder
 from dumbbell.backends.kernel.module_tree import module_tree
 from dumbbell.backends.kernel.recipe import FOLDER, HZ_CHOICES, VERSIONS
-from dumbbell.backends.native import HEADER, BuildError, check_controllers
+from dumbbell.backends.native import HEADER, BuildError, built, check_controllers
 from dumbbell.backends.native.building import shown_lines
 from dumbbell.errors import SpecError
 from dumbbell.folders import replaced_file
@@ -109,15 +109,19 @@ def built_modules(
     found = {}
     for plain, flows in modules_of(resolved).items():
         module = replace(plain, most_records=most_records)
+        tcp = asked.flows[flows[0]].tcp
+        assert tcp is not None
+        where = f"flows[{flows[0]}].tcp.congestion_control"
+        object_ = built(module.sha256)
+        if object_ is not None and object_.needs_simulator:
+            allowed = "on the kernel a C file that has neither `sees_sender` nor `needs_ecn`"
+            raise SpecError(where, tcp.congestion_control, allowed)
         try:
             found[module] = built_module(module, kernel), flows
         except BuildError as error:
-            where = f"flows[{flows[0]}].tcp"
-            reference = asked.flows[flows[0]].tcp
-            assert reference is not None
             raise SpecError(
-                f"{where}.congestion_control",
-                reference.congestion_control,
+                where,
+                tcp.congestion_control,
                 "a C file that compiles for Linux: whole numbers, and of headers dumbbell_cc.h, "
                 "stdint.h, stdbool.h, stddef.h, limits.h and string.h (docs/controllers.md)",
                 reason=str(error),

@@ -85,6 +85,7 @@ class Built:
         name: The controller's own name.
         wants_pacing: Whether it asks for pacing.
         owns_recovery: Whether it sets the window in recovery too.
+        needs_simulator: Whether it reads what the simulator alone gives.
         parameters: What may be set.
         class_name: Of one in Python, its class; None for one in C.
     """
@@ -95,6 +96,7 @@ class Built:
     name: str
     wants_pacing: bool
     owns_recovery: bool
+    needs_simulator: bool
     parameters: tuple[ParameterFacts, ...]
     class_name: str | None = None
 
@@ -266,10 +268,14 @@ def _said_of(
     if done.returncode:
         raise BuildError(_reason(done.stderr, class_name is not None))
     try:
-        name, wants_pacing, owns_recovery, parameters = json.loads(done.stdout.splitlines()[-1])
+        name, *traits, parameters = json.loads(done.stdout.splitlines()[-1])
+        wants_pacing, owns_recovery, needs_simulator = map(bool, traits)
         return Built(
             *made_of,
-            *(printable(name), bool(wants_pacing), bool(owns_recovery)),
+            printable(name),
+            wants_pacing,
+            owns_recovery,
+            needs_simulator,
             tuple(ParameterFacts(printable(each), *numbers) for each, *numbers in parameters),
             class_name,
         )

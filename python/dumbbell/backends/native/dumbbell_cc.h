@@ -162,8 +162,8 @@ struct dumbbell_cc_flow {
 	bool hystart;                                  /* `hystart` of the description */
 	bool is_paced;                                 /* the description has pacing although the controller may not ask for it */
 	const struct dumbbell_cc_sender *sender;       /* with `sees_sender`; else nothing is in it */
-	bool wishes_reduction;                         /* set it in `on_ack`: the window is to be reduced as after an ECN echo */
-	bool wishes_limited;                           /* set it in `on_ack`: what is sent is to count as limited by the application */
+	bool requests_reduction;                       /* set it in `on_ack`: the window is to be reduced as after an ECN echo */
+	bool requests_limited;                         /* set it in `on_ack`: what is sent is to count as limited by the application */
 };
 
 /* A number that the description may set: `parameters = { NAME = 2 }`. */

@@ -108,7 +108,7 @@ def loaded_class(source: Path, shown: str, class_name: str) -> PythonClass:
     return checked_class(vars(module)[class_name], class_name)
 
 
-Facts = tuple[str, bool, bool, list[tuple[str, int, int, int]]]
+Facts = tuple[str, bool, bool, bool, list[tuple[str, int, int, int]]]
 """As `_engine.controller_facts` has them."""
 
 
@@ -124,7 +124,7 @@ def facts_of(source: Path, shown: str, class_name: str) -> Facts:
         (name, each.least, each.most, each.value)
         for name, each in parameters_of(found.make).items()
     ]
-    return class_name, found.wants_pacing, found.owns_recovery, parameters
+    return class_name, found.wants_pacing, found.owns_recovery, True, parameters
 
 
 def interpreter() -> str:

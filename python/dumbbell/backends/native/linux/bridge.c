@@ -132,7 +132,7 @@ void tcp_enter_cwr(struct sock *sk)
 {
 	(void)sk;
 	if (flow_now)
-		flow_now->wishes_reduction = true;
+		flow_now->requests_reduction = true;
 }
 
 /* Parameters. */
@@ -345,7 +345,7 @@ static void on_ack(struct dumbbell_cc_flow *flow, const struct dumbbell_cc_ack *
 	} else {
 		ops->cong_avoid(SK, socket.snd_una, ack->newly_delivered_pkts);
 	}
-	flow->wishes_limited = socket.app_limited != app_limited;
+	flow->requests_limited = socket.app_limited != app_limited;
 	leave(flow);
 }
 

@@ -528,7 +528,7 @@ static int __init load(void)
 	size_t index;
 	int error;
 
-	if (dumbbell_cc.version != DUMBBELL_CC_VERSION || !dumbbell_cc.on_ack ||
+	if (!dumbbell_cc.version || dumbbell_cc.version > DUMBBELL_CC_VERSION || !dumbbell_cc.on_ack ||
 	    !dumbbell_cc.on_loss || dumbbell_cc.state_bytes > DUMBBELL_CC_MOST_STATE_BYTES)
 		return -EINVAL;
 	for (index = 0; index + 1 < ARRAY_SIZE(values); index++) {
@@ -536,6 +536,8 @@ static int __init load(void)
 		if (error)
 			return error;
 	}
+	if (dumbbell_cc.configure && dumbbell_cc.configure())
+		return -EINVAL;
 	if (dumbbell_cc.owns_recovery)
 		ops.cong_control = cc_cong_control;
 	else
