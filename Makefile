@@ -177,10 +177,14 @@ test-python: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(VENV)/bin/lint-imports)
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "not long and not slow and not kernel" tests scripts bench $(PYTEST_ARGS))
 
+# SHARE=INDEX/COUNT runs that share of the tests alone, chosen by their names: `.ci/run` does a half
+# of test-slow and test-kernel, by the day of the commit, so that it ends within an hour.
+SHARED = $(if $(SHARE),--part $(SHARE))
+
 # Pages in Chromium, programs of others, processes that are killed: seconds each, and hundreds.
 test-slow: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo build $(LOCKED) $(PURE) --all-features --bin dumbbell-guest)
-	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "slow and not long and not kernel" tests scripts bench $(PYTEST_ARGS))
+	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "slow and not long and not kernel" $(SHARED) tests scripts bench $(PYTEST_ARGS))
 
 # A part of test-long's Python, another one each day: who runs it daily has run all in two weeks.
 # PART=INDEX/COUNT, of which INDEX counts days.
@@ -237,8 +241,8 @@ fuzz-readers: $(VENV)/.native
 	  $(call step,$(PY) scripts/fuzz_readers.py $$target $(or $(SECONDS),60)) || exit 1; \
 	done
 
-# Those that start programs by their paths, also in a kernel where it is built: `.ci/run` runs them
-# in a folder with a space in its name. The guest has to be there, or named by DUMBBELL_GUEST.
+# Those that start programs by their paths, also in a kernel where it is built. The guest has to be
+# there, or named by DUMBBELL_GUEST.
 test-programs: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "programs and not long" tests scripts $(PYTEST_ARGS))
 
@@ -270,7 +274,7 @@ test-kernel: $(VENV)/.test guest
 	    echo "SKIPPED: the kernel in virtual time is not built. make kernel"; exit 0; \
 	  else echo "SKIPPED: what needs a kernel with $$hz ticks a second. make kernel HZ=$$hz"; fi; \
 	done; \
-	$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -n auto --dist loadfile -m "kernel and not long" tests bench $(PYTEST_ARGS)); \
+	$(call step,DUMBBELL_REQUIRE_KERNEL=1 $(PY) -m pytest -n auto --dist loadfile -m "kernel and not long" $(SHARED) tests bench $(PYTEST_ARGS)); \
 	if $(VENV)/bin/dumbbell kernel info --version $(LATER) >/dev/null 2>&1; then \
 	  $(MAKE) --no-print-directory test-kernel-later; \
 	else echo "SKIPPED: the same on Linux $(LATER), which is not built. make kernel VERSION=$(LATER)"; fi
