@@ -1,12 +1,13 @@
 // A simulator in a worker: orders go to it, what it says comes back.
 //
-// orders:  run {resolved, changes, queue, replication}; look {..., from_ns, until_ns};
+// orders:  run {resolved, changes, queue, replication, most_packets}, of which packets where the
+//          description records them; look {..., from_ns, until_ns};
 //          replicate {resolved, changes, queue, replications, instants_ns};
 //          score {resolved, queue, replication, rivals: [{name, changes}]};
 //          play {resolved, changes, queue, replication, group, cwnd_pkts, pace, most_moves}, and
 //          while that goes on hand {cwnd_pkts, pace}; stop {}
 // answers: ready; heard, to every order; described {base, described, texts}; soFar {now_ns, series};
-//          done {digest, events, numbers, series}; looking; packets {packets};
+//          done {digest, events, numbers, series, packets}; looking; packets {packets};
 //          replicating; stacked {stacked}; replicated {replication, numbers};
 //          scoring; scored {name, digest, numbers};
 //          played {now_ns, packets, series, moves}; over {moves, numbers}; stopped; problem {parts};

@@ -2,6 +2,7 @@
 // ends the one before. Messages are described in orders.js.
 import { Engine, Fault, Problem } from "./engine.js";
 import { lookAt } from "./looking.js";
+import { packetsOf } from "./packets.js";
 import { hold, play } from "./play.js";
 import { seriesOf } from "./series.js";
 import { Stack } from "./stack.js";
@@ -56,7 +57,9 @@ async function run(engine, order) {
   }
   const { digest, events, numbers } = engine.ask({ do: "finish", queue: order.queue });
   const series = seriesOf(engine, described, order.queue);
-  say({ kind: "done", id: order.id, digest, events, numbers, series });
+  const whole = { from_ns: 0, until_ns: described.resolved.duration_ns };
+  const packets = order.most_packets ? packetsOf(engine, whole, order.most_packets) : null;
+  say({ kind: "done", id: order.id, digest, events, numbers, series, packets });
 }
 
 /** What one takes along.
