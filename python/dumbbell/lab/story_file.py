@@ -1,0 +1,153 @@
+"""``story.html``: a call behind downloads, told in seven steps, each a run in the page.
+
+Without a script, or without the simulator's module, it has pictures and answers of runs that were
+made when it was written.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from markupsafe import Markup
+
+from dumbbell.folders import replace_file
+from dumbbell.lab import modules
+from dumbbell.lab.page_file import WORKER
+from dumbbell.lab.story_pictures import picture
+from dumbbell.lab.story_runs import GAME, QUEUE, Bottleneck, Setting, Told, told
+from dumbbell.report.palette import style_sheet
+from dumbbell.spec import Experiment
+
+STORY = "story.html"
+"""Name of the page, beside the index of studies."""
+_SOURCES = modules.FOLDER / "story"
+SCRIPT = (
+    *(
+        modules.FOLDER / f"{name}.js"
+        for name in (
+            "page/words",
+            "page/intervals",
+            "page/plot",
+            "live/chart",
+            "page/state",
+            "page/unpacked",
+            "page/orders",
+            "page/score",
+        )
+    ),
+    *(_SOURCES / f"{name}.js" for name in ("scenes", "funnel", "tank", "duel", "story")),
+)
+"""Of the page, each after those that it imports from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What stands in a step of the page as it is written.
+
+    Attributes:
+        setting: Whose run its picture is of.
+        seen: The picture in words.
+        study: The study that has the evidence.
+    """
+
+    setting: Setting
+    seen: str
+    study: str
+
+
+_STEPS: Mapping[str, _Step] = {
+    "fill": _Step(Setting(), "A queue full of a download's packets, few of the call's between", "queue-size-delay"),
+    "bet": _Step(Setting(), "The full queue, and the call's wait", "queue-size-delay"),
+    "wall": _Step(Setting(limit_pkts=100), "A short queue", "buffer-sizing"),
+    "more": _Step(Setting(32, limit_pkts=100), "A short queue, full of 32 downloads", "buffer-sizing"),
+    "lanes": _Step(Setting(32, Bottleneck.LANES), "A lane for each of 33 flows", "pie-rrul"),
+    "policer": _Step(Setting(1, Bottleneck.POLICER), "A bucket of tokens and no queue", "traffic-policing"),
+}
+
+
+def _answer(step: str, of: Told) -> str:
+    wait = "under 1 ms" if of.mean_wait_ms < 1 else f"{of.mean_wait_ms:.0f} ms"
+    share = f"{of.download_bps / 20e6:.0%}".replace("%", " %")
+    lost = f" and loses {100 * of.lost_share:.1f} % of its packets"
+    answers = {
+        "fill": "A download starts, the queue fills, and the call is dead: each of its packets "
+        f"waits {wait} on average.",
+        "bet": f"Up to {of.longest_wait_ms:.0f} ms: 1,000 packets of 1,500 bytes are 12 Mbit, and "
+        "the link sends 20 a second.",
+        "wall": f"Behind 100 packets your call waits {wait}, and the download still has its {share} "
+        "of the link. Behind ten the link idles.",
+        "more": f"With 32 downloads, behind 100 packets, it waits {wait}{lost}.",
+        "lanes": f"Beside 32 downloads your call waits {wait}; they get {share} of the link.",
+        "policer": f"Your call waits {wait}. The download pays: it gets {share} of the rate.",
+    }
+    return answers[step]
+
+
+def _how(study: str, studies: Collection[str]) -> str:
+    if study not in studies:
+        return ""
+    return f'<a href="{study}/index.html">How do we know?</a>'
+
+
+def _described(experiment: Experiment) -> dict[str, object]:
+    return {"resolved": experiment.resolved(), "queue": experiment.queue_names.index(QUEUE)}
+
+
+def _script_json(value: object) -> str:
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def story_text(studies: Collection[str] = ()) -> str:
+    """The page.
+
+    Args:
+        studies: Those whose pages lie beside it, to which it leads.
+    """
+    runs: dict[Setting, Told] = {}
+    parts: dict[str, str] = {}
+    for name, step in _STEPS.items():
+        run = runs.setdefault(step.setting, told(step.setting)) if step.setting not in runs else runs[step.setting]
+        parts[f"still_{name}"] = picture(run, step.seen)
+        # The picture is there for those who see no script; the wait is to be bet on first.
+        parts[f"answer_{name}"] = html.escape(_answer(name, run))
+        parts[f"how_{name}"] = _how(step.study, studies)
+    has_module = modules.has_module()
+    return Template((_SOURCES / "page.html").read_text(encoding="utf-8")).substitute(
+        parts,
+        style=style_sheet() + (_SOURCES / "style.css").read_text(encoding="utf-8"),
+        answer_duel="A full link without a queue has 100 points.",
+        how_duel="",
+        told=_script_json({"call": _described(Setting().experiment()), "game": _described(GAME)}),
+        module=modules.packed_module() if has_module else "",
+        worker=modules.joined(WORKER),
+        script=modules.joined(SCRIPT),
+    )
+
+
+def story_opening() -> Markup:
+    """The picture that a page begins with which leads to the story."""
+    return picture(told(Setting()), _STEPS["fill"].seen)
+
+
+def write_story(folder: Path, studies: Collection[str] = ()) -> Path:
+    """Write the page beside its place, then put it there.
+
+    Args:
+        folder: Of the page.
+        studies: Those whose pages lie in folders beside it.
+
+    Returns:
+        Path of the page.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    place = folder / STORY
+    replace_file(place, story_text(studies))
+    return place
