@@ -15,6 +15,8 @@ const LOST = 0.02;
 /** Of the line, below which we say that it idles. */
 const BUSY = 0.9;
 const NS_PER_MS = 1e6;
+/** The downloads' number; one alone may be counted. */
+const SHARE = /\[download(-1)?\]\.capacity_share$/;
 
 /**
  * @typedef {{downloads: number, bottleneck: string, limit_pkts: number, burst_kb: number, rate_bps: number}} Setting
@@ -60,7 +62,7 @@ export function outcomeOf({ in_ns, out_ns, flow, drop }, described, numbers) {
       longest_ms = Math.max(longest_ms, wait_ms);
     }
   }
-  const share = numbers.find(({ path }) => path.endsWith("[download].capacity_share"))?.value ?? 0;
+  const share = numbers.find(({ path }) => SHARE.test(path))?.value ?? 0;
   return { mean_ms: sum_ms / left, longest_ms, lost: lost / sent, share };
 }
 
@@ -71,7 +73,7 @@ export function waitText(ms) {
 
 /** @param {Outcome} outcome @returns {{name: string, words: string}} */
 export function verdict({ mean_ms, lost }) {
-  if (mean_ms + WAY_MS > LATE_MS) return { name: "dead", words: "dead: too late to talk" };
+  if (mean_ms + WAY_MS > LATE_MS) return { name: "dead", words: "dead" };
   if (lost >= LOST) return { name: "bad", words: "breaks up" };
   if (mean_ms + WAY_MS > EASY_MS) return { name: "bad", words: "late" };
   return { name: "good", words: "fine" };

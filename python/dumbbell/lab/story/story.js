@@ -13,6 +13,9 @@ const MOST_PACKETS = 100_000;
 /** Top of the line of waits, ms, and of the line of packets. */
 const MOST_MS = 700;
 const MOST_PKTS = 1100;
+const GAME_PKTS = 120;
+/** Of the game's queue. */
+const GAME_LIMIT_PKTS = 100;
 /** Seconds of a run that pass in one of watching: while the queue fills, in slow motion, when played. */
 const PACE = { filling: 3, slow: 0.25, steady: 0.5, played: 1 };
 /** Where the filling turns to slow motion, before the first drop, and for how long, s. */
@@ -47,6 +50,9 @@ class Story {
     this.tank = new Tank($("tank"));
     this.step = "";
     /** @type {any} */ this.run = null;
+    /** What was seen last of the game.
+     * @type {any} */
+    this.game = null;
     this.done = 0;
     this.t_ns = 0;
     this.last_ms = 0;
@@ -93,6 +99,7 @@ class Story {
       this.#enter(/** @type {string} */ (found.dataset.step));
     };
     addEventListener("scroll", () => requestAnimationFrame(chosen), { passive: true });
+    $("answer-bet").textContent = "";
     this.#words();
     this.#betWords();
     this.#play(this.isPlaying);
@@ -168,7 +175,8 @@ class Story {
     const style = $("wall").style;
     style.left = `${exit - wide - half - 4}px`;
     style.width = `${0.9 * wide + 2 * half}px`;
-    $("wall").hidden = !["wall", "more"].includes(this.step);
+    this.tank.isHeld = ["wall", "more"].includes(this.step);
+    $("wall").hidden = !this.tank.isHeld;
     this.#words();
     this.#draw();
   }
@@ -177,9 +185,8 @@ class Story {
 
   #order() {
     if (this.step === "duel") {
-      this.run = null;
+      this.run = this.game = null;
       this.tank.packets = null;
-      this.#readings("–", "–", { name: "", words: "–" });
       return this.#draw();
     }
     if (this.isDirty) return;
@@ -314,6 +321,7 @@ class Story {
   }
 
   #draw() {
+    if (this.step === "duel") return this.#drawGame();
     if (!this.run) {
       this.tank.draw(0, 1, null);
       this.#axes();
@@ -327,7 +335,7 @@ class Story {
     chart.ticks(lost_s, 0, "--vermillion");
     if (this.step === "bet" && this.bet_ms !== null) {
       chart.level(this.bet_ms, { ink: "--blue", label: "" });
-      chart.text("your bet", chart.left, chart.y.at(Math.min(this.bet_ms, MOST_MS)) - 10, "--soft");
+      chart.text("your bet", chart.right - 70, chart.y.at(Math.min(this.bet_ms, MOST_MS)) - 10, "--soft");
     }
     chart.cursor(this.t_ns / NS_PER_S);
     $("pace").textContent = this.pace > 1 ? `${this.pace} times as fast as life` : `slow motion, 1/${1 / this.pace}`;
@@ -383,12 +391,28 @@ class Story {
    * @param {any} message */
   #played({ packets, series, now_ns }) {
     const own = { ...packets, flow: packets.flow.map((/** @type {number} */ each) => each + 1) };
-    this.tank.show(own, setting({ limit_pkts: 100 }));
+    this.tank.show(own, setting({ limit_pkts: GAME_LIMIT_PKTS }));
     this.tank.draw(Math.max(0, packets.until_ns - 0.6 * NS_PER_S), 1, null);
     $("pace").textContent = "as fast as life";
-    const last = series?.queue.system_pkts.at(-1);
-    if (last !== undefined) $("reading-wait").textContent = `${last} packets`;
-    this.played_ns = now_ns;
+    this.game = { queue: series?.queue ?? this.game?.queue, now_ns };
+    this.#lineOfGame();
+  }
+
+  #drawGame() {
+    if (!this.game) this.tank.draw(0, 1, null);
+    this.#lineOfGame();
+  }
+
+  #lineOfGame() {
+    const { resolved } = this.told.game;
+    const chart = new Chart($("line"), {
+      x: { title: "seconds", least: 0, most: resolved.duration_ns / NS_PER_S },
+      y: { title: "packets", least: 0, most: GAME_PKTS, ticks: [0, 50, 100] },
+    });
+    $("line-title").textContent = "Packets in the queue: keep it short, but never empty for long";
+    if (!this.game?.queue) return;
+    chart.line(this.game.queue.t_s, this.game.queue.system_pkts, { ink: "--blue" });
+    chart.cursor(this.game.now_ns / NS_PER_S);
   }
 }
 

@@ -49,6 +49,8 @@ export class Tank {
     /** @type {any} */ this.setting = null;
     this.longest_ns = 0;
     this.levels = new Float64Array();
+    /** Whether the wall can be pulled. */
+    this.isHeld = false;
     this.funnel = new Funnel(300, 100);
     this.shape = "";
   }
@@ -122,7 +124,7 @@ export class Tank {
     pen.fillStyle = colour("--ink");
     pen.textBaseline = "alphabetic";
     pen.textAlign = "right";
-    pen.fillText("you", width - 6, middle - 16);
+    pen.fillText("you", width - 6, middle + 26);
     pen.textAlign = "left";
     pen.fillText("server", 6, 15);
   }
@@ -236,13 +238,14 @@ export class Tank {
     const half = Math.max(24, ((high / 2) * (exit - x)) / wide + 8);
     pen.fillStyle = colour("--ink");
     pen.fillRect(x - 3, middle - half, 6, 2 * half);
-    // A grip.
-    pen.beginPath();
-    pen.arc(x, middle, 11, 0, 2 * Math.PI);
-    pen.fill();
-    pen.fillStyle = colour("--paper");
-    for (const dx of [-4, 0, 4]) pen.fillRect(x + dx - 1, middle - 5, 2, 10);
-    pen.fillStyle = colour("--ink");
+    if (this.isHeld) {
+      pen.beginPath();
+      pen.arc(x, middle, 13, 0, 2 * Math.PI);
+      pen.fill();
+      pen.fillStyle = colour("--paper");
+      for (const dx of [-4, 0, 4]) pen.fillRect(x + dx - 1, middle - 6, 2, 12);
+      pen.fillStyle = colour("--ink");
+    }
     const words = `wall: ${this.setting.limit_pkts} packets`;
     const isRight = x - 12 - pen.measureText(words).width < 4;
     pen.textAlign = isRight ? "left" : "right";
@@ -251,18 +254,19 @@ export class Tank {
 
   /** @param {CanvasRenderingContext2D} pen @param {any} place
    * @param {[number, number, number] | undefined} at @param {string} words */
-  #label(pen, { width, top, exit }, at, words) {
+  #label(pen, { width, top, exit, middle }, at, words) {
     const [x, y, size] = at ?? [exit, top + 20, 0];
     const wide = pen.measureText(words).width + 14;
     const left = Math.min(width - wide - 4, Math.max(4, x - wide / 2));
-    const up = Math.max(2, Math.min(y - 34, this.layout.middle - 50));
+    // Not over the bucket.
+    const up = this.setting.bottleneck === BOTTLENECK.policer ? middle + 36 : Math.max(2, Math.min(y - 34, middle - 44));
     if (at) {
       pen.strokeStyle = colour("--magenta");
       pen.lineWidth = 2;
       pen.strokeRect(x - 4, y - 4, size + 8, size + 8);
       pen.beginPath();
-      pen.moveTo(x + size / 2, y - 4);
-      pen.lineTo(Math.min(left + wide - 6, Math.max(left + 6, x + size / 2)), up + 22);
+      pen.moveTo(x + size / 2, up > y ? y + size + 4 : y - 4);
+      pen.lineTo(Math.min(left + wide - 6, Math.max(left + 6, x + size / 2)), up > y ? up : up + 22);
       pen.stroke();
     }
     pen.fillStyle = colour("--paper");
