@@ -39,8 +39,8 @@ def lab_command(
     server and no network. Exit status: 0 done, 2 bad input, or the simulator's module was not
     built.
     """
-    from dumbbell.lab import LabExperiment, write_laboratory, write_live
-    from dumbbell.report import has_pages, link_laboratory
+    from dumbbell.lab import STORY, LabExperiment, write_laboratory, write_live, write_story
+    from dumbbell.report import has_pages, link_laboratory, pages_in
     from dumbbell.spec import Experiment
 
     begun = []
@@ -53,6 +53,9 @@ def lab_command(
     folder = output.absolute().parent
     if has_pages(folder):
         write_live(folder)
+        if (folder / STORY).is_file():
+            # It may have been written before there was a simulator to put into it.
+            write_story(folder, pages_in(folder))
     if output.name == PLACE.name:
         link_laboratory(folder)
     say(f"The laboratory: {output.resolve().as_uri()}")

@@ -10,9 +10,11 @@ from dumbbell.lab.live_file import LIVE, live_text, write_live
 from dumbbell.lab.modules import has_module
 from dumbbell.lab.page_file import page_text, write_laboratory
 from dumbbell.lab.presets import presets
+from dumbbell.lab.story_file import STORY, story_opening, write_story
 
 __all__ = [
     "LIVE",
+    "STORY",
     "LabExperiment",
     "bottleneck_of",
     "has_module",
@@ -20,6 +22,8 @@ __all__ = [
     "page_text",
     "presets",
     "state_hash",
+    "story_opening",
     "write_laboratory",
     "write_live",
+    "write_story",
 ]

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from markupsafe import Markup
-
 from dumbbell.folders import replace_file
 from dumbbell.lab import modules
 from dumbbell.lab.page_file import WORKER
 from dumbbell.lab.story_pictures import picture
 from dumbbell.lab.story_runs import GAME, QUEUE, Bottleneck, Setting, Told, told
+from dumbbell.report import Opening
 from dumbbell.report.palette import style_sheet
 from dumbbell.spec import Experiment
 
 STORY = "story.html"
 """Name of the page, beside the index of studies."""
+TITLE = "Your call is behind 1,000 packets"
 _SOURCES = modules.FOLDER / "story"
 SCRIPT = (
     *(
@@ -61,12 +61,20 @@ class _Step:
 
 
 _STEPS: Mapping[str, _Step] = {
-    "fill": _Step(Setting(), "A queue full of a download's packets, few of the call's between", "queue-size-delay"),
+    "fill": _Step(
+        Setting(),
+        "A queue full of a download's packets, few of the call's between",
+        "queue-size-delay",
+    ),
     "bet": _Step(Setting(), "The full queue, and the call's wait", "queue-size-delay"),
     "wall": _Step(Setting(limit_pkts=100), "A short queue", "buffer-sizing"),
-    "more": _Step(Setting(32, limit_pkts=100), "A short queue, full of 32 downloads", "buffer-sizing"),
+    "more": _Step(
+        Setting(32, limit_pkts=100), "A short queue, full of 32 downloads", "buffer-sizing"
+    ),
     "lanes": _Step(Setting(32, Bottleneck.LANES), "A lane for each of 33 flows", "pie-rrul"),
-    "policer": _Step(Setting(1, Bottleneck.POLICER), "A bucket of tokens and no queue", "traffic-policing"),
+    "policer": _Step(
+        Setting(1, Bottleneck.POLICER), "A bucket of tokens and no queue", "traffic-policing"
+    ),
 }
 
 
@@ -112,7 +120,9 @@ def story_text(studies: Collection[str] = ()) -> str:
     runs: dict[Setting, Told] = {}
     parts: dict[str, str] = {}
     for name, step in _STEPS.items():
-        run = runs.setdefault(step.setting, told(step.setting)) if step.setting not in runs else runs[step.setting]
+        if step.setting not in runs:
+            runs[step.setting] = told(step.setting)
+        run = runs[step.setting]
         parts[f"still_{name}"] = picture(run, step.seen)
         # The picture is there for those who see no script; the wait is to be bet on first.
         parts[f"answer_{name}"] = html.escape(_answer(name, run))
@@ -130,9 +140,17 @@ def story_text(studies: Collection[str] = ()) -> str:
     )
 
 
-def story_opening() -> Markup:
-    """The picture that a page begins with which leads to the story."""
-    return picture(told(Setting()), _STEPS["fill"].seen)
+def story_opening() -> Opening:
+    """What an index begins with that has the story beside it."""
+    run = told(Setting())
+    return Opening(
+        address=STORY,
+        title=TITLE,
+        question="Somebody starts a download. What happens to your call?",
+        answer=_answer("fill", run),
+        invitation="Push it yourself: seven steps",
+        drawing=picture(run, _STEPS["fill"].seen),
+    )
 
 
 def write_story(folder: Path, studies: Collection[str] = ()) -> Path:

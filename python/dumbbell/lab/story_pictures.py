@@ -53,9 +53,7 @@ class Funnel:
         size = math.sqrt(2 * width * height / FULL_PKTS)
         while True:
             columns, most = int(width // size), int(height // size)
-            rows = tuple(
-                max(1, round(most * (place + 0.5) / columns)) for place in range(columns)
-            )
+            rows = tuple(max(1, round(most * (place + 0.5) / columns)) for place in range(columns))
             if sum(rows) >= FULL_PKTS:
                 return cls(size, rows)
             size -= 0.05
@@ -237,5 +235,3 @@ def _line(told: Told, at_ns: int) -> list[str]:
         _text(_LEFT, HEIGHT - 8, "how long your call waits in the queue, ms", size=13),
         _text(_RIGHT, HEIGHT - 8, f"{DURATION_S} s", anchor="end", size=13),
     ]
-
-

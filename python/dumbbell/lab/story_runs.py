@@ -61,7 +61,9 @@ class Setting:
         is_policed = self.bottleneck is Bottleneck.POLICER
         # The policer is the bottleneck then, not the link behind it.
         rate_bps = 5 * RATE_BPS if is_policed else RATE_BPS
-        qdisc = "fq_codel" if self.bottleneck is Bottleneck.LANES else f"pfifo limit {self.limit_pkts}"
+        qdisc = (
+            "fq_codel" if self.bottleneck is Bottleneck.LANES else f"pfifo limit {self.limit_pkts}"
+        )
         police = f'police = "police rate {RATE_BPS // 10**6}mbit burst {self.burst_kb}kb drop"'
         return Experiment.from_toml(f"""
 name = "a-call-behind-downloads"

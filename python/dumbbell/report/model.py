@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
     import numpy as np
     import polars as pl
+    from markupsafe import Markup
 
     Chart: TypeAlias = alt.TopLevelMixin
 
@@ -282,6 +283,27 @@ class IndexEntry:
             answer=report.answer,
             advice=report.advice,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What the index begins with: a page to be read before all others.
+
+    Attributes:
+        address: Of the page, from the index.
+        title: Of the page.
+        question: What it answers.
+        answer: In a sentence.
+        invitation: What the link to it says.
+        drawing: An SVG.
+    """
+
+    address: str
+    title: str
+    question: str
+    answer: str
+    invitation: str
+    drawing: Markup
 
 
 def verdict_counts(judged: Sequence[Judged]) -> dict[Verdict, int]:

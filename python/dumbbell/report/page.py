@@ -20,7 +20,7 @@ from dumbbell.report.figure_frames import PNG
 from dumbbell.report.figure_views import figure_view, in_families, script_json
 from dumbbell.report.figures import FigureFiles
 from dumbbell.report.glossary import Explainer
-from dumbbell.report.model import IndexEntry, LoadRow, Report
+from dumbbell.report.model import IndexEntry, LoadRow, Opening, Report
 from dumbbell.report.numbers import json_safe, plain, signed_percent, unit_suffix
 from dumbbell.report.palette import style_sheet
 from dumbbell.report.printed_section import printed_view
@@ -119,6 +119,7 @@ def index_html(
     drawings: Mapping[str, Markup] = NO_DRAWINGS,
     *,
     has_laboratory: bool = False,
+    opening: Opening | None = None,
 ) -> str:
     """The page that lists every study, its answer, what to set, and one figure each.
 
@@ -126,6 +127,7 @@ def index_html(
         entries: The studies.
         drawings: Study to its figure, as SVG for a page.
         has_laboratory: Whether the laboratory's page is beside it.
+        opening: What it begins with.
     """
     template = _environment().get_template("index.html.j2")
     pictured = [entry for entry in entries if entry.study in drawings]
@@ -139,6 +141,7 @@ def index_html(
             for entry in entries
         ],
         advice=[(entry, each) for entry in entries for each in entry.advice],
+        opening=opening,
         preview=f"{pictured[0].study}/figures/{pictured[0].figure}.png" if pictured else "",
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
         not_run=sum(bool(entry.not_run) for entry in entries),

@@ -21,7 +21,7 @@ from dumbbell.report.figure_frames import SVG
 from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
 from dumbbell.report.folder import REPORT, report_folder
 from dumbbell.report.inline_svg import inline_svg
-from dumbbell.report.model import IndexEntry, Report, ValueTable
+from dumbbell.report.model import IndexEntry, Opening, Report, ValueTable
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.page import LABORATORY, Links, index_html, page_html, with_laboratory
 from dumbbell.report.printed_section import printed_rows
@@ -132,12 +132,15 @@ def check_index(out_dir: str | Path) -> None:
             )
 
 
-def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
+def write_index(
+    entries: Sequence[IndexEntry], out_dir: str | Path, *, opening: Opening | None = None
+) -> Path:
     """Write ``index.html`` and ``index.json`` above the studies' folders.
 
     Args:
         entries: One per study, each written to ``out_dir/STUDY`` unless it was not run.
         out_dir: Folder that holds the studies.
+        opening: What the page begins with.
 
     Returns:
         Path of the index page.
@@ -158,7 +161,7 @@ def write_index(entries: Sequence[IndexEntry], out_dir: str | Path) -> Path:
     replace_file(target / "index.json", _json_text(summary))
     drawings = {entry.study: _drawing(entry, target) for entry in entries if entry.figure}
     has_laboratory = (target / LABORATORY).is_file()
-    page = index_html(entries, drawings, has_laboratory=has_laboratory)
+    page = index_html(entries, drawings, has_laboratory=has_laboratory, opening=opening)
     replace_file(target / "index.html", page)
     return target / "index.html"
 
@@ -187,10 +190,15 @@ def link_laboratory(folder: str | Path) -> bool:
 
 def has_pages(folder: str | Path) -> bool:
     """Whether pages of studies lie in folders of this one."""
+    return bool(pages_in(folder))
+
+
+def pages_in(folder: str | Path) -> list[str]:
+    """Names of this folder's folders with pages of studies."""
     target = Path(folder)
-    return target.is_dir() and any(
-        (each / REPORT.marker).is_file() for each in target.iterdir() if each.is_dir()
-    )
+    if not target.is_dir():
+        return []
+    return sorted(each.name for each in target.iterdir() if (each / REPORT.marker).is_file())
 
 
 def links_of(study: str, folder: Path, *, has_index: bool = False) -> Links:

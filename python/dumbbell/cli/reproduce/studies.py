@@ -22,7 +22,15 @@ from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare.executing.dask import check_backend
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
-from dumbbell.lab import LIVE, has_module, live_text, write_laboratory, write_live
+from dumbbell.lab import (
+    LIVE,
+    has_module,
+    live_text,
+    story_opening,
+    write_laboratory,
+    write_live,
+    write_story,
+)
 from dumbbell.report import (
     LABORATORY,
     FigureDrawer,
@@ -140,8 +148,10 @@ def reproduce(
     if name == ALL and written:
         entries = [IndexEntry.of(each.report) for each in written]
         entries += [_not_run_entry(studies[each], why) for each, why in not_run.items()]
-        _put_laboratory(out or DEFAULT_FOLDER)
-        write_index(entries, out or DEFAULT_FOLDER)
+        folder = out or DEFAULT_FOLDER
+        _put_laboratory(folder)
+        write_story(folder, [each.report.study for each in written])
+        write_index(entries, folder, opening=story_opening())
         if not as_json:
             console.print(overview_table(entries))
     if as_json:
