@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.lab import live_file, modules, page_file
+from dumbbell.lab import live_file, modules, page_file, story_file
 
 HERE = Path(__file__).parent
 PAGES = Path("python/dumbbell/lab")
@@ -28,6 +28,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "page/packets.js": ("this.packets.push(packet)", "this.packet.push(packet)", "'packet'"),
     "live/tank_run.js": ("lostShare(engine, queue)", "lostShare(engine)", "Expected 2 arguments"),
     "live/forms.js": ("{ climb, tank,", "{ climb, tank: 1,", "not assignable to type 'View'"),
+    "story/duel.js": ("const FULL_SCORE = 100;", "", "Cannot find name 'FULL_SCORE'"),
     "page/stage.js": ("const FALL_S = 0.8;", "", "Cannot find name 'FALL_S'"),
 }
 """Of a module: what stands there, what is put in its place, what has to be said of it."""
@@ -55,7 +56,7 @@ def test_faults_that_no_syntax_check_sees_are_told(tmp_path: Path) -> None:
     (tmp_path / "tests/lab").mkdir(parents=True)
     for name in ("tsconfig.json", "browser.d.ts"):
         shutil.copy(HERE / name, tmp_path / "tests/lab")
-    for folder in ("page", "live"):
+    for folder in ("page", "live", "story"):
         shutil.copytree(HERE.parents[1] / PAGES / folder, tmp_path / PAGES / folder)
     for name, (before, after, _) in FAULTS.items():
         place = tmp_path / PAGES / name
@@ -73,6 +74,7 @@ BUNDLES = (
     page_file.RULE_WORKER,
     live_file.SCRIPT,
     live_file.WORKER,
+    story_file.SCRIPT,
 )
 
 
@@ -89,7 +91,7 @@ def test_a_bundle_has_each_module_before_those_that_import_it(bundle: Sequence[P
 
 def test_no_module_is_in_no_bundle() -> None:
     used = {place for bundle in BUNDLES for place in bundle}
-    assert {*modules.FOLDER.glob("page/*.js"), *modules.FOLDER.glob("live/*.js")} == used
+    assert {*modules.FOLDER.glob("*/*.js")} == used
 
 
 def test_the_strip_has_words_for_all_that_a_sender_does() -> None:

@@ -87,8 +87,8 @@ def _answer(step: str, of: Told) -> str:
         f"waits {wait} on average.",
         "bet": f"Up to {of.longest_wait_ms:.0f} ms: 1,000 packets of 1,500 bytes are 12 Mbit, and "
         "the link sends 20 a second.",
-        "wall": f"Behind 100 packets your call waits {wait}, and the download still has its {share} "
-        "of the link. Behind ten the link idles.",
+        "wall": f"Behind 100 packets your call waits {wait}, and the download has {share} of the "
+        "link.",
         "more": f"With 32 downloads, behind 100 packets, it waits {wait}{lost}.",
         "lanes": f"Beside 32 downloads your call waits {wait}; they get {share} of the link.",
         "policer": f"Your call waits {wait}. The download pays: it gets {share} of the rate.",

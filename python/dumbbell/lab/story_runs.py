@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dumbbell.backends import simulate
@@ -61,9 +62,8 @@ class Setting:
         is_policed = self.bottleneck is Bottleneck.POLICER
         # The policer is the bottleneck then, not the link behind it.
         rate_bps = 5 * RATE_BPS if is_policed else RATE_BPS
-        qdisc = (
-            "fq_codel" if self.bottleneck is Bottleneck.LANES else f"pfifo limit {self.limit_pkts}"
-        )
+        one_queue = f"pfifo limit {self.limit_pkts}"
+        qdisc = "fq_codel" if self.bottleneck is Bottleneck.LANES else one_queue
         police = f'police = "police rate {RATE_BPS // 10**6}mbit burst {self.burst_kb}kb drop"'
         return Experiment.from_toml(f"""
 name = "a-call-behind-downloads"
@@ -190,6 +190,7 @@ class Told:
         ]
 
 
+@cache
 def told(setting: Setting) -> Told:
     """Run it."""
     run = simulate(setting.experiment())
