@@ -65,6 +65,9 @@ def gather(found: Path, pages: Path, url: str) -> None:
             _write(pages / there, linked(text, there, after))
         except NotOnSiteError as error:
             raise NotOnSiteError(f"{source.relative_to(ROOT)} links to {error}") from error
+    first = pages / "index.md"
+    title, rest = first.read_text(encoding="utf-8").split("\n", 1)
+    _write(first, f"{title}\n\n{result_pages.opening(found)}{rest}")
     for path in (ROOT / "docs").rglob("*.svg"):
         shutil.copyfile(path, pages / path.relative_to(ROOT / "docs"))
 

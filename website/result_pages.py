@@ -10,13 +10,14 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from dumbbell.lab import LIVE
+from dumbbell.lab import LIVE, STORY, story_opening
+from dumbbell.report.palette import style_sheet
 from dumbbell.studies import STUDIES, get_study
 
 FOLDER = "results"
 """On the site."""
 LABORATORY = "laboratory.html"
-BESIDE = (LABORATORY, LIVE)
+BESIDE = (LABORATORY, STORY, LIVE)
 PAGE = "index.html"
 OF_A_STUDY = ("claims.json", "values.json", "meta.json", "provenance.json", "figures", "tables")
 _PICTURE = '<meta property="og:image" content="'
@@ -36,6 +37,8 @@ def overview(folder: Path) -> str:
             f"[All studies at a glance]({FOLDER}/{PAGE}): what one should set on a router.",
             "",
         ]
+    if (folder / STORY).is_file():
+        lines += [f"[The story]({FOLDER}/{STORY}): your call behind a download, to push.", ""]
     if (folder / LABORATORY).is_file():
         lines += [f"[The laboratory]({FOLDER}/{LABORATORY}): move a slider, see the packets.", ""]
     lines += ["| study | its results | its story |", "| --- | --- | --- |"]
@@ -45,6 +48,21 @@ def overview(folder: Path) -> str:
     if len(there) < len(STUDIES):
         lines += ["", "Pages that are not built are written by `dumbbell reproduce all`."]
     return "\n".join([*lines, ""])
+
+
+def opening(folder: Path) -> str:
+    """What the first page of the site begins with: the story, where it is there, as HTML."""
+    if not (folder / STORY).is_file():
+        return ""
+    story = story_opening()
+    address = f"{FOLDER}/{story.address}"
+    return (
+        f'<style>{style_sheet()}</style>\n\n<div class="opening">'
+        f'<p class="opening-title"><a href="{address}">{story.title}</a></p>'
+        f"<p>{story.question} {story.answer}</p>"
+        f'<p><a class="md-button md-button--primary" href="{address}">{story.invitation}</a></p>'
+        f"{story.drawing}</div>\n\n"
+    )
 
 
 def bring(folder: Path, pages: Path, url: str) -> None:

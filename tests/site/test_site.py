@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser
 
+from dumbbell.lab import STORY
 from dumbbell.studies import STUDIES
 from waiting import PATIENCE_S
 
@@ -64,6 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "laboratory.html").write_text(
         f'<!doctype html><html lang="en"><title>laboratory</title>{icon}</html>'
     )
+    (place / STORY).write_text(f'<!doctype html><html lang="en"><title>story</title>{icon}</html>')
     return place
 
 
@@ -135,8 +137,15 @@ def test_what_the_site_takes_from_results(site: Path) -> None:
     assert (there / "figures" / "peak.png").is_file()
     assert (there / "claims.json").is_file()
     assert not (there / "my-notes.txt").exists()
+    assert (site / "results" / STORY).is_file()
     overview = (site / "studies.html").read_text()
     assert overview.count("not built") >= len(STUDIES) - 1
+
+
+def test_the_first_page_begins_with_the_story(site: Path) -> None:
+    text = (site / "index.html").read_text()
+    assert f'href="results/{STORY}"' in text
+    assert text.index('<svg class="still"') < text.index("To use it:")
 
 
 def test_a_link_to_an_experiment_of_the_course_opens_the_laboratory(site: Path) -> None:
