@@ -21,11 +21,11 @@ from dumbbell.lab.story_runs import (
 )
 from dumbbell.report import palette
 
-WIDTH, HEIGHT = 720, 330
+WIDTH, HEIGHT = 720, 350
 _EXIT, _MIDDLE, _MOST_HIGH = 640.0, 96.0, 176.0
-_FUNNEL = 600.0
+_FUNNEL = 555.0
 """From the exit to the wall of the largest buffer."""
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48.0, 708.0, 214.0, 300.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 708.0, 226.0, 316.0
 """Of the line of waits."""
 MOST_MS = 700.0
 SHORTEST_MS, LATEST_MS = 150, 400
@@ -121,7 +121,7 @@ def _squares(placed: Iterable[tuple[float, float, int]], size: float) -> list[st
     return [f'<path fill="{ink}" d="{"".join(by_ink[ink])}"/>' for ink in order]
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 15) -> str:
+def _text(x: float, y: float, words: str, *, anchor: str = "start", size: int = 21) -> str:
     return (
         f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" font-size="{size}" '
         f'fill="{palette.INK.light}">{words}</text>'
@@ -138,8 +138,8 @@ def _link() -> list[str]:
     return [
         _stroke([(_EXIT, _MIDDLE - 8), (WIDTH - 8, _MIDDLE - 8)], axis, 2),
         _stroke([(_EXIT, _MIDDLE + 8), (WIDTH - 8, _MIDDLE + 8)], axis, 2),
-        _text(WIDTH - 8, _MIDDLE - 16, "you", anchor="end"),
-        _text(8, 18, "server"),
+        _text(WIDTH - 8, _MIDDLE - 18, "you", anchor="end"),
+        _text(2, 18, "server"),
     ]
 
 
@@ -157,7 +157,11 @@ def _queue(told: Told, at_ns: int) -> list[str]:
         *_squares(placed, funnel.size),
         *_link(),
         _stroke([(wall - 3, _MIDDLE - half), (wall - 3, _MIDDLE + half)], ink, 5),
-        _text(wall - 8, _MIDDLE + _MOST_HIGH / 2 + 20, f"wall: {told.setting.limit_pkts} packets"),
+        _text(
+            min(wall - 8, 420),
+            _MIDDLE + _MOST_HIGH / 2 + 24,
+            f"wall: {told.setting.limit_pkts} packets",
+        ),
     ]
 
 
@@ -227,11 +231,11 @@ def _line(told: Told, at_ns: int) -> list[str]:
     return [
         _stroke([(_LEFT, _BOTTOM), (_RIGHT, _BOTTOM)], axis, 1),
         _stroke([(_LEFT, late), (_RIGHT, late)], soft, 1, ' stroke-dasharray="5 4"'),
-        _text(_LEFT + 4, late - 5, f"{LATEST_MS} ms one way: too late to talk", size=13),
+        _text(_LEFT + 4, late - 5, f"{LATEST_MS} ms one way: too late to talk", size=20),
         _stroke([(across(t), down(wait)) for t, wait in thinned], palette.MAGENTA.light, 2),
         _stroke([(across(at_ns / 1e9), _TOP), (across(at_ns / 1e9), _BOTTOM)], axis, 1),
-        _text(_LEFT - 6, _TOP + 6, f"{MOST_MS:.0f}", anchor="end", size=13),
-        _text(_LEFT - 6, _BOTTOM + 4, "0", anchor="end", size=13),
-        _text(_LEFT, HEIGHT - 8, "how long your call waits in the queue, ms", size=13),
-        _text(_RIGHT, HEIGHT - 8, f"{DURATION_S} s", anchor="end", size=13),
+        _text(_LEFT - 6, _TOP + 14, f"{MOST_MS:.0f}", anchor="end", size=20),
+        _text(_LEFT - 6, _BOTTOM + 6, "0", anchor="end", size=20),
+        _text(_LEFT, HEIGHT - 8, "how long your call waits in the queue, ms", size=20),
+        _text(_RIGHT, HEIGHT - 8, f"{DURATION_S} s", anchor="end", size=20),
     ]
