@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from markupsafe import Markup
 from playwright.sync_api import Browser, Page
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
@@ -17,6 +18,7 @@ from dumbbell.report import (
     Curve,
     Figure,
     IndexEntry,
+    Opening,
     Report,
     Sample,
     Topology,
@@ -297,4 +299,36 @@ def test_a_page_of_runs_is_printed_unfolded(browser: Browser, site: Path) -> Non
     assert page.locator("table.claims").first.is_visible()
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details:not([open])").count() > 0
+    page.close()
+
+
+OPENING = Opening(
+    address="story.html",
+    title="Your call is behind 1,000 packets",
+    question="Somebody starts a download. What happens to your call?",
+    answer="A download starts, the queue fills, and each packet of the call waits 462 ms on average.",
+    invitation="Push it yourself: seven steps",
+    drawing=Markup('<svg viewBox="0 0 720 350" role="img" aria-label="A queue"></svg>'),
+)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_overview_begins_with_what_one_is_to_push(
+    browser: Browser, tmp_path: Path, width: int, height: int
+) -> None:
+    report = realistic_report()
+    write_report(report, tmp_path / report.study)
+    write_index([IndexEntry.of(report)], tmp_path, opening=OPENING)
+    page, seen = opened(browser, tmp_path / "index.html", width, height)
+    tops = []
+    for part in (".purpose", "h1", ".opening .question", ".opening .answer", ".opening .begin"):
+        box = page.locator(part).bounding_box()
+        assert box, part
+        assert box["y"] + box["height"] <= height, part
+        tops.append(box["y"])
+    assert tops == sorted(tops)
+    picture = page.locator(".opening svg").bounding_box()
+    assert picture and picture["y"] + picture["height"] <= height
+    assert barriers(page) == []
+    assert seen.messages == []
     page.close()

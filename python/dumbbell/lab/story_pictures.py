@@ -74,16 +74,14 @@ class Funnel:
         return float(len(self.rows))
 
 
-def picture(told: Told, words: str, instant_ns: int | None = None) -> Markup:
-    """A run: its queue at an instant, and how long the call waited all the time.
+def picture(told: Told, words: str) -> Markup:
+    """A run: its queue as the longest wait of the call begins, and the call's waits all the time.
 
     Args:
         told: The run.
         words: What is seen, for those who listen.
-        instant_ns: When; the instant at which most packets of the call are in the queue, or one
-            has waited longest, when left out.
     """
-    at_ns = _telling_instant(told) if instant_ns is None else instant_ns
+    at_ns = _telling_instant(told)
     drawn = {
         Bottleneck.ONE_QUEUE: _queue,
         Bottleneck.LANES: _lanes,
@@ -98,10 +96,10 @@ def picture(told: Told, words: str, instant_ns: int | None = None) -> Markup:
 
 
 def _telling_instant(told: Told) -> int:
-    """Just before the packet of the call that waited longest leaves."""
+    """When the packet of the call came that waited longest."""
     of_call = [each for each in told.packets if each.flow == CALL and not each.is_dropped]
-    gone = [(each.out_ns - each.in_ns, each.out_ns) for each in of_call if each.out_ns is not None]
-    return max(gone)[1] - 1
+    waited = [(each.out_ns - each.in_ns, each.in_ns) for each in of_call if each.out_ns is not None]
+    return max(waited)[1]
 
 
 def _ink(flow: int) -> str:

@@ -235,7 +235,8 @@ export class Tank {
   /** @param {CanvasRenderingContext2D} pen @param {any} place */
   #wall(pen, { exit, wide, middle, high, height }) {
     const x = this.wall;
-    const half = Math.max(24, ((high / 2) * (exit - x)) / wide + 8);
+    // Below the name of where packets come from.
+    const half = Math.min(middle - 22, Math.max(24, ((high / 2) * (exit - x)) / wide + 8));
     pen.fillStyle = colour("--ink");
     pen.fillRect(x - 3, middle - half, 6, 2 * half);
     if (this.isHeld) {
