@@ -306,7 +306,7 @@ OPENING = Opening(
     address="story.html",
     title="Your call is behind 1,000 packets",
     question="Somebody starts a download. What happens to your call?",
-    answer="A download starts, the queue fills, and each packet of the call waits 462 ms on average.",
+    answer="A download starts, the queue fills, and each packet waits 462 ms on average.",
     invitation="Push it yourself: seven steps",
     drawing=Markup('<svg viewBox="0 0 720 350" role="img" aria-label="A queue"></svg>'),
 )
