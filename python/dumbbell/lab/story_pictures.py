@@ -154,7 +154,8 @@ def _queue(told: Told, at_ns: int) -> list[str]:
     return [
         *_squares(placed, funnel.size),
         *_link(),
-        _stroke([(wall - 3, _MIDDLE - half), (wall - 3, _MIDDLE + half)], ink, 5),
+        # Not through the word above.
+        _stroke([(wall - 3, max(_MIDDLE - half, 26)), (wall - 3, _MIDDLE + half)], ink, 5),
         _text(
             min(wall - 8, 420),
             _MIDDLE + _MOST_HIGH / 2 + 24,
