@@ -12,16 +12,19 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from dumbbell.spec.base import SpecModel
+from dumbbell.spec.links import Change, LinkEnd, LinkOptions
 from dumbbell.spec.tcp import Tcp
 
 PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
-MODELS: tuple[type[Any], ...] = (Tcp.__base__ or Tcp,)
-"""What is made from a table of keys; each model of a description derives from one."""
+MODELS: tuple[type[SpecModel], ...] = (Change, LinkEnd, LinkOptions, Tcp)
+"""Each derives from a model that is made from a table of keys."""
 _HEAD = '''\
 """Keys that are described in Rust; written by ``python scripts/key_models.py --write``."""
 
 import collections.abc
 
+import dumbbell.spec.links
 import dumbbell.spec.tcp
 from dumbbell.spec.base import SpecModel
 '''
@@ -29,7 +32,7 @@ from dumbbell.spec.base import SpecModel
 
 def stub() -> str:
     """The text of the stub."""
-    return _HEAD + "".join(_class(model) for model in MODELS)
+    return _HEAD + "".join(_class(model.__base__) for model in MODELS)
 
 
 def _class(model: type[Any]) -> str:

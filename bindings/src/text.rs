@@ -135,6 +135,11 @@ fn sources() -> String {
 }
 
 #[pyfunction]
+fn description_tables() -> String {
+    dumbbell_engine::spec::key::tables_json()
+}
+
+#[pyfunction]
 fn tcp_settings() -> String {
     dumbbell_engine::spec::tcp::settings_json()
 }
@@ -187,6 +192,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shown_time, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;
     module.add_function(wrap_pyfunction!(sources, module)?)?;
+    module.add_function(wrap_pyfunction!(description_tables, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_settings, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

@@ -4,22 +4,21 @@
 use crate::changes::number_of;
 use crate::laws::Drawn;
 use crate::numbers::is_equal_but_for_name;
+use dumbbell_engine::spec::key::{Key, Value};
 use dumbbell_engine::spec::law::Law;
-use dumbbell_engine::spec::source::{Carrier, Value};
+use dumbbell_engine::spec::source::Carrier;
 use dumbbell_engine::spec::tcp::{CwndChange, Profile, SETTINGS, Setting};
 use dumbbell_engine::spec::{
     Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
     Transport,
 };
 use dumbbell_tc as tc;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What a link end has that says nothing (`dumbbell schema`).
-const DEFAULT_QDISC: &str = "pfifo limit 1000";
-const DEFAULT_MTU_BYTES: u32 = 1500;
-const DEFAULT_OVERHEAD_BYTES: u32 = 14;
 const DEFAULT_PAYLOAD_BYTES: u32 = 56;
 const DEFAULT_TIMER_HZ: u32 = 1000;
 
@@ -46,6 +45,22 @@ impl Table {
     ) {
         if value != default {
             self.add(key, written(value));
+        }
+    }
+
+    /// Of each key, with its default, what differs from it and is there.
+    fn keys<'a>(
+        &mut self,
+        keys: impl Iterator<Item = (&'a Key, serde_json::Value)>,
+        resolved: &serde_json::Value,
+    ) {
+        for (key, default) in keys {
+            if let Some(value) = resolved
+                .get(key.resolved)
+                .filter(|value| **value != default)
+            {
+                self.add(key.name, value_of(key.value, value));
+            }
         }
     }
 
@@ -79,10 +94,10 @@ fn time(ns: &u64) -> String {
     quoted(&tc::format_time(*ns))
 }
 
-fn rate(bps: &u64) -> String {
+fn rate(bps: u64) -> String {
     match bps {
         0 => quoted("inf"),
-        bps => quoted(&tc::format_rate(*bps)),
+        bps => quoted(&tc::format_rate(bps)),
     }
 }
 
@@ -179,47 +194,16 @@ fn link(link: &Link) -> Table {
 
 fn end(end: &LinkEnd) -> Table {
     let mut table = Table::default();
-    table.unless("rate", &end.rate_bps, &0, rate);
-    table.unless("delay", &end.delay_ns, &0, time);
-    table.unless("mtu", &end.mtu_bytes, &DEFAULT_MTU_BYTES, size_u32);
-    let overhead = (end.overhead_bytes, DEFAULT_OVERHEAD_BYTES);
-    table.unless("overhead", &overhead.0, &overhead.1, size_u32);
-    table.unless("loss", &end.loss, &0.0, plain);
-    table.unless("loss_every", &end.loss_every_pkts, &0, plain);
-    if let Some(police) = &end.police {
-        table.text("police", &police.to_string());
-    }
-    let words = end.qdisc.to_string();
-    if words != DEFAULT_QDISC {
-        table.text("qdisc", &words);
-    }
-    if !end.changes.is_empty() {
-        let changes = end.changes.iter().map(|each| change(each).inline());
-        table.add("changes", list(changes));
-    }
-    table.unless("record_packets", &end.record_packets, &false, plain);
-    table.unless("capture", &end.capture, &false, plain);
-    table.unless("capture_flows", &end.capture_flows, &false, plain);
-    table.unless("tso", &end.tso, &false, plain);
-    if let Some(gro_ns) = &end.gro_ns {
-        table.add("gro", time(gro_ns));
-    }
+    let keys = LinkEnd::KEYS.iter().zip(LinkEnd::defaults());
+    table.keys(keys, &serde_json::json!(end));
     table
 }
 
-fn change(change: &Change) -> Table {
+fn change(change: &Change) -> String {
     let mut table = Table::default();
-    table.add("at", time(&change.at_ns));
-    if let Some(bps) = &change.rate_bps {
-        table.add("rate", rate(bps));
-    }
-    if let Some(ns) = &change.delay_ns {
-        table.add("delay", time(ns));
-    }
-    if let Some(loss) = &change.loss {
-        table.add("loss", plain(loss));
-    }
-    table
+    let keys = Change::KEYS.iter().zip(Change::defaults());
+    table.keys(keys, &serde_json::json!(change));
+    table.inline()
 }
 
 /// Flows, of equal ones that a `count` would name so the first: name, count and what they are.
@@ -287,23 +271,20 @@ fn tcp(tcp: &Tcp) -> Table {
     };
     let mut table = Table::default();
     table.unless("profile", &tcp.profile, &Profile::Linux61, plain);
-    let (resolved, defaults) = (serde_json::json!(tcp), serde_json::json!(defaults));
-    for Setting { key, .. } in SETTINGS {
-        match resolved.get(key.resolved) {
-            Some(value) if defaults.get(key.resolved) != Some(value) => {
-                table.add(key.name, value_of(key.value, value));
-            }
-            _ => {}
-        }
-    }
+    let defaults = serde_json::json!(defaults);
+    let keys = SETTINGS.iter().map(|Setting { key, .. }| {
+        let default = defaults.get(key.resolved).cloned();
+        (key, default.unwrap_or_default())
+    });
+    table.keys(keys, &serde_json::json!(tcp));
     table
 }
 
-fn cwnd_change(change: &CwndChange) -> Table {
+fn cwnd_change(change: &CwndChange) -> String {
     let mut table = Table::default();
     table.add("at", time(&change.at_ns));
     table.add("cwnd", change.cwnd_pkts.to_string());
-    table
+    table.inline()
 }
 
 /// By the source's own table of keys.
@@ -327,25 +308,26 @@ fn source(source: &Source, transport: Transport) -> Table {
 
 /// A value as a person writes it, from the resolved description.
 fn value_of(kind: Value, value: &serde_json::Value) -> String {
-    let law = || Law::deserialize(value).expect("a law of a description that was checked");
+    let number = value.as_u64().unwrap_or_default();
     let listed = |written: fn(u64) -> String| {
         let numbers = value.as_array().into_iter().flatten();
         list(numbers.filter_map(serde_json::Value::as_u64).map(written))
     };
     match kind {
-        Value::GapLaw => quoted(&Drawn::Gap.text(&law())),
-        Value::SizeLaw => quoted(&Drawn::Size.text(&law())),
-        Value::ExponentialGap | Value::ConstantGap => mean_gap(&law()),
-        Value::Size | Value::Bytes(_) => size(value.as_u64().unwrap_or_default()),
-        Value::Time => time(&value.as_u64().unwrap_or_default()),
+        Value::GapLaw => quoted(&Drawn::Gap.text(&typed(value))),
+        Value::SizeLaw => quoted(&Drawn::Size.text(&typed(value))),
+        Value::ExponentialGap | Value::ConstantGap => mean_gap(&typed(value)),
+        Value::Size | Value::Bytes(_) | Value::Overhead => size(number),
+        Value::Time | Value::Gro => time(&number),
+        Value::Rate => rate(number),
         Value::Times => listed(|ns| time(&ns)),
         Value::Sizes => listed(size),
-        Value::CwndChanges => {
-            let changes = Vec::<CwndChange>::deserialize(value);
-            let changes = changes.expect("changes of a description that was checked");
-            list(changes.iter().map(|each| cwnd_change(each).inline()))
-        }
-        Value::SizeAt
+        Value::Police => quoted(&typed::<tc::Police>(value).to_string()),
+        Value::Qdisc => quoted(&typed::<tc::Qdisc>(value).to_string()),
+        Value::Changes => list(typed::<Vec<_>>(value).iter().map(change)),
+        Value::CwndChanges => list(typed::<Vec<_>>(value).iter().map(cwnd_change)),
+        Value::Probability
+        | Value::SizeAt
         | Value::Count
         | Value::Flag
         | Value::FlagOr(_)
@@ -353,6 +335,11 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         | Value::Whole(_)
         | Value::Own => plain(value),
     }
+}
+
+/// A part of a description that was checked.
+fn typed<T: DeserializeOwned>(value: &serde_json::Value) -> T {
+    T::deserialize(value).expect("a description that was checked")
 }
 
 /// The only parameter of the law that a Poisson source or one of constant rate has.

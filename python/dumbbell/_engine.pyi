@@ -296,6 +296,13 @@ def sources() -> str:
     ``example`` (TOML).
     """
 
+def description_tables() -> str:
+    """Tables of the description: JSON, by their names lists of keys, in the order of a file.
+
+    Each key has ``name``, ``resolved``, ``value`` (what stands there, with its bounds),
+    ``presence``, ``default`` (as resolved) and ``meaning``.
+    """
+
 def tcp_settings() -> str:
     """The keys of a flow's ``tcp``: JSON, a table of two.
 

@@ -1,8 +1,16 @@
 //! A key of the description: how it is written, what stands there, what it is when resolved.
 
-use crate::SpecError;
+use crate::link::{Change, LinkEnd};
 use crate::validate::{instant, require};
+use crate::{SpecError, tcp};
 use serde::Serialize;
+
+/// Fastest link, bit/s. A byte must take at least a picosecond or so.
+const FASTEST_BPS: u64 = 4_000_000_000_000;
+/// Longest time that a device gathers frames for, nanoseconds.
+const LONGEST_GRO_NS: u64 = 1_000_000_000;
+/// Most that a packet carries on a link besides its IP size, bytes.
+const LARGEST_OVERHEAD_BYTES: u64 = 1000;
 
 /// A key of a table.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -53,6 +61,20 @@ pub enum Value {
     Whole(Whole),
     /// A size within bounds; resolved in bytes.
     Bytes(Bytes),
+    /// A rate, or `inf`; resolved in bit/s, 0 for `inf`.
+    Rate,
+    /// A size, or the word of an overhead; resolved in bytes.
+    Overhead,
+    /// A probability.
+    Probability,
+    /// A policer as typed to tc, or `none`; resolved as the crate `tc` has it, or null.
+    Police,
+    /// A discipline as typed to tc; resolved as the crate `tc` has it.
+    Qdisc,
+    /// A time, or `off`; resolved in nanoseconds.
+    Gro,
+    /// New values of a link, each with its instant.
+    Changes,
     /// Windows by hand, each with its instant.
     CwndChanges,
     /// What has a type and checks of its own; resolved as it is written.
@@ -81,8 +103,8 @@ pub struct Bytes {
     pub most: u64,
     /// Both in words.
     pub range: &'static str,
-    /// One that might be written.
-    pub example: &'static str,
+    /// Some that might be written.
+    pub examples: &'static [&'static str],
 }
 
 /// Whether a key may be left out.
@@ -127,7 +149,7 @@ impl Key {
     }
 
     /// Refuses a number, as resolved, out of the key's range; `path` is that of its table.
-    pub(crate) fn check_range(&self, path: &str, number: u64) -> Result<(), SpecError> {
+    fn check_range(&self, path: &str, number: u64) -> Result<(), SpecError> {
         let path = format!("{path}.{}", self.resolved);
         match self.value {
             Value::Time => instant(&path, number),
@@ -145,7 +167,176 @@ impl Key {
                 };
                 require(in_range, &path, number, &allowed)
             }
+            Value::Rate => require(number <= FASTEST_BPS, &path, number, "at most 4 Tbit/s"),
+            Value::Overhead => {
+                let in_range = number <= LARGEST_OVERHEAD_BYTES;
+                require(in_range, &path, number, "at most 1000 bytes")
+            }
+            Value::Gro => {
+                let allowed = "at most 1 s, in nanoseconds";
+                require(number <= LONGEST_GRO_NS, &path, number, allowed)
+            }
             _ => Ok(()),
         }
     }
+}
+
+/// What a key of the resolved description has, for its check.
+pub(crate) trait Held {
+    /// Refuses what is out of the key's range; `path` is that of its table.
+    fn check(&self, _key: &Key, _path: &str) -> Result<(), SpecError> {
+        Ok(())
+    }
+}
+
+impl Held for u64 {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        key.check_range(path, *self)
+    }
+}
+
+impl Held for u32 {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        key.check_range(path, u64::from(*self))
+    }
+}
+
+impl Held for f64 {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        let in_range = (0.0..=1.0).contains(self);
+        let path = format!("{path}.{}", key.resolved);
+        require(in_range, &path, self, "a probability from 0 to 1")
+    }
+}
+
+impl<T: Held> Held for Option<T> {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        self.iter().try_for_each(|value| value.check(key, path))
+    }
+}
+
+/// Of these the type says all, or the check stands elsewhere.
+macro_rules! held_by_type {
+    ($($type:ty),+) => { $(impl Held for $type {})+ };
+}
+
+held_by_type!(
+    bool,
+    tcp::Pacing,
+    tcp::Prr,
+    Vec<tcp::CwndChange>,
+    Vec<Change>,
+    dumbbell_tc::Police,
+    dumbbell_tc::Qdisc
+);
+
+/// A table of the description: its type as resolved, and its keys. An entry is a field with its
+/// default, where it may be left out; the name a person writes, what stands there, whether it may be
+/// left out, and what it means.
+macro_rules! table {
+    (
+        $(#[$of_table:meta])* $table:ident {
+            $(
+                $(#[$attribute:meta])*
+                $field:ident: $type:ty $(= $default:expr)?;
+                $name:literal, $value:expr, $presence:ident, $meaning:literal;
+            )+
+        }
+    ) => {
+        $(#[$of_table])*
+        #[derive(Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $table {
+            $(#[doc = $meaning] $(#[$attribute])* pub $field: $type,)+
+        }
+
+        impl $table {
+            /// How it is written, in the order of a file.
+            pub const KEYS: &[$crate::key::Key] = &[$(
+                $crate::key::Key::new($name, $value, $meaning)
+                    .resolved_as(stringify!($field))
+                    .or($crate::key::Presence::$presence),
+            )+];
+
+            /// What each of its keys has where it is left out, as resolved; null for one that may
+            /// not.
+            pub fn defaults() -> Vec<serde_json::Value> {
+                vec![$($crate::key::default_of!($type $(, $default)?),)+]
+            }
+
+            /// Refuses a number out of its range; `path` is where the table stands.
+            pub(crate) fn check_ranges(&self, path: &str) -> Result<(), $crate::SpecError> {
+                let mut keys = Self::KEYS.iter();
+                $(
+                    let key = keys.next().expect("a key for each field");
+                    $crate::key::Held::check(&self.$field, key, path)?;
+                )+
+                Ok(())
+            }
+        }
+    };
+}
+
+/// A default in JSON.
+macro_rules! default_of {
+    ($type:ty) => {
+        serde_json::Value::Null
+    };
+    ($type:ty, $default:expr) => {{
+        let value: $type = $default;
+        serde_json::json!(value)
+    }};
+}
+
+pub(crate) use {default_of, table};
+
+/// A size within bounds.
+pub(crate) const fn size(
+    least: u64,
+    most: u64,
+    range: &'static str,
+    examples: &'static [&'static str],
+) -> Value {
+    Value::Bytes(Bytes {
+        least,
+        most,
+        range,
+        examples,
+    })
+}
+
+/// A whole number within bounds.
+pub(crate) const fn whole(least: u64, most: u64, unit: &'static str, example: u64) -> Value {
+    Value::Whole(Whole {
+        least,
+        most,
+        unit,
+        example,
+    })
+}
+
+/// A key and its default, for the module that Python sees.
+#[derive(Serialize)]
+pub(crate) struct Listed<K> {
+    /// The key.
+    #[serde(flatten)]
+    pub key: K,
+    /// As resolved.
+    pub default: serde_json::Value,
+}
+
+/// A list of both.
+pub(crate) fn listed<K: Copy>(keys: &[K], defaults: Vec<serde_json::Value>) -> Vec<Listed<K>> {
+    let pairs = keys.iter().zip(defaults);
+    pairs
+        .map(|(&key, default)| Listed { key, default })
+        .collect()
+}
+
+/// All tables but TCP's and those of sources for the module that Python sees: JSON, by their names
+/// lists of keys.
+pub fn tables_json() -> String {
+    let link = listed(LinkEnd::KEYS, LinkEnd::defaults());
+    let change = listed(Change::KEYS, Change::defaults());
+    serde_json::json!({ "link": link, "change": change }).to_string()
 }

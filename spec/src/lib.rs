@@ -4,19 +4,20 @@
 //! are refused. Names of fields and their nesting are those of the description a person
 //! writes, so that the path in an error is one they recognise.
 
-use dumbbell_tc::Qdisc;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 mod error;
 pub mod key;
 pub mod law;
+pub mod link;
 pub mod route;
 pub mod source;
 pub mod tcp;
 mod validate;
 
 pub use error::SpecError;
+pub use link::{Change, LinkEnd};
 pub use source::Source;
 pub use tcp::Tcp;
 
@@ -93,73 +94,6 @@ pub struct Link {
     pub forward: LinkEnd,
     /// From b to a.
     pub reverse: LinkEnd,
-}
-
-/// One direction of a link.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkEnd {
-    /// bit/s; 0 for infinite.
-    pub rate_bps: u64,
-    /// Propagation delay, after the queue.
-    pub delay_ns: u64,
-    /// Largest IP packet.
-    pub mtu_bytes: u32,
-    /// Bytes a packet carries on this link besides its IP size.
-    pub overhead_bytes: u32,
-    /// Probability that a packet is lost after the queue.
-    pub loss: f64,
-    /// Of the packets that leave the queue, every n-th is lost; 0 for none.
-    pub loss_every_pkts: u64,
-    /// What stands in front of the queue and drops what exceeds a rate.
-    #[serde(default)]
-    pub police: Option<dumbbell_tc::Police>,
-    /// The egress queue.
-    pub qdisc: Qdisc,
-    /// New values at given times.
-    pub changes: Vec<Change>,
-    /// Whether to write every packet to the table `packets`.
-    pub record_packets: bool,
-    /// Whether to write the packets before and after the queue to a capture file.
-    #[serde(default)]
-    pub capture: bool,
-    /// Whether to write a row a connection to the table `captured_flows`.
-    #[serde(default)]
-    pub capture_flows: bool,
-    /// Whether the device sends super-packets of TCP as they are, and nobody cuts them
-    /// (`ethtool -K DEV tso on`).
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub tso: bool,
-    /// How long the device at the far end gathers frames before it merges those of one connection
-    /// that follow each other (`ethtool -K DEV gro on`); None: it does not merge.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gro_ns: Option<u64>,
-}
-
-impl LinkEnd {
-    /// Whether super-packets may come out of it.
-    pub fn has_offloads(&self) -> bool {
-        self.tso || self.gro_ns.is_some()
-    }
-
-    /// Whether its packets are looked at as they come to the queue and leave it.
-    pub fn is_captured(&self) -> bool {
-        self.capture || self.capture_flows
-    }
-}
-
-/// New values of a link from a given time on; null keeps the old one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub at_ns: u64,
-    /// bit/s; 0 for infinite.
-    pub rate_bps: Option<u64>,
-    /// Delay of packets sent from then on.
-    pub delay_ns: Option<u64>,
-    /// Probability of loss.
-    pub loss: Option<f64>,
 }
 
 /// ECN field of the IP header.

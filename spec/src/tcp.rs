@@ -1,7 +1,7 @@
 //! What a TCP flow is told: its profile, and each knob apart.
 
 use crate::SpecError;
-use crate::key::{Bytes, Key, Presence, Value, Whole};
+use crate::key::{Held, Key, Presence, Value, listed, size, whole};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -155,26 +155,8 @@ const fn own(
     Setting { key, kernel }
 }
 
-const fn whole(least: u64, most: u64, unit: &'static str, example: u64) -> Value {
-    Value::Whole(Whole {
-        least,
-        most,
-        unit,
-        example,
-    })
-}
-
-const fn bytes(least: u64, most: u64, range: &'static str, example: &'static str) -> Value {
-    Value::Bytes(Bytes {
-        least,
-        most,
-        range,
-        example,
-    })
-}
-
 /// A buffer of a socket. RFC 7323 section 2.3 scales a window to at most 1 GiB.
-const BUFFER: Value = bytes(2048, 1 << 30, "2048 bytes to 1 GiB", "1mb");
+const BUFFER: Value = size(2048, 1 << 30, "2048 bytes to 1 GiB", &["1mb"]);
 
 /// The settings of a flow. An entry is a field with its default in `linux-6.1` and, where that is
 /// another, in `rfc`; the name a person writes, what stands there, whether the profile says it, for
@@ -242,9 +224,7 @@ macro_rules! settings {
                 let mut fields = SETTINGS[FIRST.len()..].iter();
                 $(
                     let setting = fields.next().expect("an entry for each field");
-                    if let Some(number) = self.$field.number() {
-                        setting.key.check_range(path, number)?;
-                    }
+                    self.$field.check(&setting.key, path)?;
                 )+
                 Ok(())
             }
@@ -313,7 +293,7 @@ settings! {
 
     #[serde(default = "short_packet_memory")]
     packet_memory_bytes: u64 = PACKET_MEMORY_BYTES;
-    "packet_memory", bytes(1536, 65536, "1536 to 65536 bytes", "2304B"), OrDefault, Flow,
+    "packet_memory", size(1536, 65536, "1536 to 65536 bytes", &["2304B"]), OrDefault, Flow,
     "Memory that a kernel reckons a full packet takes of a send buffer that grows, which has room \
      for two windows (`tcp_sndbuf_expand`): 4352 bytes in a distribution's, or 2304 where the \
      largest header is short. On the kernel as it is there.";
@@ -339,42 +319,10 @@ settings! {
      until the first of them.";
 }
 
-/// What a field has that may have a range.
-trait Number {
-    /// None where the type says all.
-    fn number(&self) -> Option<u64> {
-        None
-    }
-}
-
-impl Number for bool {}
-impl Number for Pacing {}
-impl Number for Prr {}
-impl Number for Vec<CwndChange> {}
-impl Number for u32 {
-    fn number(&self) -> Option<u64> {
-        Some(u64::from(*self))
-    }
-}
-impl Number for u64 {
-    fn number(&self) -> Option<u64> {
-        Some(*self)
-    }
-}
-
 /// All settings for the module that Python sees: JSON, the keys with their defaults in `linux-6.1`,
 /// and the settings of each profile, both as resolved.
 pub fn settings_json() -> String {
-    #[derive(Serialize)]
-    struct Listed {
-        #[serde(flatten)]
-        setting: Setting,
-        default: serde_json::Value,
-    }
-    let settings = SETTINGS.iter().zip(Tcp::linux("cubic").values());
-    let keys: Vec<_> = settings
-        .map(|(&setting, default)| Listed { setting, default })
-        .collect();
+    let keys = listed(SETTINGS, Tcp::linux("cubic").values());
     let profiles = [Tcp::linux("cubic"), Tcp::rfc("cubic")];
     json!({ "keys": keys, "profiles": profiles }).to_string()
 }

@@ -12,8 +12,6 @@ use crate::source::Carrier;
 use dumbbell_tc::Qdisc;
 use std::collections::HashSet;
 
-/// Smallest MTU that IPv4 allows (RFC 791).
-const SMALLEST_MTU: u32 = 68;
 /// Largest IPv4 packet.
 const LARGEST_PACKET: u32 = 65_535;
 /// Largest ICMP payload: the packet less IP and ICMP headers.
@@ -24,8 +22,6 @@ const LEAST_IRTT_PAYLOAD: u32 = 60;
 /// Entries of all routes: hosts times the hosts that something is sent to. Of more than 8,000 hosts
 /// each may not send to each other.
 const MOST_ROUTES: usize = 1 << 26;
-/// Fastest link, bit/s. A byte must take at least a picosecond or so.
-const FASTEST_BPS: u64 = 4_000_000_000_000;
 /// Changes of a window by hand: one each millisecond of ten seconds.
 const MOST_CWND_CHANGES: usize = 10_000;
 /// Parameters of a controller of one's own.
@@ -33,8 +29,6 @@ const MOST_PARAMETERS: usize = 64;
 /// A window by hand; what buffers hold bounds what is sent (`tcp_wmem[2]`).
 const LARGEST_CWND_PKTS: u32 = 100_000;
 
-/// Longest time that a device gathers frames for, nanoseconds.
-const LONGEST_GRO_NS: u64 = 1_000_000_000;
 /// Longest name of a kernel: it is part of a file's name.
 const LONGEST_KERNEL_NAME: usize = 63;
 const KERNEL_NAME: &str = "letters, digits, '.', '_' and '-', 63 at most, a letter or digit first";
@@ -47,11 +41,6 @@ pub(crate) fn require(holds: bool, path: &str, value: impl ToString, allowed: &s
     } else {
         Err(SpecError::new(path, value, allowed))
     }
-}
-
-fn probability(path: &str, value: f64) -> Checked {
-    let allowed = "a probability from 0 to 1";
-    require((0.0..=1.0).contains(&value), path, value, allowed)
 }
 
 pub(crate) fn instant(path: &str, value: u64) -> Checked {
@@ -316,36 +305,7 @@ impl Experiment {
 }
 
 fn validate_end(path: &str, end: &LinkEnd) -> Checked {
-    let rate = |path: &str, rate_bps: u64| {
-        let allowed = "at most 4 Tbit/s";
-        require(rate_bps <= FASTEST_BPS, path, rate_bps, allowed)
-    };
-    rate(&format!("{path}.rate_bps"), end.rate_bps)?;
-    instant(&format!("{path}.delay_ns"), end.delay_ns)?;
-    let mtu_fits = (SMALLEST_MTU..=LARGEST_PACKET).contains(&end.mtu_bytes);
-    require(
-        mtu_fits,
-        &format!("{path}.mtu_bytes"),
-        end.mtu_bytes,
-        "68 to 65535 bytes",
-    )?;
-    let overhead_fits = end.overhead_bytes <= 1000;
-    let allowed = "at most 1000 bytes";
-    require(
-        overhead_fits,
-        &format!("{path}.overhead_bytes"),
-        end.overhead_bytes,
-        allowed,
-    )?;
-    probability(&format!("{path}.loss"), end.loss)?;
-    let gro_ns = end.gro_ns.unwrap_or(0);
-    let allowed = "at most 1 s, in nanoseconds";
-    require(
-        gro_ns <= LONGEST_GRO_NS,
-        &format!("{path}.gro_ns"),
-        gro_ns,
-        allowed,
-    )?;
+    end.check_ranges(path)?;
     validate_qdisc(&format!("{path}.qdisc"), &end.qdisc)?;
     if let Some(police) = &end.police {
         let path = format!("{path}.police");
@@ -357,7 +317,7 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
     let mut last = 0;
     for (index, change) in end.changes.iter().enumerate() {
         let path = format!("{path}.changes[{index}]");
-        instant(&format!("{path}.at_ns"), change.at_ns)?;
+        change.check_ranges(&path)?;
         let allowed = "a time at or after the change before it";
         require(
             change.at_ns >= last,
@@ -366,13 +326,6 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
             allowed,
         )?;
         last = change.at_ns;
-        if let Some(loss) = change.loss {
-            probability(&format!("{path}.loss"), loss)?;
-        }
-        if let Some(delay_ns) = change.delay_ns {
-            instant(&format!("{path}.delay_ns"), delay_ns)?;
-        }
-        rate(&format!("{path}.rate_bps"), change.rate_bps.unwrap_or(0))?;
     }
     Ok(())
 }

@@ -195,7 +195,7 @@ def test_each_setting_goes_through_the_resolved_description_and_back() -> None:
         "flag-or": lambda setting: True,
         "words": lambda setting: setting.bounds[-1],
         "whole": lambda setting: setting.bounds["example"] + 1,
-        "bytes": lambda setting: setting.bounds["example"],
+        "bytes": lambda setting: setting.bounds["examples"][0],
         "time": lambda setting: "321ms",
         "cwnd-changes": lambda setting: [{"at": "1s", "cwnd": 3}],
     }

@@ -21,7 +21,6 @@ LONGEST_NS = 200 * 86_400 * 10**9
 FASTEST_BPS = 4 * 10**12
 """The fastest finite rate, bit/s: a byte takes two picoseconds."""
 LARGEST_PACKET_BYTES = 65_535
-SMALLEST_MTU_BYTES = 68  # RFC 791 section 3.2
 LARGEST_OVERHEAD_BYTES = 1000
 LARGEST_ECHO_PAYLOAD_BYTES = LARGEST_PACKET_BYTES - 28
 IRTT_PAYLOAD_BYTES = 60
@@ -33,7 +32,6 @@ MOST_ECHOES = 2**63 - 1
 MOST_IN_A_BURST = 100_000
 MOST_EQUAL_FLOWS = 10_000
 MOST_TRANSFERS = 2**32 - 1
-MOST_BETWEEN_LOSSES_PKTS = 2**63 - 1
 
 NO_POLICER = "none"
 NO_GRO = "off"
@@ -307,17 +305,6 @@ Rate = Annotated[
     quantity_schema("rate", "1mbit", "inf", also={"const": INFINITE}),
 ]
 PacketRate = Annotated[str, BeforeValidator(_packet_rate), quantity_schema("packets/s", "110pps")]
-Mtu = Annotated[
-    str,
-    BeforeValidator(
-        _size(
-            'a size with its unit from 68 to 65535 bytes, such as "1500B"',
-            SMALLEST_MTU_BYTES,
-            LARGEST_PACKET_BYTES,
-        )
-    ),
-    quantity_schema("size", "1500B", "9000B"),
-]
 PacketSize = Annotated[
     str,
     BeforeValidator(
@@ -368,11 +355,6 @@ Count = Annotated[
     int,
     BeforeValidator(whole(1, MOST_ECHOES)),
     _schema("integer", "", minimum=1, maximum=MOST_ECHOES, examples=[1000]),
-]
-LossEvery = Annotated[
-    int,
-    BeforeValidator(whole(0, MOST_BETWEEN_LOSSES_PKTS)),
-    _schema("integer", "packets", minimum=0, maximum=MOST_BETWEEN_LOSSES_PKTS, examples=[1000]),
 ]
 TransferCount = Annotated[
     int,

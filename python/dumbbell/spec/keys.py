@@ -7,18 +7,34 @@ kernel backend take their lists from here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, create_model
 
-from dumbbell import units
+from dumbbell import _engine, units
+from dumbbell.spec.base import SpecModel
 from dumbbell.spec.fields import (
+    INFINITE,
+    NO_GRO,
+    NO_POLICER,
+    OVERHEADS_BYTES,
     Flag,
+    Gro,
+    Overhead,
+    Police,
+    Probability,
+    Qdisc,
+    Rate,
     Time,
+    gro_ns,
+    overhead_bytes,
     quantity,
     quantity_schema,
+    rate_bps,
     size_bytes,
     time_ns,
     whole,
@@ -26,8 +42,24 @@ from dumbbell.spec.fields import (
 )
 from dumbbell.spec.refusal import Refused, nearest
 
-Kind = Literal["flag", "flag-or", "words", "whole", "bytes", "time", "cwnd-changes", "own"]
-Presence = Literal["or-zero", "or-default", "by-profile"]
+Kind = Literal[
+    "flag",
+    "flag-or",
+    "words",
+    "whole",
+    "bytes",
+    "time",
+    "rate",
+    "overhead",
+    "probability",
+    "police",
+    "qdisc",
+    "gro",
+    "changes",
+    "cwnd-changes",
+    "own",
+]
+Presence = Literal["always", "or-null", "or-absent", "or-zero", "or-default", "by-profile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +71,8 @@ class Key:
         resolved: As the resolved description has it; of a table within, its path there.
         kind: What stands there.
         bounds: Of that: the words or numbers that are allowed, with a unit and an example.
-        presence: What the resolved description has when it is left out: 0, ``default``, or what
-            the profile says.
+        presence: Whether it may be left out, and what the resolved description then has: null, no
+            such key, 0, ``default``, or what the profile says.
         default: As resolved; of TCP that of the profile ``linux-6.1``.
         meaning: What it says.
         kernel: For what a kernel takes it: each flow, both hosts of one, the sending host, the way
@@ -58,26 +90,28 @@ class Key:
 
     def number(self, value: Any) -> Any:
         """A value that was checked, as resolved."""
-        conversions: Mapping[Kind, Callable[[Any], Any]] = {"time": time_ns, "bytes": size_bytes}
-        return conversions.get(self.kind, lambda same: same)(value)
+        return _NUMBERS.get(self.kind, _same)(value)
 
     def written(self, value: Any) -> Any:
         """A resolved value as a person writes it; None for one that nobody writes."""
-        if self.kind == "bytes":
-            return units.format_size(value) if value or self.presence != "or-zero" else None
-        return units.format_time(value) if self.kind == "time" else value
+        if self.presence == "or-zero" and not value:
+            return None
+        return _TEXTS.get(self.kind, _same)(value)
 
     @property
     def written_default(self) -> Any:
         """Its default as a person writes it."""
-        return f"{self.default}B" if self.kind == "bytes" else self.written(self.default)
+        if self.kind == "overhead":
+            return next(word for word, size in OVERHEADS_BYTES.items() if size == self.default)
+        if self.kind == "bytes":
+            return f"{self.default}B"
+        words = {"police": NO_POLICER, "gro": NO_GRO, "changes": ()}
+        return words.get(self.kind) if self.kind in words else self.written(self.default)
 
     def takes(self) -> Any:
         """The type of its value in a model, with its check and its schema; not of ``own`` ones."""
         schema: dict[str, Any]
         match self.kind:
-            case "flag":
-                return Flag
             case "flag-or":
                 schema = {"anyOf": [{"type": "boolean"}, {"const": self.bounds}]}
                 unit = f'true, false, `"{self.bounds}"`'
@@ -92,12 +126,44 @@ class Key:
                 schema |= {"examples": [self.bounds["example"]], "x-unit": self.bounds["unit"]}
                 return Annotated[int, BeforeValidator(whole(least, most)), WithJsonSchema(schema)]
             case "bytes":
-                example = self.bounds["example"]
                 check = BeforeValidator(_size(self.bounds))
-                return Annotated[str, check, quantity_schema("size", example)]
-            case "time":
-                return Time
-        raise AssertionError(f"{self.name} has a type of its own")
+                return Annotated[str, check, quantity_schema("size", *self.bounds["examples"])]
+        return _TAKES[self.kind]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_TAKES: Mapping[Kind, Any] = {
+    "flag": Flag,
+    "time": Time,
+    "rate": Rate,
+    "overhead": Overhead,
+    "probability": Probability,
+    "police": Police,
+    "qdisc": Qdisc,
+    "gro": Gro,
+}
+_NUMBERS: Mapping[Kind, Callable[[Any], Any]] = {
+    "time": time_ns,
+    "bytes": size_bytes,
+    "rate": rate_bps,
+    "overhead": overhead_bytes,
+    "police": lambda text: None if text == NO_POLICER else units.parse_police(text),
+    "qdisc": units.parse_qdisc,
+    "gro": gro_ns,
+    "changes": lambda changes: [change.resolved() for change in changes],
+}
+_TEXTS: Mapping[Kind, Callable[[Any], Any]] = {
+    "time": units.format_time,
+    "bytes": units.format_size,
+    "rate": lambda bps: INFINITE if bps == 0 else units.format_rate(bps),
+    "overhead": units.format_size,
+    "police": units.render_police,
+    "qdisc": units.render_qdisc,
+    "gro": units.format_time,
+}
 
 
 def _flag_or(other: str) -> Callable[[object], bool | str]:
@@ -112,7 +178,7 @@ def _flag_or(other: str) -> Callable[[object], bool | str]:
 
 
 def _size(bounds: Mapping[str, Any]) -> Callable[[object], str]:
-    allowed = f'a size with its unit from {bounds["range"]}, such as "{bounds["example"]}"'
+    allowed = f'a size with its unit from {bounds["range"]}, such as "{bounds["examples"][0]}"'
 
     def check(value: object) -> str:
         within = (bounds["least"], bounds["most"])
@@ -128,3 +194,22 @@ def key_of(given: Mapping[str, Any]) -> Key:
     same = ("name", "resolved", "presence", "default", "meaning")
     more = {"kernel": given["kernel"]} if "kernel" in given else {}
     return Key(kind=kind, bounds=bounds, **{each: given[each] for each in same}, **more)
+
+
+def _tables() -> Mapping[str, Mapping[str, Key]]:
+    given = json.loads(_engine.description_tables())
+    return {table: {key["name"]: key_of(key) for key in keys} for table, keys in given.items()}
+
+
+_TABLES = _tables()
+LINK: Mapping[str, Key] = MappingProxyType(_TABLES["link"])
+"""Keys of one direction of a link (``spec/src/link.rs``), in the order of a file."""
+CHANGE: Mapping[str, Key] = MappingProxyType(_TABLES["change"])
+"""Of new values of a link."""
+
+
+def key_model(name: str, module: str, fields: Mapping[str, tuple[Any, Any]]) -> type[SpecModel]:
+    """A model of keys with their types and fields; a type checker reads them in a stub."""
+    given: dict[str, Any] = dict(fields)
+    doc = "Keys that the crate ``spec`` describes."
+    return create_model(name, __base__=SpecModel, __doc__=doc, __module__=module, **given)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
+from dumbbell.spec.keys import LINK
 from dumbbell.spec.queue_lines import (
     NS_PER_US,
     changed,
@@ -34,7 +35,6 @@ Line = tuple[str, str]
 """A host, and what to type there; a comment starts with ``#``."""
 
 DEFAULT_MTU_BYTES = 1500
-_DEFAULT_QDISC = {"kind": "pfifo", "limit_packets": 1000}
 
 
 def testbed_lines(experiment: Experiment, *, sudo: bool = True) -> list[Line]:
@@ -147,7 +147,7 @@ def _queues(resolved: Mapping[str, Any], topology: Topology, root: str) -> Itera
 
 def _queue(interface: Interface, end: Mapping[str, Any], root: str) -> Iterator[Line]:
     """The egress queue of one interface; the default one without a rate never fills."""
-    if end["rate_bps"] or end["qdisc"] != _DEFAULT_QDISC:
+    if end["rate_bps"] or end["qdisc"] != LINK["qdisc"].default:
         for line in queue_lines(end, interface.device):
             yield interface.host, f"{root}tc {line}"
 

@@ -14,7 +14,6 @@ from pydantic import (
     PrivateAttr,
     ValidationInfo,
     WithJsonSchema,
-    create_model,
     model_validator,
 )
 
@@ -26,7 +25,7 @@ from dumbbell.spec.fields import (
     time_ns,
     whole,
 )
-from dumbbell.spec.keys import Key
+from dumbbell.spec.keys import Key, key_model
 from dumbbell.spec.refusal import Refused, nearest, one_of
 from dumbbell.spec.tcp_settings import PROFILES, SETTINGS, described
 
@@ -192,13 +191,7 @@ def _field(setting: Key) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import TcpKeys
 else:
-    TcpKeys = create_model(
-        "TcpKeys",
-        __base__=SpecModel,
-        __doc__="The keys of a flow's ``tcp``, as the crate ``spec`` describes them.",
-        __module__=__name__,
-        **{name: _field(setting) for name, setting in SETTINGS.items()},
-    )
+    TcpKeys = key_model("TcpKeys", __name__, {name: _field(key) for name, key in SETTINGS.items()})
 
 
 class Tcp(TcpKeys):

@@ -7,7 +7,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.errors import SpecError
-from dumbbell.spec.fields import INFINITE, NO_POLICER
+from dumbbell.spec.keys import CHANGE, LINK, Key
 from dumbbell.spec.laws import GAP, SIZE
 from dumbbell.spec.programs import MODELS
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
@@ -16,10 +16,6 @@ from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES
 from dumbbell.spec.tcp_settings import PROFILES, SETTINGS
 
 _Table = dict[str, Any]
-
-
-def _rate(rate_bps: Any) -> str:
-    return INFINITE if rate_bps == 0 else units.format_rate(rate_bps)
 
 
 def _same(value: Any) -> Any:
@@ -36,36 +32,18 @@ _TOP: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "timer_hz": ("timer_hz", _same),
 }
 _LISTS = ("hosts", "links", "flows", "probes")
-_CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "at_ns": ("at", units.format_time),
-    "rate_bps": ("rate", _rate),
-    "delay_ns": ("delay", units.format_time),
-    "loss": ("loss", _same),
-}
 
 
-def _police(police: dict[str, int] | None) -> str:
-    return NO_POLICER if police is None else units.render_police(police)
+def _keys(keys: Mapping[str, Key], given: object) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    """Of a table of keys those that the resolved description has; some only where they are said."""
+    said = given if isinstance(given, Mapping) else {}
+    return {
+        key.resolved: (name, key.written)
+        for name, key in keys.items()
+        if key.kind != "changes" and (key.presence != "or-absent" or key.resolved in said)
+    }
 
 
-_END: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "rate_bps": ("rate", _rate),
-    "delay_ns": ("delay", units.format_time),
-    "mtu_bytes": ("mtu", units.format_size),
-    "overhead_bytes": ("overhead", units.format_size),
-    "loss": ("loss", _same),
-    "loss_every_pkts": ("loss_every", _same),
-    "police": ("police", _police),
-    "qdisc": ("qdisc", units.render_qdisc),
-    "record_packets": ("record_packets", _same),
-    "capture": ("capture", _same),
-    "capture_flows": ("capture_flows", _same),
-}
-_OFFLOADS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "tso": ("tso", _same),
-    "gro_ns": ("gro", units.format_time),
-}
-"""Of a link end that has them."""
 _FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("name", _same),
     "from": ("from", _same),
@@ -225,12 +203,10 @@ def _link(link: object, path: str) -> _Table:
 
 
 def _end(end: object, path: str) -> _Table:
-    given = end if isinstance(end, Mapping) else {}
-    offloads = {key: value for key, value in _OFFLOADS.items() if key in given}
-    written = _written(end, path, _END | offloads, ("changes",))
+    written = _written(end, path, _keys(LINK, end), ("changes",))
     assert isinstance(end, Mapping)
     written["changes"] = [
-        _written(change, f"{path}.changes[{i}]", _CHANGE)
+        _written(change, f"{path}.changes[{i}]", _keys(CHANGE, change))
         for i, change in enumerate(_list(end, "changes"))
     ]
     return written

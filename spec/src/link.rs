@@ -1,0 +1,119 @@
+//! One direction of a link, and new values of it in the course of a run.
+
+use crate::key::{Value, size, table, whole};
+use serde::{Deserialize, Serialize};
+
+table! {
+    /// One direction of a link.
+    #[derive(Debug, Clone, PartialEq)]
+    LinkEnd {
+        /// 0 for infinite.
+        rate_bps: u64 = 0;
+        "rate", Value::Rate, OrDefault,
+        "Rate of the transmitter behind the queue. `inf`: packets do not wait for a transmitter, \
+         and only a qdisc with a rate of its own holds them back.";
+
+        delay_ns: u64 = 0;
+        "delay", Value::Time, OrDefault,
+        "Propagation delay, one way, after the queue.";
+
+        mtu_bytes: u32 = 1500; // at least what IPv4 allows (RFC 791)
+        "mtu", size(68, 65_535, "68 to 65535 bytes", &["1500B", "9000B"]), OrDefault,
+        "Largest IP packet; larger ones are fragmented.";
+
+        overhead_bytes: u32 = 14;
+        "overhead", Value::Overhead, OrDefault,
+        "Bytes a packet carries here besides its IP size: `ethernet` (14, what Linux counts), \
+         `wire` (38, what an Ethernet cable carries), `ppp` (2), `none` (0), or a size.";
+
+        loss: f64 = 0.0;
+        "loss", Value::Probability, OrDefault,
+        "Probability that a packet is lost after the queue.";
+
+        loss_every_pkts: u64 = 0;
+        "loss_every", whole(0, i64::MAX as u64, "packets", 1000), OrDefault,
+        "Every n-th packet that leaves the queue is lost; 0: none. Only the simulator can.";
+
+        #[serde(default)]
+        police: Option<dumbbell_tc::Police> = None;
+        "police", Value::Police, OrDefault,
+        "A policer in front of the queue at each end, as typed after `action` in a filter of tc: \
+         it drops what exceeds a rate, and nothing waits in it. `none`: there is none.";
+
+        qdisc: dumbbell_tc::Qdisc = default_qdisc();
+        "qdisc", Value::Qdisc, OrDefault,
+        "The queue at each end, as typed after `tc qdisc add dev X root`.";
+
+        changes: Vec<Change> = Vec::new();
+        "changes", Value::Changes, OrDefault,
+        "New values at given times, in order.";
+
+        record_packets: bool = false;
+        "record_packets", Value::Flag, OrDefault,
+        "Whether to write every packet to the table `packets`.";
+
+        #[serde(default)]
+        capture: bool = false;
+        "capture", Value::Flag, OrDefault,
+        "Whether to write the headers of every packet before and after the queue to \
+         `capture.pcapng`.";
+
+        #[serde(default)]
+        capture_flows: bool = false;
+        "capture_flows", Value::Flag, OrDefault,
+        "Whether to write a row a connection to the table `captured_flows`, as seen at the link's \
+         sending end before and after the queue; in the simulator only.";
+
+        #[serde(default, skip_serializing_if = "crate::is_false")]
+        tso: bool = false;
+        "tso", Value::Flag, OrAbsent,
+        "Whether the device at the sending end sends several segments of TCP as one packet, as \
+         between virtual machines (`ethtool -K DEV tso on`); without it they are cut there.";
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gro_ns: Option<u64> = None;
+        "gro", Value::Gro, OrAbsent,
+        "Whether the device at the receiving end merges frames of a connection that follow each \
+         other (`ethtool -K DEV gro on`), and for how long it gathers them, counted from the \
+         first: `0s` is what comes in the same instant.";
+    }
+}
+
+table! {
+    /// New values of a link from a given time on; null keeps the old one.
+    #[derive(Debug, Clone, PartialEq)]
+    Change {
+        at_ns: u64;
+        "at", Value::Time, Always,
+        "From when on, counted from the run's start.";
+
+        /// 0 for infinite.
+        rate_bps: Option<u64> = None;
+        "rate", Value::Rate, OrNull,
+        "New rate.";
+
+        delay_ns: Option<u64> = None;
+        "delay", Value::Time, OrNull,
+        "New delay, of packets that leave the queue from then on.";
+
+        loss: Option<f64> = None;
+        "loss", Value::Probability, OrNull,
+        "New probability of loss.";
+    }
+}
+
+fn default_qdisc() -> dumbbell_tc::Qdisc {
+    dumbbell_tc::qdisc::parse("pfifo limit 1000").expect("a discipline of tc")
+}
+
+impl LinkEnd {
+    /// Whether super-packets may come out of it.
+    pub fn has_offloads(&self) -> bool {
+        self.tso || self.gro_ns.is_some()
+    }
+
+    /// Whether its packets are looked at as they come to the queue and leave it.
+    pub fn is_captured(&self) -> bool {
+        self.capture || self.capture_flows
+    }
+}
