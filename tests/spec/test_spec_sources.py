@@ -105,6 +105,6 @@ def test_every_kind_of_value_is_known_where_sources_are_read() -> None:
     kinds = set(get_args(ValueKind))
     assert unresolve._OF_VALUES.keys() == kinds
     in_classes = {"exponential-gap", "constant-gap", "times", "sizes"}
-    assert sources._OF_VALUES.keys() == kinds - in_classes
+    assert sources.TAKES.keys() == kinds - in_classes
     used = {key.value for form in FORMS.values() for key in form.keys}
     assert used <= kinds

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from dumbbell import units
+from dumbbell.spec.conversions import Conversion, same
 from dumbbell.spec.refusal import Refused, nearest, one_of
 
 LONGEST_NS = 200 * 86_400 * 10**9
@@ -265,6 +266,16 @@ def rate_bps(text: str) -> int:
     return 0 if text == INFINITE else units.parse_rate_bps(text)
 
 
+def rate_text(bps: int) -> str:
+    """A rate of the resolved description as a person writes it."""
+    return INFINITE if bps == 0 else units.format_rate(bps)
+
+
+def policer(text: str) -> dict[str, Any] | None:
+    """A checked policer as resolved; None for ``none``."""
+    return None if text == NO_POLICER else units.parse_police(text)
+
+
 def overhead_bytes(text: str) -> int:
     """Bytes of a checked overhead."""
     return OVERHEADS_BYTES[text] if text in OVERHEADS_BYTES else units.parse_size_bytes(text)
@@ -288,21 +299,27 @@ def quantity_schema(unit: str, *examples: str, also: Mapping[str, Any] | None = 
     return WithJsonSchema({**choice, "examples": list(examples), "x-unit": unit})
 
 
+TIME_NS = Conversion(time_ns, units.format_time, "ns")
+SIZE_BYTES = Conversion(size_bytes, units.format_size, "bytes")
+
 _AT_MOST = "at most 200 days"
 Time = Annotated[
     str,
     BeforeValidator(_time(f'a time with its unit, {_AT_MOST}, such as "200ms"', 0)),
     quantity_schema("time", "200ms", "1.5s"),
+    TIME_NS,
 ]
 PositiveTime = Annotated[
     str,
     BeforeValidator(_time(f'a time with its unit, more than 0 and {_AT_MOST}, such as "60s"', 1)),
     quantity_schema("time", "60s", "200ms"),
+    TIME_NS,
 ]
 Rate = Annotated[
     str,
     BeforeValidator(_rate),
     quantity_schema("rate", "1mbit", "inf", also={"const": INFINITE}),
+    Conversion(rate_bps, rate_text, "bps"),
 ]
 PacketRate = Annotated[str, BeforeValidator(_packet_rate), quantity_schema("packets/s", "110pps")]
 PacketSize = Annotated[
@@ -311,6 +328,7 @@ PacketSize = Annotated[
         _size('a size with its unit from 1 to 65535 bytes, such as "512B"', 1, LARGEST_PACKET_BYTES)
     ),
     quantity_schema("size", "512B"),
+    SIZE_BYTES,
 ]
 EchoPayload = Annotated[
     str,
@@ -322,26 +340,31 @@ EchoPayload = Annotated[
         )
     ),
     quantity_schema("size", "56B"),
+    SIZE_BYTES,
 ]
 Overhead = Annotated[
     str,
     BeforeValidator(_overhead),
     quantity_schema("word or size", "ethernet", "22B", also={"enum": list(OVERHEADS_BYTES)}),
+    Conversion(overhead_bytes, units.format_size, "bytes"),
 ]
 Qdisc = Annotated[
     str,
     BeforeValidator(_qdisc),
     _schema("string", "tc text", examples=["pfifo limit 100", "netem rate 1mbit"]),
+    Conversion(units.parse_qdisc, units.render_qdisc),
 ]
 Police = Annotated[
     str,
     BeforeValidator(_police),
     _schema("string", "tc text", examples=["none", "police rate 4mbit burst 10kb drop"]),
+    Conversion(policer, units.render_police),
 ]
 Gro = Annotated[
     str,
     BeforeValidator(_gro),
     quantity_schema("time", "off", "0s", "50us", also={"const": NO_GRO}),
+    Conversion(gro_ns, units.format_time, "ns"),
 ]
 Probability = Annotated[
     float, BeforeValidator(_probability), _schema("number", "0 to 1", minimum=0, maximum=1)
@@ -355,6 +378,7 @@ Count = Annotated[
     int,
     BeforeValidator(whole(1, MOST_ECHOES)),
     _schema("integer", "", minimum=1, maximum=MOST_ECHOES, examples=[1000]),
+    Conversion(same, lambda count: count or None),  # 0 is until the end
 ]
 TransferCount = Annotated[
     int,
@@ -406,6 +430,7 @@ Dscp = Annotated[
             "x-unit": "code point",
         }
     ),
+    Conversion(dscp_number, same),
 ]
 Ecn = Annotated[
     str,
@@ -425,6 +450,7 @@ TransferSize = Annotated[
     str,
     BeforeValidator(_size('a size with its unit from 1 byte to 1 PB, such as "1mb"', 1, 10**15)),
     quantity_schema("size", "1mb"),
+    SIZE_BYTES,
 ]
 BurstPackets = Annotated[
     int,

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from dumbbell.spec.base import SpecModel
+from dumbbell.spec.conversions import resolved
 from dumbbell.spec.fields import (
     IRTT_PAYLOAD_BYTES,
     LONGEST_NAME,
@@ -20,7 +21,6 @@ from dumbbell.spec.fields import (
     ProbeKind,
     Time,
     Transport,
-    dscp_number,
     size_bytes,
     time_ns,
 )
@@ -125,19 +125,11 @@ class Flow(SpecModel):
         source = self.source.over(round_trip, has_handshake=tcp.handshake).resolved()
         if over_tcp and "size_at" in source:
             source["size_at"] = "payload"
-        return {
-            "name": self.name,
-            "from": self.from_,
-            "to": self.to,
-            "start_ns": time_ns(self.start),
-            "stop_ns": duration_ns if self.stop is None else time_ns(self.stop),
-            "start_jitter_ns": time_ns(self.start_jitter),
-            "dscp": dscp_number(self.dscp),
-            "ecn": self.ecn,
-            "transport": self.carried_by,
-            "tcp": tcp.resolved() if over_tcp else None,
-            "source": source,
-        }
+        said = resolved(self, "count")
+        stop_ns = duration_ns if self.stop is None else said["stop_ns"]
+        tcp_resolved = tcp.resolved() if over_tcp else None
+        found = {"stop_ns": stop_ns, "transport": self.carried_by, "tcp": tcp_resolved}
+        return said | found | {"source": source}
 
 
 class Ping(SpecModel):
@@ -182,15 +174,5 @@ class Ping(SpecModel):
 
     def resolved(self) -> dict[str, Any]:
         """The probe for the resolved description."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "from": self.from_,
-            "to": self.to,
-            "interval_ns": time_ns(self.interval),
-            "count": self.count or 0,
-            "payload_bytes": self._payload_bytes(),
-            "start_ns": time_ns(self.start),
-            "start_jitter_ns": time_ns(self.start_jitter),
-            "dscp": dscp_number(self.dscp),
-        }
+        found = {"count": self.count or 0, "payload_bytes": self._payload_bytes()}
+        return resolved(self) | found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -17,11 +18,12 @@ from pydantic import BeforeValidator, WithJsonSchema, create_model
 
 from dumbbell import _engine, units
 from dumbbell.spec.base import SpecModel
+from dumbbell.spec.conversions import PLAIN, Conversion, conversion_of, same
 from dumbbell.spec.fields import (
-    INFINITE,
     NO_GRO,
     NO_POLICER,
     OVERHEADS_BYTES,
+    SIZE_BYTES,
     Flag,
     Gro,
     Overhead,
@@ -30,13 +32,8 @@ from dumbbell.spec.fields import (
     Qdisc,
     Rate,
     Time,
-    gro_ns,
-    overhead_bytes,
     quantity,
     quantity_schema,
-    rate_bps,
-    size_bytes,
-    time_ns,
     whole,
     word,
 )
@@ -62,7 +59,7 @@ Kind = Literal[
 Presence = Literal["always", "or-null", "or-absent", "or-zero", "or-default", "by-profile"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Key:
     """A key of a table of the description.
 
@@ -90,13 +87,20 @@ class Key:
 
     def number(self, value: Any) -> Any:
         """A value that was checked, as resolved."""
-        return _NUMBERS.get(self.kind, _same)(value)
+        return self.conversion.resolve(value)
 
     def written(self, value: Any) -> Any:
         """A resolved value as a person writes it; None for one that nobody writes."""
         if self.presence == "or-zero" and not value:
             return None
-        return _TEXTS.get(self.kind, _same)(value)
+        return self.conversion.write(value)
+
+    @cached_property
+    def conversion(self) -> Conversion:
+        """Of its values."""
+        if self.kind == "changes":
+            return Conversion(lambda changes: [change.resolved() for change in changes], same)
+        return PLAIN if self.kind in ("cwnd-changes", "own") else conversion_of(self.takes())
 
     @property
     def written_default(self) -> Any:
@@ -127,12 +131,9 @@ class Key:
                 return Annotated[int, BeforeValidator(whole(least, most)), WithJsonSchema(schema)]
             case "bytes":
                 check = BeforeValidator(_size(self.bounds))
-                return Annotated[str, check, quantity_schema("size", *self.bounds["examples"])]
+                schema_of = quantity_schema("size", *self.bounds["examples"])
+                return Annotated[str, check, schema_of, SIZE_BYTES]
         return _TAKES[self.kind]
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 _TAKES: Mapping[Kind, Any] = {
@@ -144,25 +145,6 @@ _TAKES: Mapping[Kind, Any] = {
     "police": Police,
     "qdisc": Qdisc,
     "gro": Gro,
-}
-_NUMBERS: Mapping[Kind, Callable[[Any], Any]] = {
-    "time": time_ns,
-    "bytes": size_bytes,
-    "rate": rate_bps,
-    "overhead": overhead_bytes,
-    "police": lambda text: None if text == NO_POLICER else units.parse_police(text),
-    "qdisc": units.parse_qdisc,
-    "gro": gro_ns,
-    "changes": lambda changes: [change.resolved() for change in changes],
-}
-_TEXTS: Mapping[Kind, Callable[[Any], Any]] = {
-    "time": units.format_time,
-    "bytes": units.format_size,
-    "rate": lambda bps: INFINITE if bps == 0 else units.format_rate(bps),
-    "overhead": units.format_size,
-    "police": units.render_police,
-    "qdisc": units.render_qdisc,
-    "gro": units.format_time,
 }
 
 
@@ -191,9 +173,9 @@ def key_of(given: Mapping[str, Any]) -> Key:
     """A key as the native module lists it."""
     value = given["value"]
     kind, bounds = next(iter(value.items())) if isinstance(value, dict) else (value, None)
-    same = ("name", "resolved", "presence", "default", "meaning")
+    alike = ("name", "resolved", "presence", "default", "meaning")
     more = {"kernel": given["kernel"]} if "kernel" in given else {}
-    return Key(kind=kind, bounds=bounds, **{each: given[each] for each in same}, **more)
+    return Key(kind=kind, bounds=bounds, **{each: given[each] for each in alike}, **more)
 
 
 def _tables() -> Mapping[str, Mapping[str, Key]]:

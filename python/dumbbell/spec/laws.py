@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from dumbbell import units
+from dumbbell.spec.conversions import Conversion
 from dumbbell.spec.refusal import Refused, nearest, one_of, refuse_unknown_keys
 
 LONGEST_GAP_S = 200.0 * 86_400
@@ -277,18 +278,6 @@ def _schema(drawn: Drawn, unit: str) -> WithJsonSchema:
     )
 
 
-# A table becomes its short form, so that what is kept is a value and not a dictionary.
-GapLaw = Annotated[
-    str | Mapping[str, Any], BeforeValidator(_check_gap), _schema(GAP, "law of times")
-]
-OversleepLaw = Annotated[
-    str | Mapping[str, Any], BeforeValidator(GAP.check), _schema(GAP, "law of times")
-]
-SizeLaw = Annotated[
-    str | Mapping[str, Any], BeforeValidator(SIZE.check), _schema(SIZE, "law of sizes")
-]
-
-
 def gap_law(text: str | Mapping[str, Any]) -> dict[str, Any]:
     """A checked law of times for the resolved description, in seconds."""
     return GAP.resolve(GAP.check(text))
@@ -297,3 +286,16 @@ def gap_law(text: str | Mapping[str, Any]) -> dict[str, Any]:
 def size_law(text: str | Mapping[str, Any]) -> dict[str, Any]:
     """A checked law of sizes for the resolved description, in bytes."""
     return SIZE.resolve(SIZE.check(text))
+
+
+# A table becomes its short form, so that what is kept is a value and not a dictionary.
+_GAP_SCHEMA, _RESOLVED_GAP = _schema(GAP, "law of times"), Conversion(gap_law, GAP.text_of)
+_Text = str | Mapping[str, Any]
+GapLaw = Annotated[_Text, BeforeValidator(_check_gap), _GAP_SCHEMA, _RESOLVED_GAP]
+OversleepLaw = Annotated[_Text, BeforeValidator(GAP.check), _GAP_SCHEMA, _RESOLVED_GAP]
+SizeLaw = Annotated[
+    _Text,
+    BeforeValidator(SIZE.check),
+    _schema(SIZE, "law of sizes"),
+    Conversion(size_law, SIZE.text_of),
+]

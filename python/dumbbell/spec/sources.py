@@ -18,6 +18,7 @@ from pydantic import (
 
 from dumbbell import units
 from dumbbell.spec.base import Kind
+from dumbbell.spec.conversions import conversion_of
 from dumbbell.spec.fields import (
     BurstPackets,
     PacketRate,
@@ -30,21 +31,21 @@ from dumbbell.spec.fields import (
     time_ns,
 )
 from dumbbell.spec.fields import size_bytes as bytes_of
-from dumbbell.spec.laws import GapLaw, OversleepLaw, SizeLaw, gap_law, size_law
+from dumbbell.spec.laws import GapLaw, OversleepLaw, SizeLaw, size_law
 from dumbbell.spec.refusal import Refused
 from dumbbell.spec.replay import MOST_PACKETS, Trace, read_trace
 from dumbbell.spec.round_trip import RoundTrip
-from dumbbell.spec.source_forms import FORMS, WRITTEN_ONLY, SourceForm, SourceKey
+from dumbbell.spec.source_forms import FORMS, WRITTEN_ONLY, SourceForm, SourceKey, ValueKind
 
-_OF_VALUES: Mapping[str, tuple[Any, Callable[[Any], Any]]] = {
-    "gap-law": (GapLaw, gap_law),
-    "size-law": (SizeLaw, size_law),
-    "size-at": (SizeAt, lambda word: word),
-    "count": (TransferCount, lambda count: count),
-    "size": (TransferSize, bytes_of),
-    "time": (Time, time_ns),
+TAKES: Mapping[ValueKind, Any] = {
+    "gap-law": GapLaw,
+    "size-law": SizeLaw,
+    "size-at": SizeAt,
+    "count": TransferCount,
+    "size": TransferSize,
+    "time": Time,
 }
-"""What a key of a kind of value takes, and how that is resolved."""
+"""What a key of a kind of value takes; others have a model of their own."""
 
 
 class _Source(Kind):
@@ -76,7 +77,7 @@ class _Source(Kind):
         for key in self.form.keys:
             value = getattr(self, key.name)
             if value is not None:
-                resolved[key.resolved] = _OF_VALUES[key.value][1](value)
+                resolved[key.resolved] = conversion_of(TAKES[key.value]).resolve(value)
             elif key.presence == "or-null":
                 resolved[key.resolved] = None
         return resolved
@@ -351,7 +352,7 @@ class Arrivals(_Source):
 
 
 def _field(key: SourceKey) -> tuple[Any, Any]:
-    takes = _OF_VALUES[key.value][0]
+    takes = TAKES[key.value]
     if key.presence != "always":
         return takes | None, Field(default=None, description=key.meaning)
     default = "wire" if key.value == "size-at" else ...

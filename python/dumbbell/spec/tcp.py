@@ -20,6 +20,7 @@ from pydantic import (
 from dumbbell import _engine
 from dumbbell.spec import linux, native
 from dumbbell.spec.base import SpecModel
+from dumbbell.spec.conversions import Conversion, resolved, same
 from dumbbell.spec.fields import (
     Time,
     time_ns,
@@ -140,6 +141,7 @@ _Cwnd = Annotated[
             "x-unit": "packets",
         }
     ),
+    Conversion(same, same, "pkts"),
 ]
 
 
@@ -151,7 +153,7 @@ class CwndChange(SpecModel):
 
     def resolved(self) -> dict[str, Any]:
         """The change for the resolved description."""
-        return {"at_ns": time_ns(self.at), "cwnd_pkts": self.cwnd}
+        return resolved(self)
 
 
 def _in_order(changes: Sequence[CwndChange]) -> tuple[CwndChange, ...]:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dumbbell import units
 from dumbbell.errors import SpecError
+from dumbbell.spec.conversions import ResolvedKey, conversion_of, keys_of, same
+from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.keys import CHANGE, LINK, Key
-from dumbbell.spec.laws import GAP, SIZE
 from dumbbell.spec.programs import MODELS
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
 from dumbbell.spec.source_forms import FORMS, ValueKind
-from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES
+from dumbbell.spec.sources import TAKES
+from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES, CwndChange
 from dumbbell.spec.tcp_settings import PROFILES, SETTINGS
 
 _Table = dict[str, Any]
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 # Of each table, its keys in the resolved description, and what a person writes for each.
 _TOP: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "name": ("name", _same),
-    "seed": ("seed", _same),
+    "name": ("name", same),
+    "seed": ("seed", same),
     "duration_ns": ("duration", units.format_time),
     "warm_up_ns": ("warm_up", units.format_time),
     "sample_interval_ns": ("sample_interval", units.format_time),
-    "timer_hz": ("timer_hz", _same),
+    "timer_hz": ("timer_hz", same),
 }
 _LISTS = ("hosts", "links", "flows", "probes")
 
@@ -44,36 +42,21 @@ def _keys(keys: Mapping[str, Key], given: object) -> dict[str, tuple[str, Callab
     }
 
 
-_FLOW: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "name": ("name", _same),
-    "from": ("from", _same),
-    "to": ("to", _same),
-    "start_ns": ("start", units.format_time),
-    "stop_ns": ("stop", units.format_time),
-    "start_jitter_ns": ("start_jitter", units.format_time),
-    "dscp": ("dscp", _same),
-    "ecn": ("ecn", _same),
-    "transport": ("transport", _same),
-}
-
-
 _TCP_BEFORE_0_4: dict[str, int] = {
     "packet_memory_bytes": SHORT_PACKET_MEMORY_BYTES,
     "gso_max_segs": 1,
 }
 """What descriptions of older versions mean that have not these keys."""
-_PROBE: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "name": ("name", _same),
-    "kind": ("kind", _same),
-    "from": ("from", _same),
-    "to": ("to", _same),
-    "interval_ns": ("interval", units.format_time),
-    "count": ("count", lambda count: count or None),
-    "payload_bytes": ("payload", units.format_size),
-    "start_ns": ("start", units.format_time),
-    "start_jitter_ns": ("start_jitter", units.format_time),
-    "dscp": ("dscp", _same),
-}
+
+
+def _converters(keys: Iterable[ResolvedKey]) -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    return {key.resolved: (key.name, key.conversion.write) for key in keys}
+
+
+_PROBE = _converters(keys_of(Ping).values())
+_FLOW = _converters(
+    key for name, key in keys_of(Flow).items() if name not in ("count", "tcp", "source")
+)
 
 
 def as_written(resolved: object) -> _Table:
@@ -85,7 +68,7 @@ def as_written(resolved: object) -> _Table:
     top = dict(_TOP)
     for key in ("kernel", "observe", "record_writes"):
         if isinstance(resolved, Mapping) and key in resolved:
-            top[key] = (key, _same)
+            top[key] = (key, same)
     has_programs = isinstance(resolved, Mapping) and "programs" in resolved
     lists = (*_LISTS, "programs") if has_programs else _LISTS
     written = _written(resolved, "", top, ("schema", *lists))
@@ -93,7 +76,7 @@ def as_written(resolved: object) -> _Table:
     if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
         raise SpecError("schema", shown(resolved["schema"]), "1")
     written["hosts"] = [
-        _written(host, f"hosts[{i}]", {"name": ("name", _same)})["name"]
+        _written(host, f"hosts[{i}]", {"name": ("name", same)})["name"]
         for i, host in enumerate(_list(resolved, "hosts"))
     ]
     written["links"] = [
@@ -120,9 +103,9 @@ def _program(program: object, path: str) -> _Table:
         raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
     model = MODELS[kind]
     keys: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        **{key: (key, _same) for key in ("name", "kind", *model.ENDS)},
+        **{key: (key, same) for key in ("name", "kind", *model.ENDS)},
         "start_ns": ("start", units.format_time),
-        **{key.resolved: (name, key.written) for name, key in model.KEYS.items()},
+        **_converters(model.own_keys()),
     }
     return _written(program, path, keys)
 
@@ -194,7 +177,7 @@ def _list(table: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _link(link: object, path: str) -> _Table:
-    hosts: dict[str, tuple[str, Callable[[Any], Any]]] = {"a": ("a", _same), "b": ("b", _same)}
+    hosts: dict[str, tuple[str, Callable[[Any], Any]]] = {"a": ("a", same), "b": ("b", same)}
     written = _written(link, path, hosts, ("forward", "reverse"))
     assert isinstance(link, Mapping)
     for key in ("forward", "reverse"):
@@ -221,14 +204,11 @@ def _flow(flow: object, path: str) -> _Table:
     return written
 
 
-_CWND_CHANGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "at_ns": ("at", units.format_time),
-    "cwnd_pkts": ("cwnd", _same),
-}
+_CWND_CHANGE = _converters(keys_of(CwndChange).values())
 
 
 _CONTROLLER: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "sha256": ("controller_sha256", _same),
+    "sha256": ("controller_sha256", same),
     "parameters": ("parameters", lambda parameters: parameters or None),
 }
 
@@ -263,14 +243,9 @@ def _tcp(tcp: object, path: str) -> _Table:
 
 
 _OF_VALUES: Mapping[ValueKind, Callable[[Any], Any]] = {
-    "gap-law": GAP.text_of,
-    "size-law": SIZE.text_of,
+    **{kind: conversion_of(takes).write for kind, takes in TAKES.items()},
     "exponential-gap": lambda law: _only(law, "exponential", "mean"),
     "constant-gap": lambda law: _only(law, "constant", "value"),
-    "size-at": _same,
-    "count": _same,
-    "size": units.format_size,
-    "time": units.format_time,
     "times": lambda times: [units.format_time(time) for time in times],
     "sizes": lambda sizes: [units.format_size(size) for size in sizes],
 }
@@ -289,7 +264,7 @@ def _source(source: object, path: str) -> _Table:
     if not isinstance(source, Mapping) or not isinstance(kind, str) or kind not in FORMS:
         kinds = list(FORMS)
         raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
-    keys: dict[str, tuple[str, Callable[[Any], Any]]] = {"kind": ("kind", _same)}
+    keys: dict[str, tuple[str, Callable[[Any], Any]]] = {"kind": ("kind", same)}
     for key in FORMS[kind].keys:
         if key.presence != "or-absent" or key.resolved in source:
             keys[key.resolved] = (key.name, _OF_VALUES[key.value])

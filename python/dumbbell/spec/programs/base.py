@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from dumbbell import units
 from dumbbell.spec.base import Kind
+from dumbbell.spec.conversions import ResolvedKey, keys_of
 from dumbbell.spec.fields import Name, Time, time_ns
 
 PROCESS_BYTES = 24 << 20
@@ -169,49 +169,11 @@ class Site:
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """How a key is resolved, and how a resolved one is written.
-
-    Attributes:
-        resolved: Its name with its unit.
-        resolve: From what a person wrote.
-        written: Back.
-    """
-
-    resolved: str
-    resolve: Callable[[Any], Any]
-    written: Callable[[Any], Any]
-
-
-def plain(name: str) -> Key:
-    """A number, a word, true or false, or a list of words."""
-    listed = lambda value: list(value) if isinstance(value, tuple) else value  # noqa: E731
-    return Key(name, listed, lambda value: value)
-
-
-def time_key(name: str) -> Key:
-    """A time."""
-    return Key(f"{name}_ns", time_ns, units.format_time)
-
-
-def rate_key(name: str) -> Key:
-    """A finite rate."""
-    return Key(f"{name}_bps", units.parse_rate_bps, units.format_rate)
-
-
-def size_key(name: str) -> Key:
-    """A size."""
-    return Key(f"{name}_bytes", units.parse_size_bytes, units.format_size)
-
-
 class Program(Kind):
     """A program of the machine in a host of the experiment; on the kernel only."""
 
     TOOLS: ClassVar[tuple[Tool, ...]] = ()
     """What it needs on the machine."""
-    KEYS: ClassVar[Mapping[str, Key]] = {}
-    """Its own keys."""
     ENDS: ClassVar[tuple[str, ...]] = ("from", "to")
     """Keys with names of hosts."""
     INSTEAD: ClassVar[str] = ""
@@ -233,6 +195,12 @@ class Program(Kind):
     )
     start: Time = Field(default="0s", description="When it is started.")
 
+    @classmethod
+    def own_keys(cls) -> list[ResolvedKey]:
+        """Those that not every program has."""
+        common = {"kind", *keys_of(BetweenHosts), *keys_of(AtHost)}
+        return [key for name, key in keys_of(cls).items() if name not in common]
+
     def resolved(self) -> dict[str, Any]:
         """The program for the resolved description."""
         kind: str = type(self).model_fields["kind"].default
@@ -241,12 +209,7 @@ class Program(Kind):
             "kind": kind,
             **self.ends(),
             "start_ns": time_ns(self.start),
-            **{
-                key.resolved: None
-                if getattr(self, name) is None
-                else key.resolve(getattr(self, name))
-                for name, key in self.KEYS.items()
-            },
+            **{key.resolved: key.of(self) for key in self.own_keys()},
         }
 
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from dumbbell.spec.fields import Flag, word
-from dumbbell.spec.programs.base import AtHost, Ends, Key, Site, Task, Tool, When, plain
+from dumbbell.spec.programs.base import AtHost, Ends, Site, Task, Tool, When
 from dumbbell.spec.programs.fields import MOST_WORDS, CommandWord, words_schema
 from dumbbell.spec.refusal import Refused
 
@@ -31,12 +31,6 @@ Stops = Annotated[
 class CommandProgram(AtHost):
     """The words of ``command``, in a host."""
 
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "command": plain("command"),
-        "begins": plain("begins"),
-        "stops": plain("stops"),
-        "may_fail": plain("may_fail"),
-    }
     INSTEAD: ClassVar[str] = "there are only flows and probes there"
     STARTS_OTHERS: ClassVar[bool] = True
     NEEDS_ALLOWANCE: ClassVar[bool] = True

@@ -12,15 +12,12 @@ from dumbbell.spec.programs.base import (
     GUEST,
     BetweenHosts,
     Ends,
-    Key,
     Reads,
     Says,
     Site,
     Task,
     Tool,
     When,
-    plain,
-    size_key,
 )
 from dumbbell.spec.programs.fields import PageCount
 
@@ -35,11 +32,6 @@ class CurlProgram(BetweenHosts):
     """``curl -s -o /dev/null http://ADDRESS:PORT/`` several times, and how long each took."""
 
     TOOLS: ClassVar = (Tool("curl", "curl"),)
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "size": size_key("size"),
-        "count": plain("count"),
-        "keep_alive": plain("keep_alive"),
-    }
     SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.TRANSFERS})
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "sized" } transfers as much there'
 

@@ -16,20 +16,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dumbbell.spec.fields import Dscp, PositiveTime, dscp_number, time_ns, word
-from dumbbell.spec.laws import GAP, SIZE, GapLaw, SizeLaw, gap_law, mean_of, size_law
+from dumbbell.spec.fields import Dscp, PositiveTime, time_ns, word
+from dumbbell.spec.laws import GapLaw, SizeLaw, gap_law, mean_of, size_law
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     Ends,
-    Key,
     Reads,
     Says,
     Site,
     Task,
     Tool,
     When,
-    plain,
-    time_key,
 )
 from dumbbell.spec.programs.fields import words_schema
 from dumbbell.spec.refusal import Refused, one_of
@@ -90,14 +87,6 @@ class DitgProgram(BetweenHosts):
     """``ITGSend -a ADDRESS -E RATE -e SIZE -T UDP -t DURATION``, as `ITGDec` reads its logs."""
 
     TOOLS: ClassVar = tuple(Tool(name, "d-itg") for name in ("ITGSend", "ITGRecv", "ITGDec"))
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "gap": Key("gap", gap_law, GAP.text_of),
-        "size": Key("size", size_law, SIZE.text_of),
-        "protocol": plain("protocol"),
-        "duration": time_key("duration"),
-        "dscp": Key("dscp", dscp_number, lambda number: number),
-        "log": plain("log"),
-    }
     SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.DELAY, Says.LOSS})
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "ditg" } sends the same there'
 

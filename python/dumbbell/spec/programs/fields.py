@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, WithJsonSchema
 
 from dumbbell import units
+from dumbbell.spec.conversions import Conversion
 from dumbbell.spec.fields import FASTEST_BPS, quantity, quantity_schema, whole
 from dumbbell.spec.refusal import Refused
 
@@ -70,7 +71,12 @@ def _word_of_command(value: object) -> str:
     return value
 
 
-FiniteRate = Annotated[str, BeforeValidator(_finite_rate), quantity_schema("rate", "1mbit")]
+FiniteRate = Annotated[
+    str,
+    BeforeValidator(_finite_rate),
+    quantity_schema("rate", "1mbit"),
+    Conversion(units.parse_rate_bps, units.format_rate, "bps"),
+]
 Controller = Annotated[
     str,
     BeforeValidator(_controller),

@@ -20,7 +20,6 @@ from dumbbell.spec.fields import PositiveTime, Time, time_ns, word
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     Ends,
-    Key,
     Left,
     Reads,
     Site,
@@ -28,9 +27,7 @@ from dumbbell.spec.programs.base import (
     Tool,
     When,
     bulk_packets,
-    plain,
     seconds,
-    time_key,
 )
 from dumbbell.spec.programs.fields import Controller, Parallel, words_schema
 from dumbbell.spec.refusal import Refused
@@ -103,15 +100,6 @@ class FlentProgram(BetweenHosts):
     """``flent TEST -H ADDRESS -l LENGTH -d DELAY -s STEP -t NAME``."""
 
     TOOLS: ClassVar = (FLENT, PYTHON)
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "test": plain("test"),
-        "length": time_key("length"),
-        "delay": time_key("delay"),
-        "step": time_key("step"),
-        "upload_streams": plain("upload_streams"),
-        "download_streams": plain("download_streams"),
-        "congestion_control": plain("congestion_control"),
-    }
     INSTEAD: ClassVar[str] = "`dumbbell flent TEST` runs Flent's tests, into the same files"
     WITHOUT: ClassVar[str] = (
         'test = "ping" and "voip" need no netperf, nor does `dumbbell flent TEST --backend '

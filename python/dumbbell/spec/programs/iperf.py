@@ -10,17 +10,14 @@ from pydantic import Field, model_validator
 from dumbbell.spec.fields import PositiveTime, TransferSize, time_ns
 from dumbbell.spec.programs.base import (
     Ends,
-    Key,
     Reads,
     Site,
     Task,
     Tool,
     When,
     seconds,
-    size_key,
-    time_key,
 )
-from dumbbell.spec.programs.streams import STREAM_KEYS, Streams
+from dumbbell.spec.programs.streams import Streams
 from dumbbell.spec.refusal import Refused
 
 FIRST_PORT = 5501
@@ -30,11 +27,6 @@ class IperfProgram(Streams):
     """``iperf -c ADDRESS -t DURATION -i INTERVAL -Z CONTROLLER -P PARALLEL -u -b RATE -y C``."""
 
     TOOLS: ClassVar = (Tool("iperf", "iperf"),)
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "duration": time_key("duration"),
-        "amount": size_key("amount"),
-        **STREAM_KEYS,
-    }
     CONGESTION_OPTION: ClassVar[str] = "-Z"
 
     kind: Literal["iperf"] = Field(

@@ -10,17 +10,14 @@ from pydantic import Field, model_validator
 from dumbbell.spec.fields import Flag, PositiveTime, time_ns
 from dumbbell.spec.programs.base import (
     Ends,
-    Key,
     Reads,
     Site,
     Task,
     Tool,
     When,
-    plain,
     seconds,
-    time_key,
 )
-from dumbbell.spec.programs.streams import STREAM_KEYS, Streams
+from dumbbell.spec.programs.streams import Streams
 from dumbbell.spec.refusal import Refused
 
 FIRST_PORT = 5201
@@ -31,11 +28,6 @@ class Iperf3Program(Streams):
     """``iperf3 -c ADDRESS -t DURATION -i INTERVAL -C CONTROLLER -P PARALLEL -R -u -b RATE -J``."""
 
     TOOLS: ClassVar = (Tool("iperf3", "iperf3"),)
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "duration": time_key("duration"),
-        "reverse": plain("reverse"),
-        **STREAM_KEYS,
-    }
     CONGESTION_OPTION: ClassVar[str] = "-C"
     INSTEAD: ClassVar[str] = (
         '[[flows]] with source = { kind = "iperf3" }, or { kind = "cbr" } over UDP, is like it'

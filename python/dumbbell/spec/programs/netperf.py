@@ -10,11 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from dumbbell.spec.fields import Dscp, PositiveTime, dscp_number, time_ns, word
+from dumbbell.spec.fields import Dscp, PositiveTime, time_ns, word
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     Ends,
-    Key,
     Reads,
     Says,
     Site,
@@ -22,9 +21,7 @@ from dumbbell.spec.programs.base import (
     Tool,
     When,
     bulk_packets,
-    plain,
     seconds,
-    time_key,
 )
 from dumbbell.spec.programs.fields import Controller, words_schema
 from dumbbell.spec.refusal import Refused
@@ -41,13 +38,6 @@ class NetperfProgram(BetweenHosts):
     """``netperf -H ADDRESS -t TEST -l DURATION -D INTERVAL``."""
 
     TOOLS: ClassVar = (Tool("netperf", ""), Tool("netserver", ""))
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "test": plain("test"),
-        "duration": time_key("duration"),
-        "interval": time_key("interval"),
-        "congestion_control": plain("congestion_control"),
-        "dscp": Key("dscp", dscp_number, lambda number: number),
-    }
     SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.INTERVALS})
     WITHOUT: ClassVar[str] = 'kind = "iperf3" or "iperf" streams as much'
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "greedy" } is like TCP_STREAM'

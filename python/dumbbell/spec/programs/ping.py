@@ -7,19 +7,15 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dumbbell.spec.fields import Dscp, EchoPayload, PositiveTime, dscp_number, time_ns
+from dumbbell.spec.fields import Dscp, EchoPayload, PositiveTime, time_ns
 from dumbbell.spec.programs.base import (
     BetweenHosts,
-    Key,
     Reads,
     Says,
     Site,
     Task,
     Tool,
-    plain,
     seconds,
-    size_key,
-    time_key,
 )
 from dumbbell.spec.programs.fields import PingCount
 
@@ -30,12 +26,6 @@ class PingProgram(BetweenHosts):
     """``ping -D -n -i INTERVAL -c COUNT -s PAYLOAD -Q CLASS ADDRESS``."""
 
     TOOLS: ClassVar = (PING,)
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "interval": time_key("interval"),
-        "count": plain("count"),
-        "payload": size_key("payload"),
-        "dscp": Key("dscp", dscp_number, lambda number: number),
-    }
     SAYS: ClassVar = frozenset({Says.ROUND_TRIPS, Says.LOSS})
     INSTEAD: ClassVar[str] = '[[probes]] with kind = "ping" measures the same there'
 

@@ -7,30 +7,16 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from dumbbell.spec.fields import Dscp, Flag, PositiveTime, TransferSize, dscp_number, time_ns
+from dumbbell.spec.fields import Dscp, Flag, PositiveTime, TransferSize, time_ns
 from dumbbell.spec.programs.base import (
     BetweenHosts,
-    Key,
     Says,
     bulk_packets,
-    plain,
-    rate_key,
-    size_key,
-    time_key,
 )
 from dumbbell.spec.programs.fields import Controller, FiniteRate, Parallel
 from dumbbell.spec.refusal import Refused
 
 _LEAST_INTERVAL_NS = 100_000_000
-STREAM_KEYS: Mapping[str, Key] = {
-    "interval": time_key("interval"),
-    "congestion_control": plain("congestion_control"),
-    "parallel": plain("parallel"),
-    "udp": plain("udp"),
-    "rate": rate_key("rate"),
-    "length": size_key("length"),
-    "dscp": Key("dscp", dscp_number, lambda number: number),
-}
 
 
 class Streams(BetweenHosts):

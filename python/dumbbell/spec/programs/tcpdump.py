@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from dumbbell.spec.fields import Name, word
-from dumbbell.spec.programs.base import AtHost, Ends, Key, Site, Task, Tool, When, plain
+from dumbbell.spec.programs.base import AtHost, Ends, Site, Task, Tool, When
 from dumbbell.spec.programs.fields import Port, SnapLength, words_schema
 
 MOST_CAPTURE_BYTES = 1 << 33
@@ -25,13 +25,6 @@ class TcpdumpProgram(AtHost):
     """``tcpdump -i DEVICE -s SNAPLEN -w NAME.pcap``, from the start to the end of the run."""
 
     TOOLS: ClassVar = (Tool("tcpdump", "tcpdump"),)
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "neighbor": plain("neighbor"),
-        "direction": plain("direction"),
-        "snap_length": plain("snap_length"),
-        "protocol": plain("protocol"),
-        "port": plain("port"),
-    }
     INSTEAD: ClassVar[str] = "capture = true of a link writes one there"
 
     kind: Literal["tcpdump"] = Field(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from dumbbell.spec.fields import Name
-from dumbbell.spec.programs.base import AtHost, Key, Site, Task, Tool, When, plain
+from dumbbell.spec.programs.base import AtHost, Site, Task, Tool, When
 from dumbbell.spec.programs.fields import DisplayFilter, FieldName
 from dumbbell.spec.refusal import Refused
 
@@ -35,11 +35,6 @@ class TsharkProgram(AtHost):
             ),
         ),
     )
-    KEYS: ClassVar[Mapping[str, Key]] = {
-        "of": plain("of"),
-        "filter": plain("filter"),
-        "fields": plain("fields"),
-    }
     INSTEAD: ClassVar[str] = "capture = true of a link writes a file that it reads"
 
     kind: Literal["tshark"] = Field(
