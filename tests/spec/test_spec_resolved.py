@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,43 @@ def test_what_is_no_resolved_description(change, path: str) -> None:
     with pytest.raises(SpecError) as caught:
         Experiment.from_resolved(resolved)
     assert caught.value.path == path
+
+
+def _places(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Of all that stands in a description."""
+    if not isinstance(value, dict | list):
+        return
+    for key in list(value) if isinstance(value, dict) else range(len(value)):
+        yield (*path, key)
+        yield from _places(value[key], (*path, key))
+
+
+SOURCES = (
+    {"kind": "poisson", "rate": "110pps", "size": "512B"},
+    {"kind": "cbr", "rate": "110pps", "size": "512B"},
+    {"kind": "ditg", "gap": "constant 10ms", "size": "512B", "oversleep": "uniform 0s 1ms"},
+    {"kind": "closed_loop", "size": "10kb", "think": "exponential 1s"},
+    {"kind": "greedy"},
+)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source["kind"])
+def test_a_wrong_value_in_any_place_is_refused_and_nothing_else_fails(source: dict) -> None:
+    """Or the description is still one that resolves to itself."""
+    good = Experiment.read(bent(flows__0__source=source)).resolved()
+    refused = 0
+    for path in list(_places(good)):
+        for wrong in (None, True, -1, 2**64, "x", [], [[]], {}, {"law": []}):
+            bad = json.loads(json.dumps(good))
+            at = bad
+            for key in path[:-1]:
+                at = at[key]
+            at[path[-1]] = wrong
+            try:
+                assert Experiment.from_resolved(bad).resolved() == bad
+            except SpecError:
+                refused += 1
+    assert refused > 500
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "3", "null", "[" * 100_000])

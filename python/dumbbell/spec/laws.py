@@ -108,10 +108,16 @@ class Drawn:
         self.resolve(text)
         return text
 
-    def text_of(self, resolved: Mapping[str, Any]) -> str:
-        """The short form of a resolved law."""
-        law = resolved.get("law")
-        if law not in LAWS or set(resolved) != {"law", *(p.name for p in LAWS[law])}:
+    def text_of(self, resolved: object) -> str:
+        """The short form of a resolved law.
+
+        Raises:
+            Refused: It is none.
+        """
+        law = resolved.get("law") if isinstance(resolved, Mapping) else None
+        if not isinstance(resolved, Mapping) or law not in LAWS:
+            raise Refused(resolved, "a resolved law")
+        if set(resolved) != {"law", *(p.name for p in LAWS[law])}:
             raise Refused(dict(resolved), "a resolved law")
         values = [
             self.format(resolved[parameter.name])

@@ -76,7 +76,7 @@ def as_written(resolved: object) -> _Table:
     if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
         raise SpecError("schema", shown(resolved["schema"]), "1")
     written["hosts"] = [
-        _written(host, f"hosts[{i}]", {"name": ("name", same)})["name"]
+        _written(host, f"hosts[{i}]", {"name": ("name", same)}).get("name")
         for i, host in enumerate(_list(resolved, "hosts"))
     ]
     written["links"] = [
@@ -251,10 +251,10 @@ _OF_VALUES: Mapping[ValueKind, Callable[[Any], Any]] = {
 }
 
 
-def _only(law: Mapping[str, Any], name: str, parameter: str) -> str:
+def _only(law: object, name: str, parameter: str) -> str:
     """The parameter of the one law a source has."""
-    if law.get("law") != name:
-        raise Refused(dict(law), f"the law {name}")
+    if not isinstance(law, Mapping) or law.get("law") != name or parameter not in law:
+        raise Refused(law, f"the law {name}")
     return units.format_real_time(law[parameter])
 
 
