@@ -32,7 +32,7 @@ from dumbbell.spec.base import SpecModel
 
 def stub() -> str:
     """The text of the stub."""
-    return _HEAD + "".join(_class(model.__base__) for model in MODELS)
+    return _HEAD + "".join(_class(model.__base__ or model) for model in MODELS)
 
 
 def _class(model: type[Any]) -> str:
