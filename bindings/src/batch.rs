@@ -121,7 +121,7 @@ impl From<&EngineError> for RunFailure {
 
 /// A run that has come to its end.
 #[pyclass(module = "dumbbell._engine")]
-struct Completed {
+pub struct Completed {
     #[pyo3(get)]
     index: usize,
     #[pyo3(get)]

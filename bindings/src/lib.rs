@@ -1,5 +1,6 @@
 //! The Python module `dumbbell._engine`: thin. Texts and numbers in, columns out.
 
+mod agents;
 mod batch;
 mod captures;
 mod controllers;
@@ -79,6 +80,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
     text::register(module)?;
+    agents::register(module)?;
     batch::register(module)?;
     captures::register(module)?;
     controllers::register(module)?;

@@ -8,12 +8,14 @@ use crate::spec::Experiment;
 use crate::tables::Tables;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+mod agents;
 mod check;
 mod estimate;
 mod going;
 mod memory;
 mod watch;
 
+pub use agents::{AgentRun, Control, FASTEST_BYTES_PER_S, Interval, LARGEST_CWND_PKTS};
 pub use check::{check_passing_time, check_simulator};
 pub use estimate::Estimate;
 pub use going::GoingRun;

@@ -8,17 +8,26 @@ use crate::cca::outside::{Module, Modules, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::observe::records::Records;
+use crate::sim::time::Time;
 use crate::sim::world::World;
 use crate::spec::Experiment;
 use crate::spec::SpecError;
 use crate::spec::tcp::{Controller, CwndChange};
 use crate::tables::{self, Table, Tables};
 use crate::traffic::conversation::Application;
+use crate::traffic::tcp_flow::TcpFlow;
 use std::collections::HashMap;
 use std::ops::Deref;
 
 /// Events between two looks at whether to stop: about a tenth of a millisecond.
 const EVENTS_BETWEEN_LOOKS: u64 = 4096;
+
+/// What a flow's senders have done.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Sent {
+    pub sent_pkts: u64,
+    pub in_flight_pkts: u32,
+}
 
 /// A run that has begun and whose tables have not been made.
 #[derive(Debug)]
@@ -123,6 +132,52 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
             }
         }
         Ok(true)
+    }
+
+    /// Does what happens until an instant and in it, and nothing after it: `events` events, or a few
+    /// thousand more. Returns whether all of that is done.
+    ///
+    /// # Errors
+    /// It was stopped, is beyond its bounds, or a controller can do nothing any more.
+    pub fn advance_through(&mut self, until_ns: u64, events: u64) -> Result<bool, EngineError> {
+        let GoingRun { world, watch, .. } = self;
+        let until = Time::from_ns(until_ns);
+        let mut is_done = Ok(false);
+        during(&self.modules, &mut || {
+            is_done = drive_through(world, watch, until, events);
+        });
+        self.check_modules()?;
+        is_done
+    }
+
+    /// Whether nothing is left to happen before the end.
+    pub fn is_at_end(&self) -> bool {
+        self.world.next_due() >= self.world.end
+    }
+
+    fn tcp_flow(&self, flow: usize) -> Option<&TcpFlow> {
+        match &self.world.conversations.get(flow)?.application {
+            Application::Tcp(flow) => Some(flow),
+            _ => None,
+        }
+    }
+
+    /// What a flow over TCP, by its place, has sent, retransmissions included, and has in flight.
+    pub(super) fn flow_sent(&self, flow: usize) -> Sent {
+        let Some(flow) = self.tcp_flow(flow) else {
+            return Sent::default();
+        };
+        let statistics = flow.statistics();
+        let sample = flow.sample();
+        Sent {
+            sent_pkts: statistics.sent_pkts + statistics.retransmitted_pkts,
+            in_flight_pkts: sample.map_or(0, |sample| sample.inflight_pkts),
+        }
+    }
+
+    /// Whether a flow over TCP, by its place, has nothing more to carry.
+    pub(super) fn is_flow_over(&self, flow: usize) -> bool {
+        self.tcp_flow(flow).is_some_and(TcpFlow::is_over)
     }
 
     fn check_modules(&self) -> Result<(), EngineError> {
@@ -242,6 +297,32 @@ fn during(modules: &[Module], events: &mut dyn FnMut()) {
         None => events(),
         Some((first, others)) => first.0.during(&mut || during(others, events)),
     }
+}
+
+/// Does what happens until an instant and in it. Returns whether all of that is done.
+fn drive_through<M>(
+    world: &mut World,
+    watch: &mut Watch<M>,
+    until: Time,
+    events: u64,
+) -> Result<bool, EngineError>
+where
+    M: Deref<Target = Monitor>,
+{
+    let enough = world.work().saturating_add(events);
+    let mut next_look = world.work() + EVENTS_BETWEEN_LOOKS;
+    while world.next_due() <= until && world.step() {
+        let work = world.work();
+        if work >= next_look {
+            watch.look(world)?;
+            if work >= enough {
+                return Ok(false);
+            }
+            next_look = work + EVENTS_BETWEEN_LOOKS;
+        }
+    }
+    watch.look(world)?;
+    Ok(true)
 }
 
 /// Does some events and looks at the run. Returns whether there is more to do.

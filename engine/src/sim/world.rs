@@ -278,6 +278,15 @@ impl World {
         true
     }
 
+    /// When the next event is due; `NEVER` where none is.
+    pub fn next_due(&self) -> Time {
+        if !self.arriving.is_empty() {
+            return self.now;
+        }
+        let first = self.tournament.first().0.min(self.tsq_wakeup.0);
+        first.min(self.wheel_due)
+    }
+
     /// What has taken time so far: events, and arrivals in their instants.
     #[inline]
     pub fn work(&self) -> u64 {

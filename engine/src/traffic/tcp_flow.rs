@@ -518,6 +518,16 @@ impl TcpFlow {
         self.rest.connection_table.len() + usize::from(self.connection.is_some())
     }
 
+    /// Whether all that it was to carry has arrived, or it was stopped, and no more will come.
+    pub fn is_over(&self) -> bool {
+        match &self.connection {
+            Some(connection) => {
+                self.next_action == Time::NEVER && connection.transfer.completed.is_some()
+            }
+            None => self.due() == Time::NEVER,
+        }
+    }
+
     /// The transfers, one for each connection. Of connections that are not over, as `settle` found
     /// them.
     pub fn transfers(&self) -> &Rows<Transfer> {
