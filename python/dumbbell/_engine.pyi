@@ -22,12 +22,16 @@ from dumbbell._controller_views import (
 )
 
 __all__ = [
+    "FASTEST_BYTES_PER_S",
+    "LARGEST_CWND_PKTS",
     "Ack",
+    "AgentRun",
     "Cancel",
     "CaptureError",
     "Completed",
     "Connection",
     "Estimate",
+    "Interval",
     "Progress",
     "QdiscError",
     "RateSample",
@@ -438,6 +442,104 @@ class RunStream:
         """How far the batch is."""
     def set_memory_left(self, left_bytes: int) -> None:
         """Says that so much memory is left beside what the runs use already."""
+
+FASTEST_BYTES_PER_S: int
+"""Fastest pacing rate of an agent, that of the fastest link."""
+
+LARGEST_CWND_PKTS: int
+"""Largest window of an agent."""
+
+@final
+class Interval:
+    """What happened to a flow in a monitor interval.
+
+    Rates are of payload, as if every packet were full. What acknowledgements say they say a round
+    trip later: what is delivered or lost in an interval was mostly sent before it.
+    """
+
+    @property
+    def duration_s(self) -> float:
+        """Virtual time of it."""
+    @property
+    def sent_pkts(self) -> int:
+        """Packets sent, retransmissions included."""
+    @property
+    def delivered_pkts(self) -> int:
+        """Packets that acknowledgements, selective ones too, told of."""
+    @property
+    def lost_pkts(self) -> int:
+        """Packets taken for lost."""
+    @property
+    def send_rate_bps(self) -> float:
+        """Bits sent a second."""
+    @property
+    def delivery_rate_bps(self) -> float:
+        """Bits delivered a second."""
+    @property
+    def loss(self) -> float:
+        """Lost packets over lost and delivered ones, 0 to 1; 0 without any."""
+    @property
+    def rtt_s(self) -> float | None:
+        """Mean of the round-trip times measured; without any the smoothed one, or None before."""
+    @property
+    def rtt_gradient(self) -> float:
+        """Slope of the least-squares line through round-trip times, over when they were measured,
+        seconds a second; 0 of fewer than two."""
+    @property
+    def srtt_s(self) -> float | None:
+        """Smoothed round-trip time (RFC 6298 section 2); None before the first."""
+    @property
+    def min_rtt_s(self) -> float | None:
+        """Least round-trip time of the last five minutes; None before the first."""
+    @property
+    def in_flight_pkts(self) -> int:
+        """Sent, and neither delivered nor taken for lost, at the interval's end."""
+    @property
+    def cwnd_pkts(self) -> int:
+        """Congestion window at the last event."""
+    @property
+    def pacing_rate_bps(self) -> float:
+        """Pacing rate at the last event; of a window, what the host's small queues go by."""
+    @property
+    def mss_bytes(self) -> int:
+        """Largest payload of a packet; 0 before there is a connection."""
+
+@final
+class AgentRun:
+    """A replication in which the windows or pacing rates of some flows are set while it goes on."""
+
+    def __init__(
+        self, resolved_json: str, replication: int, flows: list[int], *, paced: bool
+    ) -> None:
+        """Begin.
+
+        Args:
+            resolved_json: The canonical description.
+            replication: Chooses the random numbers.
+            flows: Places of flows over TCP; an agent is meant by its place in this list.
+            paced: Whether pacing rates are set, and not windows.
+
+        Raises:
+            SpecInvalid: It cannot be run, or a flow is none that an agent can have.
+        """
+    def advance_through(self, until_ns: int) -> bool:
+        """Do what happens until an instant and in it. Returns whether there is more to do.
+
+        Raises:
+            RuntimeError: The run failed, or was finished before.
+        """
+    def has_begun(self, agent: int) -> bool:
+        """Whether its flow has made its first connection."""
+    def is_over(self, agent: int) -> bool:
+        """Whether its flow has nothing more to carry, or was stopped."""
+    def set_cwnd(self, agent: int, cwnd_pkts: int) -> None:
+        """Set its window from the next acknowledgement on, 1 to `LARGEST_CWND_PKTS`."""
+    def set_pacing_rate(self, agent: int, bytes_per_s: int) -> None:
+        """Set its pacing rate from the next acknowledgement on, 1 to `FASTEST_BYTES_PER_S`."""
+    def interval(self, agent: int) -> Interval:
+        """What has happened to its flow since the last call, or since the beginning."""
+    def finish(self) -> Completed:
+        """Do the rest, and give the tables; once only."""
 
 def simulate(
     jobs: Iterable[tuple[str, int] | tuple[str, int, str | None]],

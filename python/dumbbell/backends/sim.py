@@ -60,7 +60,7 @@ class Simulator:
         try:
             estimate = _engine.check(resolved_json)
         except _engine.SpecInvalid as error:
-            raise _spec_error(error) from None
+            raise spec_error(error) from None
         return Cost(estimate.events, estimate.memory_bytes, estimate.cpu_ns * 1e-9)
 
     def start(
@@ -132,7 +132,7 @@ class _SimulatorBatch:
         try:
             completed = self._stream.poll(timeout_s)
         except _engine.SpecInvalid as error:
-            raise _spec_error(error) from None
+            raise spec_error(error) from None
         if completed is None:
             return None
         index = self._places[completed.index]
@@ -209,7 +209,8 @@ class _SimulatorBatch:
         )
 
 
-def _spec_error(error: _engine.SpecInvalid) -> SpecError:
+def spec_error(error: _engine.SpecInvalid) -> SpecError:
+    """The engine's refusal, as people see it."""
     return SpecError(error.path, error.value, error.allowed, error.hint)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -83,27 +83,49 @@ class AxisTable(SpecModel):
         """
         if self.values is not None:
             return list(self.values)
-        assert self.from_ is not None and self.to is not None and self.steps is not None
+        assert self.steps is not None
+        shares = [number / (self.steps - 1) for number in range(self.steps)]
+        found, unit = self._between(shares)
+        # A range of whole numbers has whole ones, but where its equal distances are not.
+        ends_are_whole = isinstance(self.from_, int) and isinstance(self.to, int)
+        is_even = self.scale == "log" or not (found[-1] - found[0]) % (self.steps - 1)
+        numbers = self._rounded(found, ends_are_whole and is_even)
+        if len(set(numbers)) < len(numbers):
+            raise Refused(self.steps, "so few that the values differ", path="steps")
+        return [f"{each:.10g}{unit}" for each in numbers] if unit else list(numbers)
+
+    def value_at(self, share: float) -> Any:
+        """The value at a share, 0 to 1, of a range whose steps are left out of account.
+
+        Raises:
+            Refused: The ends make no range, or there is none.
+        """
+        if self.values is not None:
+            raise Refused("values", "a range", path="values")
+        found, unit = self._between([share])
+        whole = isinstance(self.from_, int) and isinstance(self.to, int)
+        (number,) = self._rounded(found, whole)
+        return f"{number:.10g}{unit}" if unit else number
+
+    def _between(self, shares: Sequence[float]) -> tuple[list[float], str]:
+        """Values at shares, 0 to 1, of the range, and their unit."""
+        assert self.from_ is not None and self.to is not None
         (low, unit), (high, other) = (_end(self.from_, "from"), _end(self.to, "to"))
         if unit != other:
             raise Refused(self.to, f"a value in the unit of `from`, {unit or 'none'}", path="to")
         if self.scale == "log" and not (low > 0 and high > 0):
             raise Refused(self.scale, "`linear`, or a range above 0", path="scale")
-        shares = [number / (self.steps - 1) for number in range(self.steps)]
         if self.scale == "log":
             found = [low * (high / low) ** share for share in shares]
         else:
             found = [low + (high - low) * share for share in shares]
-        found[0], found[-1] = low, high
-        # A range of whole numbers has whole ones, but where its equal distances are not.
-        ends_are_whole = isinstance(self.from_, int) and isinstance(self.to, int)
-        whole = ends_are_whole and (self.scale == "log" or not (high - low) % (self.steps - 1))
+        exact = {0.0: low, 1.0: high}
+        return [exact.get(share, each) for share, each in zip(shares, found, strict=True)], unit
+
+    def _rounded(self, found: Sequence[float], whole: bool) -> list[float]:
         # Equal ratios give numbers without end, of which nobody wants all digits.
         digits = 4 if self.scale == "log" else 10
-        numbers = [round(each) if whole else float(f"{each:.{digits}g}") for each in found]
-        if len(set(numbers)) < len(numbers):
-            raise Refused(self.steps, "so few that the values differ", path="steps")
-        return [f"{each:.10g}{unit}" for each in numbers] if unit else list(numbers)
+        return [round(each) if whole else float(f"{each:.{digits}g}") for each in found]
 
 
 def _end(value: int | float | str, key: str) -> tuple[float, str]:

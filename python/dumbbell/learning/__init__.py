@@ -1,0 +1,56 @@
+"""Congestion control for agents that learn: environments of Gymnasium and PettingZoo.
+
+``import dumbbell.learning`` registers ``dumbbell/CongestionControl-v0``; `parallel_env` makes one of
+several senders. Both need the extra ``gym``::
+
+    import gymnasium
+    import dumbbell.learning
+
+    env = gymnasium.make("dumbbell/CongestionControl-v0", experiment="experiment.toml")
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dumbbell._engine import Interval
+from dumbbell.errors import MissingExtraError
+
+try:
+    import gymnasium
+    import pettingzoo  # noqa: F401 - said here rather than when an environment is made
+except ImportError as error:
+    raise MissingExtraError("dumbbell.learning", "gym") from error
+
+from dumbbell.learning.environment import CongestionControl
+from dumbbell.learning.observing import DEFAULT_MEASURES, Measure
+from dumbbell.learning.parallel import ParallelCongestionControl
+from dumbbell.learning.rewards import AlphaFairness, Aurora, Power, Reward
+
+__all__ = [
+    "DEFAULT_MEASURES",
+    "ENVIRONMENT",
+    "AlphaFairness",
+    "Aurora",
+    "CongestionControl",
+    "Interval",
+    "Measure",
+    "ParallelCongestionControl",
+    "Power",
+    "Reward",
+    "parallel_env",
+]
+
+ENVIRONMENT: Final = "dumbbell/CongestionControl-v0"
+"""What `gymnasium.make` knows it by."""
+
+
+def parallel_env(*arguments: Any, **options: Any) -> ParallelCongestionControl:
+    """An environment of several senders, made as PettingZoo's own are; see the class."""
+    return ParallelCongestionControl(*arguments, **options)
+
+
+if ENVIRONMENT not in gymnasium.registry:
+    gymnasium.register(
+        id=ENVIRONMENT, entry_point="dumbbell.learning.environment:CongestionControl"
+    )

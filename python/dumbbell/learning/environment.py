@@ -1,0 +1,179 @@
+"""A Gymnasium environment: one sender whose congestion controller is an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.backends.agents import AgentDescription
+from dumbbell.errors import SpecError
+from dumbbell.learning.episodes import Episode
+from dumbbell.learning.observing import DEFAULT_MEASURES, History
+from dumbbell.learning.randomising import Randomise
+from dumbbell.learning.rewards import Reward
+from dumbbell.learning.rules import DEFAULT_MOST_FACTOR, Rules, info
+from dumbbell.spec.refusal import one_of
+from dumbbell.tables import Run
+
+Observation = NDArray[np.float32]
+
+
+class CongestionControl(gymnasium.Env[Observation, Any]):
+    """One flow of an experiment, whose window or pacing rate an agent sets.
+
+    A step is a monitor interval. An observation is a `gymnasium.spaces.Box` of 32-bit floats, of shape
+    (history, measures), oldest interval first; `Measure` has units and ranges. An action is a number
+    from -1 to 1, of shape (1,): window or rate are multiplied with ``most_factor`` to that power;
+    with ``factors`` it is the place of a factor among these. At the end of the experiment's duration an
+    episode is truncated; when the flow has carried all that it had to, it is terminated.
+
+    Each `reset` draws the experiment, and its random numbers, from the environment's generator: after
+    ``reset(seed=...)`` the same actions give the same episodes.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(
+        self,
+        experiment: str | Path | None = None,
+        *,
+        flow: str | None = None,
+        randomise: Randomise = None,
+        interval: str = "100ms",
+        control: str = "cwnd",
+        measures: Sequence[str] = DEFAULT_MEASURES,
+        history: int = 8,
+        most_factor: float = DEFAULT_MOST_FACTOR,
+        factors: Sequence[float] | None = None,
+        reward: str | Reward = "power",
+        render_mode: None = None,
+    ) -> None:
+        """Set it up.
+
+        Args:
+            experiment: A file, or text in TOML; None for one of 10 Mbit/s and 40 ms. Its tables of
+                questions (``[sweep]``, ``[[claim]]``, ``[[figure]]``) are left aside.
+            flow: Name of the agent's flow; None for the only one over TCP.
+            randomise: What is drawn for each episode: path to values, as in ``[sweep]``, of whose
+                ranges ``steps`` may be left out; or ``"sweep"`` for the file's own table.
+            interval: Length of a step: a time (``100ms``), or a number of smoothed round-trip times
+                (``1.5rtt``); 1 ms at least.
+            control: ``cwnd`` or ``pacing_rate``. With a pacing rate the window is twice the rate
+                times the smoothed round-trip time.
+            measures: Names of `Measure`, the columns of an observation.
+            history: Intervals in an observation, 1 to 1000.
+            most_factor: Of a continuous action of 1; above 1, up to 100.
+            factors: Of discrete actions, 0.01 to 100; None for continuous ones.
+            reward: ``power``, ``aurora``, ``alpha_fairness``, or a function from an
+                `dumbbell.learning.Interval` to a number.
+            render_mode: There is none.
+
+        Raises:
+            SpecError: One of them is not allowed, or the experiment cannot be run.
+        """
+        self._rules = Rules.checked(
+            experiment,
+            randomise,
+            interval,
+            control,
+            measures,
+            history,
+            most_factor,
+            factors,
+            reward,
+        )
+        if render_mode is not None:
+            raise SpecError("render_mode", render_mode, "None")
+        self.render_mode = None
+        self._flow = flow
+        self._history = History(self._rules.measures, history)
+        self._episode: Episode | None = None
+        self._description: AgentDescription | None = None
+        self.observation_space = self._rules.observation_space()
+        self.action_space = self._rules.action_space()
+        # What cannot be run is said here and not at the first episode.
+        self._one_flow(self._rules.described(np.random.default_rng(0), self._flows()))
+
+    def _flows(self) -> list[str] | None:
+        return None if self._flow is None else [self._flow]
+
+    def _one_flow(self, description: AgentDescription) -> None:
+        if len(description.flows) > 1:
+            allowed = f"one of {one_of(list(description.flows))}: give its name as `flow`"
+            raise SpecError("flow", "None", allowed)
+
+    @property
+    def episode(self) -> Episode:
+        """The present one.
+
+        Raises:
+            gymnasium.error.ResetNeeded: There is none.
+        """
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("call reset() first")
+        return self._episode
+
+    @property
+    def spec_of_run(self) -> Mapping[str, Any]:
+        """The resolved description of the present episode, with what was drawn."""
+        if self._description is None:
+            raise gymnasium.error.ResetNeeded("call reset() first")
+        return self._description.spec
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin another episode, which is at the end of the handshake.
+
+        Args:
+            seed: Of the environment's random numbers; None to go on with them.
+            options: There are none.
+
+        Raises:
+            SpecError: What was drawn cannot be run.
+            RunError: The run failed.
+        """
+        super().reset(seed=seed)
+        self._description, self._episode = self._rules.begin(self.np_random, self._flows())
+        self._history.clear()
+        now_ns, last = self._episode.now_ns, self._episode.last[0]
+        return self._history.observation(), info(now_ns, last)
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Act, and go on for an interval.
+
+        Raises:
+            RunError: The run failed.
+        """
+        episode = self.episode
+        episode.act(0, self._rules.factor(action))
+        episode.advance()
+        (interval,) = episode.last
+        self._history.add(interval)
+        is_over = episode.is_over(0)
+        return (
+            self._history.observation(),
+            float(self._rules.reward(interval)),
+            is_over,
+            not episode.goes_on and not is_over,
+            info(episode.now_ns, interval),
+        )
+
+    def finished_run(self) -> Run:
+        """The tables of the present episode, whose rest has the last window or rate; once only.
+
+        Raises:
+            RunError: The run failed.
+        """
+        run = self.episode.finish()
+        self._episode = None
+        return run
+
+    def close(self) -> None:
+        """Let go of the episode."""
+        self._episode = None

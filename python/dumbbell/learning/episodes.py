@@ -1,0 +1,152 @@
+"""An episode: a run from one monitor interval to the next, as the environments share it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from dumbbell._engine import FASTEST_BYTES_PER_S, LARGEST_CWND_PKTS, Interval
+from dumbbell.backends.agents import AgentDescription, AgentRun
+from dumbbell.errors import SpecError
+from dumbbell.spec.refusal import one_of
+from dumbbell.tables import Run
+from dumbbell.units import UnitError, parse_time_ns
+
+Control: TypeAlias = Literal["cwnd", "pacing_rate"]
+"""What an action is a factor on."""
+
+CONTROLS: Final[tuple[Control, ...]] = ("cwnd", "pacing_rate")
+LEAST_INTERVAL_NS: Final = 1_000_000
+LEAST_RATE_BYTES_PER_S: Final = 1000
+"""A packet of 1448 bytes every 1.4 s: an agent that stops altogether would hear of nothing any more."""
+_NS_PER_S: Final = 1e9
+_MOST_ROUND_TRIPS: Final = 1000.0
+_ROUND_TRIPS = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+)\s*rtt\s*")
+_AN_INTERVAL = (
+    "a time of 1 ms or more, such as '100ms', or a number of round trips, such as '1.5rtt'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """How long a step is.
+
+    Attributes:
+        time_ns: A time; None for round trips.
+        round_trips: A number of smoothed round-trip times, the largest of all agents'.
+    """
+
+    time_ns: int | None = None
+    round_trips: float = 1.0
+
+    @classmethod
+    def parse(cls, text: str) -> StepTime:
+        """From ``100ms`` or ``1.5rtt``.
+
+        Raises:
+            SpecError: It is neither.
+        """
+        match = _ROUND_TRIPS.fullmatch(text) if isinstance(text, str) else None
+        if match is not None:
+            round_trips = float(match["number"])
+            if 0.0 < round_trips <= _MOST_ROUND_TRIPS:
+                return cls(round_trips=round_trips)
+            raise SpecError("interval", text, f"up to {_MOST_ROUND_TRIPS:g} round trips, above 0")
+        try:
+            time_ns = parse_time_ns(text)
+        except (UnitError, TypeError, ValueError):
+            raise SpecError("interval", text, _AN_INTERVAL) from None
+        if time_ns < LEAST_INTERVAL_NS:
+            raise SpecError("interval", text, _AN_INTERVAL)
+        return cls(time_ns)
+
+    def length_ns(self, srtts_s: Sequence[float | None]) -> int:
+        """Of the next step, given what agents last knew of their round trips."""
+        if self.time_ns is not None:
+            return self.time_ns
+        longest_s = max((srtt_s or 0.0 for srtt_s in srtts_s), default=0.0)
+        return max(round(self.round_trips * longest_s * _NS_PER_S), LEAST_INTERVAL_NS)
+
+
+class Episode:
+    """A run in which agents multiply their windows or rates by factors, step by step.
+
+    Attributes:
+        now_ns: How far it is.
+        goes_on: Whether there is more to do.
+        last: Of each agent the last interval.
+    """
+
+    def __init__(
+        self, description: AgentDescription, replication: int, control: Control, step: StepTime
+    ) -> None:
+        """Begin, and go on until the first of the agents' flows has its connection.
+
+        Raises:
+            SpecError: It cannot be run, or no flow of an agent's had a connection.
+            RunError: The run failed.
+        """
+        self._run = AgentRun(description, replication, paced=control == "pacing_rate")
+        self._step = step
+        self._is_paced = control == "pacing_rate"
+        self._duration_ns = description.duration_ns
+        agents = range(len(description.flows))
+        self.now_ns = description.start_ns
+        self.goes_on = True
+        while self.goes_on and not any(map(self._run.has_begun, agents)):
+            self.now_ns += LEAST_INTERVAL_NS
+            self.goes_on = self._run.advance_through(self.now_ns)
+        if not self.goes_on:
+            raise SpecError("duration", "too short", "time for the connection of an agent's flow")
+        self.last: list[Interval] = [self._run.interval(agent) for agent in agents]
+        # What each has set, as a number that small factors add up in; None before its connection.
+        self._levels: list[float | None] = [None for _ in agents]
+
+    def act(self, agent: int, factor: float) -> None:
+        """Multiply an agent's window or rate; nothing before its flow has a connection."""
+        level = self._levels[agent]
+        if level is None:
+            seen = self.last[agent]
+            if not seen.mss_bytes:
+                return
+            if not self._is_paced:
+                level = float(seen.cwnd_pkts)
+            else:
+                level = seen.pacing_rate_bps / 8.0
+        if self._is_paced:
+            level = min(max(level * factor, LEAST_RATE_BYTES_PER_S), FASTEST_BYTES_PER_S)
+            self._run.set_pacing_rate(agent, int(level))
+        else:
+            level = min(max(level * factor, 1.0), LARGEST_CWND_PKTS)
+            self._run.set_cwnd(agent, int(level))
+        self._levels[agent] = level
+
+    def advance(self) -> None:
+        """Do the next step."""
+        last = self.last
+        self.now_ns += self._step.length_ns([each.srtt_s for each in last])
+        self.now_ns = min(self.now_ns, self._duration_ns)
+        self.goes_on = self._run.advance_through(self.now_ns) and self.now_ns < self._duration_ns
+        self.last = [self._run.interval(agent) for agent in range(len(last))]
+
+    def is_over(self, agent: int) -> bool:
+        """Whether its flow has nothing more to carry."""
+        return self._run.is_over(agent)
+
+    def finish(self) -> Run:
+        """Do the rest with the last windows or rates, and give the run; once only."""
+        return self._run.finish()
+
+
+def control_of(control: str) -> Control:
+    """What actions are factors on.
+
+    Raises:
+        SpecError: It is neither.
+    """
+    for each in CONTROLS:
+        if control == each:
+            return each
+    raise SpecError("control", control, one_of(list(CONTROLS)))

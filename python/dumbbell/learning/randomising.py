@@ -1,0 +1,130 @@
+"""Domain randomisation: an experiment whose values are drawn anew for each episode.
+
+What may be drawn is said as in ``[sweep]`` of a file (`dumbbell.compare.sweeps`): lists of values, of
+which each is as likely as the others, and ranges, in which equal distances or equal ratios are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment, Setting, separate_settings_applied
+from dumbbell.spec.experiment import context
+from dumbbell.spec.questions import parted
+from dumbbell.spec.sweep_tables import AxisTable, SweepTable
+from dumbbell.spec.toml_file import load
+
+FROM_FILE: Final = "sweep"
+"""In place of a table: that of the file."""
+
+Randomise: TypeAlias = Mapping[str, Any] | Literal["sweep"] | None
+"""Path to values, as in ``[sweep]``; `FROM_FILE`; or None for an experiment that stays as it is."""
+
+_ANY_STEPS: Final = 2
+
+
+class Source(Protocol):
+    """Random numbers (`numpy.random.Generator` is one)."""
+
+    def random(self) -> float:
+        """A number from 0 up to 1."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Values of a path.
+
+    Attributes:
+        path: Where they are set.
+        table: As it was written.
+        is_range: Whether all of a range may be drawn, and not some values.
+    """
+
+    path: str
+    table: AxisTable
+    is_range: bool
+
+    def setting(self, share: float) -> Setting:
+        if self.is_range:
+            value = self.table.value_at(share)
+        else:
+            values = self.table.given()
+            value = values[int(share * len(values))]
+        text = self.table.text
+        return Setting(self.path, text.replace("{}", str(value)) if text else value)
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """An experiment, or as many as can be drawn.
+
+    Attributes:
+        described: As the file has it, without its questions.
+        folder: From which its paths start.
+        drawn: Paths that are drawn together, for each draw.
+    """
+
+    described: Mapping[str, Any]
+    folder: Path
+    drawn: tuple[tuple[_Drawn, ...], ...]
+
+    @classmethod
+    def read(cls, source: str | Path, randomise: Randomise = None) -> Experiments:
+        """Of a file or of text in TOML.
+
+        Args:
+            source: A path, or text.
+            randomise: What is drawn.
+
+        Raises:
+            SpecError: It cannot be read, or asks for what there is not.
+        """
+        document, folder = load(source)
+        described, asked = parted(document)
+        if randomise == FROM_FILE:
+            if FROM_FILE not in asked:
+                raise SpecError("randomise", FROM_FILE, "a file with a table [sweep]")
+            randomise = asked[FROM_FILE]
+        elif isinstance(randomise, str):
+            allowed = f"a table of paths and their values, or {FROM_FILE!r} for that of the file"
+            raise SpecError("randomise", randomise, allowed, FROM_FILE)
+        if randomise is None:
+            return cls(described, folder, ())
+        return cls(described, folder, tuple(_drawn(randomise)))
+
+    def draw(self, random: Source) -> Experiment:
+        """One of them.
+
+        Raises:
+            SpecError: What was drawn makes no experiment.
+        """
+        settings = [
+            setting
+            for together in self.drawn
+            for share in [random.random()]
+            for setting in (each.setting(share) for each in together)
+        ]
+        chosen = separate_settings_applied(self.described, settings)
+        return Experiment.read(chosen, context(self.folder, False))
+
+
+def _drawn(randomise: Mapping[str, Any]) -> Iterator[tuple[_Drawn, ...]]:
+    ranges = {path for path, value in randomise.items() if _is_range(value)}
+    filled = {
+        path: {"steps": _ANY_STEPS, **value} if path in ranges else value
+        for path, value in randomise.items()
+    }
+    table = SweepTable.read(filled)
+    for path, axis in table.crossed.items():
+        yield (_Drawn(path, axis, path in ranges),)
+    for zipped in table.zipped:
+        yield tuple(_Drawn(path, axis, False) for path, axis in zipped.items())
+
+
+def _is_range(value: object) -> bool:
+    return isinstance(value, Mapping) and "from" in value and "steps" not in value

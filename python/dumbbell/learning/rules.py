@@ -1,0 +1,179 @@
+"""What both environments are told, checked; and what their spaces and infos are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from gymnasium import spaces
+
+from dumbbell._engine import Interval
+from dumbbell.backends.agents import AgentDescription
+from dumbbell.errors import SpecError
+from dumbbell.learning.episodes import Control, Episode, StepTime, control_of
+from dumbbell.learning.observing import History, Measure, measures_of
+from dumbbell.learning.randomising import Experiments, Randomise
+from dumbbell.learning.rewards import Reward, reward_of
+
+DEFAULT_EXPERIMENT: Final = """\
+name = "learning"
+duration = "30s"
+
+[[links]]
+a = "server"
+b = "router"
+rate = "1gbit"
+
+[[links]]
+a = "router"
+b = "home"
+rate = "10mbit"
+delay = "20ms"
+qdisc = "pfifo limit 50"
+
+[[flows]]
+name = "download"
+from = "server"
+to = "home"
+source = { kind = "greedy" }
+"""
+"""What an environment has that is told of none: 10 Mbit/s, 40 ms, a buffer of 50 packets."""
+
+DEFAULT_MOST_FACTOR: Final = 1.5
+LARGEST_FACTOR: Final = 100.0
+LARGEST_REPLICATION: Final = 2**62
+
+
+class Random(Protocol):
+    """`numpy.random.Generator`, as far as it is used."""
+
+    def random(self) -> float:
+        """A number from 0 up to 1."""
+        ...
+
+    def integers(self, high: int) -> Any:
+        """A whole number from 0 up to ``high``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an environment is told, checked.
+
+    Attributes:
+        experiments: What is run.
+        control: What actions are factors on.
+        step: How long a step is.
+        measures: What is seen of an interval.
+        history: Of how many intervals.
+        most_factor: Of a continuous action at its end.
+        factors: Of discrete actions; empty for a continuous one.
+        reward: Of an interval.
+    """
+
+    experiments: Experiments
+    control: Control
+    step: StepTime
+    measures: tuple[Measure, ...]
+    history: int
+    most_factor: float
+    factors: tuple[float, ...]
+    reward: Reward
+
+    @classmethod
+    def checked(
+        cls,
+        experiment: str | Path | None,
+        randomise: Randomise,
+        interval: str,
+        control: str,
+        measures: Sequence[str],
+        history: int,
+        most_factor: float,
+        factors: Sequence[float] | None,
+        reward: str | Reward,
+    ) -> Rules:
+        """As `CongestionControl` takes them.
+
+        Raises:
+            SpecError: One of them is not allowed.
+        """
+        if not 1.0 < most_factor <= LARGEST_FACTOR:
+            raise SpecError("most_factor", most_factor, f"above 1, up to {LARGEST_FACTOR:g}")
+        if factors is not None and len(factors) < 2:
+            raise SpecError("factors", list(factors), "two or more, or None")
+        for place, factor in enumerate(factors or ()):
+            if not 1.0 / LARGEST_FACTOR <= factor <= LARGEST_FACTOR:
+                allowed = f"{1.0 / LARGEST_FACTOR:g} to {LARGEST_FACTOR:g}"
+                raise SpecError(f"factors[{place}]", factor, allowed)
+        source = DEFAULT_EXPERIMENT if experiment is None else experiment
+        found = measures_of(measures)
+        History(found, history)
+        return cls(
+            Experiments.read(source, randomise),
+            control_of(control),
+            StepTime.parse(interval),
+            found,
+            history,
+            float(most_factor),
+            tuple(float(each) for each in factors or ()),
+            reward_of(reward),
+        )
+
+    def begin(
+        self, random: Random, flows: Sequence[str] | None
+    ) -> tuple[AgentDescription, Episode]:
+        """An episode: its experiment is drawn, and then its replication.
+
+        Raises:
+            SpecError: What was drawn cannot be run.
+            RunError: The run failed.
+        """
+        description = self.described(random, flows)
+        replication = int(random.integers(LARGEST_REPLICATION))
+        return description, Episode(description, replication, self.control, self.step)
+
+    def described(self, random: Random, flows: Sequence[str] | None) -> AgentDescription:
+        """An experiment that was drawn."""
+        return AgentDescription.of(self.experiments.draw(random), flows)
+
+    def observation_space(self) -> spaces.Box:
+        """Of shape (history, measures)."""
+        history = History(self.measures, self.history)
+        return spaces.Box(history.low, history.high, dtype=np.float32)
+
+    def action_space(self) -> spaces.Space[Any]:
+        """A number from -1 to 1; or which of the factors."""
+        if self.factors:
+            return spaces.Discrete(len(self.factors))
+        return spaces.Box(-1.0, 1.0, (1,), dtype=np.float32)
+
+    def factor(self, action: Any) -> float:
+        """What an action multiplies with.
+
+        Raises:
+            ValueError: It is none.
+        """
+        if self.factors:
+            return self.factors[int(action)]
+        number = float(action[0])
+        if not math.isfinite(number):
+            raise ValueError(f"action {number}: a number from -1 to 1 is allowed")
+        power: float = self.most_factor ** min(max(number, -1.0), 1.0)
+        return power
+
+
+def info(now_ns: int, interval: Interval) -> dict[str, Any]:
+    """Numbers of an interval in units of their own, for people."""
+    return {
+        "time_s": now_ns * 1e-9,
+        "send_rate_bps": interval.send_rate_bps,
+        "delivery_rate_bps": interval.delivery_rate_bps,
+        "rtt_s": interval.rtt_s or 0.0,
+        "loss": interval.loss,
+        "cwnd_pkts": interval.cwnd_pkts,
+    }
