@@ -308,6 +308,7 @@ endif
 	$(PY) bench/lab.py $(BENCH_ARGS)
 	$(PY) bench/linux_controllers.py $(BENCH_ARGS)
 	$(PY) bench/controllers.py $(BENCH_ARGS)
+	$(PY) bench/learning.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------

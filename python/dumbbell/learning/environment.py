@@ -77,15 +77,15 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
             SpecError: One of them is not allowed, or the experiment cannot be run.
         """
         self._rules = Rules.checked(
-            experiment,
-            randomise,
-            interval,
-            control,
-            measures,
-            history,
-            most_factor,
-            factors,
-            reward,
+            experiment=experiment,
+            randomise=randomise,
+            interval=interval,
+            control=control,
+            measures=measures,
+            history=history,
+            most_factor=most_factor,
+            factors=factors,
+            reward=reward,
         )
         if render_mode is not None:
             raise SpecError("render_mode", render_mode, "None")
@@ -132,14 +132,16 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
 
         Args:
             seed: Of the environment's random numbers; None to go on with them.
-            options: There are none.
+            options: ``replication``, a whole number from 0: that one, and not one that is
+                drawn. The same number gives other controllers the same traffic.
+                Others are left aside.
 
         Raises:
             SpecError: What was drawn cannot be run.
             RunError: The run failed.
         """
         super().reset(seed=seed)
-        self._description, self._episode = self._rules.begin(self.np_random, self._flows())
+        self._description, self._episode = self._rules.begin(self.np_random, self._flows(), options)
         self._history.clear()
         now_ns, last = self._episode.now_ns, self._episode.last[0]
         return self._history.observation(), info(now_ns, last)

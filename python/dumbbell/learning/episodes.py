@@ -111,10 +111,7 @@ class Episode:
             seen = self.last[agent]
             if not seen.mss_bytes:
                 return
-            if not self._is_paced:
-                level = float(seen.cwnd_pkts)
-            else:
-                level = seen.pacing_rate_bps / 8.0
+            level = seen.pacing_rate_bps / 8.0 if self._is_paced else float(seen.cwnd_pkts)
         if self._is_paced:
             level = min(max(level * factor, LEAST_RATE_BYTES_PER_S), FASTEST_BYTES_PER_S)
             self._run.set_pacing_rate(agent, int(level))

@@ -102,15 +102,15 @@ class ParallelCongestionControl(ParallelEnv[str, Observation, Any]):
             SpecError: One of them is not allowed, or the experiment cannot be run.
         """
         self._rules = Rules.checked(
-            DEFAULT_EXPERIMENT if experiment is None else experiment,
-            randomise,
-            interval,
-            control,
-            measures,
-            history,
-            most_factor,
-            factors,
-            reward,
+            experiment=DEFAULT_EXPERIMENT if experiment is None else experiment,
+            randomise=randomise,
+            interval=interval,
+            control=control,
+            measures=measures,
+            history=history,
+            most_factor=most_factor,
+            factors=factors,
+            reward=reward,
         )
         if render_mode is not None:
             raise SpecError("render_mode", render_mode, "None")
@@ -149,7 +149,7 @@ class ParallelCongestionControl(ParallelEnv[str, Observation, Any]):
         """
         if seed is not None:
             self._random, _ = np_random(seed)
-        _, self._episode = self._rules.begin(self._random, self._flows)
+        _, self._episode = self._rules.begin(self._random, self._flows, options)
         self.agents = list(self.possible_agents)
         for history in self._histories.values():
             history.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -46,6 +46,8 @@ source = { kind = "greedy" }
 DEFAULT_MOST_FACTOR: Final = 1.5
 LARGEST_FACTOR: Final = 100.0
 LARGEST_REPLICATION: Final = 2**62
+REPLICATION: Final = "replication"
+"""The one option of `reset`."""
 
 
 class Random(Protocol):
@@ -87,6 +89,7 @@ class Rules:
     @classmethod
     def checked(
         cls,
+        *,
         experiment: str | Path | None,
         randomise: Randomise,
         interval: str,
@@ -125,16 +128,28 @@ class Rules:
         )
 
     def begin(
-        self, random: Random, flows: Sequence[str] | None
+        self, random: Random, flows: Sequence[str] | None, options: Mapping[str, Any] | None
     ) -> tuple[AgentDescription, Episode]:
         """An episode: its experiment is drawn, and then its replication.
 
+        Args:
+            random: What draws.
+            flows: Names of the agents' flows.
+            options: Of `reset`: ``replication``, in place of one that is drawn.
+
         Raises:
-            SpecError: What was drawn cannot be run.
+            SpecError: What was drawn cannot be run, or the replication is out of range.
             RunError: The run failed.
         """
         description = self.described(random, flows)
         replication = int(random.integers(LARGEST_REPLICATION))
+        # PettingZoo's checker passes an option of its own, so that others are left aside.
+        chosen = (options or {}).get(REPLICATION)
+        if chosen is not None:
+            if not isinstance(chosen, int) or not 0 <= chosen < LARGEST_REPLICATION:
+                allowed = f"0 up to {LARGEST_REPLICATION - 1}"
+                raise SpecError(f"options.{REPLICATION}", chosen, allowed)
+            replication = chosen
         return description, Episode(description, replication, self.control, self.step)
 
     def described(self, random: Random, flows: Sequence[str] | None) -> AgentDescription:
