@@ -1,8 +1,8 @@
 """An agent learns to set a window by PPO, and is judged against CUBIC and BBR.
 
-It trains on lines that are drawn anew for each episode (`[sweep]` in line.toml), and is judged on lines
-with rates, delays and buffers outside of what was drawn, each with ten replications. CUBIC and BBR see
-the same traffic. Needs stable-baselines3, which is no part of dumbbell:
+It trains on lines that are drawn anew for each episode (`[sweep]` in line.toml), and is judged on
+lines with rates, delays or buffers outside of what was drawn, each with ten replications. CUBIC and
+BBR see the same traffic. Needs stable-baselines3, which is no part of dumbbell:
 
     python -m pip install stable-baselines3
     python examples/learning/train.py
@@ -43,14 +43,6 @@ class Unseen:
     qdisc: str
     words: str
 
-    @property
-    def settings(self) -> list[Setting]:
-        return [
-            Setting("links[router->home].rate", self.rate),
-            Setting("links[router->home].delay", self.delay),
-            Setting("links[router->home].forward.qdisc", self.qdisc),
-        ]
-
 
 UNSEEN = (
     Unseen("2mbit", "20ms", "pfifo limit 50", "slower"),
@@ -68,6 +60,7 @@ class ShareAndQueue(gymnasium.Wrapper):
     """
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """As the environment's, with the other reward."""
         seen, _, terminated, truncated, said = self.env.step(action)
         links = self.env.unwrapped.spec_of_run["links"]
         rate_bps = links[-1]["forward"]["rate_bps"]

@@ -1,4 +1,4 @@
-"""Runs that go on from one monitor interval to the next, while somebody sets some flows' windows."""
+"""Runs that go on interval by interval, while somebody sets the windows of some flows."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class AgentDescription:
 class AgentRun:
     """One replication, in which the windows or the pacing rates of some flows are set from outside.
 
-    Whatever controller the description gives these flows, they do not have it. Agents are counted in
-    the order of `AgentDescription.flows`.
+    Whatever controller the description gives these flows, they do not have it. Agents are counted
+    in the order of `AgentDescription.flows`.
     """
 
     def __init__(

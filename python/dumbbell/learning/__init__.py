@@ -1,7 +1,7 @@
 """Congestion control for agents that learn: environments of Gymnasium and PettingZoo.
 
-``import dumbbell.learning`` registers ``dumbbell/CongestionControl-v0``; `parallel_env` makes one of
-several senders. Both need the extra ``gym``::
+``import dumbbell.learning`` registers ``dumbbell/CongestionControl-v0``; `parallel_env` makes one
+of several senders. Both need the extra ``gym``::
 
     import gymnasium
     import dumbbell.learning
@@ -18,7 +18,7 @@ from dumbbell.errors import MissingExtraError
 
 try:
     import gymnasium
-    import pettingzoo  # noqa: F401 - said here rather than when an environment is made
+    import pettingzoo  # type: ignore[import-untyped] # noqa: F401 - said here, before one is made
 except ImportError as error:
     raise MissingExtraError("dumbbell.learning", "gym") from error
 

@@ -26,14 +26,14 @@ Observation = NDArray[np.float32]
 class CongestionControl(gymnasium.Env[Observation, Any]):
     """One flow of an experiment, whose window or pacing rate an agent sets.
 
-    A step is a monitor interval. An observation is a `gymnasium.spaces.Box` of 32-bit floats, of shape
-    (history, measures), oldest interval first; `Measure` has units and ranges. An action is a number
-    from -1 to 1, of shape (1,): window or rate are multiplied with ``most_factor`` to that power;
-    with ``factors`` it is the place of a factor among these. At the end of the experiment's duration an
-    episode is truncated; when the flow has carried all that it had to, it is terminated.
+    A step is a monitor interval. An observation is a `gymnasium.spaces.Box` of 32-bit floats, of
+    shape (history, measures), oldest interval first; `Measure` has units and ranges. An action is a
+    number from -1 to 1, of shape (1,): window or rate are multiplied with ``most_factor`` to that
+    power; with ``factors`` it is the place of a factor among these. At the end of the experiment's
+    duration an episode is truncated; when the flow has carried all that it had to, it is terminated.
 
-    Each `reset` draws the experiment, and its random numbers, from the environment's generator: after
-    ``reset(seed=...)`` the same actions give the same episodes.
+    Each `reset` draws the experiment, and its random numbers, from the environment's generator:
+    after ``reset(seed=...)`` the same actions give the same episodes.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
@@ -104,7 +104,7 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
 
     def _one_flow(self, description: AgentDescription) -> None:
         if len(description.flows) > 1:
-            allowed = f"one of {one_of(list(description.flows))}: give its name as `flow`"
+            allowed = f"the name of the agent's flow, {one_of(list(description.flows))}"
             raise SpecError("flow", "None", allowed)
 
     @property

@@ -20,7 +20,7 @@ Control: TypeAlias = Literal["cwnd", "pacing_rate"]
 CONTROLS: Final[tuple[Control, ...]] = ("cwnd", "pacing_rate")
 LEAST_INTERVAL_NS: Final = 1_000_000
 LEAST_RATE_BYTES_PER_S: Final = 1000
-"""A packet of 1448 bytes every 1.4 s: an agent that stops altogether would hear of nothing any more."""
+"""A packet of 1448 bytes every 1.4 s: an agent that stops altogether would hear of nothing."""
 _NS_PER_S: Final = 1e9
 _MOST_ROUND_TRIPS: Final = 1000.0
 _ROUND_TRIPS = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+)\s*rtt\s*")

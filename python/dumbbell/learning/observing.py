@@ -143,7 +143,7 @@ class History:
         rows = self._rows
         rows[:-1] = rows[1:]
         last = rows[-1]
-        # A few numbers: one by one is faster than an array's operations, and so than `max` and `min`.
+        # A few numbers: one by one is faster than an array's operations.
         for place, (of, least, most) in enumerate(self._columns):
             value = of(interval)
             last[place] = least if value < least else most if value > most else value

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import spaces
 from gymnasium.utils.seeding import np_random
-from pettingzoo import ParallelEnv
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from dumbbell.errors import SpecError
 from dumbbell.learning.environment import Observation
@@ -52,12 +52,13 @@ source = { kind = "greedy" }
 """What an environment has that is told of none: two senders, one 2 s after the other."""
 
 
-class ParallelCongestionControl(ParallelEnv[str, Observation, Any]):
-    """Flows of an experiment, whose windows or pacing rates agents set; an agent has its flow's name.
+class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]
+    """Flows of an experiment, whose windows or rates agents set; an agent has its flow's name.
 
-    Observations, actions and steps are those of `CongestionControl`, of each agent its own; round trips
-    that a step lasts are of the agent that has the longest. An action before a flow has its connection
-    does nothing. An agent whose flow has carried all leaves; the others are truncated at the end.
+    Observations, actions and steps are those of `CongestionControl`, of each agent its own; round
+    trips that a step lasts are of the agent that has the longest. An action before a flow has its
+    connection does nothing. An agent whose flow has carried all leaves; the others are truncated at
+    the end.
     """
 
     metadata: ClassVar[dict[str, Any]] = {

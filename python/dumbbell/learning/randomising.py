@@ -1,7 +1,7 @@
 """Domain randomisation: an experiment whose values are drawn anew for each episode.
 
-What may be drawn is said as in ``[sweep]`` of a file (`dumbbell.compare.sweeps`): lists of values, of
-which each is as likely as the others, and ranges, in which equal distances or equal ratios are.
+What may be drawn is said as in ``[sweep]`` of a file (`dumbbell.compare.sweeps`): lists of values,
+each as likely as the others, and ranges, in which equal distances or equal ratios are equally likely.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
+
+from numpy.random import Generator
 
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, separate_settings_applied
@@ -25,14 +27,6 @@ Randomise: TypeAlias = Mapping[str, Any] | Literal["sweep"] | None
 """Path to values, as in ``[sweep]``; `FROM_FILE`; or None for an experiment that stays as it is."""
 
 _ANY_STEPS: Final = 2
-
-
-class Source(Protocol):
-    """Random numbers (`numpy.random.Generator` is one)."""
-
-    def random(self) -> float:
-        """A number from 0 up to 1."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,7 @@ class Experiments:
             return cls(described, folder, ())
         return cls(described, folder, tuple(_drawn(randomise)))
 
-    def draw(self, random: Source) -> Experiment:
+    def draw(self, random: Generator) -> Experiment:
         """One of them.
 
         Raises:

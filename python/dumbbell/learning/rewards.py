@@ -1,7 +1,7 @@
 """Rewards of a monitor interval, from the literature; or any function of one.
 
-A reward is a function from an `Interval` to a number. Those here are dataclasses with their parameters;
-the environments also take their names, for the usual parameters.
+A reward is a function from an `Interval` to a number. Those here are dataclasses with their
+parameters; the environments also take their names, for the usual parameters.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Power:
 class Aurora:
     """10 throughput - 1000 latency - 2000 loss (Jay et al., ICML 2019, section 4.1), times a scale.
 
-    Throughput in delivered packets a second, latency the mean round-trip time in seconds, loss a share.
+    Throughput in delivered packets a second, latency the mean round-trip time in seconds, loss a
+    share.
 
     Attributes:
         throughput: Weight of a packet a second.
@@ -77,8 +78,8 @@ class Aurora:
 class AlphaFairness:
     """Utility of alpha-fairness (Mo and Walrand, IEEE/ACM Transactions on Networking 8(5), 2000).
 
-    ``x**(1 - alpha) / (1 - alpha)`` of the delivery rate x in Mbit/s, and its logarithm for an alpha of
-    1; less than `LEAST_RATE_MBPS` counts as that. Its sum over all senders is greatest at the
+    ``x**(1 - alpha) / (1 - alpha)`` of the delivery rate x in Mbit/s, and its logarithm for an alpha
+    of 1; less than `LEAST_RATE_MBPS` counts as that. Its sum over all senders is greatest at the
     alpha-fair shares: the environment of several senders adds up with ``shared_reward=True``.
 
     Attributes:

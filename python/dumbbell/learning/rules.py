@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from numpy.random import Generator
 
 from dumbbell._engine import Interval
 from dumbbell.backends.agents import AgentDescription
@@ -48,18 +49,6 @@ LARGEST_FACTOR: Final = 100.0
 LARGEST_REPLICATION: Final = 2**62
 REPLICATION: Final = "replication"
 """The one option of `reset`."""
-
-
-class Random(Protocol):
-    """`numpy.random.Generator`, as far as it is used."""
-
-    def random(self) -> float:
-        """A number from 0 up to 1."""
-        ...
-
-    def integers(self, high: int) -> Any:
-        """A whole number from 0 up to ``high``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -128,7 +117,7 @@ class Rules:
         )
 
     def begin(
-        self, random: Random, flows: Sequence[str] | None, options: Mapping[str, Any] | None
+        self, random: Generator, flows: Sequence[str] | None, options: Mapping[str, Any] | None
     ) -> tuple[AgentDescription, Episode]:
         """An episode: its experiment is drawn, and then its replication.
 
@@ -152,7 +141,7 @@ class Rules:
             replication = chosen
         return description, Episode(description, replication, self.control, self.step)
 
-    def described(self, random: Random, flows: Sequence[str] | None) -> AgentDescription:
+    def described(self, random: Generator, flows: Sequence[str] | None) -> AgentDescription:
         """An experiment that was drawn."""
         return AgentDescription.of(self.experiments.draw(random), flows)
 
