@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -29,14 +29,14 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
     A step is a monitor interval. An observation is a `gymnasium.spaces.Box` of 32-bit floats, of
     shape (history, measures), oldest interval first; `Measure` has units and ranges. An action is a
     number from -1 to 1, of shape (1,): window or rate are multiplied with ``most_factor`` to that
-    power; with ``factors`` it is the place of a factor among these. At the end of the experiment's
-    duration an episode is truncated; when the flow has carried all that it had to, it is terminated.
+    power; with ``factors`` it is the place of a factor among these. At the experiment's end an
+    episode is truncated; when the flow has carried all that it had to, it is terminated.
 
     Each `reset` draws the experiment, and its random numbers, from the environment's generator:
     after ``reset(seed=...)`` the same actions give the same episodes.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata = {"render_modes": []}  # noqa: RUF012 - no ClassVar in Gymnasium
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Domain randomisation: an experiment whose values are drawn anew for each episode.
 
 What may be drawn is said as in ``[sweep]`` of a file (`dumbbell.compare.sweeps`): lists of values,
-each as likely as the others, and ranges, in which equal distances or equal ratios are equally likely.
+each as likely as the others, and ranges, uniform in the value or in its logarithm.
 """
 
 from __future__ import annotations
@@ -80,16 +80,16 @@ class Experiments:
         """
         document, folder = load(source)
         described, asked = parted(document)
-        if randomise == FROM_FILE:
-            if FROM_FILE not in asked:
-                raise SpecError("randomise", FROM_FILE, "a file with a table [sweep]")
-            randomise = asked[FROM_FILE]
-        elif isinstance(randomise, str):
-            allowed = f"a table of paths and their values, or {FROM_FILE!r} for that of the file"
-            raise SpecError("randomise", randomise, allowed, FROM_FILE)
         if randomise is None:
             return cls(described, folder, ())
-        return cls(described, folder, tuple(_drawn(randomise)))
+        if not isinstance(randomise, str):
+            return cls(described, folder, tuple(_drawn(randomise)))
+        if randomise != FROM_FILE:
+            allowed = f"a table of paths and their values, or {FROM_FILE!r} for that of the file"
+            raise SpecError("randomise", randomise, allowed, FROM_FILE)
+        if FROM_FILE not in asked:
+            raise SpecError("randomise", FROM_FILE, "a file with a table [sweep]")
+        return cls(described, folder, tuple(_drawn(asked[FROM_FILE])))
 
     def draw(self, random: Generator) -> Experiment:
         """One of them.

@@ -78,7 +78,7 @@ class Aurora:
 class AlphaFairness:
     """Utility of alpha-fairness (Mo and Walrand, IEEE/ACM Transactions on Networking 8(5), 2000).
 
-    ``x**(1 - alpha) / (1 - alpha)`` of the delivery rate x in Mbit/s, and its logarithm for an alpha
+    ``x**(1 - alpha) / (1 - alpha)`` of the delivery rate x in Mbit/s, its logarithm for an alpha
     of 1; less than `LEAST_RATE_MBPS` counts as that. Its sum over all senders is greatest at the
     alpha-fair shares: the environment of several senders adds up with ``shared_reward=True``.
 

@@ -145,7 +145,7 @@ class Rules:
         """An experiment that was drawn."""
         return AgentDescription.of(self.experiments.draw(random), flows)
 
-    def observation_space(self) -> spaces.Box:
+    def observation_space(self) -> spaces.Space[Any]:
         """Of shape (history, measures)."""
         history = History(self.measures, self.history)
         return spaces.Box(history.low, history.high, dtype=np.float32)
