@@ -26,6 +26,7 @@ PACKAGES = (
     "formats",
     "backends",
     "report",
+    "learning",
 )
 LONGEST_FILE = 600
 CRATES = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["members"]

@@ -7,7 +7,7 @@ parameters; the environments also take their names, for the usual parameters.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -104,7 +104,7 @@ class AlphaFairness:
         return utility - self.delay_weight * math.log(rtt_s)
 
 
-REWARDS: Final = MappingProxyType(
+REWARDS: Final[Mapping[str, Reward]] = MappingProxyType(
     {"power": Power(), "aurora": Aurora(), "alpha_fairness": AlphaFairness()}
 )
 """By name, with their usual parameters."""
@@ -122,5 +122,4 @@ def reward_of(reward: str | Reward) -> Reward:
         names = list(REWARDS)
         allowed = f"{one_of(names)}, or a function of an interval"
         raise SpecError("reward", reward, allowed, nearest(reward, names))
-    found: Reward = REWARDS[reward]
-    return found
+    return REWARDS[reward]
