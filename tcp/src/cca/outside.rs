@@ -226,6 +226,10 @@ pub struct Outside {
     traits: Traits,
     state: Vec<u64>,
     asked: Asked,
+    /// What the timestamps of the other end begin at: a random number, as RFC 7323 section 5.4 has it
+    /// and Linux does (`tp->tsoffset`). Segments carry them from 0 on, for nothing else in the
+    /// simulator depends on it; `tcp_lp` of Linux does, which holds them against its own.
+    peer_begins_ms: u32,
 }
 
 impl Outside {
@@ -250,6 +254,9 @@ impl Outside {
         let echoed = self.asked.sender.delivered_echoed_pkts;
         self.asked.sender = sender;
         self.asked.sender.delivered_echoed_pkts = echoed;
+        if sender.peer_ms != 0 {
+            self.asked.sender.peer_ms = sender.peer_ms.wrapping_add(self.peer_begins_ms);
+        }
         self.asked.requests = Requests::default();
     }
 
@@ -290,6 +297,8 @@ impl Controller for Outside {
                 sender: SenderView::default(),
                 requests: Requests::default(),
             },
+            // Of a copy: what the controller itself draws is what another controller would.
+            peer_begins_ms: options.stream.clone().next_u64() as u32,
         }
     }
 
@@ -367,5 +376,99 @@ impl Controller for Outside {
     fn least_burst_pkts(&self, window: &Window) -> u32 {
         let own = self.module.0.least_burst_pkts(&self.state, window);
         own.unwrap_or(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cca::testing::{fresh_window, options};
+    use std::sync::Mutex;
+
+    /// Writes down what it is shown of the other end's timestamps, and what it draws.
+    #[derive(Debug, Default)]
+    struct Watches(Mutex<Vec<(u32, u64)>>);
+
+    impl Code for Watches {
+        fn traits(&self) -> Traits {
+            Traits {
+                state_words: 0,
+                owns_recovery: false,
+                wants_pacing: false,
+                send_buffer_windows: 2,
+                sees_sender: true,
+                needs_ecn: false,
+            }
+        }
+
+        fn on(
+            &self,
+            _event: Event<'_>,
+            _state: &mut [u64],
+            _window: &mut Window,
+            asked: &mut Asked,
+        ) -> bool {
+            let seen = (asked.sender.peer_ms, asked.stream.next_u64());
+            self.0.lock().unwrap().push(seen);
+            true
+        }
+
+        fn limits_itself(&self, _state: &[u64]) -> bool {
+            false
+        }
+
+        fn least_burst_pkts(&self, _state: &[u64], _window: &Window) -> Option<u32> {
+            None
+        }
+    }
+
+    /// Shown these timestamps by a connection of that name.
+    fn seen(connection: &str, peer_ms: &[u32]) -> Vec<(u32, u64)> {
+        let code = Arc::new(Watches::default());
+        let mut options = options(Profile::Linux61);
+        options.stream = Stream::new(1, 0, connection);
+        options.module = Some(Module(code.clone()));
+        let mut outside = Outside::new(&options, Time::ZERO);
+        for &peer_ms in peer_ms {
+            outside.see(SenderView {
+                peer_ms,
+                ..SenderView::default()
+            });
+            outside.tell(&mut fresh_window(10), Event::State(State::Open));
+        }
+        let seen = code.0.lock().unwrap();
+        seen.clone()
+    }
+
+    #[test]
+    fn timestamps_of_the_other_end_begin_at_a_random_number_of_the_connection() {
+        let begins = |connection: &str| {
+            let shown: Vec<u32> = seen(connection, &[0, 7, 12])
+                .iter()
+                .map(|seen| seen.0)
+                .collect();
+            assert_eq!(shown[0], 0, "none is none");
+            assert_eq!(shown[2].wrapping_sub(shown[1]), 5);
+            shown[1].wrapping_sub(7)
+        };
+        assert_ne!(begins("flow/a/connection/1"), begins("flow/a/connection/2"));
+        assert_eq!(begins("flow/a/connection/1"), begins("flow/a/connection/1"));
+        // Spread over the whole range, as Linux's are.
+        let many: Vec<u32> = (0..64)
+            .map(|each| begins(&format!("flow/a/connection/{each}")))
+            .collect();
+        for eighth in 0..8 {
+            assert!(many.iter().any(|begins| begins >> 29 == eighth), "{eighth}");
+        }
+    }
+
+    #[test]
+    fn what_the_controller_draws_is_as_without() {
+        let mut own = Stream::new(1, 0, "flow/a/connection/1");
+        let drawn: Vec<u64> = seen("flow/a/connection/1", &[1, 2])
+            .iter()
+            .map(|seen| seen.1)
+            .collect();
+        assert_eq!(drawn, [own.next_u64(), own.next_u64()]);
     }
 }

@@ -129,7 +129,8 @@ struct dumbbell_cc_sender {
 	uint32_t retrans_out;           /* of them sent again */
 	uint32_t most_packets_out;      /* `packets_out` at most in this round trip */
 	uint32_t echo_ms;               /* timestamp that the last segment echoed; 0 for none */
-	uint32_t peer_ms;               /* timestamp of the other end; 0 for none */
+	uint32_t peer_ms;               /* timestamp of the other end, which begins at a random
+	                                   number (RFC 7323 section 5.4); 0 for none */
 	uint32_t state;                 /* enum dumbbell_cc_state */
 	bool is_window_used;            /* the window held the sender back in this round trip */
 	bool is_app_limited;            /* the application has had nothing to send */
