@@ -57,13 +57,14 @@ def test_each_script_names_its_rule_and_the_source_of_it() -> None:
         assert rule and re.match(r"RFC \d+|Linux", source), path
 
 
-WITHOUT_SCRIPTS = {"scalable", "vegas", "illinois", "westwood", "htcp", "highspeed", "dctcp"}
-"""Flows of these are held beside the kernel's on their pages, and no script is about them yet."""
+WITH_ONE_SCRIPT = {"scalable", "vegas", "illinois", "westwood", "htcp", "highspeed", "dctcp"}
+"""Flows of these are held beside the kernel's on their pages; a script holds the window of each."""
 
 
 def test_each_controller_has_scripts() -> None:
     """A window held by hand follows no rule of its own."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(TOOL.SCRIPTS.glob("*.pkt"))]
-    for controller in set(congestion_controllers()) - {"manual"} - WITHOUT_SCRIPTS:
+    for controller in set(congestion_controllers()) - {"manual"}:
         named = re.compile(rf'congestion_control={controller}\b|TCP_CONGESTION, "{controller}"')
-        assert sum(bool(named.search(text)) for text in texts) >= 3, controller
+        least = 1 if controller in WITH_ONE_SCRIPT else 3
+        assert sum(bool(named.search(text)) for text in texts) >= least, controller
