@@ -113,6 +113,11 @@ KNOBS = {
         "delayed_ack = false",
         'min_rto = "50ms"',
     ),
+    "ledbat++": (
+        "sack = false",
+        "delayed_ack = false",
+        "initial_window = 3",
+    ),
     "westwood": (
         "sack = false",
         "timestamps = false",

@@ -197,6 +197,27 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
 }
 
 #[test]
+fn ledbat_plus_plus_keeps_its_queue_below_the_target() {
+    // 60 ms are 63 packets. A slowdown costs at most a tenth of the time: it comes again after nine
+    // times as long.
+    let deep = Path {
+        buffer_pkts: 1000,
+        ..LINK
+    };
+    for profile in [Profile::Rfc, Profile::Linux61] {
+        let (mean_pkts, utilization) = long_run("ledbat++", profile, deep);
+        assert!(
+            (105.0 * 0.9..=105.0 + 63.0).contains(&mean_pkts),
+            "{profile:?} {mean_pkts}"
+        );
+        assert!(
+            (0.9..1.0).contains(&utilization),
+            "{profile:?} {utilization}"
+        );
+    }
+}
+
+#[test]
 fn htcp_takes_as_much_as_empties_the_queue() {
     // Half a product of queue: RTTmin / RTTmax = 2/3, so the link is busy all the time, where
     // Reno, which halves, leaves it idle.

@@ -18,6 +18,7 @@ pub mod htcp;
 pub mod hystart;
 pub mod hystart_plus_plus;
 pub mod illinois;
+pub mod ledbat_plus_plus;
 pub mod manual;
 pub mod outside;
 pub mod reno;
@@ -40,6 +41,7 @@ pub use events::{Ack, RateSample, RttSample, Snapshot, State};
 use highspeed::HighSpeed;
 use htcp::Htcp;
 use illinois::Illinois;
+use ledbat_plus_plus::LedbatPlusPlus;
 use manual::Manual;
 use outside::{Module, Outside};
 use reno::Reno;
@@ -506,6 +508,8 @@ controllers! {
     Illinois(Box<Illinois>) = "illinois";
     /// DCTCP (RFC 8257).
     Dctcp(Dctcp) = "dctcp";
+    /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
+    LedbatPlusPlus(Box<LedbatPlusPlus>) = "ledbat++";
     /// One that is not of this crate.
     Outside(Box<Outside>);
 }

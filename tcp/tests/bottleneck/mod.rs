@@ -9,7 +9,9 @@
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
-use dumbbell_tcp::cca::{Ack, Algorithm, Cca, Options, RateSample, Snapshot, State, Window};
+use dumbbell_tcp::cca::{
+    Ack, Algorithm, Cca, Options, RateSample, RttSample, Snapshot, State, Window,
+};
 use std::collections::VecDeque;
 
 pub const MSS_BYTES: u32 = 1448;
@@ -199,6 +201,14 @@ impl Bottleneck {
         if self.delivered_pkts > self.app_limited_until_pkts {
             self.app_limited_until_pkts = 0;
         }
+        let sample = RttSample {
+            now: self.now,
+            rtt,
+            una_pkts: sent.number + 1,
+            next_pkts: self.next,
+            is_echo: false,
+        };
+        self.cca.on_rtt(&mut self.window, &sample);
         self.change_state(sent.number, losses_pkts, prior_in_flight_pkts);
         let sending = sent.sent_at - sent.first_sent_at;
         let acking = self.now - sent.prior_delivered_time;
