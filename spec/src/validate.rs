@@ -383,7 +383,9 @@ fn validate_transport(path: &str, flow: &Flow) -> Checked {
 
 fn validate_tcp(path: &str, tcp: &Tcp) -> Checked {
     let name = &tcp.congestion_control;
-    let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_word = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'+')
+    };
     let named = (1..=15).contains(&name.len()) && name.bytes().all(is_word);
     let path_name = format!("{path}.congestion_control");
     match &tcp.controller {

@@ -7,9 +7,10 @@ import pytest
 from dumbbell.backends import simulate
 from dumbbell.metrics.sharing import goodput_share
 from dumbbell.spec import Experiment
+
 SPEC = """
 duration = "90s"
-warmup = "30s"
+warm_up = "30s"
 sample_interval = "1s"
 
 [[links]]
