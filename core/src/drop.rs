@@ -24,12 +24,14 @@ pub enum DropReason {
     FattestFlow = 9,
     /// It was longer than a bucket can ever hold.
     TooLarge = 10,
-    /// fq_codel was over its limit of memory.
+    /// fq_codel or cake was over its limit of memory.
     MemoryLimit = 11,
     /// fq had as many packets of its flow as it takes.
     FlowLimit = 12,
     /// fq let it go later than the threshold for marks.
     CeThreshold = 13,
+    /// COBALT's probability, which overflows raise, when the packet was to leave.
+    Blue = 14,
 }
 
 /// Which counters of a queue a dropped packet goes to.
@@ -58,7 +60,8 @@ impl DropReason {
             | DropReason::Pie
             | DropReason::RedEarly
             | DropReason::RedForced
-            | DropReason::CeThreshold => DropCause::QueueManagement,
+            | DropReason::CeThreshold
+            | DropReason::Blue => DropCause::QueueManagement,
             DropReason::Policed => DropCause::Policer,
             DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
         }

@@ -67,7 +67,7 @@ impl Classifier {
 /// Every bit of the answer depends on every bit of `x` (the finalizer of SplitMix64; Steele, Lea
 /// and Flood, OOPSLA 2014).
 #[inline]
-fn mixed(x: u64) -> u64 {
+pub(super) fn mixed(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -75,7 +75,7 @@ fn mixed(x: u64) -> u64 {
 
 /// Bytes of memory Linux counts for a packet (`skb->truesize`): a buffer that also holds 64
 /// bytes of headroom and the 320 of `skb_shared_info`, in a power of two, and 256 of `sk_buff`.
-fn memory_bytes(wire_bytes: u32) -> u64 {
+pub(super) fn memory_bytes(wire_bytes: u32) -> u64 {
     u64::from((wire_bytes + 64 + 320).next_power_of_two()) + 256
 }
 

@@ -8,6 +8,7 @@
 //! Adding one: its grammar in the crate `dumbbell-tc`, a file here whose state implements
 //! `Discipline` and `Build`, and a line in the list given to the macro `disciplines` below.
 
+pub mod cake;
 pub mod child;
 pub mod codel;
 pub mod events;
@@ -31,9 +32,10 @@ pub use child::Child;
 pub use events::{DropReason, Events};
 pub use fq::paces;
 pub use passing_time::lets_time_pass;
-pub use setting::{Above, DEFAULT_TIMER_HZ, Setting};
+pub use setting::{Above, DEFAULT_TIMER_HZ, Ends, Setting};
 pub use timers::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT, timer_period_ns};
 
+use cake::Cake;
 use codel::Codel;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
@@ -281,6 +283,8 @@ disciplines! {
     Fq(Box<Fq>): Fq;
     /// `fq_codel`.
     FqCodel(Box<FqCodel>): FqCodel;
+    /// `cake`.
+    Cake(Box<Cake>): Cake;
     /// `pie`.
     Pie(Box<Pie>): Pie;
     /// `red`.

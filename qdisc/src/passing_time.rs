@@ -35,6 +35,7 @@ pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
                 bucket_takes_tokens(leaf.ceil_bps) || inside(leaf.child.as_deref())
             })
         }
+        Config::Cake(cake) => cake.bandwidth_bps > 0 && bucket_takes_tokens(cake.bandwidth_bps),
         Config::Fq(fq) => fq.pacing && fq.maxrate_bps.is_some_and(bucket_takes_tokens),
         Config::Pfifo(_)
         | Config::PfifoFast(_)
@@ -69,6 +70,7 @@ mod tests {
             "netem limit 1000",
             "netem loss 10%",
             "netem duplicate 10%",
+            "cake",
         ];
         for text in at_once {
             assert!(!passes(text, 0), "{text}");
@@ -81,6 +83,7 @@ mod tests {
             "netem delay 1us",
             "netem rate 1mbit",
             "netem delay 10ms 5ms",
+            "cake bandwidth 1mbit",
             "tbf rate 1mbit burst 3000 limit 150kb",
             "tbf rate 1mbit burst 3000 limit 150kb",
         ] {

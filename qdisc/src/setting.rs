@@ -1,6 +1,7 @@
 //! Where a discipline stands: what it needs besides its own parameters.
 
 use dumbbell_core::random::Stream;
+use std::sync::Arc;
 
 /// Ticks a second of the kernel that a description means unless it says otherwise.
 pub const DEFAULT_TIMER_HZ: u32 = 1000;
@@ -16,6 +17,15 @@ pub enum Above {
     Device,
     /// htb, and a link's own rate, which stands for it: asks only while there is a packet.
     Shaper,
+}
+
+/// The hosts that a conversation is between, by their numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Where it begins.
+    pub source: u32,
+    /// Where it leads to.
+    pub destination: u32,
 }
 
 /// What is around a discipline.
@@ -38,6 +48,8 @@ pub struct Setting {
     pub name: String,
     /// Whether nothing is around it but the link.
     pub is_root: bool,
+    /// Of each conversation; one that is not there is between the hosts numbered 0.
+    pub ends: Arc<[Ends]>,
 }
 
 impl Setting {
@@ -81,6 +93,7 @@ impl Setting {
             replication: 0,
             name: "queue/test".to_owned(),
             is_root: true,
+            ends: Arc::default(),
         }
     }
 }

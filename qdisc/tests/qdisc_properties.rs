@@ -48,6 +48,10 @@ const DISCIPLINES: &[&str] = &[
      parent 2:1 codel limit 4 target 1ms interval 10ms
      parent 2:2 handle 3: tbf rate 200kbit burst 2kb limit 4kb
      parent 2:3 netem limit 5 delay 3ms",
+    "cake",
+    "cake bandwidth 1mbit memlimit 20kb diffserv4 atm overhead 44",
+    "cake bandwidth 1mbit memlimit 9kb ingress besteffort flows wash rtt 1ms",
+    "cake unlimited memlimit 30kb diffserv8 hosts",
     "root handle 1: htb default 20 direct_qlen 2
      class add parent 1: classid 1:1 htb rate 1mbit
      class add parent 1:1 classid 1:10 htb rate 300kbit ceil 1mbit prio 1
@@ -72,6 +76,7 @@ fn queue(text: &str) -> Qdisc {
         mtu_bytes: 1500,
         timer_hz: DEFAULT_TIMER_HZ,
         is_root: true,
+        ends: Default::default(),
         above: Above::Device,
         seed: 1,
         replication: 0,

@@ -1,8 +1,8 @@
 //! What is written reads back as the same number, and readers of text agree with each other.
 
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Codel, Distribution, Filter, Fq, FqCodel, Htb, HtbClass, Loss,
-    Netem, Pfifo, PfifoFast, Pie, Prio, Red, Tbf,
+    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Filter, Fq, FqCodel, Htb, HtbClass,
+    Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Tbf, cake,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -338,6 +338,51 @@ fn htbs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
     })
 }
 
+fn cakes() -> impl Strategy<Value = Qdisc> {
+    use cake::{Isolation, LinkLayer, Tins};
+    let tins = prop::sample::select(vec![
+        Tins::Besteffort,
+        Tins::Diffserv3,
+        Tins::Diffserv4,
+        Tins::Diffserv8,
+        Tins::Precedence,
+    ]);
+    let isolations = prop::sample::select(vec![
+        Isolation::Flowblind,
+        Isolation::Srchost,
+        Isolation::Dsthost,
+        Isolation::Hosts,
+        Isolation::Flows,
+        Isolation::DualSrchost,
+        Isolation::DualDsthost,
+        Isolation::TripleIsolate,
+    ]);
+    let layers = prop::sample::select(vec![LinkLayer::Noatm, LinkLayer::Atm, LinkLayer::Ptm]);
+    let words = (tins, isolations, layers, any::<[bool; 5]>());
+    let rates = prop_oneof![Just(0), rates_bps()];
+    let framing = (-64..=256i32, 0..=256u32);
+    let rtts = prop_oneof![1..=u64::from(u32::MAX), 1..200_000u64].prop_map(|us| us * 1000);
+    let memory = prop::option::of(1..=u32::MAX);
+    (words, rates, framing, rtts, memory).prop_map(|(words, rate, framing, rtt_ns, memory)| {
+        let (tins, isolation, link_layer, [nat, wash, ingress, split_gso, raw]) = words;
+        Qdisc::Cake(Cake {
+            bandwidth_bps: rate,
+            tins,
+            isolation,
+            nat,
+            wash,
+            ingress,
+            split_gso,
+            rtt_ns,
+            raw,
+            overhead_bytes: framing.0,
+            mpu_bytes: framing.1,
+            link_layer,
+            memlimit_bytes: memory,
+        })
+    })
+}
+
 fn leaves() -> impl Strategy<Value = Qdisc> {
     let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
     prop_oneof![
@@ -347,6 +392,7 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         tbfs(None),
         Just(Qdisc::PfifoFast(PfifoFast {})),
         fqs(),
+        cakes(),
         managed(),
     ]
 }

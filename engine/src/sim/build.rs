@@ -4,7 +4,7 @@ use crate::cca::Algorithm;
 use crate::cca::outside::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
-use crate::qdisc::{self, Above, Config, Setting};
+use crate::qdisc::{self, Above, Config, Ends, Setting};
 use crate::sim::link_statistics::Observation;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
@@ -107,6 +107,7 @@ impl Builder<'_> {
         let names = self.experiment.queue_names();
         let observed = self.experiment.observed_queues();
         let all: Vec<_> = self.experiment.link_ends().map(|(_, _, end)| end).collect();
+        let conversations = self.conversations();
         let ends = all.iter().zip(&plan).zip(&self.hops).zip(names).enumerate();
         ends.map(|(index, (((end, planned), hop), name))| {
             let setting = Setting {
@@ -122,6 +123,7 @@ impl Builder<'_> {
                 replication: self.replication,
                 name: format!("queue/{name}"),
                 is_root: true,
+                ends: Arc::clone(&conversations),
             };
             let loss_stream = self.stream(&format!("link/{name}/loss"));
             let is_captured_arriving = end.capture || all[index ^ 1].capture_flows;
@@ -140,6 +142,22 @@ impl Builder<'_> {
             )
         })
         .collect()
+    }
+
+    /// Between which hosts each conversation is: flows, then probes.
+    fn conversations(&self) -> Arc<[Ends]> {
+        let flows = self
+            .experiment
+            .flows
+            .iter()
+            .map(|flow| (&flow.from, &flow.to));
+        let probes = { self.experiment.probes.iter() }.map(|probe| (&probe.from, &probe.to));
+        let number = |host: &str| self.hosts[host];
+        let ends = flows.chain(probes).map(|(from, to)| Ends {
+            source: number(from),
+            destination: number(to),
+        });
+        ends.collect()
     }
 
     /// The start with its jitter. The stream is drawn from even when there is none, so that

@@ -42,6 +42,7 @@ REASON_NAMES: Mapping[int, str] = MappingProxyType(
         11: "memory limit",
         12: "flow limit",
         13: "ce threshold",
+        14: "blue",
     }
 )
 """Codes of ``packets.reason``: why a packet was dropped, marked or lost."""

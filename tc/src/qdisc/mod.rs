@@ -17,6 +17,7 @@
 //! the list given to the macro `qdiscs` below.
 
 mod bfifo;
+pub mod cake;
 mod chain;
 mod codel;
 mod discipline;
@@ -38,6 +39,7 @@ mod tbf;
 mod words;
 
 pub use bfifo::Bfifo;
+pub use cake::Cake;
 pub use codel::Codel;
 pub use discipline::{COMPUTED, Discipline, Parameter, REQUIRED, Value};
 pub use error::QdiscError;
@@ -286,6 +288,7 @@ qdiscs! {
     Codel;
     Fq;
     FqCodel;
+    Cake;
     Pie;
     Red;
 }
@@ -304,7 +307,6 @@ impl fmt::Display for Qdisc {
 /// Disciplines of tc that are not here, so that the answer is "not yet" and not "unknown".
 const NOT_IMPLEMENTED: &[&str] = &[
     "blackhole",
-    "cake",
     "cbs",
     "choke",
     "drr",

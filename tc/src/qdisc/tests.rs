@@ -84,12 +84,12 @@ fn unknown_disciplines_and_those_to_come() {
     assert_eq!((error.value(), error.hint()), ("netm", Some("netem")));
     assert_eq!(refused("NETEM").hint(), Some("netem"));
     assert_eq!(refused("quantum").hint(), None);
-    let error = refused("cake bandwidth 1mbit");
+    let error = refused("hfsc default 1");
     assert!(matches!(error, E::DisciplineNotImplemented { .. }));
     assert_eq!(
         error.to_string(),
         format!(
-            "queue discipline \"cake\" is not implemented yet; implemented: {}",
+            "queue discipline \"hfsc\" is not implemented yet; implemented: {}",
             kinds()
         )
     );

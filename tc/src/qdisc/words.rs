@@ -99,6 +99,11 @@ impl<'a> Words<'a> {
         self.seen.contains(&parameter.name)
     }
 
+    /// The word by which the parameter just read was given.
+    pub(super) fn word(&self) -> &'a str {
+        self.last
+    }
+
     /// Whether the flag `parameter`, just read, was set (`ecn`) or switched off (`noecn`).
     pub(super) fn flag(&self, parameter: &'static Parameter) -> bool {
         parameter.is_set_by(self.last)

@@ -89,6 +89,11 @@ fn shaped(config: &Config) -> Shaped {
         Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
         Config::Htb(htb) => classful(1000.0 * (1 + htb.classes.len()) as f64),
         // Each flow has a rate of its own.
+        // Packets of the MTU that its memory is for, at most.
+        Config::Cake(cake) => Shaped {
+            rate_bps: rate(cake.bandwidth_bps),
+            ..classful(10_240.0)
+        },
         Config::Fq(fq) => classful(f64::from(fq.limit_packets)),
         Config::Codel(_)
         | Config::FqCodel(_)

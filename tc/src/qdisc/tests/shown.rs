@@ -75,6 +75,18 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         r#"{"limit":10240,"flows":1024,"quantum":1514,"target":5000,"interval":100000,"memory_limit":33554432,"ecn":true,"drop_batch":64}"#,
     ),
     (
+        "cake bandwidth 20mbit docsis nat ingress diffserv4 memlimit 8mb",
+        "bandwidth 20Mbit diffserv4 triple-isolate nat nowash ingress no-ack-filter split-gso rtt \
+         100ms noatm overhead 18 mpu 64 memlimit 8Mb",
+        r#"{"bandwidth":2500000,"diffserv":"diffserv4","flowmode":"triple-isolate","nat":true,"wash":false,"ingress":true,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":false,"atm":"noatm","overhead":18,"mpu":64,"memlimit":8388608}"#,
+    ),
+    (
+        "cake",
+        "bandwidth unlimited diffserv3 triple-isolate nonat nowash no-ack-filter split-gso rtt \
+         100ms raw overhead 0 ",
+        r#"{"bandwidth":"unlimited","diffserv":"diffserv3","flowmode":"triple-isolate","nat":false,"wash":false,"ingress":false,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":true,"overhead":0}"#,
+    ),
+    (
         "pie bytemode",
         "limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 bytemode ",
         r#"{"limit":1000,"target":15000,"tupdate":15000,"alpha":2,"beta":20,"bytemode":true}"#,

@@ -1,0 +1,479 @@
+//! `cake`: Common Applications Kept Enhanced (T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE",
+//! LANMAN 2018; tc-cake(8)), by Linux's arithmetic (6.1, `net/sched/sch_cake.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | shaper in deficit mode: a packet leaves, and the next when its time at `bandwidth` is over; no burst | yes |
+//! | Linux: when what is dropped counts (`ingress`), at least two thirds of the rate leave all the same | yes |
+//! | `overhead`, `mpu`, `atm`, `ptm`; from the IP header on unless `raw` | yes |
+//! | tins by DSCP, the first within its share before the others, else the one that will be soonest | yes |
+//! | `unlimited`: tins in deficit round robin | yes |
+//! | a hash with eight places for each flow among 1024 queues of a tin | yes, keyed |
+//! | DRR++: a queue is new, then old; a quantum of 300 to 1514 bytes by the rate | yes |
+//! | queues that are empty decay before they are forgotten, one a packet | yes |
+//! | fair shares of hosts: a quantum over the busy queues of the host | yes, each host counted by itself |
+//! | COBALT: see `cobalt`; never on the last packet of a queue | yes |
+//! | COBALT's target: at least one and a half times a packet of the MTU at the tin's rate | yes |
+//! | ECN: marks in place of CoDel's drops, not of BLUE's | yes |
+//! | over `memlimit`: the longest queue of all tins loses packets from its head | yes; of equally long ones the first |
+//! | `wash` | yes |
+//! | `split-gso` | yes, at the root |
+//! | `nat`, marks of a firewall, priorities of sockets, filters that choose a queue | no |
+//! | `ack-filter`, `autorate-ingress` | no |
+//!
+//! Linux hashes addresses, ports and protocol with a key drawn at boot, and hosts into 1024 places. Here
+//! the key is drawn from the queue's random stream, so which conversations share a queue differs between
+//! replications, and two hosts never share a place.
+
+mod chain;
+mod cobalt;
+mod dscp;
+mod size;
+mod tin;
+
+use super::fq_codel::{memory_bytes, mixed};
+use super::setting::Ends;
+use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
+use dscp::OfDscp;
+use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::Cake as Config;
+use dumbbell_tc::qdisc::cake::Isolation;
+use size::{ByteTime, Counted};
+use std::sync::Arc;
+use tin::{Isolated, NONE, Tin};
+
+/// `sch->limit`: packets of the MTU that memory is for at most, unless `memlimit` says more.
+const MOST_PACKETS: u64 = 10_240;
+const LEAST_MEMORY_BYTES: u64 = 4 << 20;
+/// The two bits of ECN in the traffic class.
+const ECN_MASK: u8 = 0b11;
+
+/// A packet in its queue.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    packet: Packet,
+    next: u32,
+}
+
+/// The packets of all queues, in one vector.
+#[derive(Debug, Clone)]
+struct Storage {
+    slots: Vec<Slot>,
+    free: u32,
+    packets: u32,
+    backlog_bytes: u64,
+    memory_bytes: u64,
+    overhead_bytes: u32,
+}
+
+/// The state of cake.
+#[derive(Debug, Clone)]
+pub struct Cake {
+    tins: Vec<Tin>,
+    of_dscp: &'static OfDscp,
+    storage: Storage,
+    counted: Counted,
+    /// At the whole bandwidth.
+    byte_time: ByteTime,
+    is_shaped: bool,
+    /// When the bandwidth allows the next packet.
+    next_ns: i64,
+    /// When it leaves however much was dropped.
+    failsafe_ns: i64,
+    /// The tin whose turn it is without a shaper.
+    current: usize,
+    isolation: Isolation,
+    wash: bool,
+    counts_drops: bool,
+    splits_gso: bool,
+    memory_limit_bytes: u64,
+    ends: Arc<[Ends]>,
+    key: u64,
+    random: Stream,
+}
+
+impl Build<Config> for Cake {
+    fn build(config: &Config, setting: &Setting) -> Cake {
+        let bytes_per_s = config.bandwidth_bps / 8;
+        let frame_bytes = size::frame_bytes(setting.mtu_bytes);
+        let hosts = setting
+            .ends
+            .iter()
+            .map(|ends| ends.source.max(ends.destination) as usize + 1);
+        let hosts = hosts.max().unwrap_or(1);
+        let isolated = Isolated::of(config.isolation);
+        let shares = dscp::shares(config.tins, bytes_per_s).into_iter();
+        let tins = shares.map(|share| Tin::new(share, config.rtt_ns, frame_bytes, hosts, isolated));
+        let mut random = setting.stream();
+        Cake {
+            tins: tins.collect(),
+            of_dscp: dscp::of_dscp(config.tins),
+            storage: Storage {
+                slots: Vec::new(),
+                free: NONE,
+                packets: 0,
+                backlog_bytes: 0,
+                memory_bytes: 0,
+                overhead_bytes: setting.overhead_bytes,
+            },
+            counted: Counted::new(config, setting.overhead_bytes),
+            byte_time: ByteTime::new(bytes_per_s),
+            is_shaped: bytes_per_s > 0,
+            next_ns: 0,
+            failsafe_ns: 0,
+            current: 0,
+            isolation: config.isolation,
+            wash: config.wash,
+            counts_drops: config.ingress,
+            splits_gso: config.split_gso,
+            memory_limit_bytes: memory_limit_bytes(config, frame_bytes),
+            ends: Arc::clone(&setting.ends),
+            key: random.next_u64(),
+            random,
+        }
+    }
+}
+
+/// Memory that packets may take.
+fn memory_limit_bytes(config: &Config, frame_bytes: u32) -> u64 {
+    let bytes_per_s = config.bandwidth_bps / 8;
+    let said_bytes = config.memlimit_bytes.map(u64::from);
+    let limit_bytes = match (said_bytes, bytes_per_s) {
+        (Some(bytes), _) => bytes,
+        (None, 0) => u32::MAX.into(),
+        (None, rate) => {
+            let four_rtts = u128::from(rate) * u128::from(config.rtt_ns / 1000) / 250_000;
+            // The kernel has 32 bits of it.
+            u64::from(four_rtts as u32).max(LEAST_MEMORY_BYTES)
+        }
+    };
+    let of_packets = MOST_PACKETS * u64::from(frame_bytes);
+    limit_bytes.min(of_packets.max(said_bytes.unwrap_or(0)))
+}
+
+impl Cake {
+    /// What a flow's queue is chosen by.
+    #[inline]
+    fn hash_of(&self, packet: &Packet, ends: Ends) -> u32 {
+        let hash = |value: u64| (mixed(value ^ self.key) >> 32) as u32;
+        let source = || hash(u64::from(ends.source) << 1);
+        let destination = || hash(u64::from(ends.destination) << 1 | 1);
+        match self.isolation {
+            Isolation::Flowblind => 0,
+            Isolation::Srchost => source(),
+            Isolation::Dsthost => destination(),
+            Isolation::Hosts => source() ^ destination(),
+            Isolation::Flows
+            | Isolation::DualSrchost
+            | Isolation::DualDsthost
+            | Isolation::TripleIsolate => {
+                hash(u64::from(packet.conversation) << 1 | u64::from(packet.is_reply()))
+            }
+        }
+    }
+
+    /// Where the packet comes from and goes to.
+    #[inline]
+    fn ends_of(&self, packet: &Packet) -> Ends {
+        let ends = self.ends.get(packet.conversation as usize);
+        let ends = ends.copied().unwrap_or_default();
+        match packet.is_reply() {
+            false => ends,
+            true => Ends {
+                source: ends.destination,
+                destination: ends.source,
+            },
+        }
+    }
+
+    /// Drops from the head of the longest queue until memory is within its limit. Returns whether the newest
+    /// packet of the queue `arriving` was among them; that one is not in the events.
+    #[cold]
+    fn drop_from_the_longest(
+        &mut self,
+        arriving: (usize, u16),
+        now_ns: i64,
+        events: &mut Events,
+    ) -> bool {
+        let mut has_refused = false;
+        while self.storage.memory_bytes > self.memory_limit_bytes {
+            let (mut longest, mut most) = ((0, 0), 0);
+            for (index, tin) in self.tins.iter().enumerate() {
+                for (at, backlog) in tin.backlogs.iter().enumerate() {
+                    if *backlog > most {
+                        (longest, most) = ((index, at as u16), *backlog);
+                    }
+                }
+            }
+            let (index, at) = longest;
+            let tin = &mut self.tins[index];
+            let Some(packet) = self.storage.pop(tin, at) else {
+                break;
+            };
+            let queue = &mut tin.queues[usize::from(at)];
+            queue.cobalt.on_overflow(&tin.parameters, now_ns);
+            let is_newest = longest == arriving && queue.head == NONE;
+            if self.counts_drops {
+                self.advance_shaper(index, self.counted.bytes(&packet), now_ns, true);
+            }
+            if is_newest {
+                has_refused = true;
+            } else {
+                events.drop(packet, DropReason::MemoryLimit);
+            }
+        }
+        has_refused
+    }
+
+    /// Takes the time of so many bytes from the tin and from the bandwidth.
+    #[inline]
+    fn advance_shaper(&mut self, index: usize, bytes: u32, now_ns: i64, is_dropped: bool) {
+        if !self.is_shaped {
+            return;
+        }
+        let tin = &mut self.tins[index];
+        let of_tin_ns = tin.byte_time.ns_of(bytes) as i64;
+        let of_all_ns = self.byte_time.ns_of(bytes) as i64;
+        tin.next_ns = match tin.next_ns < now_ns {
+            true => tin.next_ns + of_tin_ns,
+            // It does not save up what it did not use.
+            false => tin.next_ns.max(now_ns + of_tin_ns),
+        };
+        self.next_ns += of_all_ns;
+        if !is_dropped {
+            self.failsafe_ns += of_all_ns + of_all_ns / 2;
+        }
+    }
+
+    /// The tin whose packet is to leave, if any has one.
+    #[inline]
+    fn choose_tin(&mut self, now_ns: i64) -> Option<usize> {
+        if self.is_shaped {
+            let active = { self.tins.iter().enumerate() }.filter(|(_, tin)| tin.is_active());
+            let waits = active.map(|(index, tin)| ((tin.next_ns - now_ns).max(0), index));
+            // Of several the last.
+            return waits
+                .min_by_key(|(wait_ns, index)| (*wait_ns, usize::MAX - index))
+                .map(|it| it.1);
+        }
+        if !self.tins.iter().any(Tin::is_active) {
+            return None;
+        }
+        loop {
+            let tin = &mut self.tins[self.current];
+            if tin.deficit_bytes >= 0 && tin.is_active() {
+                return Some(self.current);
+            }
+            if tin.deficit_bytes <= 0 {
+                tin.deficit_bytes += tin.quantum_bytes;
+            }
+            self.current = (self.current + 1) % self.tins.len();
+        }
+    }
+}
+
+/// What came of a queue's turn.
+enum Turn {
+    Leaves(Packet),
+    /// Nothing was there.
+    WasEmpty,
+    /// Its packet was dropped and has used up time: it is asked again.
+    Again,
+}
+
+impl Cake {
+    /// A packet of the queue that passes COBALT.
+    #[inline]
+    fn serve(&mut self, index: usize, at: u16, now_ns: i64, events: &mut Events) -> Turn {
+        loop {
+            let tin = &mut self.tins[index];
+            let Some(mut packet) = self.storage.pop(tin, at) else {
+                tin.on_empty(at, now_ns);
+                return Turn::WasEmpty;
+            };
+            // What was dropped has come over the link: senders cannot do with less than two packets each.
+            let waited_for = if self.counts_drops {
+                2 * i64::from(tin.bulk)
+            } else {
+                0
+            };
+            let (parameters, random) = (tin.parameters, &mut self.random);
+            let queue = &mut tin.queues[usize::from(at)];
+            let is_last = queue.head == NONE;
+            let verdict = queue.cobalt.judge(
+                &mut packet,
+                &parameters,
+                waited_for,
+                is_last,
+                now_ns,
+                random,
+                events,
+            );
+            let Some(reason) = verdict.filter(|_| !is_last) else {
+                self.charge(index, at, &packet, now_ns, false);
+                return Turn::Leaves(packet);
+            };
+            events.drop(packet, reason);
+            if self.counts_drops {
+                self.charge(index, at, &packet, now_ns, true);
+                return Turn::Again;
+            }
+        }
+    }
+
+    /// Takes the packet's bytes from its queue's turn, its tin's and the shaper.
+    #[inline]
+    fn charge(&mut self, index: usize, at: u16, packet: &Packet, now_ns: i64, is_dropped: bool) {
+        let bytes = self.counted.bytes(packet);
+        self.advance_shaper(index, bytes, now_ns, is_dropped);
+        let tin = &mut self.tins[index];
+        tin.queues[usize::from(at)].deficit_bytes -= bytes as i32;
+        tin.deficit_bytes -= i64::from(bytes);
+    }
+}
+
+impl Storage {
+    #[inline]
+    fn push(&mut self, tin: &mut Tin, at: u16, packet: Packet) {
+        let slot = Slot { packet, next: NONE };
+        let place = self.free;
+        let place = if place == NONE {
+            self.slots.push(slot);
+            self.slots.len() as u32 - 1
+        } else {
+            self.free = self.slots[place as usize].next;
+            self.slots[place as usize] = slot;
+            place
+        };
+        let queue = &mut tin.queues[usize::from(at)];
+        let last = std::mem::replace(&mut queue.tail, place);
+        if last == NONE {
+            queue.head = place;
+        } else {
+            self.slots[last as usize].next = place;
+        }
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        tin.backlogs[usize::from(at)] += bytes;
+        tin.backlog_bytes += u64::from(bytes);
+        self.backlog_bytes += u64::from(bytes);
+        self.memory_bytes += memory_bytes(bytes);
+        self.packets += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self, tin: &mut Tin, at: u16) -> Option<Packet> {
+        let queue = &mut tin.queues[usize::from(at)];
+        let place = queue.head;
+        if place == NONE {
+            return None;
+        }
+        let slot = &mut self.slots[place as usize];
+        let packet = slot.packet;
+        queue.head = slot.next;
+        if queue.head == NONE {
+            queue.tail = NONE;
+        }
+        slot.next = self.free;
+        self.free = place;
+        let bytes = packet.wire_bytes(self.overhead_bytes);
+        tin.backlogs[usize::from(at)] -= bytes;
+        tin.backlog_bytes -= u64::from(bytes);
+        self.backlog_bytes -= u64::from(bytes);
+        self.memory_bytes -= memory_bytes(bytes);
+        self.packets -= 1;
+        Some(packet)
+    }
+}
+
+impl Discipline for Cake {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        mut packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let now_ns = now.as_ns() as i64;
+        let index = usize::from(self.of_dscp[usize::from(packet.traffic_class >> 2)]);
+        if self.wash {
+            packet.traffic_class &= ECN_MASK;
+        }
+        let ends = self.ends_of(&packet);
+        let hash = self.hash_of(&packet, ends);
+        let tin = &mut self.tins[index];
+        let at = tin.queue_of(hash, ends);
+        // Time that nobody used is not made up for.
+        if tin.backlog_bytes == 0 {
+            tin.next_ns = tin.next_ns.max(now_ns);
+            if self.storage.packets == 0 && self.next_ns < now_ns {
+                self.next_ns = now_ns;
+                self.failsafe_ns = now_ns;
+            }
+        }
+        self.storage.push(tin, at, packet);
+        tin.on_arrival(at, &mut self.random);
+        if self.storage.memory_bytes <= self.memory_limit_bytes {
+            return Ok(());
+        }
+        match self.drop_from_the_longest((index, at), now_ns, events) {
+            true => Err(DropReason::MemoryLimit),
+            false => Ok(()),
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        let now_ns = now.as_ns() as i64;
+        let mut decaying_first = true;
+        while self.storage.packets > 0 {
+            if self.next_ns > now_ns && self.failsafe_ns > now_ns {
+                let next_ns = self.next_ns.min(self.failsafe_ns);
+                return Dequeued::NotBefore(Time::from_ns(next_ns as u64));
+            }
+            let Some(index) = self.choose_tin(now_ns) else {
+                break;
+            };
+            while let Some(at) = self.tins[index].turn(decaying_first) {
+                decaying_first = false;
+                if self.tins[index].queues[usize::from(at)].deficit_bytes <= 0 {
+                    self.tins[index].end_turn(at, &mut self.random);
+                    continue;
+                }
+                match self.serve(index, at, now_ns, events) {
+                    Turn::Leaves(packet) => return Dequeued::Packet(packet),
+                    Turn::WasEmpty => break,
+                    Turn::Again => {}
+                }
+            }
+        }
+        Dequeued::Empty
+    }
+
+    fn largest_gso_bytes(&self) -> u32 {
+        match self.splits_gso {
+            true => 0,
+            false => u32::MAX,
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> (u32, u64) {
+        (self.storage.packets, self.storage.backlog_bytes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        let queues = self.tins.iter().flat_map(|tin| &tin.queues);
+        Box::new(queues.flat_map(move |queue| {
+            let mut place = queue.head;
+            std::iter::from_fn(move || {
+                let slot = self.storage.slots.get(place as usize)?;
+                place = slot.next;
+                Some(&slot.packet)
+            })
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

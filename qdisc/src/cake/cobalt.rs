@@ -1,0 +1,192 @@
+//! COBALT: CoDel and BLUE together (Høiland-Jørgensen, Täht and Morton, Piece of CAKE, LANMAN 2018).
+//!
+//! CoDel decides when to signal: above the target for an interval, then at shrinking distances. Unlike
+//! RFC 8289 its count goes down again one by one, by the same law, once delays are short. BLUE, a
+//! probability of drops, grows while a queue overflows in spite of that, and goes back when the queue runs
+//! empty: for senders that answer to nothing.
+
+use crate::{DropReason, Events};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
+
+/// What BLUE's probability grows by at an overflow, of 2^32: 1/256.
+const BLUE_UP: u32 = 1 << 24;
+/// What it goes back by when the queue is empty: 1/4096.
+const BLUE_DOWN: u32 = 1 << 20;
+/// Counts below this have their reciprocal square root in a table.
+const TABLED: usize = 16;
+/// Newton's steps from one entry of the table to the next.
+const STEPS: usize = 4;
+const RECIPROCAL_ROOTS: [u32; TABLED] = reciprocal_roots();
+
+/// A step towards `1 / sqrt(count)`, in units of 2^-32: `x (3 - count x^2) / 2`.
+const fn newton_step(x: u32, count: u32) -> u32 {
+    let square = (x as u64 * x as u64) >> 32;
+    let rest = (3u64 << 32).wrapping_sub(count as u64 * square);
+    (((rest >> 2).wrapping_mul(x as u64)) >> 31) as u32
+}
+
+const fn reciprocal_roots() -> [u32; TABLED] {
+    let mut roots = [u32::MAX; TABLED];
+    let mut count = 1;
+    while count < TABLED {
+        let mut x = roots[count - 1];
+        let mut step = 0;
+        while step < STEPS {
+            x = newton_step(x, count as u32);
+            step += 1;
+        }
+        roots[count] = x;
+        count += 1;
+    }
+    roots
+}
+
+/// Of a tin; times in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameters {
+    /// Delay that is taken for good.
+    pub target_ns: i64,
+    /// The time senders need to answer.
+    pub interval_ns: i64,
+    /// Of a packet of the MTU at the tin's rate.
+    pub mtu_time_ns: i64,
+}
+
+impl Parameters {
+    /// By the round trip, and by what a packet of the MTU takes.
+    pub fn new(target_ns: i64, rtt_ns: i64, mtu_time_ns: i64) -> Parameters {
+        let least_ns = mtu_time_ns * 3 / 2;
+        let raised_ns = least_ns.max(target_ns);
+        Parameters {
+            target_ns: raised_ns,
+            interval_ns: (rtt_ns + raised_ns - target_ns).max(2 * raised_ns),
+            mtu_time_ns,
+        }
+    }
+}
+
+/// The state of a queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cobalt {
+    count: u32,
+    reciprocal_root: u32,
+    /// When the next signal is due, or the state at rest.
+    drop_next_ns: i64,
+    blue_changed_ns: i64,
+    /// BLUE's probability, of 2^32.
+    blue: u32,
+    is_dropping: bool,
+}
+
+impl Cobalt {
+    /// A packet of the queue was dropped as memory was full.
+    pub fn on_overflow(&mut self, parameters: &Parameters, now_ns: i64) {
+        if now_ns - self.blue_changed_ns > parameters.target_ns {
+            self.blue = self.blue.saturating_add(BLUE_UP);
+            self.blue_changed_ns = now_ns;
+        }
+        self.is_dropping = true;
+        self.drop_next_ns = now_ns;
+        self.count = self.count.max(1);
+    }
+
+    /// It was the queue's turn, and nothing was there.
+    pub fn on_empty(&mut self, parameters: &Parameters, now_ns: i64) {
+        if self.blue > 0 && now_ns - self.blue_changed_ns > parameters.target_ns {
+            self.blue = self.blue.saturating_sub(BLUE_DOWN);
+            self.blue_changed_ns = now_ns;
+        }
+        self.is_dropping = false;
+        if self.count > 0 && now_ns >= self.drop_next_ns {
+            self.count_is(self.count - 1, parameters);
+        }
+    }
+
+    /// Whether nothing is left of former signals.
+    pub fn is_at_rest(&self, now_ns: i64) -> bool {
+        self.blue == 0 && self.count == 0 && now_ns >= self.drop_next_ns
+    }
+
+    /// What becomes of the packet that is to leave: it is marked, or to be dropped for a reason, or
+    /// neither. `waited_for` are packets of the MTU for which a delay is excused; the last packet of a queue
+    /// (`is_last`) is not dropped by whoever asks.
+    #[inline]
+    pub fn judge(
+        &mut self,
+        packet: &mut Packet,
+        parameters: &Parameters,
+        waited_for: i64,
+        is_last: bool,
+        now_ns: i64,
+        random: &mut Stream,
+        events: &mut Events,
+    ) -> Option<DropReason> {
+        let sojourn_ns = now_ns - packet.arrived.as_ns() as i64;
+        let excused_ns = parameters.mtu_time_ns * waited_for.max(4);
+        let is_late = sojourn_ns > parameters.target_ns && sojourn_ns > excused_ns;
+        let is_due = self.count > 0 && now_ns >= self.drop_next_ns;
+        let mut is_behind = now_ns > self.drop_next_ns;
+        if is_late {
+            if !self.is_dropping {
+                self.is_dropping = true;
+                self.drop_next_ns = now_ns + self.step_ns(parameters);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.is_dropping = false;
+        }
+        // It marks nothing: who does not answer to drops does not answer to marks.
+        let is_unlucky = self.blue > 0 && ((random.next_u64() >> 32) as u32) < self.blue;
+        let mut verdict = is_unlucky.then_some(DropReason::Blue);
+        let is_dropped = is_unlucky && !is_last;
+        if is_due && self.is_dropping {
+            if is_dropped || !events.mark(packet, DropReason::Codel) {
+                verdict = verdict.or(Some(DropReason::Codel));
+            }
+            self.count_is(self.count.saturating_add(1), parameters);
+            is_behind = now_ns > self.drop_next_ns;
+        } else if is_due {
+            while self.count > 0 && now_ns >= self.drop_next_ns {
+                self.count_is(self.count - 1, parameters);
+            }
+            is_behind = now_ns > self.drop_next_ns;
+        }
+        if self.count == 0 {
+            self.drop_next_ns = now_ns + parameters.interval_ns;
+        } else if is_behind && verdict.is_none() {
+            self.drop_next_ns = now_ns;
+        }
+        verdict
+    }
+
+    /// Sets the count, and when the next signal or step back is due by it.
+    fn count_is(&mut self, count: u32, parameters: &Parameters) {
+        self.count = count;
+        self.reciprocal_root = match RECIPROCAL_ROOTS.get(count as usize) {
+            Some(root) => *root,
+            None => newton_step(self.reciprocal_root, count),
+        };
+        self.drop_next_ns += self.step_ns(parameters);
+    }
+
+    /// `interval / sqrt(count)`; the kernel has 32 bits of the interval.
+    fn step_ns(&self, parameters: &Parameters) -> i64 {
+        let interval_ns = u64::from(parameters.interval_ns as u32);
+        ((interval_ns * u64::from(self.reciprocal_root)) >> 32) as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_reciprocal_square_roots() {
+        for (count, root) in RECIPROCAL_ROOTS.iter().enumerate().skip(1) {
+            let share = f64::from(*root) / 2f64.powi(32);
+            let exact = 1.0 / (count as f64).sqrt();
+            assert!((share - exact).abs() < 2e-3 * exact, "{count}: {share}");
+        }
+    }
+}
