@@ -24,6 +24,7 @@ QUEUES = {
     "codel": "codel target 5ms interval 50ms",
     "fq": "fq maxrate 3mbit quantum 1514",
     "fq_codel": "fq_codel target 5ms interval 50ms",
+    "cake": "cake bandwidth 3mbit overhead 18 mpu 64 rtt 50ms",
     "pie": "pie target 10ms",
 }
 """A line of tc for each discipline."""
@@ -42,6 +43,9 @@ SET_OTHERWISE = {
     "pie limit": "pie limit 20 target 50ms",
     "codel ce_threshold": "codel ce_threshold 2ms limit 50 ecn",
     "fq_codel few flows": "fq_codel flows 2 quantum 300 limit 40 memory_limit 100kb",
+    "cake many words": "cake bandwidth 2mbit diffserv4 dual-dsthost ingress wash atm "
+    "overhead 44 memlimit 60kb metro",
+    "cake unlimited": "cake unlimited precedence hosts memlimit 40kb",
     "red ecn harddrop": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.1 "
     "bandwidth 3mbit ecn harddrop",
     "red adaptive": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 "

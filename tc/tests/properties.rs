@@ -358,18 +358,17 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
         Isolation::TripleIsolate,
     ]);
     let layers = prop::sample::select(vec![LinkLayer::Noatm, LinkLayer::Atm, LinkLayer::Ptm]);
-    let words = (tins, isolations, layers, any::<[bool; 5]>());
+    let words = (tins, isolations, layers, any::<[bool; 4]>());
     let rates = prop_oneof![Just(0), rates_bps()];
     let framing = (-64..=256i32, 0..=256u32);
     let rtts = prop_oneof![1..=u64::from(u32::MAX), 1..200_000u64].prop_map(|us| us * 1000);
     let memory = prop::option::of(1..=u32::MAX);
     (words, rates, framing, rtts, memory).prop_map(|(words, rate, framing, rtt_ns, memory)| {
-        let (tins, isolation, link_layer, [nat, wash, ingress, split_gso, raw]) = words;
+        let (tins, isolation, link_layer, [wash, ingress, split_gso, raw]) = words;
         Qdisc::Cake(Cake {
             bandwidth_bps: rate,
             tins,
             isolation,
-            nat,
             wash,
             ingress,
             split_gso,

@@ -123,6 +123,11 @@ def test_numbers_are_those_of_the_last_sample() -> None:
             "fq_codel 1: root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms "
             "interval 100ms memory_limit 32Mb ecn drop_batch 64 ",
         ),
+        (
+            "cake bandwidth 20mbit docsis",
+            "cake 1: root refcnt 2 bandwidth 20Mbit diffserv3 triple-isolate nonat nowash "
+            "no-ack-filter split-gso rtt 100ms noatm overhead 18 mpu 64 ",
+        ),
         ("pie", "pie 1: root refcnt 2 limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 "),
         (  # as iproute2 6.1 shows ticks of 64 ns: in whole microseconds
             "netem delay 500us 10us",

@@ -132,6 +132,16 @@ DETERMINISTIC = {
         "filter add parent 1: u32 match ip dsfield 0x08 0xff flowid 1:4;"
         "parent 1:1 pfifo limit 5; parent 1:2 pfifo limit 6; parent 1:4 bfifo limit 3kb",
     },
+    "cake": {"qdisc": "cake bandwidth 1mbit besteffort flowblind"},
+    "cake, tins and cells": {
+        "qdisc": "cake bandwidth 1200kbit diffserv8 metro atm overhead 40 mpu 96",
+    },
+    "cake, PTM, washed": {
+        "qdisc": "cake bandwidth 900kbit besteffort flowblind pppoe-ptm rtt 20ms wash"
+    },
+    "cake ingress": {"qdisc": "cake bandwidth 1mbit besteffort flowblind ingress rtt 20ms"},
+    "cake ecn": {"qdisc": "cake bandwidth 1mbit diffserv8 docsis regional"},
+    "cake unlimited": {"rate": "1mbit", "qdisc": "cake unlimited besteffort flowblind"},
     "htb": {"qdisc": _HTB.format(second="quantum 1514")},
     "htb with prio": {"qdisc": _HTB.format(second="prio 1")},
 }
@@ -158,10 +168,11 @@ def apart(times_us: Ints) -> Ints:
 def experiment(times_us: Ints, sizes: Ints, link: dict[str, Any]) -> Experiment:
     """Packets in turn from three flows; of one where fq_codel queues flows apart.
 
-    Sizes on the wire, or, for CoDel, of payload: for the former the kernel's devices have an MTU of
-    65535 bytes, and CoDel drops nothing while no more than an MTU waits.
+    Sizes on the wire, or, for CoDel and cake, of payload: for the former the kernel's devices have
+    an MTU of 65535 bytes, and CoDel drops nothing while no more than an MTU waits, cake's while a
+    packet waits for less than its time.
     """
-    is_codel = "codel" in link.get("qdisc", "")
+    reckons_with_mtu = any(name in link.get("qdisc", "") for name in ("codel", "cake"))
     dscps = DSCPS[:1] if "fq_codel" in link.get("qdisc", "") else DSCPS
     if "pfifo_fast" in link.get("qdisc", ""):
         dscps = FEWER_BANDS
@@ -170,7 +181,7 @@ def experiment(times_us: Ints, sizes: Ints, link: dict[str, Any]) -> Experiment:
         own = slice(index, None, len(dscps))
         source = {
             "kind": "replay",
-            "size_at": "payload" if is_codel else "wire",
+            "size_at": "payload" if reckons_with_mtu else "wire",
             "times": [f"{at}us" for at in times_us[own]],
             "sizes": [f"{size}B" for size in sizes[own]],
         }

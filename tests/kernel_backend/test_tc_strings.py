@@ -176,6 +176,16 @@ def _red_numbers(config: Config) -> dict[str, Any]:
     return {**sizes, "probability": config["probability_ppb"] / 1e9}
 
 
+def _cake_numbers(config: Config) -> dict[str, Any]:
+    numbers = {"rtt": config["rtt_ns"] // 1000, "overhead": config["overhead_bytes"]}
+    for shown, key in (("mpu", "mpu_bytes"), ("memlimit", "memlimit_bytes")):
+        if config[key]:
+            numbers[shown] = config[key]
+    if config["bandwidth_bps"]:
+        numbers["bandwidth"] = config["bandwidth_bps"] // 8
+    return numbers
+
+
 _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "pfifo": lambda config: {"limit": config["limit_packets"]},
     "bfifo": lambda config: {"limit": config["limit_bytes"]},
@@ -183,6 +193,7 @@ _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "codel": _codel_numbers,
     "fq": _fq_numbers,
     "fq_codel": _fq_codel_numbers,
+    "cake": _cake_numbers,
     "pie": _pie_numbers,
     "red": _red_numbers,
     "netem": _netem_numbers,

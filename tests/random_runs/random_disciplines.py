@@ -119,6 +119,23 @@ def _fq_codel(draw: random.Random, _: int) -> str:
     return " ".join(["fq_codel", *_some(draw, words)])
 
 
+def _cake(draw: random.Random, rate_bps: int) -> str:
+    words = [
+        f"bandwidth {_rate(draw, rate_bps)}bit",
+        draw.choice(["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"]),
+        draw.choice(["flowblind", "srchost", "hosts", "flows", "dual-dsthost", "triple-isolate"]),
+        f"rtt {_time(draw, 1000, 200_000)}",
+        draw.choice(["conservative", "docsis", "pppoe-ptm", f"overhead {draw.randrange(-20, 60)}"]),
+        f"mpu {draw.randrange(257)}",
+        draw.choice(["atm", "ptm", "noatm"]),
+        draw.choice(["wash", "nowash"]),
+        draw.choice(["ingress", "egress"]),
+        draw.choice(["split-gso", "no-split-gso"]),
+        f"memlimit {_bytes(draw)}",
+    ]
+    return " ".join(["cake", *_some(draw, words)])
+
+
 def _pie(draw: random.Random, _: int) -> str:
     words = [
         f"limit {_packets(draw)}",
@@ -264,6 +281,6 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
 
 _Maker = Callable[[random.Random, int], str]
 _LEAVES: tuple[_Maker, ...] = (
-    _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _pie, _red, _netem,
+    _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _red, _netem,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)

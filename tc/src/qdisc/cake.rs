@@ -12,7 +12,7 @@
 //! | `conservative`, `ethernet`, `docsis` | yes |
 //! | `via-ethernet`, which tc reads and ignores | yes |
 //! | `wash`, `nowash`, `ingress`, `egress`, `split-gso`, `no-split-gso`, `memlimit SIZE` | yes |
-//! | `nat`, `nonat` | read; no address is translated here |
+//! | `nat`, `nonat` | read and left out of what is written: no address is translated here |
 //! | `ack-filter`, `ack-filter-aggressive` | no; `no-ack-filter` (the default) is read |
 //! | `autorate-ingress`, `fwmark MASK` | no |
 
@@ -129,8 +129,6 @@ pub struct Cake {
     pub tins: Tins,
     /// Who has fair shares.
     pub isolation: Isolation,
-    /// Whether hosts are those behind a translation of addresses. There is none here.
-    pub nat: bool,
     /// Whether DSCPs are cleared.
     pub wash: bool,
     /// Whether what is dropped counts in the shaper.
@@ -179,7 +177,6 @@ impl Grammar for Cake {
             bandwidth_bps: 0,
             tins: Tins::Diffserv3,
             isolation: Isolation::TripleIsolate,
-            nat: false,
             wash: false,
             ingress: false,
             split_gso: true,
@@ -200,7 +197,8 @@ impl Grammar for Cake {
                 "triple-isolate" => {
                     cake.isolation = meaning(ISOLATION_WORDS, word).unwrap_or(cake.isolation);
                 }
-                "nat" => cake.nat = words.flag(parameter),
+                // No address is translated here, and a kernel without conntrack refuses either word.
+                "nat" => {}
                 "wash" => cake.wash = words.flag(parameter),
                 "ingress" => cake.ingress = words.flag(parameter),
                 "split-gso" => cake.split_gso = words.flag(parameter),
@@ -260,7 +258,7 @@ impl Grammar for Cake {
         let options = options
             .show("diffserv", tins.to_owned(), &format!("{tins} "))
             .show("flowmode", isolation.to_owned(), &format!("{isolation} "));
-        let options = either(options, "nat", self.nat, "nat ", "nonat ");
+        let options = either(options, "nat", false, "", "nonat ");
         let options = either(options, "wash", self.wash, "wash ", "nowash ");
         let options = either(options, "ingress", self.ingress, "ingress ", "").show(
             "ack-filter",
@@ -346,7 +344,6 @@ impl fmt::Display for Cake {
             rate_bps => write!(f, "cake bandwidth {}", format_rate(rate_bps))?,
         }
         write!(f, " {} {}", self.tins_word(), self.isolation_word())?;
-        write!(f, " {}", flag(self.nat, "nat", "nonat"))?;
         write!(f, " {}", flag(self.wash, "wash", "nowash"))?;
         write!(f, " {}", flag(self.ingress, "ingress", "egress"))?;
         write!(f, " {}", flag(self.split_gso, "split-gso", "no-split-gso"))?;

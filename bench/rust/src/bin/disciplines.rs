@@ -25,6 +25,8 @@ const DISCIPLINES: &[&str] = &[
     "pfifo limit 10000",
     "codel limit 10000",
     "fq_codel",
+    "cake besteffort",
+    "cake bandwidth 100mbit",
     "pie limit 10000",
     "red limit 10mb min 100kb max 300kb avpkt 1000 bandwidth 100mbit",
     "tbf rate 1gbit burst 100kb limit 10mb",

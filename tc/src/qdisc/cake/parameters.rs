@@ -82,12 +82,18 @@ pub(super) const FLOWS: Parameter = words(
      and flows within them.",
 );
 
-pub(super) const NAT: Parameter = Parameter::flag(
-    "nat",
-    "Linux",
-    &["nonat"],
-    "Looks for hosts behind a translation of addresses. There is none here, so it does nothing.",
-);
+pub(super) const NAT: Parameter = Parameter {
+    name: "nat",
+    aliases: &["nonat"],
+    argument: "",
+    key: "nat",
+    unit: "word",
+    default: Value::Nothing,
+    default_source: "in place of nonat",
+    range: "a word without value",
+    effect: "Looks for hosts behind a translation of addresses. There is none here, so it does \
+             nothing and is written nowhere.",
+};
 
 pub(super) const WASH: Parameter = Parameter::flag(
     "wash",
