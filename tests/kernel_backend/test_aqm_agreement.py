@@ -39,6 +39,7 @@ RANDOM = {
         "max 15kb avpkt 600 burst 15 probability 0.1 bandwidth 1mbit"
     ),
     "red": "red limit 60kb min 5kb max 15kb avpkt 600 burst 15 probability 0.1 bandwidth 1mbit",
+    "cake, whose BLUE comes in": "cake bandwidth 1mbit besteffort flowblind memlimit 40kb",
     "red, the whole range": "red limit 30kb min 2kb max 20kb avpkt 600 burst 6 probability 0.9",
 }
 
@@ -60,8 +61,8 @@ def experiment(qdisc: str) -> Experiment:
     ends = {"from": "sender", "to": "receiver"}
     ecn = "ect0" if " ecn" in qdisc else "not-ect"
     flow = {"name": "stream", "source": source, "ecn": ecn, **ends}
-    # A tbf is a shaper of its own.
-    rate = {} if "tbf" in qdisc else {"rate": "1mbit"}
+    # A tbf is a shaper of its own, and so is cake.
+    rate = {} if "tbf" in qdisc or "cake" in qdisc else {"rate": "1mbit"}
     return network(link={**rate, "qdisc": qdisc}, flows=[flow], duration="24s")
 
 
