@@ -1,0 +1,105 @@
+"""Whole networks behind cake, in the simulator and on the kernel.
+
+The margins are those of the reference grid's medians (``tests/reference``): goodput of each flow
+within 2 % of the link, time in the queue within a tenth, or half a millisecond. A call's own delay
+is within 5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from dumbbell.backends import simulate
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+QUEUE = "left->right"
+GOODPUT, DELAY, SMALL_DELAY_S, CALL_DELAY = 0.02, 0.10, 0.5e-3, 0.05
+
+
+def download(
+    name: str, controller: str = "cubic", *, to: str = "home", dscp: int = 0
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "from": "server",
+        "to": to,
+        "dscp": dscp,
+        "source": {"kind": "greedy"},
+        "tcp": {"congestion_control": controller},
+        "start_jitter": "100ms",
+    }
+
+
+def call(*, dscp: int = 0) -> dict[str, Any]:
+    source = {"kind": "cbr", "rate": "50pps", "size": "200B", "size_at": "payload"}
+    return {"name": "call", "from": "server", "to": "home", "dscp": dscp, "source": source}
+
+
+NETWORKS: Mapping[str, tuple[str, Sequence[dict[str, Any]]]] = {
+    "one sparse and several greedy flows": (
+        "cake bandwidth 10mbit besteffort",
+        [call(), *(download(f"cubic-{index}") for index in range(3))],
+    ),
+    "Reno on the way in": (
+        "cake bandwidth 10mbit ingress docsis",
+        [download(f"reno-{index}", "reno") for index in range(3)],
+    ),
+    "BBR and CUBIC over ATM": (
+        "cake bandwidth 20mbit overhead 44 atm",
+        [download("bbr", "bbr"), download("cubic")],
+    ),
+    "a host with one flow and one with nine": (
+        "cake bandwidth 20mbit besteffort dual-dsthost",
+        [
+            download("one", to="other"),
+            *(download(f"of-nine-{index}") for index in range(9)),
+        ],
+    ),
+    "a call in its tin beside a backup": (
+        "cake bandwidth 10mbit diffserv4",
+        [call(dscp=46), download("web"), download("backup", dscp=8)],
+    ),
+}
+
+
+def experiment(qdisc: str, flows: Sequence[dict[str, Any]]) -> Experiment:
+    return Experiment.model_validate(
+        {
+            "duration": "20s",
+            "warm_up": "5s",
+            "links": [
+                {"a": "server", "b": "left"},
+                {"a": "left", "b": "right", "delay": "10ms", "forward": {"qdisc": qdisc}},
+                {"a": "right", "b": "home"},
+                {"a": "right", "b": "other"},
+            ],
+            "flows": list(flows),
+        }
+    )
+
+
+def goodputs(run: Run) -> list[float]:
+    """Each flow's, as a share of all."""
+    received = run.column("flows", "received_payload_bytes").tolist()
+    return [each / sum(received) for each in received]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_flows_have_the_same_shares_and_wait_as_long(name: str) -> None:
+    described = experiment(*NETWORKS[name])
+    ours, theirs = simulate(described), simulate(described, backend="kernel")
+    assert goodputs(ours) == pytest.approx(goodputs(theirs), abs=GOODPUT)
+    totals = [run.column("flows", "received_payload_bytes").sum() for run in (ours, theirs)]
+    assert totals[0] == pytest.approx(totals[1], rel=GOODPUT)
+    waits = [run.column("queues", "sojourn_mean_s", queue=QUEUE)[0] for run in (ours, theirs)]
+    assert waits[0] == pytest.approx(waits[1], rel=DELAY, abs=SMALL_DELAY_S)
+    if "call" in ours.flow_names:
+        delays = [run.column("flows", "delay_mean_s", flow="call")[0] for run in (ours, theirs)]
+        # Without the 10 ms of the way.
+        assert delays[0] - 0.01 == pytest.approx(delays[1] - 0.01, rel=CALL_DELAY)
