@@ -19,22 +19,35 @@ from dumbbell.cli.shell.command import shell_command
 from dumbbell.cli.terminal.output import say
 from dumbbell.cli.terminal.usage_errors import Commands
 
+GROUPS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
+    "Run and check an experiment": {
+        "run": run_command,
+        "check": check_command,
+        "lab": lab.lab_command,
+        "schema": schema.schema_command,
+    },
+    "Work with results": {
+        "results": results.results_app,
+        "figures": figures.figures_command,
+        "analyze": analyze_command,
+    },
+    "Reproduce published results": {
+        "studies": studies_command,
+        "reproduce": reproduce_command,
+    },
+    "Use other tools and real kernels": {
+        "flent": flent_command,
+        "shell": shell_command,
+        "packetdrill": packetdrill_command,
+        "kernel": kernel_app,
+        "controller": controller.controller_app,
+        "ccperf": ccperf.ccperf_app,
+    },
+}
+"""The commands under the heading that ``dumbbell --help`` gives them, in its order."""
+
 COMMANDS: dict[str, Callable[..., Any] | typer.Typer] = {
-    "flent": flent_command,
-    "analyze": analyze_command,
-    "figures": figures.figures_command,
-    "lab": lab.lab_command,
-    "packetdrill": packetdrill_command,
-    "shell": shell_command,
-    "studies": studies_command,
-    "reproduce": reproduce_command,
-    "run": run_command,
-    "check": check_command,
-    "schema": schema.schema_command,
-    "controller": controller.controller_app,
-    "kernel": kernel_app,
-    "ccperf": ccperf.ccperf_app,
-    "results": results.results_app,
+    name: command for group in GROUPS.values() for name, command in group.items()
 }
 """Name of each command to its function, or to the group of its own commands."""
 
@@ -46,11 +59,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _name, _command in COMMANDS.items():
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
-    else:
-        app.command(_name)(_command)
+for _heading, _commands in GROUPS.items():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name, rich_help_panel=_heading)
+        else:
+            app.command(_name, rich_help_panel=_heading)(_command)
 
 
 def _version(wanted: bool) -> None:
