@@ -125,39 +125,49 @@ impl Cobalt {
         let sojourn_ns = now_ns - packet.arrived.as_ns() as i64;
         let excused_ns = parameters.mtu_time_ns * waited_for.max(4);
         let is_late = sojourn_ns > parameters.target_ns && sojourn_ns > excused_ns;
-        let is_due = self.count > 0 && now_ns >= self.drop_next_ns;
-        let mut is_behind = now_ns > self.drop_next_ns;
-        if is_late {
-            if !self.is_dropping {
-                self.is_dropping = true;
-                self.drop_next_ns = now_ns + self.step_ns(parameters);
-            }
-            self.count = self.count.max(1);
-        } else {
-            self.is_dropping = false;
-        }
+        let due_ns = self.drop_next_ns;
+        let is_due = self.count > 0 && now_ns >= due_ns;
+        self.enter_or_leave(is_late, parameters, now_ns);
         // It marks nothing: who does not answer to drops does not answer to marks.
         let is_unlucky = self.blue > 0 && ((random.next_u64() >> 32) as u32) < self.blue;
         let mut verdict = is_unlucky.then_some(DropReason::Blue);
-        let is_dropped = is_unlucky && !is_last;
-        if is_due && self.is_dropping {
-            if is_dropped || !events.mark(packet, DropReason::Codel) {
-                verdict = verdict.or(Some(DropReason::Codel));
+        match (is_due, self.is_dropping) {
+            (true, true) => {
+                let is_dropped = is_unlucky && !is_last;
+                if is_dropped || !events.mark(packet, DropReason::Codel) {
+                    verdict = verdict.or(Some(DropReason::Codel));
+                }
+                self.count_is(self.count.saturating_add(1), parameters);
             }
-            self.count_is(self.count.saturating_add(1), parameters);
-            is_behind = now_ns > self.drop_next_ns;
-        } else if is_due {
-            while self.count > 0 && now_ns >= self.drop_next_ns {
-                self.count_is(self.count - 1, parameters);
-            }
-            is_behind = now_ns > self.drop_next_ns;
+            (true, false) => self.step_back(parameters, now_ns),
+            (false, _) => {}
         }
+        // Who looks only now is not to find signals of the past due at once.
+        let next_ns = if is_due { self.drop_next_ns } else { due_ns };
         if self.count == 0 {
             self.drop_next_ns = now_ns + parameters.interval_ns;
-        } else if is_behind && verdict.is_none() {
+        } else if now_ns > next_ns && verdict.is_none() {
             self.drop_next_ns = now_ns;
         }
         verdict
+    }
+
+    /// Dropping begins with a packet that is late and ends with one that is not.
+    fn enter_or_leave(&mut self, is_late: bool, parameters: &Parameters, now_ns: i64) {
+        if is_late && !self.is_dropping {
+            self.drop_next_ns = now_ns + self.step_ns(parameters);
+        }
+        if is_late {
+            self.count = self.count.max(1);
+        }
+        self.is_dropping = is_late;
+    }
+
+    /// The count goes down by the law by which it went up.
+    fn step_back(&mut self, parameters: &Parameters, now_ns: i64) {
+        while self.count > 0 && now_ns >= self.drop_next_ns {
+            self.count_is(self.count - 1, parameters);
+        }
     }
 
     /// Sets the count, and when the next signal or step back is due by it.
