@@ -6,7 +6,7 @@ cannot be made from Python unless they have an ``__init__`` here.
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, BinaryIO, final
+from typing import Any, BinaryIO, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,7 @@ __all__ = [
     "congestion_controllers",
     "controller_facts",
     "copy_capture",
+    "description_tables",
     "disciplines",
     "explain",
     "format_rate",
@@ -508,9 +509,9 @@ class Interval:
 class AgentRun:
     """A replication in which the windows or pacing rates of some flows are set while it goes on."""
 
-    def __init__(
-        self, resolved_json: str, replication: int, flows: list[int], *, paced: bool
-    ) -> None:
+    def __new__(
+        cls, resolved_json: str, replication: int, flows: list[int], *, paced: bool
+    ) -> Self:
         """Begin.
 
         Args:

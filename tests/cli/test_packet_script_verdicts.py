@@ -62,7 +62,7 @@ WITH_ONE_SCRIPT = {"scalable", "vegas", "illinois", "westwood", "htcp", "highspe
 
 
 def test_each_controller_has_scripts() -> None:
-    """A window held by hand follows no rule of its own; of LEDBAT++ no kernel of Linux can judge any."""
+    """A window held by hand follows no rule of its own; no Linux can judge LEDBAT++."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(TOOL.SCRIPTS.glob("*.pkt"))]
     for controller in set(congestion_controllers()) - {"manual", "ledbat++"}:
         named = re.compile(rf'congestion_control={controller}\b|TCP_CONGESTION, "{controller}"')

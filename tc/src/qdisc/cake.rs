@@ -318,18 +318,22 @@ fn either(options: Options, key: &'static str, is_on: bool, on: &str, off: &str)
     options.show(key, Field::Flag(is_on), if is_on { on } else { off })
 }
 
-/// The number after `overhead`, which tc reads to the base of ten.
-fn overhead_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<i32, QdiscError> {
+/// The number after `overhead` or `mpu`, which tc reads to the base of ten and keeps 32 bits of.
+fn framing_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<i32, QdiscError> {
     let bytes = words.bands(parameter)?;
-    let fitting = i32::try_from(bytes).ok();
-    fitting
-        .filter(|bytes| OVERHEADS_BYTES.contains(bytes))
-        .ok_or_else(|| Cake::DISCIPLINE.out_of_range(parameter, bytes))
+    i32::try_from(bytes).map_err(|_| Cake::DISCIPLINE.not_taken(parameter, bytes, Reason::Wraps))
 }
 
-/// The number after `mpu`, the same.
+fn overhead_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<i32, QdiscError> {
+    let bytes = framing_bytes(words, parameter)?;
+    match OVERHEADS_BYTES.contains(&bytes) {
+        true => Ok(bytes),
+        false => Err(Cake::DISCIPLINE.out_of_range(parameter, bytes)),
+    }
+}
+
 fn mpu_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
-    let bytes = words.bands(parameter)?;
+    let bytes = framing_bytes(words, parameter)?;
     let fitting = u32::try_from(bytes).ok();
     fitting
         .filter(|bytes| *bytes <= MOST_MPU_BYTES)

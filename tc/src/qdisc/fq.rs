@@ -277,7 +277,7 @@ impl Grammar for Fq {
                 }
                 "maxrate" => fq.maxrate_bps = Some(words.rate_bps(parameter, Reason::Ignored)?),
                 "pacing" => fq.pacing = words.flag(parameter),
-                "refill_delay" => fq.refill_delay_ns = time_ns(words, parameter)?,
+                "refill_delay" => fq.refill_delay_ns = refill_delay_ns(words, parameter)?,
                 "low_rate_threshold" => {
                     fq.low_rate_threshold_bps = words.rate_bps(parameter, Reason::Ignored)?;
                 }
@@ -388,6 +388,17 @@ fn fits(rate_bps: u64) -> bool {
 /// The time after its word; 0 is one.
 fn time_ns(words: &mut Words, parameter: &'static Parameter) -> Result<u64, QdiscError> {
     Ok(u64::from(words.time_us(parameter)?) * 1000)
+}
+
+/// Above this the kernel takes the longest time that its timers have.
+const LONGEST_REFILL_DELAY_US: u64 = 4_294_965_296;
+
+fn refill_delay_ns(words: &mut Words, parameter: &'static Parameter) -> Result<u64, QdiscError> {
+    let delay_ns = time_ns(words, parameter)?;
+    match delay_ns / 1000 > LONGEST_REFILL_DELAY_US {
+        true => Err(Fq::DISCIPLINE.not_taken(parameter, format!("{delay_ns}ns"), Reason::Replaced)),
+        false => Ok(delay_ns),
+    }
 }
 
 fn horizon_word(drops: bool) -> &'static str {
