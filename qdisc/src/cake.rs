@@ -294,7 +294,7 @@ impl Cake {
                 return Turn::WasEmpty;
             };
             // What was dropped has come over the link: senders cannot do with less than two packets each.
-            let waited_for = if self.counts_drops {
+            let excused_pkts = if self.counts_drops {
                 2 * i64::from(tin.bulk)
             } else {
                 0
@@ -305,9 +305,11 @@ impl Cake {
             let verdict = queue.cobalt.judge(
                 &mut packet,
                 &parameters,
-                waited_for,
-                is_last,
-                now_ns,
+                cobalt::Turn {
+                    now_ns,
+                    excused_pkts,
+                    is_last,
+                },
                 random,
                 events,
             );

@@ -66,6 +66,16 @@ impl Parameters {
     }
 }
 
+/// In which a packet of a queue is to leave.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn {
+    pub now_ns: i64,
+    /// The delay of so many packets of the MTU is excused, and of four at least.
+    pub excused_pkts: i64,
+    /// Whether the queue is empty without it: whoever asks does not drop it.
+    pub is_last: bool,
+}
+
 /// The state of a queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cobalt {
@@ -109,21 +119,23 @@ impl Cobalt {
     }
 
     /// What becomes of the packet that is to leave: it is marked, or to be dropped for a reason, or
-    /// neither. `waited_for` are packets of the MTU for which a delay is excused; the last packet of a queue
-    /// (`is_last`) is not dropped by whoever asks.
+    /// neither.
     #[inline]
     pub fn judge(
         &mut self,
         packet: &mut Packet,
         parameters: &Parameters,
-        waited_for: i64,
-        is_last: bool,
-        now_ns: i64,
+        turn: Turn,
         random: &mut Stream,
         events: &mut Events,
     ) -> Option<DropReason> {
+        let Turn {
+            now_ns,
+            excused_pkts,
+            is_last,
+        } = turn;
         let sojourn_ns = now_ns - packet.arrived.as_ns() as i64;
-        let excused_ns = parameters.mtu_time_ns * waited_for.max(4);
+        let excused_ns = parameters.mtu_time_ns * excused_pkts.max(4);
         let is_late = sojourn_ns > parameters.target_ns && sojourn_ns > excused_ns;
         let due_ns = self.drop_next_ns;
         let is_due = self.count > 0 && now_ns >= due_ns;

@@ -264,7 +264,7 @@ fn overflows_raise_a_probability_of_drops() {
     let mut now = Time::ZERO;
     let mut by_blue = 0;
     for _ in 0..20_000 {
-        now = now + Time::from_ns(1_000_000);
+        now += Time::from_ns(1_000_000);
         let mut arriving = packet(0, 1000, now);
         arriving.traffic_class = 0b10;
         let _ = cake.enqueue(arriving, now, events);
