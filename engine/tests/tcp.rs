@@ -48,7 +48,9 @@ fn one_flow_fills_the_link() {
     for controller in by_themselves {
         let output = simulate(&dumbbell(vec![greedy("f", controller)]));
         let share = goodput_bps(&output, 0) / MOST_BPS;
-        assert!((0.95..1.0001).contains(&share), "{controller}: {share}");
+        // Up to a tenth of its time LEDBAT++ lets the queue run empty, to measure the base delay.
+        let least = if *controller == "ledbat++" { 0.9 } else { 0.95 };
+        assert!((least..1.0001).contains(&share), "{controller}: {share}");
         assert_eq!(
             output.tables.column_i64("flows", "rto_count"),
             [0],
