@@ -6,7 +6,7 @@
 //! | shaper in deficit mode: a packet leaves, and the next when its time at `bandwidth` is over; no burst | yes |
 //! | Linux: when what is dropped counts (`ingress`), at least two thirds of the rate leave all the same | yes |
 //! | `overhead`, `mpu`, `atm`, `ptm`; from the IP header on unless `raw` | yes |
-//! | tins by DSCP, the first within its share before the others, else the one that will be soonest | yes |
+//! | tins by DSCP: within its share of the bandwidth the last of them first, else the one that will be soonest | yes |
 //! | `unlimited`: tins in deficit round robin | yes |
 //! | a hash with eight places for each flow among 1024 queues of a tin | yes, keyed |
 //! | DRR++: a queue is new, then old; a quantum of 300 to 1514 bytes by the rate | yes |

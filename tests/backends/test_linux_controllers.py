@@ -310,9 +310,9 @@ def test_the_sixteen_of_debian_fit_and_run(
     assert not failures
     for run in runs.values():
         received = run.tables["flows"]["received_payload_bytes"].sum() * 8 / 4
-        # Of 20 Mbit/s. TCP-LP gives way to any queue, its own too.
+        # Of 20 Mbit/s.
         name = run.spec["flows"][0]["tcp"]["congestion_control"]
-        assert received > (0.5e6 if name == "linux:lp" else 10e6), name
+        assert received > 10e6, name
     digests = {run.meta["digest"] for run in runs.values()}
     assert len(digests) > 12
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from dumbbell.cli.app import COMMANDS, GROUPS, app
 
 
-def test_help_shows_each_command_once_under_its_heading_in_the_given_order() -> None:
+def test_help_shows_each_command_once_under_its_heading_and_run_first() -> None:
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80", "TERM": "dumb"})
     assert shown.exit_code == 0
     lines = [line.strip("│╭╮╰╯─ ") for line in shown.output.splitlines()]

@@ -140,7 +140,7 @@ DETERMINISTIC = {
         "qdisc": "cake bandwidth 900kbit besteffort flowblind pppoe-ptm rtt 20ms wash"
     },
     "cake ingress": {"qdisc": "cake bandwidth 1mbit besteffort flowblind ingress rtt 20ms"},
-    "cake ecn": {"qdisc": "cake bandwidth 1mbit diffserv8 docsis regional"},
+    "cake, eight tins": {"qdisc": "cake bandwidth 1mbit diffserv8 docsis regional"},
     "cake unlimited": {"rate": "1mbit", "qdisc": "cake unlimited besteffort flowblind"},
     "htb": {"qdisc": _HTB.format(second="quantum 1514")},
     "htb with prio": {"qdisc": _HTB.format(second="prio 1")},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from dumbbell.lab import STORY, modules, write_story
 from dumbbell.lab.story_file import story_text
 from dumbbell.lab.story_pictures import Funnel
 from dumbbell.lab.story_runs import CALL, FULL_PKTS, GAME, Bottleneck, Setting, told
+from dumbbell.tables.schema import REASONS_FROM_INSIDE
 from waiting import wait_until
 
 STUDIES = ("queue-size-delay", "buffer-sizing", "pie-rrul", "traffic-policing")
@@ -94,6 +96,13 @@ def test_the_funnel_holds_the_largest_buffer_and_narrows() -> None:
         assert funnel.rows[-1] * funnel.size <= height
         assert funnel.columns(0) == 0
         assert funnel.columns(funnel.rows[0]) == 1
+
+
+def test_the_page_takes_the_same_drops_for_those_from_inside_a_queue() -> None:
+    text = (modules.FOLDER / "page" / "packets.js").read_text(encoding="utf-8")
+    listed = re.search(r"const FROM_INSIDE = \[([\d, ]+)\];", text)
+    assert listed
+    assert {int(code) for code in listed[1].split(",")} == REASONS_FROM_INSIDE
 
 
 def test_a_full_queue_makes_the_call_wait_for_its_bytes_over_the_rate() -> None:

@@ -402,11 +402,6 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
         })
     }
 
-    /// The end of the time that the run has gone on for, nanoseconds.
-    pub fn now_ns(&self) -> u64 {
-        self.until_ns
-    }
-
     /// Goes on to an instant; see [`GoingRun::advance_through`].
     ///
     /// # Errors

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.backends import simulate
 from dumbbell.spec import Experiment
+from dumbbell.tables.schema import REASONS_FROM_INSIDE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,8 +30,6 @@ CALL = 0
 PACKET_BYTES = 1500
 _NS_PER_MS, _NS_PER_S = 1_000_000, 1_000_000_000
 _DEQUEUE, _DROP = 1, 2
-_AQM_REASONS = (3, 9, 11)
-"""Of drops from inside a queue: CoDel, the fattest flow, the memory limit (`docs/tables.md`)."""
 
 
 class Bottleneck(Enum):
@@ -223,7 +222,7 @@ def _passages(records: pl.DataFrame) -> tuple[Passage, ...]:
     places: dict[tuple[int, int], deque[int]] = defaultdict(deque)
     for t_ns, event, reason, flow, number in records.select(names).iter_rows():
         key = (flow, number)
-        if event == _DROP and reason not in _AQM_REASONS:
+        if event == _DROP and reason not in REASONS_FROM_INSIDE:
             found.append(Passage(t_ns, t_ns, flow, is_dropped=True))
         elif event in {_DEQUEUE, _DROP}:
             place = places[key].popleft()

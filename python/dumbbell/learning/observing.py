@@ -27,6 +27,7 @@ class Measure(enum.Enum):
         least: Of its range.
         most: Of its range.
         unit: Of the number.
+        before: What it is before the first interval: nothing sent, nothing in the queue.
     """
 
     SEND_RATE = ("send_rate", 0.0, _FASTEST_MBPS, "Mbit/s")
@@ -39,19 +40,22 @@ class Measure(enum.Enum):
     """Slope of the least-squares line through round-trip times."""
     LOSS = ("loss", 0.0, 1.0, "share")
     """Lost packets over lost and delivered ones."""
-    SEND_RATIO = ("send_ratio", 0.0, _LARGEST_RATIO, "ratio")
+    SEND_RATIO = ("send_ratio", 0.0, _LARGEST_RATIO, "ratio", 1.0)
     """Packets sent over packets delivered (Jay et al. 2019); 1 where there are neither."""
-    RTT_RATIO = ("rtt_ratio", 1.0, _LARGEST_RATIO, "ratio")
+    RTT_RATIO = ("rtt_ratio", 1.0, _LARGEST_RATIO, "ratio", 1.0)
     """Mean round-trip time over the least of the connection (Jay et al. 2019)."""
     CWND = ("cwnd", 0.0, 1e5, "packets")
     """Congestion window."""
 
-    def __init__(self, word: str, least: float, most: float, unit: str) -> None:
+    def __init__(
+        self, word: str, least: float, most: float, unit: str, before: float = 0.0
+    ) -> None:
         """See the attributes."""
         self.word = word
         self.least = least
         self.most = most
         self.unit = unit
+        self.before = before
 
 
 DEFAULT_MEASURES: Final = ("send_rate", "delivery_rate", "rtt", "rtt_gradient", "loss")
@@ -100,7 +104,7 @@ def measures_of(words: Sequence[str]) -> tuple[Measure, ...]:
 
 
 class History:
-    """The measures of the last intervals, a row each; rows of before the first are `BEFORE`'s."""
+    """The measures of the last intervals, a row each; before the first, those of an empty path."""
 
     def __init__(self, measures: Sequence[Measure], rows: int) -> None:
         """Nothing was seen.
@@ -115,9 +119,7 @@ class History:
         if not 1 <= rows <= MOST_HISTORY:
             raise SpecError("history", rows, f"1 to {MOST_HISTORY} intervals")
         self._columns = [(_OF[each], each.least, each.most) for each in measures]
-        # Nothing in the queue, nothing sent: 1 for ratios, else 0.
-        first = [max(each.least, 1.0 if each.unit == "ratio" else 0.0) for each in measures]
-        self._first = np.array(first, dtype=np.float32)
+        self._first = np.array([each.before for each in measures], dtype=np.float32)
         self._rows = np.empty((rows, len(measures)), dtype=np.float32)
         self.clear()
 

@@ -17,39 +17,26 @@ from dumbbell.learning.episodes import Episode
 from dumbbell.learning.observing import DEFAULT_MEASURES, History
 from dumbbell.learning.randomising import Randomise
 from dumbbell.learning.rewards import Reward
-from dumbbell.learning.rules import DEFAULT_MOST_FACTOR, Rules, info
+from dumbbell.learning.rules import DEFAULT_LINE, DEFAULT_MOST_FACTOR, Rules, info
 from dumbbell.tables import Run
 
-DEFAULT_EXPERIMENT = """\
+DEFAULT_EXPERIMENT = f"""\
 name = "learning-together"
-duration = "30s"
-
-[[links]]
-a = "server"
-b = "router"
-rate = "1gbit"
-
-[[links]]
-a = "router"
-b = "home"
-rate = "10mbit"
-delay = "20ms"
-qdisc = "pfifo limit 50"
-
+{DEFAULT_LINE}
 [[flows]]
 name = "first"
 from = "server"
 to = "home"
-source = { kind = "greedy" }
+source = {{ kind = "greedy" }}
 
 [[flows]]
 name = "second"
 from = "server"
 to = "home"
 start = "2s"
-source = { kind = "greedy" }
+source = {{ kind = "greedy" }}
 """
-"""What an environment has that is told of none: two senders, one 2 s after the other."""
+"""Two senders on `DEFAULT_LINE`, one 2 s after the other."""
 
 
 class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]

@@ -47,7 +47,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Aurora:
-    """10 throughput - 1000 latency - 2000 loss (Jay et al., ICML 2019, section 4.1), times a scale.
+    """10 throughput - 1000 latency - 2000 loss (Jay et al., ICML 2019), times a scale.
 
     Throughput in delivered packets a second, latency the mean round-trip time in seconds, loss a
     share.

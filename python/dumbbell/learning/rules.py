@@ -20,8 +20,7 @@ from dumbbell.learning.observing import History, Measure, measures_of
 from dumbbell.learning.randomising import Experiments, Randomise
 from dumbbell.learning.rewards import Reward, reward_of
 
-DEFAULT_EXPERIMENT: Final = """\
-name = "learning"
+DEFAULT_LINE: Final = """\
 duration = "30s"
 
 [[links]]
@@ -35,14 +34,19 @@ b = "home"
 rate = "10mbit"
 delay = "20ms"
 qdisc = "pfifo limit 50"
+"""
+"""What an environment has that is told of none: 10 Mbit/s, 40 ms, a buffer of 50 packets."""
 
+DEFAULT_EXPERIMENT: Final = f"""\
+name = "learning"
+{DEFAULT_LINE}
 [[flows]]
 name = "download"
 from = "server"
 to = "home"
-source = { kind = "greedy" }
+source = {{ kind = "greedy" }}
 """
-"""What an environment has that is told of none: 10 Mbit/s, 40 ms, a buffer of 50 packets."""
+"""One sender on `DEFAULT_LINE`."""
 
 DEFAULT_MOST_FACTOR: Final = 1.5
 LARGEST_FACTOR: Final = 100.0

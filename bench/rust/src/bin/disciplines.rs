@@ -65,11 +65,10 @@ fn run(packets: u64, seed: u64, flows: u64, rounds: u64) -> Result<(), String> {
     let ns = |(cpu_s, arrived): (f64, u64)| cpu_s * 1e9 / arrived as f64;
     let pfifo_ns = ns(least[0]);
     for (words, least) in DISCIPLINES.iter().zip(least) {
-        let name = words.split(' ').next().unwrap_or(words);
         let (packets, ns) = (least.1, ns(least));
         let ratio = ns / pfifo_ns;
         println!(
-            r#"{{"discipline": "{name}", "flows": {flows}, "packets": {packets}, "ns_per_packet": {ns:.1}, "over_pfifo": {ratio:.2}}}"#
+            r#"{{"discipline": "{words}", "flows": {flows}, "packets": {packets}, "ns_per_packet": {ns:.1}, "over_pfifo": {ratio:.2}}}"#
         );
     }
     Ok(())
