@@ -11,16 +11,14 @@ pub struct Crossing {
     pub departure: Time,
     /// On the wire.
     pub bytes: u32,
-    /// Whether departures of the very instant of its arrival came before it.
-    pub is_last_of_instant: bool,
     /// Whether the queue takes it and the one before it for one packet (`gso`).
     pub continues: bool,
 }
 
 impl Crossing {
-    /// Departures before this came before its arrival.
+    /// Departures before this came before its arrival: those of the same instant did.
     #[inline(always)]
     pub fn departures_before(&self) -> Time {
-        self.arrived + Time(u64::from(self.is_last_of_instant))
+        self.arrived + Time(1)
     }
 }

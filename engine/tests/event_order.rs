@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use dumbbell_engine::run::{Monitor, run};
-use dumbbell_engine::spec::Change;
+use dumbbell_engine::spec::{Change, LinkEnd};
 
 /// A packet of 125 bytes takes 1 ms at 1 Mbit/s.
 const BYTES: u32 = 125;
@@ -26,6 +26,53 @@ fn a_packet_that_leaves_as_another_arrives_has_made_room() {
     // Room for one that waits and one in transmission; the third arrives as the first leaves.
     assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS, BYTES)], 1), 0);
     assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS - 1, BYTES)], 1), 1);
+}
+
+/// Packets to `c` over a link from `a` that has no delay, into a queue of one at `b`, and their drops.
+fn drops_behind_a_link(
+    packets: &[(u64, u32)],
+    shape: impl Fn(&mut LinkEnd),
+    is_second: bool,
+) -> i64 {
+    let first = link("a", "b", end(1_000_000));
+    let mut forward = end(1_000_000);
+    forward.qdisc = pfifo(1);
+    shape(&mut forward);
+    let mut links = vec![first, link("b", "c", forward)];
+    if !is_second {
+        links.reverse();
+    }
+    let spec = experiment(links, vec![trace("t", "a", "c", packets)], vec![]);
+    let output = run(&checked(&spec), 0, &Monitor::default()).unwrap();
+    output.tables.column_i64("flows", "dropped_pkts")[0]
+}
+
+#[test]
+fn over_a_link_without_a_delay_a_packet_comes_after_the_departures_of_the_instant() {
+    // They come to the queue each millisecond, in the instant in which one that it sends leaves. What
+    // takes 2 ms there is one in transmission and one that waits, so every other packet is dropped.
+    let packets: Vec<(u64, u32)> = (0..9).map(|_| (0, BYTES)).collect();
+    let slow = |end: &mut LinkEnd| end.rate_bps = 500_000;
+    let shapes: [(&str, &dyn Fn(&mut LinkEnd)); 4] = [
+        ("folded", &|_| ()),
+        ("pipe", &|end| end.delay_ns = MS),
+        ("events", &|end| end.record_packets = true),
+        ("lossy", &|end| end.loss_every_pkts = 1_000),
+    ];
+    for (name, shape) in shapes {
+        for is_second in [false, true] {
+            assert_eq!(drops_behind_a_link(&packets, shape, is_second), 0, "{name}");
+            let drops = drops_behind_a_link(
+                &packets,
+                |end| {
+                    shape(end);
+                    slow(end);
+                },
+                is_second,
+            );
+            assert_eq!(drops, 3, "{name}");
+        }
+    }
 }
 
 #[test]

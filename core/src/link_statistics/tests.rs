@@ -114,14 +114,14 @@ impl EventByEvent {
 /// Tokens that a bucket holds at most.
 const DEPTH: u64 = 100;
 
-/// Packets as they come to a server: gaps between arrivals, bytes, and whether departures of that
-/// instant came before. A byte takes a picosecond, or a token, of which one comes a picosecond.
-fn crossings(server: Server, packets: &[(u64, u32, bool)]) -> Vec<Crossing> {
+/// Packets as they come to a server: gaps between arrivals, and bytes. A byte takes a picosecond, or a token, of
+/// which one comes a picosecond.
+fn crossings(server: Server, packets: &[(u64, u32)]) -> Vec<Crossing> {
     let (mut now, mut free) = (0, 0);
     // When a bucket would have been empty.
     let mut empty_since = 0u64;
     let mut row = Vec::new();
-    for &(gap, bytes, is_last_of_instant) in packets {
+    for &(gap, bytes) in packets {
         now += gap;
         free = free.max(now);
         match server {
@@ -135,7 +135,6 @@ fn crossings(server: Server, packets: &[(u64, u32, bool)]) -> Vec<Crossing> {
             arrived: Time(now),
             departure: Time(free),
             bytes,
-            is_last_of_instant,
             continues: false,
         });
     }
@@ -146,7 +145,7 @@ proptest! {
     /// In any number of steps, with a warm-up and samples between them.
     #[test]
     fn many_at_a_time_are_entered_as_event_by_event(
-        packets in prop::collection::vec((0u64..60, 20u32..40, any::<bool>()), 1..60),
+        packets in prop::collection::vec((0u64..60, 20u32..40), 1..60),
         mut bounds in prop::collection::vec(0u64..2500, 0..6),
         warm_up in 0u64..500,
         is_whole: bool,
@@ -200,10 +199,10 @@ proptest! {
 }
 
 #[test]
-fn one_that_leaves_as_the_next_comes_was_alone_only_if_it_left_before() {
-    for (is_last_of_instant, most_pkts) in [(true, 1), (false, 2)] {
+fn one_that_leaves_as_the_next_comes_was_alone() {
+    for (early_ps, most_pkts) in [(0, 1), (1, 2)] {
         let server = Server::Transmitter;
-        let row = crossings(server, &[(0, 20, false), (20, 20, is_last_of_instant)]);
+        let row = crossings(server, &[(0, 20), (20 - early_ps, 20)]);
         let entering = Entering {
             server,
             arrivals: 0..2,
@@ -214,22 +213,16 @@ fn one_that_leaves_as_the_next_comes_was_alone_only_if_it_left_before() {
         statistics.enter_crossings(&row, &entering, Time::ZERO);
         statistics.finish(Time(60));
         assert_eq!(statistics.levels.max.system_pkts, most_pkts);
-        assert_eq!(statistics.levels.occupancy[..2], [20, 40]);
-        assert_eq!(statistics.wait.max(), Some(Time::ZERO));
+        assert_eq!(statistics.levels.occupancy[..2], [20, 40 - early_ps]);
+        assert_eq!(statistics.wait.max(), Some(Time(early_ps)));
     }
 }
 
 #[test]
 fn what_has_tokens_when_it_comes_was_never_in_the_queue() {
     // Four bursts of what the bucket holds, and one packet more that waits.
-    let mut packets = [
-        (100, 25, false),
-        (0, 25, false),
-        (0, 25, false),
-        (0, 25, false),
-    ]
-    .repeat(4);
-    packets.push((0, 25, false));
+    let mut packets = [(100, 25), (0, 25), (0, 25), (0, 25)].repeat(4);
+    packets.push((0, 25));
     let row = crossings(Server::Tokens, &packets);
     let entering = Entering {
         server: Server::Tokens,

@@ -57,14 +57,6 @@ pub struct Sides<'a> {
     leading_into: Vec<Vec<usize>>,
 }
 
-/// How a link follows the one that alone leads into it.
-pub struct Chained {
-    /// Where packets of the one before go.
-    pub onward: Onward,
-    /// Whether what leaves the link in the instant of an arrival has left before.
-    pub departs_before_arrivals: bool,
-}
-
 impl<'a> Sides<'a> {
     /// Of links of which this is known, in a network where packets take these ways.
     pub fn new(facts: &'a [Facts], ways: impl Iterator<Item = Vec<u32>>) -> Sides<'a> {
@@ -115,8 +107,9 @@ impl<'a> Sides<'a> {
         self.after[upstream] == Neighbour::Only(fed)
     }
 
-    /// How a link follows the one that only leads into it; None where they do not allow a chain.
-    pub fn chained(&self, upstream: usize, fed: usize) -> Option<Chained> {
+    /// Where packets of the one link that leads into another go from it; None where the two do not allow a
+    /// chain.
+    pub fn chained(&self, upstream: usize, fed: usize) -> Option<Onward> {
         let is_onward = self.is_only_way(upstream, fed);
         let source = self.source(upstream);
         if !self.facts[source].can_feed() {
@@ -130,12 +123,7 @@ impl<'a> Sides<'a> {
             }
             _ => return None,
         };
-        Some(Chained {
-            onward,
-            // What leaves a link in the instant of an arrival has left before it, as events would
-            // have it: departures come before arrivals, among themselves by the order of links.
-            departs_before_arrivals: self.facts[source].has_delay || source > fed,
-        })
+        Some(onward)
     }
 
     /// The link whose event brings packets out of this one: itself, or one before those that they pass

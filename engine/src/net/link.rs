@@ -107,8 +107,6 @@ pub struct Link {
     pub to: u32,
     /// Bytes a packet carries here besides its IP size.
     pub overhead_bytes: u32,
-    /// Of a link in a chain: whether what leaves it in the instant of an arrival has left before.
-    pub departs_before_arrivals: bool,
     /// Whether senders whose first link it is keep an account of what lies in its queue.
     pub has_small_queues: bool,
     /// Whether it holds packets of such senders until the time that they carry.
@@ -179,12 +177,9 @@ impl Link {
         };
         let qdisc = Qdisc::new(&end.qdisc, setting);
         let queued = Queued::new(end, qdisc, loss_stream);
-        let (upstream, departs_before_arrivals) = match planned.entrance {
-            Entrance::Chained {
-                upstream,
-                departs_before_arrivals,
-            } => (Some(upstream), departs_before_arrivals),
-            Entrance::Open | Entrance::Merged { .. } => (None, false),
+        let upstream = match planned.entrance {
+            Entrance::Chained { upstream } => Some(upstream),
+            Entrance::Open | Entrance::Merged { .. } => None,
         };
         let (lazy_upstream, sole_downstream) = match planned.role {
             Role::Queued {
@@ -206,7 +201,6 @@ impl Link {
             sole_downstream,
             merge: None,
             onward: planned.onward,
-            departs_before_arrivals,
             departure_leaf: u32::MAX,
             arrival_leaf: u32::MAX,
             overhead_bytes: end.overhead_bytes,

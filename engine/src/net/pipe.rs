@@ -56,42 +56,36 @@ impl Pipe {
     }
 
     /// A packet of `bytes` bytes on the wire arrives at `at`, no earlier than those before it, and
-    /// after departures of that very instant if so said. None when the queue is full.
+    /// after departures of that very instant. None when the queue is full.
     #[inline(always)]
-    pub fn cross(&mut self, bytes: u32, at: Time, is_last_of_instant: bool) -> Option<Taken> {
-        if self.rate.is_some() && !self.admits(u64::from(bytes), at, is_last_of_instant) {
+    pub fn cross(&mut self, bytes: u32, at: Time) -> Option<Taken> {
+        if self.rate.is_some() && !self.admits(u64::from(bytes), at) {
             return None;
         }
-        Some(self.take(bytes, at, is_last_of_instant, false))
+        Some(self.take(bytes, at, false))
     }
 
     /// Whether the queue has room for a packet, or a GSO packet, of `bytes` bytes.
     #[inline(always)]
-    pub fn admits(&mut self, bytes: u64, at: Time, is_last_of_instant: bool) -> bool {
+    pub fn admits(&mut self, bytes: u64, at: Time) -> bool {
         let (system_pkts, system_bytes) = self.pending.system();
         let waiting_pkts = system_pkts.saturating_sub(1);
         // Fewer wait if some have left by then, or are segments of one.
         if self.limit.admits(waiting_pkts, system_bytes, bytes) {
             return true;
         }
-        self.admits_at_last(bytes, at + Time(u64::from(is_last_of_instant)))
+        self.admits_at_last(bytes, at + Time(1))
     }
 
     /// Takes a packet that it has room for, or the next segment of a GSO packet.
     #[inline(always)]
-    pub fn take(
-        &mut self,
-        bytes: u32,
-        at: Time,
-        is_last_of_instant: bool,
-        continues: bool,
-    ) -> Taken {
+    pub fn take(&mut self, bytes: u32, at: Time, continues: bool) -> Taken {
         let mut taken = Taken {
             departure: at,
             begins_at: None,
             is_to_be_entered: false,
         };
-        let bound = at + Time(u64::from(is_last_of_instant));
+        let bound = at + Time(1);
         if let Some(rate) = &mut self.rate {
             let service = rate.time_for(bytes);
             if self.last_departure >= bound && self.last_departure > Time::ZERO {
@@ -104,7 +98,6 @@ impl Pipe {
             arrived: at,
             departure: taken.departure,
             bytes,
-            is_last_of_instant,
             continues,
         });
         taken

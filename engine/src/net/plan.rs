@@ -76,8 +76,6 @@ pub enum Entrance {
     Chained {
         /// That link.
         upstream: u32,
-        /// Whether what leaves in the instant of an arrival has left before.
-        departs_before_arrivals: bool,
     },
     /// Out of several others, put in order first.
     Merged {
@@ -130,18 +128,17 @@ pub fn plan(
         for fed in 0..facts.len() {
             match sides.only_before(fed) {
                 Some(upstream) => {
-                    let chained = sides.chained(upstream, fed);
+                    let onward = sides.chained(upstream, fed);
                     if sides.is_only_way(upstream, fed) {
                         sole_downstreams[upstream] = Some(fed as u32);
                     }
-                    let Some(chained) = chained else { continue };
-                    beside[upstream].1 = chained.onward;
-                    match chained.onward {
+                    let Some(onward) = onward else { continue };
+                    beside[upstream].1 = onward;
+                    match onward {
                         Onward::IntoQueue(_) => lazy_upstreams[fed] = Some(upstream as u32),
                         _ => {
                             beside[fed].0 = Entrance::Chained {
                                 upstream: upstream as u32,
-                                departs_before_arrivals: chained.departs_before_arrivals,
                             };
                         }
                     }

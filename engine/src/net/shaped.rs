@@ -3,9 +3,6 @@
 //! When a packet leaves depends on the tokens that packets before it have left, so it is certain when the packet
 //! arrives, as behind a transmitter (`net/pipe.rs`): no timer is needed to look at the head of the queue
 //! again. Of a packet only timestamps are kept, until its statistics have been recorded.
-//!
-//! A packet that arrives has the head looked at, too. So what is due in that very instant leaves then, also
-//! when the event of its departure would come later in the instant.
 
 use super::pending::Pending;
 use super::pipe::Taken;
@@ -21,9 +18,6 @@ use crate::sim::time::Time;
 #[derive(Debug, Clone)]
 pub struct Shaped {
     pending: Pending,
-    /// Departures before this came before the next arrival, whatever its turn: the latest packet
-    /// that was taken had the queue looked at.
-    looked_at: Time,
     /// When the last of them leaves.
     last_departure: Time,
     bucket: TokenBucket,
@@ -38,7 +32,6 @@ impl Shaped {
     pub fn new(of: Bucket, is_first: bool) -> Shaped {
         Shaped {
             pending: Pending::new(is_first),
-            looked_at: Time::ZERO,
             last_departure: Time::ZERO,
             bucket: of.tokens,
             largest_bytes: of.largest_bytes,
@@ -48,19 +41,17 @@ impl Shaped {
 
     /// A packet of `bytes` bytes on the wire arrives: see `Pipe::cross`.
     #[inline(never)]
-    pub fn cross(&mut self, bytes: u32, at: Time, is_last_of_instant: bool) -> Option<Taken> {
-        let bound = self.looked_at.max(at + Time(u64::from(is_last_of_instant)));
+    pub fn cross(&mut self, bytes: u32, at: Time) -> Option<Taken> {
+        let bound = at + Time(1);
         if bytes > self.largest_bytes || !self.admits(u64::from(bytes), bound) {
             return None;
         }
         let departure = self.bucket.leave(bytes, at.max(self.last_departure));
-        self.looked_at = at + Time(1);
         self.last_departure = departure;
         let is_to_be_entered = self.pending.push(Crossing {
             arrived: at,
             departure,
             bytes,
-            is_last_of_instant,
             continues: false,
         });
         Some(Taken {

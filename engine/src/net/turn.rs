@@ -23,6 +23,11 @@ impl Turn {
     /// The first of all.
     pub const FIRST: Turn = Turn(0);
 
+    /// The first turn of a class.
+    pub const fn first_of(class: u8) -> Turn {
+        Turn((class as u64) << 32)
+    }
+
     /// The turn of a component's event of this class.
     #[inline(always)]
     pub fn new(class: u8, component: u32) -> Turn {

@@ -98,6 +98,8 @@ pub struct World {
     routes: Routes,
     /// Of the event being done.
     current: Turn,
+    /// The turn of what comes to a host now, by a link without delay.
+    onward_turn: Turn,
     /// A flow whose sender its host's queue has woken in this very instant, outside of the tournament:
     /// what it was to be woken for is pending there as before.
     tsq_wakeup: Woken,
@@ -121,7 +123,7 @@ pub struct World {
     /// Packets of several segments that are between two queues.
     super_packets: Gso,
     /// Packets that arrive at a host in this very instant, by links without delay.
-    arriving: Ring<(Packet, u32)>,
+    arriving: Ring<Arriving>,
     /// Whether memory is asked for before it is read (`world/prefetch.rs`).
     prefetches_flows: bool,
     /// Whether that of segments is.
@@ -133,6 +135,17 @@ pub struct World {
     /// Whether nothing waits in `arriving` that would go before what is offered now.
     has_no_arrivals_pending: bool,
 }
+
+/// A packet that arrives at a host in this instant, and the turn of what sent it.
+#[derive(Debug, Clone, Copy)]
+struct Arriving {
+    packet: Packet,
+    host: u32,
+    turn: Turn,
+}
+
+/// Behind the departures of an instant, before what comes over links that have a delay.
+const AFTER_DEPARTURES: Turn = Turn::first_of(class::ARRIVAL);
 
 impl World {
     /// A network at time zero, of controllers of the simulator.
@@ -181,7 +194,8 @@ impl World {
             warm_up: Time::from_ns(experiment.warm_up_ns),
             end: Time::from_ns(experiment.duration_ns),
             flows,
-            current: Turn::new(class::CHANGE, 0),
+            current: Turn::FIRST,
+            onward_turn: Turn::FIRST,
             tsq_wakeup: NO_TSQ_WAKEUP,
             tournament: Tournament::new(&turns, link_leaves),
             first_source_leaf: link_leaves,
@@ -241,7 +255,7 @@ impl World {
     /// Does the next event. Returns false when none is left before the end.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
-        if !self.arriving.is_empty() {
+        if !self.arriving.is_empty() && !self.departs_now() {
             self.settle_more_arrivals();
             return true;
         }
@@ -259,6 +273,7 @@ impl World {
         self.events += 1;
         self.has_no_arrivals_pending = true;
         self.current = Turn(turn);
+        self.onward_turn = self.current;
         let component = self.current.component() as usize;
         if self.prefetches_flows {
             self.prefetch_next_wakeup();
@@ -360,6 +375,7 @@ impl World {
         }
         let entry = self.wheel.pop().expect("there is a first entry");
         self.current = Turn::new(entry.order.class, entry.order.component);
+        self.onward_turn = self.current;
         self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
         self.now = entry.time;
         self.events += 1;
@@ -403,19 +419,38 @@ impl World {
         self.schedule(next, class::SAMPLE, WHOLE_RUN, 0);
     }
 
-    /// Packets that crossed links without delay arrive in the instant they were sent: this number at
-    /// most, the others with the next step.
+    /// Packets that crossed links without delay arrive in the instant they were sent, after all
+    /// departures of it: this number at most, the others with the next step.
     #[inline(always)]
     fn settle_arrivals(&mut self) {
         for settled in 0..ARRIVALS_A_STEP {
-            let Some((packet, host)) = self.arriving.pop_front() else {
+            if self.arriving.is_empty() || self.departs_now() {
                 self.settled += settled;
                 return;
-            };
+            }
+            let next = self.arriving.pop_front();
+            let Arriving { packet, host, turn } = next.expect("something arrives");
             self.has_no_arrivals_pending = self.arriving.is_empty();
+            self.current = turn;
+            self.onward_turn = turn.max(AFTER_DEPARTURES);
             self.arrive(packet, host);
         }
         self.settled += ARRIVALS_A_STEP;
+    }
+
+    /// Whether a departure or a change of a link of this very instant is still to come.
+    #[inline(always)]
+    fn departs_now(&self) -> bool {
+        let (time, turn) = self.tournament.first();
+        (time <= self.now && Turn(turn) < AFTER_DEPARTURES)
+            || (self.wheel_due <= self.now && self.wheel_is_first(self.now, AFTER_DEPARTURES))
+    }
+
+    /// A packet arrives at a host without having been delayed: it waits for its turn within the instant.
+    #[inline(always)]
+    fn push_arriving(&mut self, packet: Packet, host: u32) {
+        let turn = self.onward_turn;
+        self.arriving.push_back(Arriving { packet, host, turn });
     }
 
     /// Goes on with the instant that the last step has not ended. What is left over counts as

@@ -8,40 +8,34 @@ use crate::sim::time::Time;
 impl Link {
     /// A packet of this size arrives at a pipe: see `Pipe::cross`. None when the queue is full.
     #[inline(always)]
-    pub fn cross(&mut self, size: PacketSize, at: Time, is_last_of_instant: bool) -> Option<Taken> {
+    pub fn cross(&mut self, size: PacketSize, at: Time) -> Option<Taken> {
         let bytes = size.wire_bytes(self.overhead_bytes);
         match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.cross(bytes, at, is_last_of_instant),
-            Kind::Shaped(shaped) => shaped.cross(bytes, at, is_last_of_instant),
+            Kind::Pipe(pipe) => pipe.cross(bytes, at),
+            Kind::Shaped(shaped) => shaped.cross(bytes, at),
             _ => unreachable!("only pipes are asked"),
         }
     }
 
     /// Whether a pipe's queue has room for a GSO packet of these segments.
-    pub fn admits_gso(&mut self, segments: &[Packet], at: Time, is_last_of_instant: bool) -> bool {
+    pub fn admits_gso(&mut self, segments: &[Packet], at: Time) -> bool {
         let bytes = segments
             .iter()
             .map(|each| u64::from(each.wire_bytes(self.overhead_bytes)));
         let bytes = bytes.sum();
         match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.admits(bytes, at, is_last_of_instant),
+            Kind::Pipe(pipe) => pipe.admits(bytes, at),
             _ => false,
         }
     }
 
     /// The next segment of a GSO packet that a pipe has room for.
-    pub fn take_segment(
-        &mut self,
-        packet: &Packet,
-        at: Time,
-        is_last_of_instant: bool,
-        continues: bool,
-    ) -> Taken {
+    pub fn take_segment(&mut self, packet: &Packet, at: Time, continues: bool) -> Taken {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         let Kind::Pipe(pipe) = &mut self.kind else {
             unreachable!("only pipes are asked");
         };
-        pipe.take(bytes, at, is_last_of_instant, continues)
+        pipe.take(bytes, at, continues)
     }
 
     /// Enters what has happened in a pipe before `bound`. Then ask `refused_before` until it gives

@@ -146,7 +146,7 @@ impl Costs {
             let come = packets.count;
             packets.count = end.leaving(packets);
             self.events += end.events * packets.count;
-            if end.may_be_pipe {
+            if end.keeps_times {
                 self.folded += packets.count;
             }
             if end.is_recorded {
@@ -158,7 +158,7 @@ impl Costs {
             let held = end.held(come, packets);
             self.packets += held;
             let known = way[place..].iter().map(|queue| &ways.ends[*queue as usize]);
-            self.crossings += held * known.take_while(|end| end.may_be_pipe).count() as f64;
+            self.crossings += held * known.take_while(|end| end.keeps_times).count() as f64;
         }
         packets
     }

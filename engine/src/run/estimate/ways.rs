@@ -1,7 +1,7 @@
 //! What the links on the ways of flows let through.
 
 use super::Packets;
-use crate::net::long_queues::long_queues;
+use crate::net::plan::{FastPaths, Role, plan};
 use crate::qdisc::{Config, timer_period_ns};
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd};
@@ -25,8 +25,8 @@ pub(super) struct End {
     /// Packets that the queue holds.
     most_pkts: f64,
     mtu_bytes: u32,
-    /// Whether all of a packet may be known when it arrives (`net::pipe`).
-    pub(super) may_be_pipe: bool,
+    /// Whether all of a packet is known when it arrives: only its times are kept.
+    pub(super) keeps_times: bool,
     pub(super) is_recorded: bool,
     pub(super) is_captured: bool,
     /// Between two updates by a timer of its discipline.
@@ -103,16 +103,8 @@ fn shaped(config: &Config) -> Shaped {
     }
 }
 
-/// Whether it may keep times of each packet in its queue (`net/pipe.rs`, `net/shaped.rs`).
-fn may_be_pipe(end: &LinkEnd) -> bool {
-    match &end.qdisc {
-        Config::Tbf(_) => end.delay_ns > 0,
-        qdisc => qdisc.is_plain_fifo() && end.rate_bps > 0,
-    }
-}
-
 impl End {
-    fn new(end: &LinkEnd, is_long: bool) -> End {
+    fn new(end: &LinkEnd, role: Role) -> End {
         let changes = &end.changes;
         let rates = changes.iter().filter_map(|change| change.rate_bps);
         let rates = rates.chain([end.rate_bps]).map(|rate_bps| match rate_bps {
@@ -144,7 +136,7 @@ impl End {
             copies: shaped.copies,
             most_pkts: shaped.most_pkts,
             mtu_bytes: end.mtu_bytes,
-            may_be_pipe: !is_long && may_be_pipe(end),
+            keeps_times: matches!(role, Role::Pipe { .. } | Role::Shaped | Role::Folded),
             is_recorded: end.record_packets,
             is_captured: end.capture_flows,
             timer_period_s: timer_period_ns(&end.qdisc).map(|period_ns| period_ns as f64 * 1e-9),
@@ -191,13 +183,13 @@ impl<'a> Ways<'a> {
         let probes = { experiment.probes.iter() }.map(|probe| (&probe.from, &probe.to));
         let pairs: Vec<_> = flows.chain(probes).collect();
         let routes = experiment.routes(&hops);
-        let long = long_queues(experiment, &hops, &routes);
+        let planned = plan(experiment, &hops, &routes, FastPaths::On);
         let mut ways = Ways {
             routes,
             hosts,
             hops,
-            ends: { experiment.link_ends().zip(long) }
-                .map(|((_, _, end), is_long)| End::new(end, is_long))
+            ends: { experiment.link_ends().zip(planned) }
+                .map(|((_, _, end), planned)| End::new(end, planned.role))
                 .collect(),
             in_use: 0,
         };

@@ -37,7 +37,7 @@ impl World {
         self.links[index].return_events(events);
     }
 
-    /// Packets and bytes in queues, transmitters and on links, by conversation; of TCP what
+    /// Packets and bytes in queues, transmitters, on links and about to arrive, by conversation; of TCP what
     /// senders sent.
     pub fn in_network(&self) -> Vec<(u64, u64)> {
         self.count_in_network(|is_tcp, is_reply| !(is_tcp && is_reply))
@@ -45,7 +45,8 @@ impl World {
 
     fn count_in_network(&self, counts: impl Fn(bool, bool) -> bool) -> Vec<(u64, u64)> {
         let mut found = vec![(0, 0); self.conversations.len()];
-        let packets = self.links.iter().flat_map(Link::packets);
+        let arriving = self.arriving.iter().map(|arriving| &arriving.packet);
+        let packets = self.links.iter().flat_map(Link::packets).chain(arriving);
         let packets = packets.flat_map(|packet| self.super_packets.segments(packet));
         for packet in packets {
             if counts(packet.kind() == Kind::Tcp, packet.is_reply()) {

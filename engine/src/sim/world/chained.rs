@@ -1,7 +1,7 @@
 //! Packets on their way through links of which all is known beforehand (`net/pipe.rs`), and through
 //! chains of them (`net/chains.rs`): one event, where they come out.
 
-use super::{Turn, World, class};
+use super::World;
 use crate::net::chains::Onward;
 use crate::net::link::Link;
 use crate::qdisc::DropReason;
@@ -17,15 +17,12 @@ impl World {
     /// Offers a packet to a pipe that hosts or queues put packets into.
     #[inline(always)]
     pub(super) fn offer_to_pipe(&mut self, index: usize, packet: Packet) {
-        // Departures of this very instant have happened if their turn was before this event's, or
-        // this event is one.
-        let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
         let mut link = &mut self.links[index];
         if link.merge.is_some() {
             self.merge_arrivals_before(index, (self.now, self.current));
             link = &mut self.links[index];
         }
-        let Some(taken) = link.cross(packet.size(), self.now, is_past) else {
+        let Some(taken) = link.cross(packet.size(), self.now) else {
             link.count_refused(&packet);
             return self.count_refused(index, DropReason::Overlimit, &packet);
         };
@@ -41,12 +38,11 @@ impl World {
 
     /// Offers segments as one packet to such a pipe.
     pub(super) fn offer_gso_to_pipe(&mut self, index: usize, segments: &[Packet]) {
-        let is_past = self.current >= Turn::new(class::DEPARTURE, index as u32);
         let now = self.now;
         if self.links[index].merge.is_some() {
             self.merge_arrivals_before(index, (now, self.current));
         }
-        if !self.links[index].admits_gso(segments, now, is_past) {
+        if !self.links[index].admits_gso(segments, now) {
             for packet in segments {
                 self.links[index].count_refused(packet);
                 self.count_refused(index, DropReason::Overlimit, packet);
@@ -56,7 +52,7 @@ impl World {
         let mut begins_at = None;
         for (number, packet) in segments.iter().enumerate() {
             let link = &mut self.links[index];
-            let taken = link.take_segment(packet, now, is_past, number > 0);
+            let taken = link.take_segment(packet, now, number > 0);
             let (out, has_small_queues) = (taken.departure + link.delay, link.has_small_queues);
             if number == 0 {
                 begins_at = taken.begins_at;
@@ -88,7 +84,7 @@ impl World {
                 },
             };
             let link = &mut self.links[next];
-            let Some(taken) = link.cross(size, at, link.departs_before_arrivals) else {
+            let Some(taken) = link.cross(size, at) else {
                 return link.refuse_at(packet, at);
             };
             // What comes to it before this packet has come, and it may be known late.
@@ -155,17 +151,31 @@ impl World {
     /// A packet leaves a pipe that has no delay.
     #[inline(never)]
     pub(super) fn depart_from_pipe(&mut self, index: usize) {
+        let host = self.links[index].to;
         if let Onward::IntoQueue(queue) = self.links[index].onward {
-            return self.come_to_queue(queue as usize, index);
+            let packet = self.take_out_for_queue(queue as usize, index);
+            if self.is_last_of_departures() {
+                self.offer_queued(queue as usize, packet);
+            } else {
+                self.push_arriving(packet, host);
+            }
+            return;
         }
         let packet = self.take_out(index);
-        let host = self.links[index].to;
         let sink = &mut self.conversations[packet.conversation as usize];
         if sink.counts_at(host) {
             sink.receive(&packet, self.now, self.warm_up);
-        } else {
+        } else if self.is_last_of_departures() {
             self.arrive(packet, host);
+        } else {
+            self.push_arriving(packet, host);
         }
+    }
+
+    /// Whether what departs now would be the next to arrive of this instant.
+    #[inline(always)]
+    fn is_last_of_departures(&self) -> bool {
+        self.arriving.is_empty() && !self.departs_now()
     }
 }
 

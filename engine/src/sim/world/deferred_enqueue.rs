@@ -7,6 +7,7 @@
 
 use super::World;
 use crate::net::link::Offered;
+use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl World {
@@ -38,10 +39,16 @@ impl World {
     /// A packet comes to the queue by an event.
     #[inline(never)]
     pub(super) fn come_to_queue(&mut self, queue: usize, upstream: usize) {
+        let packet = self.take_out_for_queue(queue, upstream);
+        self.offer_queued(queue, packet);
+    }
+
+    /// Takes the packet that comes to the queue now out of its link, after those before it.
+    pub(super) fn take_out_for_queue(&mut self, queue: usize, upstream: usize) -> Packet {
         self.enqueue_deferred(queue, upstream, self.now);
         let (packet, _) = self.links[upstream].propagation.pop_due();
         self.await_next(queue, upstream);
-        self.offer_queued(queue, packet);
+        packet
     }
 
     /// Takes in what came to the queue before `bound`, while it could not send.

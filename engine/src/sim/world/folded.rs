@@ -1,6 +1,6 @@
 //! Links whose departures need no events: passed in an instant, or folded (`net/folded.rs`).
 
-use super::{Turn, World, class};
+use super::{Arriving, Turn, World};
 use crate::net::link::{Forwarding, Link};
 use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
@@ -37,9 +37,8 @@ impl World {
     /// Offers a packet to a link whose departures have no events.
     #[inline(always)]
     pub(super) fn offer_folded(&mut self, index: usize, packet: Packet) {
-        // Departures of this very instant have happened if their turn was before this event's.
-        let is_past = self.current > Turn::new(class::DEPARTURE, index as u32);
-        let bound = self.now + Time(u64::from(is_past));
+        // Departures of this very instant have happened.
+        let bound = self.now + Time(1);
         let link = &mut self.links[index];
         // Behind a transmitter with a delay there is a pipe.
         let is_awaited = !self.conversations[packet.conversation as usize].counts_at(link.to);
@@ -49,6 +48,7 @@ impl World {
             self.warm_up,
             &mut self.conversations,
             &mut self.arriving,
+            self.current,
         );
         let is_taken = link.offer_folded(packet, self.now, is_awaited);
         if !is_taken {
@@ -73,6 +73,7 @@ impl World {
             self.warm_up,
             &mut self.conversations,
             &mut self.arriving,
+            self.current,
         );
     }
 
@@ -104,7 +105,8 @@ fn catch_up(
     bound: Time,
     warm_up: Time,
     conversations: &mut [Conversation],
-    arriving: &mut Ring<(Packet, u32)>,
+    arriving: &mut Ring<Arriving>,
+    turn: Turn,
 ) {
     while link.depart_before(bound, warm_up).is_some() {
         let Some((departure, packet)) = link.out_before(bound) else {
@@ -116,7 +118,8 @@ fn catch_up(
         } else {
             // Only the event made for it can have come to an awaited departure.
             debug_assert_eq!(departure + Time(1), bound);
-            arriving.push_back((packet, link.to));
+            let host = link.to;
+            arriving.push_back(Arriving { packet, host, turn });
         }
     }
 }

@@ -138,7 +138,12 @@ impl World {
             if link.is_plain && sink.counts_at(link.to) {
                 sink.receive(&packet, now, warm_up);
             } else if let Some(next) = link.sole_downstream {
-                self.forward(next as usize, packet);
+                if self.arriving.is_empty() {
+                    self.forward(next as usize, packet);
+                } else {
+                    let host = link.to;
+                    self.push_arriving(packet, host);
+                }
             } else {
                 self.propagate(index, sent);
             }
@@ -206,7 +211,7 @@ impl World {
         if host == self.goal(&packet).0 && packet.kind() != Kind::Tcp {
             self.deliver(packet, host);
         } else {
-            self.arriving.push_back((packet, host));
+            self.push_arriving(packet, host);
         }
     }
 

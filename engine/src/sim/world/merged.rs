@@ -1,6 +1,6 @@
 //! Links that several others lead into (`net/merge.rs`): packets of those are taken on together.
 
-use super::{Turn, World, class};
+use super::{Turn, World};
 use crate::net::chains::Onward;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
@@ -35,13 +35,12 @@ impl World {
     /// present: nothing can come before them any more.
     #[inline(never)]
     pub(super) fn merge_arrivals_before(&mut self, index: usize, bound: (Time, Turn)) {
-        let departure = Turn::new(class::DEPARTURE, index as u32);
         let mut taken_on = false;
         while let Some((at, turn)) = self.first_arrival(index, bound) {
             let packet = self.take_from_feeder(index, turn.component() as usize);
             let link = &mut self.links[index];
             taken_on = true;
-            let Some(taken) = link.cross(packet.size(), at, turn >= departure) else {
+            let Some(taken) = link.cross(packet.size(), at) else {
                 link.count_refused(&packet);
                 self.conversations[packet.conversation as usize].count_dropped(&packet);
                 continue;

@@ -82,10 +82,8 @@ impl World {
         if let Application::Tcp(flow) = &mut conversation.application
             && flow.has_small_queues()
         {
-            let departure = Turn::new(class::DEPARTURE, conversation.first_link);
-            // In the event of a departure hosts act after it.
-            let is_past = self.current >= departure;
-            flow.catch_up_with_host_queue(self.now + Time(u64::from(is_past)));
+            // Hosts act after the departures of an instant.
+            flow.catch_up_with_host_queue(self.now + Time(1));
         }
     }
 
