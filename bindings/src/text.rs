@@ -115,6 +115,11 @@ fn disciplines() -> String {
 }
 
 #[pyfunction]
+fn police_table() -> String {
+    tc::police_table_json()
+}
+
+#[pyfunction]
 fn shown_size(size_bytes: u64) -> String {
     tc::units::shown::size(size_bytes)
 }
@@ -194,5 +199,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sources, module)?)?;
     module.add_function(wrap_pyfunction!(description_tables, module)?)?;
     module.add_function(wrap_pyfunction!(tcp_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(police_table, module)?)?;
     module.add_function(wrap_pyfunction!(disciplines, module)?)
 }

@@ -66,6 +66,7 @@ __all__ = [
     "parse_size_bytes",
     "parse_time_ns",
     "police_notices",
+    "police_table",
     "qdisc_lines",
     "qdisc_notices",
     "rate_notices",
@@ -230,6 +231,9 @@ def shown_time(time_ns: int) -> str:
 
 def disciplines() -> str:
     """JSON: every discipline known, its usage, its parameters' names, units, defaults, effects."""
+
+def police_table() -> str:
+    """JSON: the same of the policer's parameters."""
 
 def check_packet_script(text: str, profile: str, gso_max_segs: int = 1) -> str:
     """Run a script of packetdrill's language against the TCP of the simulator.

@@ -153,7 +153,7 @@ def test_a_game_that_is_stopped_leaves_what_was_there(opener: Opener) -> None:
     assert not seen.page.is_visible("#score")
     # So does any other change, which is followed.
     _begun(seen, "10")
-    seen.after(moved("buffer", 0.3))
+    seen.after(moved("qdisc-limit_packets", 0.3))
     assert not seen.page.evaluate("laboratory.game.isGoing")
     check_equal(seen)
     assert seen.messages == []

@@ -28,7 +28,7 @@ def test_sliders_give_what_the_command_line_gives(opener: Opener) -> None:
     for act in (
         moved("rate", 0.4),
         moved("round-trip", 0.7),
-        moved("buffer", 0.5),
+        moved("qdisc-limit_packets", 0.5),
         typed("count-download", "3"),
         typed("qdisc", "fq_codel limit 500 target 8ms"),
     ):
@@ -69,7 +69,7 @@ def test_flows_that_are_not_there_at_first_can_be_added(opener: Opener) -> None:
 def test_the_keyboard_moves_a_slider(opener: Opener) -> None:
     seen = opener()
     done, before = seen.page.evaluate("laboratory.done"), seen.digest()
-    seen.page.focus("#control-buffer")
+    seen.page.focus("#control-qdisc-limit_packets")
     seen.page.keyboard.press("ArrowLeft")
     seen.until(f"laboratory.done > {done}")
     assert seen.digest() != before

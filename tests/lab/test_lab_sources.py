@@ -46,7 +46,7 @@ def test_sources_that_are_not_there_have_no_fields_until_wanted(opener: Opener) 
     gaps = [flow["source"]["gap"]["mean"] for flow in flows if flow["name"].startswith("stream")]
     load = sum(8 * 1000 / gap for gap in gaps) / 20e6
     shown = seen.page.evaluate(
-        "laboratory.fields.find(each => each.control.id === 'load-stream').output.textContent"
+        "laboratory.form.fields.find(each => each.control.id === 'load-stream').output.textContent"
     )
     assert float(shown.split(" ")[0]) == pytest.approx(load, rel=2e-3)
     assert shown.endswith("each)")

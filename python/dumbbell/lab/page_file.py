@@ -11,6 +11,7 @@ from dumbbell import _engine
 from dumbbell.folders import replace_file
 from dumbbell.lab import modules
 from dumbbell.lab.experiments import LabExperiment
+from dumbbell.lab.parameters import numbers
 from dumbbell.lab.presets import presets
 
 SOURCES = Path(__file__).parent / "page"
@@ -25,7 +26,8 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 SCRIPT = _modules(
     "words intervals state plot live/chart live/strip packets stack figures stage ends sources"
-    " controls fields unpacked orders score game rules rule_worker rule_panel embedded taking main"
+    " fields controls numbers form unpacked orders score game rules rule_worker rule_panel"
+    " embedded taking main"
 )
 """Of the page, each after those that it imports from."""
 WORKER = _modules("engine turns packets stack looking activities series play worker")
@@ -67,7 +69,7 @@ def page_text(experiments: Sequence[LabExperiment] = (), more: Sequence[LabExper
     controllers = _engine.congestion_controllers()
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
-        experiments=_json({"experiments": offered, "controllers": controllers}),
+        experiments=_json({"experiments": offered, "controllers": controllers, **numbers()}),
         module=modules.packed_module(),
         worker=modules.joined(WORKER),
         rule_worker=_rule_worker(),

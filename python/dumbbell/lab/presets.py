@@ -258,7 +258,7 @@ _CHOICE = (
     (
         "Bufferbloat",
         "A download fills the buffer and a call waits behind it. Make the buffer smaller, then "
-        "type fq_codel in its place: what happens to the call, and what to the download?",
+        "choose fq_codel in its place: what happens to the call, and what to the download?",
         _BUFFERBLOAT,
     ),
     (

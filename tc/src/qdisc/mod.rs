@@ -52,7 +52,7 @@ pub use netem::{ALL_PPB, Distribution, Loss, Netem};
 pub use pfifo::Pfifo;
 pub use pfifo_fast::PfifoFast;
 pub use pie::Pie;
-pub use police::{POLICE, Police, parse_police, parse_police_noting};
+pub use police::{POLICE, Police, parse_police, parse_police_noting, police_table_json};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
 pub use shown::{Device, Field, Fields, Options, Shown};

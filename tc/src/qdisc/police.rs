@@ -99,6 +99,12 @@ const DROP: Parameter = Parameter {
     effect: "What exceeds the rate is dropped.",
 };
 
+/// The line of the table as JSON, as [`disciplines_json`](super::disciplines_json) has disciplines.
+pub fn police_table_json() -> String {
+    // As for Qdisc::to_json.
+    serde_json::to_string(&POLICE).unwrap_or_default()
+}
+
 /// The line of the table, from which errors and documentation are made.
 pub static POLICE: Discipline = Discipline {
     name: "police",

@@ -6,19 +6,16 @@ import { rateText, timeText } from "./words.js";
 const NS_PER_S = 1e9;
 const RATE = { least: 1e5, most: 1e9 };
 const ROUND_TRIP_MS = { least: 0.2, most: 500 };
-const BUFFER = /** @type {Record<string, any>} */ ({
-  pfifo: { key: "limit_packets", least: 1, most: 5000, unit: "packets" },
-  bfifo: { key: "limit_bytes", least: 1600, most: 8e6, unit: "bytes" },
-});
 const MOST_FLOWS = 100;
 
 /**
  * @typedef {{id: string, label: string, kind: "slider" | "text" | "select" | "number",
  *   paths: string[], read: (described: any) => number | string | null,
- *   changes: (value: any, described: any) => [string, string | number | boolean][],
+ *   changes: (value: any, described: any) => [string, string | number | boolean | null][],
  *   least?: number, most?: number, digits?: number, words?: (value: any, described: any) => string,
- *   options?: string[], hides?: boolean}} Control what hides is not seen where there is nothing to
- *   change
+ *   options?: string[], hides?: boolean, stops?: (number | null)[], chips?: (number | string | null)[],
+ *   chipWords?: (value: any) => string, effect?: string, isFolded?: boolean}} Control what hides is not seen where there is nothing to
+ *   change; stops are all that a slider can be set to, chips what it usually is
  */
 
 /** @param {number} queue @returns {Control} */
@@ -69,29 +66,11 @@ function roundTrip(queue) {
   };
 }
 
-/** @param {number} queue @returns {Control} */
-function buffer(queue) {
-  const path = `${endPath(queue)}.qdisc`;
-  const kindOf = (/** @type {any} */ described) => BUFFER[endOf(described, queue).qdisc.kind];
-  return {
-    id: "buffer", label: "Buffer", kind: "slider", paths: [], least: 1, most: 5000,
-    read: (described) => {
-      const kind = kindOf(described);
-      return kind ? endOf(described, queue).qdisc[kind.key] : null;
-    },
-    changes: (value, described) => {
-      const words = endOf(described, queue).qdisc.kind;
-      return [[path, `${words} limit ${Math.round(value)}`]];
-    },
-    words: (value, described) => `${Math.round(value)} ${kindOf(described)?.unit ?? ""}`,
-  };
-}
-
-/** @param {number} queue @returns {Control} */
-function discipline(queue) {
+/** @param {number} queue @param {string[]} examples @returns {Control} */
+function discipline(queue, examples) {
   const path = `${endPath(queue)}.qdisc`;
   return {
-    id: "qdisc", label: "Discipline, as typed to tc", kind: "text", paths: [path],
+    id: "qdisc", label: "Discipline, as typed to tc", kind: "text", paths: [path], chips: examples,
     read: (described) => described.qdiscs[queue], changes: (text) => [[path, text]],
   };
 }
@@ -141,12 +120,12 @@ function seconds(id, label, path, key, most) {
 /**
  * @param {any} base as loaded
  * @param {number} queue that is looked at
- * @param {string[]} controllers
+ * @param {{controllers: string[], examples: string[]}} known
  * @returns {{link: Control[], traffic: Control[], run: Control[]}}
  */
-export function controlsOf(base, queue, controllers) {
+export function controlsOf(base, queue, { controllers, examples }) {
   const names = [...new Set(base.groups)].slice(0, 12);
-  const link = [roundTrip(queue), buffer(queue), discipline(queue), policer(queue)];
+  const link = [roundTrip(queue), discipline(queue, examples), policer(queue)];
   const run = [
     seconds("duration", "Length of the run", "duration_ns", "duration_ns", 1000),
     /** @type {Control} */ ({

@@ -8,6 +8,21 @@ export function element(name, attributes = {}, ...inside) {
   return made;
 }
 
+/** What a person chooses from: one under the other, under the name of a group where they have one.
+ * @param {{id: string, title: string, group: string}[]} experiments */
+export function choices(experiments) {
+  /** @type {HTMLElement[]} */
+  const found = [];
+  for (const { id, title, group } of experiments) {
+    const choice = element("option", { value: id }, title);
+    const last = found.at(-1);
+    if (group === "") found.push(choice);
+    else if (last?.getAttribute("label") === group) last.append(choice);
+    else found.push(element("optgroup", { label: group }, choice));
+  }
+  return found;
+}
+
 /** A piece of a line, as it is drawn in figures.
  * @param {string} colour @param {number[]} dash */
 export function sample(colour, dash) {
@@ -37,11 +52,10 @@ export function roundNumbers(least, most, digits) {
 }
 
 /** Place of the number that is nearest.
- * @param {number[]} sorted @param {number} value */
+ * @param {(number | null)[]} sorted @param {number} value */
 function nearest(sorted, value) {
-  const above = sorted.findIndex((each) => each >= value);
-  if (above < 0) return sorted.length - 1;
-  return above > 0 && value - sorted[above - 1] < sorted[above] - value ? above - 1 : above;
+  const far = sorted.map((each) => (each === null ? Infinity : Math.abs(each - value)));
+  return far.indexOf(Math.min(...far));
 }
 
 /** @param {import("./controls.js").Control} control */
@@ -62,6 +76,14 @@ function inputOf(control) {
   return element("textarea", { ...shared, rows: "1", spellcheck: "false", autocomplete: "off" });
 }
 
+/** As high as its text, so that nothing of it is cut off.
+ * @param {HTMLElement} area */
+function grow(area) {
+  area.style.height = "auto";
+  // Without a place on the page it has no height yet.
+  if (area.scrollHeight) area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`;
+}
+
 /** A field of a form. */
 export class Field {
   /**
@@ -72,11 +94,11 @@ export class Field {
     this.control = control;
     this.input = /** @type {HTMLInputElement} */ (inputOf(control));
     /** Of a slider.
-     * @type {number[]} */
+     * @type {(number | null)[]} */
     this.values = [];
     if (control.kind === "slider") {
-      const { least = 1, most = 1, digits = 2 } = control;
-      this.values = roundNumbers(least, most, digits);
+      const { least = 1, most = 1, digits = 2, stops } = control;
+      this.values = stops ?? roundNumbers(least, most, digits);
       this.input.max = String(this.values.length - 1);
     }
     this.output = element("output", { for: this.input.id, "aria-live": "off" });
@@ -84,8 +106,40 @@ export class Field {
     const label = element("label", { for: this.input.id }, control.label);
     this.element = element("div", { class: `field ${control.kind}` },
       element("div", { class: "head" }, label, this.output), this.input, this.problem);
+    /** @type {{value: number | string | null, button: HTMLElement}[]} */
+    this.chips = (control.chips ?? []).map((value) => this.#chip(value, changed));
+    if (this.chips.length) this.input.after(this.#chipsInARow());
+    if (control.effect) this.#explain(label, control.effect);
     this.input.addEventListener("input", () => changed(control, this.value(), false));
+    if (control.kind === "text") this.input.addEventListener("input", () => grow(this.input));
     this.input.addEventListener("change", () => changed(control, this.value(), true));
+  }
+
+  /** A button that sets a value.
+   * @param {number | string | null} value
+   * @param {(control: import("./controls.js").Control, value: any, isOver: boolean) => void} changed */
+  #chip(value, changed) {
+    const { control } = this;
+    // Of a text the first word says what it is.
+    const words = typeof value === "string" ? value.split(" ")[0] : control.chipWords?.(value) ?? String(value);
+    const button = element("button", { type: "button", class: "chip", "aria-pressed": "false" }, words);
+    button.addEventListener("click", () => {
+      if (control.kind === "text") this.input.value = String(value);
+      changed(control, value, true);
+    });
+    return { value, button };
+  }
+
+  #chipsInARow() {
+    const name = `usual values of ${this.control.label}`;
+    return element("div", { class: "chips", role: "group", "aria-label": name }, ...this.chips.map(({ button }) => button));
+  }
+
+  /** What a number does, for whoever points at its name or listens.
+   * @param {HTMLElement} label @param {string} words */
+  #explain(label, words) {
+    label.title = words.replaceAll("`", "");
+    this.input.setAttribute("aria-description", label.title);
   }
 
   /** @returns {any} */
@@ -97,21 +151,31 @@ export class Field {
   /** Shows what the description has.
    * @param {any} described */
   show(described) {
-    const value = this.control.read(described);
-    this.input.disabled = value === null;
-    this.element.hidden = value === null && this.control.hides === true;
+    const value = this.control.read(described) ?? null;
+    const isNothing = value === null && !this.values.includes(null);
+    this.input.disabled = isNothing;
+    this.element.hidden = isNothing && this.control.hides === true;
     this.tell("");
-    if (value === null) {
+    for (const chip of this.chips) chip.button.setAttribute("aria-pressed", String(this.#isAt(chip.value, value)));
+    if (isNothing) {
       this.output.textContent = "";
     } else if (this.control.kind === "slider") {
       // A value between two of the slider's stays what it is until the slider is moved.
-      this.input.value = String(nearest(this.values, Number(value)));
+      this.input.value = String(value === null ? this.values.indexOf(null) : nearest(this.values, Number(value)));
       const words = this.control.words?.(value, described) ?? String(value);
       this.output.textContent = words;
       this.input.setAttribute("aria-valuetext", words);
     } else if (document.activeElement !== this.input) {
       this.input.value = String(value);
+      if (this.control.kind === "text") grow(this.input);
     }
+  }
+
+  /** Whether a chip says what there is; of a text the discipline.
+   * @param {number | string | null} own @param {number | string | null} value */
+  #isAt(own, value) {
+    const first = (/** @type {string} */ each) => each.split(" ")[0];
+    return typeof own === "string" && typeof value === "string" ? first(own) === first(value) : own === value;
   }
 
   /** What is wrong with it.

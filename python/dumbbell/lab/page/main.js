@@ -1,10 +1,11 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
-import { baseRttMs, controlsOf } from "./controls.js";
+import { baseRttMs } from "./controls.js";
 import { endOf, slowestBps } from "./ends.js";
 import { frameLine, isEmbedded, wholeAddress } from "./embedded.js";
-import { Field, element, sample } from "./fields.js";
+import { choices, element, sample } from "./fields.js";
 import { MOST_NAMED, drawAll, look } from "./figures.js";
 import { Game } from "./game.js";
+import { Form } from "./form.js";
 import { intervalText } from "./intervals.js";
 import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
@@ -36,21 +37,6 @@ const WATCHED = ["play", "speed", "moment"];
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const text = (/** @type {string} */ id) => $(id).textContent;
-
-/** What a person chooses from: one under the other, under the name of a group where they have one.
- * @param {{id: string, title: string, group: string}[]} experiments */
-function choices(experiments) {
-  /** @type {HTMLElement[]} */
-  const found = [];
-  for (const { id, title, group } of experiments) {
-    const choice = element("option", { value: id }, title);
-    const last = found.at(-1);
-    if (group === "") found.push(choice);
-    else if (last?.getAttribute("label") === group) last.append(choice);
-    else found.push(element("optgroup", { label: group }, choice));
-  }
-  return found;
-}
 
 /** Where an experiment is longer than a link may be. */
 const NO_LINK = "too large for a link: save the file, and run dumbbell lab with it";
@@ -92,8 +78,7 @@ class Page {
     );
     /** @type {Map<string, import("./state.js").Value>} */
     this.changes = new Map();
-    /** @type {Field[]} */
-    this.fields = [];
+    this.form = new Form(experiments, (...words) => this.#changed(...words));
     /** @type {string[]} of groups of equal flows */ this.names = [];
     /** @type {any} */ this.base = null;
     /** @type {any} */ this.described = null;
@@ -197,6 +182,8 @@ class Page {
     if (this.isDirty) return;
     this.isDirty = true;
     requestAnimationFrame(() => this.#run());
+      // What was changed inside something is gone with it.
+      for (const other of this.changes.keys()) if (other.startsWith(`${path}.`)) this.changes.delete(other);
   }
 
   #order() {
@@ -239,7 +226,7 @@ class Page {
     this.described = described;
     if (!this.base) this.#build(base);
     $("notices").textContent = described.notices.join(" ");
-    for (const field of this.fields) field.show(described);
+    this.form.show(described);
     this.game.show(described);
     this.rule.show(described);
     this.#take(texts);
@@ -252,13 +239,7 @@ class Page {
     this.names = [...new Set(base.groups)];
     const { queue } = this.opened;
     $("queue-name").textContent = base.queues[queue];
-    const groups = controlsOf(base, queue, this.experiments.controllers);
-    this.fields = [];
-    for (const [place, controls] of Object.entries(groups)) {
-      const fields = controls.map((control) => new Field(control, (...words) => this.#changed(...words)));
-      $(`${place}-fields`).replaceChildren(...fields.map((field) => field.element));
-      this.fields.push(...fields);
-    }
+    this.form.build(base, queue);
     this.game.opened(base);
     this.#legend();
   }
@@ -294,9 +275,7 @@ class Page {
       this.open(this.experiments.experiments[0].id);
       return this.#say(`This link's experiment cannot be run: ${path || "experiment"}: ${sentence}`);
     }
-    const field = this.fields.find(({ control }) => control.paths.some((each) => path.startsWith(each)));
-    if (field) field.tell(sentence);
-    else this.#say(`${path || "This experiment"}: ${sentence}`);
+    if (!this.form.tell(path, sentence)) this.#say(`${path || "This experiment"}: ${sentence}`);
   }
 
   /** @param {string} text of a simulator that failed */

@@ -13,7 +13,7 @@ const PREFIX = "#s=";
 
 /**
  * @typedef {{at_ns: number, cwnd_pkts: number}} Move
- * @typedef {string | number | boolean | Move[]} Value
+ * @typedef {string | number | boolean | null | Move[]} Value
  * @typedef {{preset: string | null, own: {resolved: object, queue: number} | null,
  *   changes: [string, Value][], rule?: string | null}} State
  */
@@ -53,7 +53,7 @@ function isFlat(value, deepest) {
 /** @param {unknown} pair @returns {pair is [string, Value]} */
 function isChange(pair) {
   if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") return false;
-  return ["string", "number", "boolean"].includes(typeof pair[1]) || isMoves(pair[1]);
+  return pair[1] === null || ["string", "number", "boolean"].includes(typeof pair[1]) || isMoves(pair[1]);
 }
 
 /** @param {unknown} value */

@@ -22,6 +22,28 @@ export function timeText(s) {
   return `${sensible(s * 1e6)} µs`;
 }
 
+/** Units of a thousand of the one before, the smallest first. */
+const THOUSANDS = /** @type {Record<string, string[]>} */ ({
+  ns: ["ns", "µs", "ms", "s"], "bit/s": ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"], bytes: ["bytes", "kB", "MB"],
+});
+/** Digits that count of a number in a larger unit: of longer ones nothing is cut off. */
+const MOST_OF_UNIT = 4;
+
+/** A whole number of a description with its unit, every digit of it.
+ * @param {number} value @param {string} unit of the table of parameters */
+export function exactText(value, unit) {
+  if (value === 0) return "0";
+  if (unit === "parts per billion") return `${Number((value / 1e7).toPrecision(12))} %`;
+  if (unit === "1e-9") return String(Number((value / 1e9).toPrecision(12)));
+  const units = THOUSANDS[unit] ?? [unit];
+  const shown = units.map((name, i) => ({ name, number: Number((value / 1e3 ** i).toPrecision(12)) }));
+  const digits = (/** @type {number} */ each) => String(Math.abs(each)).replace(/[.]|0+$/g, "").length;
+  const fits = shown.filter(({ number }) => Math.abs(number) >= 1 && digits(number) <= MOST_OF_UNIT);
+  const { number, name } = fits.at(-1) ?? shown[0];
+  const text = Math.abs(number) < 1e4 ? String(number) : number.toLocaleString("en", { maximumFractionDigits: 9 });
+  return `${text} ${name}`.trim();
+}
+
 /** How numbers of a run are shown, by the end of their path: words, factor, unit. */
 const SHOWN = /** @type {Record<string, [string, number, string]>} */ ({
   utilization: ["link busy", 100, "%"],

@@ -1,0 +1,103 @@
+// The form: fields for what can be changed, those of numbers made anew for each discipline.
+import { controlsOf } from "./controls.js";
+import { endOf, endPath } from "./ends.js";
+import { Field, element } from "./fields.js";
+import { groupsOf } from "./numbers.js";
+
+/** What a text is made of and whose numbers follow it: its key in a link's end, the words of its group. */
+const TEXTS = /** @type {const} */ ({ qdisc: "numbers of the discipline", police: "numbers of the policer" });
+
+/** Fields of one experiment. */
+export class Form {
+  /**
+   * @param {{controllers: string[], numbers: Record<string, any[]>, examples: string[]}} known
+   * @param {(control: import("./controls.js").Control, value: any, isOver: boolean) => void} changed
+   */
+  constructor(known, changed) {
+    this.known = known;
+    this.changed = changed;
+    this.queue = 0;
+    /** @type {Field[]} */
+    this.fixed = [];
+    /** Numbers of each text, and of what they were made.
+     * @type {Record<string, {place: HTMLElement, shape: string, fields: Field[]}>} */
+    this.numbers = {};
+  }
+
+  /** @returns {Field[]} */
+  get fields() {
+    return [...this.fixed, ...Object.values(this.numbers).flatMap(({ fields }) => fields)];
+  }
+
+  /** Once for an experiment.
+   * @param {any} base as it is before anything is changed @param {number} queue */
+  build(base, queue) {
+    this.queue = queue;
+    this.fixed = [];
+    this.numbers = {};
+    for (const [place, controls] of Object.entries(controlsOf(base, queue, this.known))) {
+      const fields = controls.map((control) => new Field(control, this.changed));
+      const elements = fields.flatMap((field) => [field.element, ...this.#placeOf(field.control.id)]);
+      document.getElementById(`${place}-fields`)?.replaceChildren(...elements);
+      this.fixed.push(...fields);
+    }
+  }
+
+  /** Where the numbers of a text stand.
+   * @param {string} id of its control */
+  #placeOf(id) {
+    if (!(id in TEXTS)) return [];
+    const place = element("div", { class: "numbers", role: "group", "aria-label": TEXTS[/** @type {keyof typeof TEXTS} */ (id)] });
+    this.numbers[id] = { place, shape: "", fields: [] };
+    return [place];
+  }
+
+  /** Shows what the description has.
+   * @param {any} described */
+  show(described) {
+    for (const key of Object.keys(this.numbers)) this.#number(key, described);
+    for (const field of this.fields) field.show(described);
+  }
+
+  /** Fields for the numbers that there are now.
+   * @param {string} key @param {any} described */
+  #number(key, described) {
+    const own = this.numbers[key];
+    const object = endOf(described, this.queue)[key];
+    const kind = key === "police" ? key : object.kind;
+    const groups = groupsOf(object, `${endPath(this.queue)}.${key}`, key, kind, this.known.numbers, kind);
+    const shape = JSON.stringify(groups.map(({ title, controls }) => [title, controls.map(({ id }) => id)]));
+    if (shape === own.shape) return;
+    own.shape = shape;
+    own.fields = [];
+    own.place.replaceChildren(...groups.flatMap(({ title, controls }, i) => this.#group(own.fields, i ? title : "", controls)));
+  }
+
+  /** @param {Field[]} all to which they are added @param {string} title
+   * @param {import("./controls.js").Control[]} controls */
+  #group(all, title, controls) {
+    const fieldOf = (/** @type {import("./controls.js").Control} */ control) => {
+      const field = new Field(control, this.changed);
+      all.push(field);
+      return field.element;
+    };
+    const shown = controls.filter(({ isFolded }) => !isFolded).map(fieldOf);
+    const folded = controls.filter(({ isFolded }) => isFolded).map(fieldOf);
+    const words = `${folded.length} ${folded.length > 1 ? "numbers that are" : "number that is"} not set`;
+    return [
+      ...(title ? [element("p", { class: "within" }, title)] : []),
+      ...shown,
+      ...(folded.length ? [element("details", {}, element("summary", {}, title ? `${words}, ${title}` : words), ...folded)] : []),
+    ];
+  }
+
+  /** Says what is wrong beside the field that it is about.
+   * @param {string} path @param {string} sentence @returns {boolean} whether there is one */
+  tell(path, sentence) {
+    const isOf = (/** @type {Field} */ { control }) => control.paths.some((each) => path.startsWith(each));
+    // The longest path is the number's own.
+    const [field] = this.fields.filter(isOf).sort((one, other) => (other.control.paths[0]?.length ?? 0) - (one.control.paths[0]?.length ?? 0));
+    field?.tell(sentence);
+    return field !== undefined;
+  }
+}

@@ -1,0 +1,135 @@
+"""Numbers of disciplines and policers that get sliders, from the table that the parser uses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from dumbbell import _engine
+
+_BOUND = r"(-?\d+(?:\.\d+)?)(us|ns|bit|%)?"
+_LEAST = re.compile(rf"(?:at least )?{_BOUND}(?![\w.])")
+_MOST = re.compile(rf" to {_BOUND}(?![\w.])")
+_RESOLVED = {"us": 1000.0, "%": 1e7}
+"""What a bound of the prose is in the unit of the resolved description."""
+_SHARE = {"1e-9": 1e9}
+"""The same of bounds that have no unit, by the unit of the number."""
+_STEPS = {"ns": (1, 1000, 8000), "bit/s": (8,)}
+"""Of what times and rates may be multiples: microseconds, those of ticks of 64 ns; whole bytes."""
+_PRIME = 977
+_POLICER = "police rate 1mbit burst 10kb drop"
+
+
+def numbers() -> dict[str, Any]:
+    """What the page makes controls of, as JSON has it.
+
+    ``numbers`` has for each discipline, for ``police`` and for classes (``htb class``) a list of
+    parameters: ``name`` as typed, ``key`` and ``unit`` of the resolved number, its ``default``
+    (null where there is none), whether it may be ``null`` and whether it may be 0, its range from
+    ``least`` to ``most`` (null where it has no end) in multiples of ``step``, and its ``effect``.
+    ``examples`` has texts for disciplines that need no further lines.
+    """
+    disciplines = json.loads(_engine.disciplines())
+    found = {each["name"]: list(_numbers(each, _taken_by(each["example"]))) for each in disciplines}
+    classed = {each["name"]: each["class"] for each in disciplines if each["class"]}
+    found |= {f"{name} class": list(_numbers(table)) for name, table in classed.items()}
+    found["police"] = list(_numbers(json.loads(_engine.police_table()), _policer_takes))
+    examples = [each["example"] for each in disciplines if each["name"] not in classed]
+    return {"numbers": found, "examples": examples}
+
+
+Takes = Callable[[str, object], bool]
+"""Whether the parser takes a value for a key."""
+
+
+def _any(_: str, value: object) -> bool:
+    """Of a class no example says what else it takes."""
+    return value is not None and value != 0
+
+
+def _taken_by(example: str) -> Takes:
+    resolved = json.loads(_engine.parse_qdisc(example))
+    return lambda key, value: _is_read(_engine.render_qdisc, {**resolved, key: value})
+
+
+def _policer_takes(key: str, value: object) -> bool:
+    resolved = json.loads(_engine.parse_police(_POLICER))
+    return _is_read(_engine.render_police, {**resolved, key: value})
+
+
+def _is_read(render: Callable[[str], str], resolved: Mapping[str, object]) -> bool:
+    try:
+        render(json.dumps(resolved))
+    except _engine.QdiscError:
+        return False
+    return True
+
+
+def _numbers(table: Mapping[str, Any], takes: Takes = _any) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for parameter in table["parameters"]:
+        key, unit = parameter["key"], parameter["unit"]
+        default = parameter["default"]
+        is_number = not isinstance(default, bool) and isinstance(default, int | None)
+        is_typed = parameter["argument"] and unit not in ("word", "flag", "class", "band")
+        # Of two words for one key the first is the number: tbf's latency is another form of limit.
+        if not is_number or not is_typed or key in seen:
+            continue
+        seen.add(key)
+        least, most = bounds(parameter["range"], unit)
+        # A loss is a model with numbers of its own, and no number.
+        if default is None and not takes(key, least):
+            continue
+        yield {
+            "name": _further(key) if " " in parameter["name"] else parameter["name"],
+            "key": key,
+            "unit": unit,
+            "default": _own_default(parameter),
+            "isNull": takes(key, None),
+            "isZero": takes(key, 0),
+            "step": _step(key, unit, takes),
+            "least": least,
+            "most": most,
+            "effect": parameter["effect"],
+        }
+
+
+def _own_default(parameter: Mapping[str, Any]) -> int | None:
+    """A number that is there when nothing is said, and none that only an example has."""
+    source = parameter["default_source"]
+    has_own = not source.startswith(("required", "computed")) and parameter["default"]
+    return parameter["default"] if has_own else None
+
+
+def _step(key: str, unit: str, takes: Takes) -> int:
+    """Of what the parser takes every multiple; the largest where it takes none of them."""
+    steps = _STEPS.get(unit, (1,))
+    return next((step for step in steps if takes(key, _PRIME * step)), steps[-1])
+
+
+def _further(key: str) -> str:
+    """What a further argument is called: `delay TIME JITTER` has ``jitter_ns``."""
+    return key.rsplit("_", 1)[0].replace("_", " ")
+
+
+def bounds(words: str, unit: str) -> tuple[float, float | None]:
+    """The least and the greatest number of a range of the table, in the unit of its number.
+
+    Args:
+        words: As the table has it: ``1us to 4294967295us, whole microseconds``.
+        unit: Of the resolved number.
+
+    Returns:
+        The least is 1 where the range does not say it; the greatest None.
+    """
+
+    def number(found: re.Match[str] | None) -> float | None:
+        if found is None:
+            return None
+        value = float(found[1]) * _RESOLVED.get(found[2] or "", _SHARE.get(unit, 1.0))
+        return int(value) if value == int(value) else value
+
+    least, most = number(_LEAST.match(words)), number(_MOST.search(words))
+    return 1 if least is None else least, most
