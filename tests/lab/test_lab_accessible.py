@@ -74,6 +74,7 @@ def test_the_tab_key_reaches_every_control_and_leaves_it(
 def test_the_name_of_a_figure_says_what_it_shows(opener: Opener) -> None:
     seen = opener()
     names = "() => [...document.querySelectorAll('main canvas, main svg:not([aria-hidden])')]"
+    names += ".filter(each => !each.closest('[hidden]'))"
     names += ".map(each => each.getAttribute('aria-label'))"
     seen.until(f"({names})().every(Boolean)")
     before = seen.page.evaluate(names)

@@ -94,6 +94,29 @@ function queue(canvas, what) {
   return chart;
 }
 
+/** Round-trip times of probes, where there are any; what was lost as ticks at the top.
+ * @param {HTMLCanvasElement} canvas @param {What} what */
+function probes(canvas, what) {
+  const { now, before, lookOf } = what;
+  const all = now.series.probes;
+  /** @type {HTMLElement} */ (canvas.parentElement).hidden = all.length === 0;
+  if (!all.length) return null;
+  const ghosts = before?.series.probes ?? [];
+  const most = highest([...all, ...ghosts].map(({ rtt_ms }) => rtt_ms));
+  const chart = overTime(canvas, what, most * 1.08);
+  for (const { t_s, rtt_ms } of ghosts) chart.line(t_s, rtt_ms, GHOST);
+  for (const { name, t_s, rtt_ms } of all) {
+    const own = lookOf(name);
+    chart.line(t_s, rtt_ms, { ...own, width: 1.4 });
+    // One between two that were lost has no line.
+    chart.dots(t_s, rtt_ms, own.ink, 0.9);
+  }
+  const lost = all.flatMap((/** @type {any} */ each) => [...each.lost_s]);
+  const step = Math.ceil(lost.length / MOST_TICKS);
+  chart.ticks(lost.filter((/** @type {number} */ _, /** @type {number} */ i) => i % step === 0), chart.axes.y.most, "--bad");
+  return chart;
+}
+
 /** @param {HTMLCanvasElement} canvas @param {What} what */
 function goodput(canvas, what) {
   const lines = (/** @type {Shown | null} */ run) =>
@@ -165,7 +188,7 @@ function states(canvas, { now, cursor_s, lookOf }) {
   return null;
 }
 
-const DRAW = { queue, goodput, cwnd, cdf, states };
+const DRAW = { probes, queue, goodput, cwnd, cdf, states };
 
 /** @param {ArrayLike<number>} y */
 function inWords(y) {
@@ -176,9 +199,10 @@ function inWords(y) {
 }
 
 /** Lines of groups in words: as many as the legend names.
- * @param {{name: string}[]} all @param {(group: any) => ArrayLike<number>} valuesOf */
-function groupsInWords(all, valuesOf) {
-  const named = all.slice(0, MOST_NAMED).map((each) => `${each.name} ${inWords(valuesOf(each))}`);
+ * @param {{name: string}[]} all @param {(group: any) => ArrayLike<number>} valuesOf
+ * @param {(group: any) => string} moreOf what is said of each besides */
+function groupsInWords(all, valuesOf, moreOf = () => "") {
+  const named = all.slice(0, MOST_NAMED).map((each) => `${each.name} ${inWords(valuesOf(each))}${moreOf(each)}`);
   const more = all.length - named.length;
   return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
@@ -186,6 +210,8 @@ function groupsInWords(all, valuesOf) {
 /** What each figure shows, in words.
  * @type {Record<keyof typeof DRAW, (series: any) => string>} */
 const WORDS = {
+  probes: ({ probes: all }) =>
+    groupsInWords(all, (each) => each.rtt_ms, ({ lost, requests }) => `, ${lost} of ${requests} lost`),
   queue: ({ queue: own }) => `queue ${inWords(own.system_pkts)}; ${own.dropped_pkts.at(-1) ?? 0} dropped`,
   goodput: ({ flows }) =>
     groupsInWords(flows.groups, (each) => Float64Array.from(each.goodput_bps, (bps) => bps / 1e6)),

@@ -108,7 +108,7 @@ class Page {
     offerCopies();
     $("save").addEventListener("click", () => this.#save());
     $("tail").addEventListener("change", () => this.#redraw());
-    for (const id of ["queue", "goodput", "cwnd"]) {
+    for (const id of ["probes", "queue", "goodput", "cwnd"]) {
       this.canvases[id].addEventListener("click", (/** @type {MouseEvent} */ event) => {
         if (!this.now) return;
         const share = (this.toSeconds?.(event.offsetX) ?? 0) / this.now.duration_s;
@@ -236,7 +236,8 @@ class Page {
    * @param {any} base as it is before anything is changed */
   #build(base) {
     this.base = base;
-    this.names = [...new Set(base.groups)];
+    const probes = base.resolved.probes.map((/** @type {any} */ { name }) => name);
+    this.names = [...new Set([...base.groups, ...probes])];
     const { queue } = this.opened;
     $("queue-name").textContent = base.queues[queue];
     this.form.build(base, queue);
@@ -254,11 +255,13 @@ class Page {
   #legend() {
     const more = this.names.length - MOST_NAMED;
     $("legend").replaceChildren(
-      ...this.names.slice(0, MOST_NAMED).map((name) => {
+      ...[...new Set([...probes, ...this.names])].slice(0, MOST_NAMED).map((name) => {
         const { colour: ink, dash } = this.#look(name);
         return element("span", {}, sample(ink, dash), name);
       }),
       element("span", { class: "quiet" }, `${more > 0 ? `and ${more} more; ` : ""}grey: the run before`),
+    // Of many flows some are not named; of probes, which the first figure shows, all are.
+    const probes = this.base.resolved.probes.map((/** @type {any} */ { name }) => name);
     );
   }
 

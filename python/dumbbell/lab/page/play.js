@@ -77,7 +77,7 @@ export async function play(engine, order, say, isWanted) {
     say({
       kind: "played", id: order.id, now_ns: Math.min(until_ns, now_ns), moves: moves.all.length,
       packets: { from_ns: now_ns - seen_ns, until_ns: now_ns, ...log.between(now_ns - seen_ns, now_ns) },
-      series: isFigure ? seriesOf(engine, order.described, order.queue) : null,
+      series: isFigure ? seriesOf(engine, order.described, order.queue, now_ns) : null,
     });
     engine.ask({ do: "forget" });
     await pause(Math.max(0, FRAME_MS - (performance.now() - now_ms)));

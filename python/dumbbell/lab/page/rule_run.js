@@ -212,7 +212,7 @@ export function closed() {
     while (made.advance(EVENTS_A_PIECE)) {
       if (clock.now() - shown < PICTURE_MS) continue;
       const { now_ns } = made.ask({ do: "peek" });
-      say({ kind: "soFar", now_ns, series: seriesOf(made, described, order.queue) });
+      say({ kind: "soFar", now_ns, series: seriesOf(made, described, order.queue, now_ns) });
       shown = clock.now();
     }
     const { digest, events, numbers } = made.ask({ do: "finish", queue: order.queue });

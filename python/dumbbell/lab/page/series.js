@@ -6,6 +6,11 @@ const MOST_POINTS = 700;
 /** Groups whose sender's states are shown. */
 const MOST_SENDERS = 6;
 const NS_PER_S = 1e9;
+const NS_PER_MS = 1e6;
+/** Without an answer for so long a request is lost, even where no later one has been answered: the wait of ping(8). */
+const LONGEST_WAIT_NS = 10e9;
+/** `probes.rtt_ns` of a request without an answer. */
+const NO_ANSWER = 0;
 const SOJOURN = 0;
 const NONE = -1;
 
@@ -89,13 +94,48 @@ function sojournCdf(engine, queue) {
   };
 }
 
+/** Round-trip times of each probe by when its requests were sent, and when those were sent that were lost.
+ * One is lost that has no answer although a later one has, or for ten seconds: what waits in a queue is not.
+ * @param {import("./engine.js").Engine} engine @param {string[]} names of probes @param {number} now_ns */
+function probeSeries(engine, names, now_ns) {
+  if (!names.length) return [];
+  const [probes, sent, trips] = ["probe", "sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
+  return names.map((name, probe) => {
+    const own = [...probes.keys()].filter((i) => probes[i] === probe);
+    const isAnswered = (/** @type {number} */ i) => trips[i] >= NO_ANSWER;
+    const last = own.map(isAnswered).lastIndexOf(true);
+    const isLost = (/** @type {number} */ i, /** @type {number} */ place) =>
+      !isAnswered(i) && (place < last || now_ns - sent[i] >= LONGEST_WAIT_NS);
+    const lost = own.filter(isLost);
+    const step = Math.max(1, Math.ceil(own.length / MOST_POINTS));
+    const shown = step === 1 ? own : slowestOf(own, trips, step);
+    const drawn = shown.filter((i) => isAnswered(i) || lost.includes(i));
+    return {
+      name, requests: own.length, lost: lost.length, answered: own.filter(isAnswered).length,
+      t_s: Float64Array.from(drawn, (i) => sent[i] / NS_PER_S),
+      // What was lost is a gap in the line.
+      rtt_ms: Float64Array.from(drawn, (i) => (isAnswered(i) ? trips[i] / NS_PER_MS : NaN)),
+      lost_s: Float64Array.from(lost, (i) => sent[i] / NS_PER_S),
+    };
+  });
+}
+
+/** Of each run of requests the one that took longest: a line with fewer points hides no delay.
+ * @param {number[]} rows @param {Float64Array} trips @param {number} step */
+function slowestOf(rows, trips, step) {
+  return Array.from({ length: Math.ceil(rows.length / step) }, (_, i) =>
+    rows.slice(i * step, (i + 1) * step).reduce((one, other) => (trips[other] > trips[one] ? other : one)));
+}
+
 /**
  * @param {import("./engine.js").Engine} engine
- * @param {{queues: string[], groups: string[]}} described
+ * @param {{queues: string[], groups: string[], resolved: any}} described
  * @param {number} queue
+ * @param {number} now_ns how far the run is
  */
-export function seriesOf(engine, described, queue) {
+export function seriesOf(engine, described, queue, now_ns = described.resolved.duration_ns) {
   return {
+    probes: probeSeries(engine, described.resolved.probes.map((/** @type {any} */ { name }) => name), now_ns),
     queue: queueSeries(engine, described.queues.length, queue),
     flows: groupSeries(engine, described.groups),
     senders: senders(engine, described.groups),

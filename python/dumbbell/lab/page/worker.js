@@ -48,7 +48,7 @@ async function run(engine, order) {
   while (goOn(engine)) {
     if (performance.now() - shown >= PICTURE_MS) {
       const { now_ns } = engine.ask({ do: "peek" });
-      const series = seriesOf(engine, described, order.queue);
+      const series = seriesOf(engine, described, order.queue, now_ns);
       say({ kind: "soFar", id: order.id, now_ns, series });
       shown = performance.now();
     }
