@@ -19,7 +19,17 @@ _ABSENT = (
 )
 _PAGE = tuple(
     modules.FOLDER / "page" / f"{name}.js"
-    for name in ("words", "intervals", "plot", "fields", "unpacked", "orders", "stage")
+    for name in (
+        "words",
+        "intervals",
+        "plot",
+        "fields",
+        "unpacked",
+        "orders",
+        "ends",
+        "lanes",
+        "stage",
+    )
 )
 _LIVE = modules.FOLDER / "live"
 SCRIPT = (

@@ -25,12 +25,14 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 
 SCRIPT = _modules(
-    "words intervals state plot live/chart live/strip packets stack figures stage ends sources"
-    " fields controls numbers form unpacked orders score game rules rule_worker rule_panel"
-    " embedded taking main"
+    "words intervals state plot live/chart live/strip packets stack figures ends lanes stage"
+    " bucket sources fields controls numbers form unpacked orders score game rules rule_worker"
+    " rule_panel embedded taking main"
 )
 """Of the page, each after those that it imports from."""
-WORKER = _modules("engine turns packets stack looking activities series play worker")
+WORKER = _modules(
+    "engine turns ends live/tokens packets tokens_seen stack looking activities series play worker"
+)
 RULE_WORKER = _modules("closed engine activities series rule_run")
 """Of the worker in which a rule runs that somebody has written."""
 

@@ -42,13 +42,14 @@ export function bucketOf({ police, qdisc }) {
  * @param {{depth_ns: number, cost_ns: (bytes: number) => number}} bucket
  * @param {ArrayLike<number>} times_ns when tokens were taken, in order
  * @param {ArrayLike<number>} bytes that took them @param {number} until_ns end of the line
+ * @param {{t_ns: number, tokens_ns: number}} since where the line begins; at 0 with a full bucket when left out
  * @returns {{t_ns: number[], tokens_ns: number[], left_ns: Float64Array, spilled_ns: number}}
  *   corners; what each packet left; and what came to a full bucket and was lost to it */
-export function levels({ depth_ns, cost_ns }, times_ns, bytes, until_ns) {
+export function levels({ depth_ns, cost_ns }, times_ns, bytes, until_ns, since = { t_ns: 0, tokens_ns: depth_ns }) {
   const costs = new Map();
-  const t_ns = [0], tokens_ns = [depth_ns];
+  const t_ns = [since.t_ns], tokens_ns = [since.tokens_ns];
   const left_ns = new Float64Array(times_ns.length);
-  let tokens = depth_ns, last_ns = 0, spilled_ns = 0;
+  let tokens = since.tokens_ns, last_ns = since.t_ns, spilled_ns = 0;
   const rise = (/** @type {number} */ now_ns) => {
     const over = tokens + (now_ns - last_ns) - depth_ns;
     if (over > 0) {

@@ -1,12 +1,14 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
+import { BucketView } from "./bucket.js";
 import { baseRttMs } from "./controls.js";
 import { endOf, slowestBps } from "./ends.js";
 import { frameLine, isEmbedded, wholeAddress } from "./embedded.js";
 import { choices, element, sample } from "./fields.js";
 import { MOST_NAMED, drawAll, look } from "./figures.js";
-import { Game } from "./game.js";
 import { Form } from "./form.js";
+import { Game } from "./game.js";
 import { intervalText } from "./intervals.js";
+import { lanesOf } from "./lanes.js";
 import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
 import { RulePanel } from "./rule_panel.js";
@@ -70,7 +72,11 @@ class Page {
       picture: ({ series }) => this.#pictured(series),
       ruled: (message) => this.#ruled(message),
     });
-    this.stage = new Stage($("stage"), (words) => ($("stage-words").textContent = words));
+    this.bucket = new BucketView($("bucket"));
+    this.stage = new Stage($("stage"), (words) => {
+      $("stage-words").textContent = words;
+      this.bucket.draw(this.stage.now_ns);
+    });
     this.canvases = Object.fromEntries(
       [...document.querySelectorAll("canvas[data-figure]")].map((canvas) => [
         /** @type {HTMLElement} */ (canvas).dataset.figure, canvas,
@@ -176,14 +182,14 @@ class Page {
     if (now - this.touched_ms > QUIET_MS) this.before = this.lastDone;
     this.touched_ms = now;
     for (const [path, to] of control.changes(value, known)) {
+      // What was changed inside something is gone with it.
+      for (const other of this.changes.keys()) if (other.startsWith(`${path}.`)) this.changes.delete(other);
       this.changes.set(path, to);
     }
     if (isOver) this.touched_ms = now - QUIET_MS / 2;
     if (this.isDirty) return;
     this.isDirty = true;
     requestAnimationFrame(() => this.#run());
-      // What was changed inside something is gone with it.
-      for (const other of this.changes.keys()) if (other.startsWith(`${path}.`)) this.changes.delete(other);
   }
 
   #order() {
@@ -254,14 +260,14 @@ class Page {
 
   #legend() {
     const more = this.names.length - MOST_NAMED;
+    // Of many flows some are not named; of probes, which the first figure shows, all are.
+    const probes = this.base.resolved.probes.map((/** @type {any} */ { name }) => name);
     $("legend").replaceChildren(
       ...[...new Set([...probes, ...this.names])].slice(0, MOST_NAMED).map((name) => {
         const { colour: ink, dash } = this.#look(name);
         return element("span", {}, sample(ink, dash), name);
       }),
       element("span", { class: "quiet" }, `${more > 0 ? `and ${more} more; ` : ""}grey: the run before`),
-    // Of many flows some are not named; of probes, which the first figure shows, all are.
-    const probes = this.base.resolved.probes.map((/** @type {any} */ { name }) => name);
     );
   }
 
@@ -408,6 +414,7 @@ class Page {
     this.rule.stop();
     this.#rest();
     clearTimeout(this.moving);
+    this.bucket.show(null, { from_ns: 0, until_ns: 0 });
     this.wasPlaying = this.stage.isPlaying;
     this.before = this.lastDone;
     for (const id of WATCHED) $(id).disabled = true;
@@ -416,8 +423,8 @@ class Page {
 
   /** @param {any} message @param {number} pace */
   #followed({ now_ns, packets, series }, pace) {
-    const { ofFlow, limit } = this.#looks();
-    this.stage.follow(packets, ofFlow, limit, pace);
+    const { ofFlow, limit } = this.#looks(this.described);
+    this.stage.follow(packets, ofFlow, limit, pace, lanesOf(packets, this.described, this.opened.queue));
     if (!series) return;
     this.now = { series, duration_s: this.described.resolved.duration_ns / NS_PER_S };
     this.cursor_s = now_ns / NS_PER_S;
@@ -513,17 +520,22 @@ class Page {
   #seen(message) {
     if (message.kind !== "packets" || !this.base) return;
     if (this.game.isGoing) return;
-    const { ofFlow, limit } = this.#looks();
-    this.stage.show(message.packets, ofFlow, limit);
+    const { packets, tokens, described } = message;
+    this.looked = described;
+    const { ofFlow, limit } = this.#looks(described);
+    this.bucket.show(tokens, packets);
+    this.stage.show(packets, ofFlow, limit, lanesOf(packets, described, this.opened.queue));
     $("stage").setAttribute("aria-label", this.stage.words());
   }
 
-  /** Colours of packets by flow, and how many places the queue has. */
-  #looks() {
-    const colours = this.described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
-    const { qdisc } = endOf(this.described, this.opened.queue);
+  /** Colours of packets by flow, and how many places the queue has.
+   * @param {any} described of whose run they are */
+  #looks(described) {
+    const colours = described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
+    const ofProbes = described.resolved.probes.map((/** @type {any} */ { name }) => this.#look(name).colour);
+    const { qdisc } = endOf(described, this.opened.queue);
     return {
-      ofFlow: (/** @type {number} */ flow) => colours[flow] ?? colour("--quiet"),
+      ofFlow: (/** @type {number} */ flow, /** @type {number} */ probe) => colours[flow] ?? ofProbes[probe] ?? colour("--quiet"),
       limit: qdisc.limit_packets ?? 0,
     };
   }

@@ -7,7 +7,7 @@
 //          play {resolved, changes, queue, replication, group, cwnd_pkts, pace, most_moves}, and
 //          while that goes on hand {cwnd_pkts, pace}; stop {}
 // answers: ready; heard, to every order; described {base, described, texts}; soFar {now_ns, series};
-//          done {digest, events, numbers, series, packets}; looking; packets {packets};
+//          done {digest, events, numbers, series, packets}; looking; packets {packets, tokens, described};
 //          replicating; stacked {stacked}; replicated {replication, numbers};
 //          scoring; scored {name, digest, numbers};
 //          played {now_ns, packets, series, moves}; over {moves, numbers}; stopped; problem {parts};

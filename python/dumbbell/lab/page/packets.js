@@ -16,11 +16,31 @@ export function isExit(event, reason) {
   return event === Event.dequeue || (event === Event.drop && FROM_INSIDE.includes(reason));
 }
 
+/** `packets.reason` of what a policer dropped. */
+const POLICED = 8;
+
+/** @param {number} event */
+export function isDequeue(event) {
+  return event === Event.dequeue;
+}
+
+/** Whether a packet was dropped before it was in the queue.
+ * @param {number} event @param {number} reason */
+export function isRefused(event, reason) {
+  return event === Event.drop && !FROM_INSIDE.includes(reason);
+}
+
+/** @param {number} reason of a drop */
+export function isPoliced(reason) {
+  return reason === POLICED;
+}
+
 /**
  * What a picture has of packets: instants in ns, Infinity for what is still inside.
- * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, bytes: Float64Array,
- *   drop: Float64Array}} Columns
- * @typedef {{in_ns: number, out_ns: number, flow: number, bytes: number, drop: boolean}} Packet
+ * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, probe: Float64Array,
+ *   bytes: Float64Array, drop: Float64Array, lost: Float64Array}} Columns a packet that is dropped from inside has two
+ *   rows, its own and the drop's, and both are lost
+ * @typedef {{in_ns: number, out_ns: number, flow: number, probe: number, bytes: number, drop: boolean, lost: boolean}} Packet
  */
 
 /** Packets of one queue, from records that may come in pieces. */
@@ -45,7 +65,9 @@ export class PacketLog {
       if (this.packets.length >= most) return;
       const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
       const event = events[i];
-      const packet = { in_ns: times[i], out_ns: Infinity, flow: flows[i], bytes: bytes[i], drop: false };
+      const packet = {
+        in_ns: times[i], out_ns: Infinity, flow: flows[i], probe: probes[i], bytes: bytes[i], drop: false, lost: false,
+      };
       if (isEntry(event)) {
         this.inside.set(key, [...(this.inside.get(key) ?? []), packet]);
         this.packets.push(packet);
@@ -53,16 +75,17 @@ export class PacketLog {
       }
       if (event === Event.mark) continue;
       // Another that goes by the same numbers may be inside: of a flow's connections each begins at 0.
-      if (isExit(event, reasons[i])) this.#leave(key, times[i]);
-      if (event === Event.drop) this.packets.push({ ...packet, out_ns: times[i], drop: true });
+      const isDrop = event === Event.drop, isInside = isExit(event, reasons[i]);
+      if (isInside) this.#leave(key, times[i], isDrop);
+      if (isDrop) this.packets.push({ ...packet, out_ns: times[i], drop: true, lost: isInside });
     }
   }
 
-  /** @param {string} key @param {number} t_ns */
-  #leave(key, t_ns) {
+  /** @param {string} key @param {number} t_ns @param {boolean} isDrop */
+  #leave(key, t_ns, isDrop) {
     const alike = this.inside.get(key);
     const packet = alike?.shift();
-    if (packet) packet.out_ns = t_ns;
+    if (packet) [packet.out_ns, packet.lost] = [t_ns, isDrop];
     if (alike?.length === 0) this.inside.delete(key);
   }
 
@@ -81,8 +104,10 @@ export class PacketLog {
       in_ns: column((each) => each.in_ns),
       out_ns: column((each) => each.out_ns),
       flow: column((each) => each.flow),
+      probe: column((each) => each.probe),
       bytes: column((each) => each.bytes),
       drop: column((each) => Number(each.drop)),
+      lost: column((each) => Number(each.lost)),
     };
   }
 }

@@ -1,5 +1,6 @@
 // The bottleneck in slow motion: packets come from the left, stand in the queue, are sent to the
 // right; what is refused falls out.
+import { placesOf } from "./lanes.js";
 import { colour, prepared } from "./plot.js";
 import { timeText } from "./words.js";
 
@@ -16,7 +17,20 @@ const NS_PER_S = 1e9;
 
 /**
  * @typedef {{from_ns: number, until_ns: number, in_ns: Float64Array, out_ns: Float64Array,
- *   flow: Float64Array, drop: Float64Array}} Packets
+ *   flow: Float64Array, probe: Float64Array, drop: Float64Array, lost: Float64Array}} Packets
+ */
+
+/** Rows of a queue with several: px from one to the next, and of one. */
+const LANE = { step: 26, height: 17 };
+/** Above the rows and below them, px. */
+const AROUND = { above: 34, below: 44 };
+/** Places of a row at least. */
+const LEAST_PLACES = 12;
+
+/**
+ * Where things are, px: the queue from rim to end, its rows, the link behind it.
+ * @typedef {{rim: number, end: number, rows: {top: number, bottom: number}[], middle: number, width: number,
+ *   height: number}} Place
  */
 
 /** Plays what happened at a queue in a window of a run. */
@@ -41,32 +55,43 @@ export class Stage {
     this.isPlaying = false;
     this.last_ms = 0;
     this.frames = 0;
-    /** @type {(flow: number) => string} */
+    /** @type {(flow: number, probe: number) => string} */
     this.colourOf = () => colour("--text");
+    /** Rows of the queue; none where it has only one.
+     * @type {import("./lanes.js").Lane[]} */
+    this.lanes = [];
+    /** @type {number[]} row of each packet */
+    this.places = [];
     this.limit = 0;
     /** Of what is followed while it happens; 0 of what is played again. */
     this.followed = 0;
   }
 
   /** Draws what happens now, somewhat later: whence a packet comes is seen before it is there.
-   * @param {Packets} packets until now @param {(flow: number) => string} colourOf
-   * @param {number} limit @param {number} slowness how much slower than life */
-  follow(packets, colourOf, limit, slowness) {
+   * @param {Packets} packets until now @param {(flow: number, probe: number) => string} colourOf
+   * @param {number} limit @param {number} slowness how much slower than life
+   * @param {import("./lanes.js").Lane[]} lanes */
+  follow(packets, colourOf, limit, slowness, lanes = []) {
     this.play(false);
-    this.show(packets, colourOf, limit);
+    this.show(packets, colourOf, limit, lanes);
     this.followed = slowness;
     this.now_ns = Math.max(0, packets.until_ns - (APPROACH_S / slowness) * NS_PER_S);
     this.draw();
   }
 
-  /** @param {Packets} packets @param {(flow: number) => string} colourOf @param {number} limit */
-  show(packets, colourOf, limit) {
+  /** @param {Packets} packets @param {(flow: number, probe: number) => string} colourOf @param {number} limit
+   * @param {import("./lanes.js").Lane[]} lanes */
+  show(packets, colourOf, limit, lanes = []) {
     this.followed = 0;
     this.packets = packets;
+    this.lanes = lanes;
+    this.places = placesOf(packets, lanes);
+    const { above, below } = AROUND;
+    this.canvas.style.height = lanes.length ? `${above + below + LANE.step * lanes.length}px` : "";
     this.colourOf = colourOf;
     this.limit = limit;
     this.now_ns = packets.from_ns;
-    this.leaving = packets.out_ns.filter((_, i) => !packets.drop[i]).sort();
+    this.leaving = packets.out_ns.filter((_, i) => !packets.drop[i] && !packets.lost[i]).sort();
     this.draw();
   }
 
@@ -132,74 +157,122 @@ export class Stage {
     const { pen, width, height } = prepared(this.canvas);
     const rim = Math.max(70, width * 0.16);
     const end = width - Math.max(70, width * 0.16);
-    const [top, bottom] = [height * 0.22, height * 0.62];
-    this.#scenery(pen, { rim, end, top, bottom, width, height });
-    if (this.packets) this.#packets(pen, { rim, end, top, bottom, width, height });
+    const many = this.lanes.length;
+    const rows = many
+      ? this.lanes.map((_, i) => ({ top: AROUND.above + i * LANE.step, bottom: AROUND.above + i * LANE.step + LANE.height }))
+      : [{ top: height * 0.22, bottom: height * 0.62 }];
+    const middle = (rows[0].top + rows[rows.length - 1].bottom) / 2;
+    const place = { rim, end, rows, middle, width, height };
+    this.#scenery(pen, place);
+    if (this.packets) this.#packets(pen, place);
+    if (many) this.#names(pen, place);
   }
 
-  /** @param {CanvasRenderingContext2D} pen @param {any} place */
-  #scenery(pen, { rim, end, top, bottom, width, height }) {
+  /** @param {CanvasRenderingContext2D} pen @param {Place} place */
+  #scenery(pen, { rim, end, rows, middle, width, height }) {
     pen.strokeStyle = colour("--quiet");
     pen.fillStyle = colour("--quiet");
     pen.lineWidth = 2;
     pen.beginPath();
-    for (const y of [top - 6, bottom + 6]) {
+    const gap = rows.length > 1 ? (LANE.step - LANE.height) / 2 : 6;
+    for (const y of [rows[0].top - gap, ...rows.map(({ bottom }) => bottom + gap)]) {
       pen.moveTo(rim, y);
       pen.lineTo(end, y);
     }
     pen.stroke();
     pen.lineWidth = 1;
     pen.beginPath();
-    const middle = (top + bottom) / 2;
     pen.moveTo(end, middle);
     pen.lineTo(width, middle);
     pen.stroke();
     if (!this.isNamed) return;
+    const { top } = rows[0];
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "bottom";
     pen.textAlign = "left";
     pen.fillText("arriving", 6, top - 8);
     pen.textAlign = "center";
-    pen.fillText("queue", (rim + end) / 2, top - 10);
+    pen.fillText(rows.length > 1 ? "a queue for each flow" : "queue", (rim + end) / 2, top - 10);
     pen.textAlign = "right";
     pen.fillText("link", width - 6, top - 8);
     pen.textAlign = "left";
     pen.fillText("dropped", 6, height - 6);
   }
 
-  /** @param {CanvasRenderingContext2D} pen @param {any} place */
-  #packets(pen, { rim, end, top, bottom, width, height }) {
+  /** Whose row each is; the names stand where packets arrive, and over them.
+   * @param {CanvasRenderingContext2D} pen @param {Place} place */
+  #names(pen, { rim, rows }) {
+    pen.font = "12px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    pen.textAlign = "right";
+    pen.strokeStyle = colour("--panel");
+    pen.lineWidth = 4;
+    pen.lineJoin = "round";
+    this.lanes.forEach(({ name, flow, probe }, i) => {
+      const y = (rows[i].top + rows[i].bottom) / 2;
+      pen.strokeText(name, rim - 7, y, rim - 10);
+      pen.fillStyle = flow < 0 && probe < 0 ? colour("--quiet") : this.colourOf(flow, probe);
+      pen.fillText(name, rim - 7, y, rim - 10);
+    });
+  }
+
+  /** Packets that are in each row now, in their order.
+   * @returns {number[][]} */
+  #inside() {
+    const { in_ns, out_ns, drop } = /** @type {Packets} */ (this.packets);
+    /** @type {number[][]} */
+    const inside = Array.from({ length: Math.max(1, this.lanes.length) }, () => []);
+    for (let i = 0; i < in_ns.length; i++) {
+      if (!drop[i] && in_ns[i] <= this.now_ns && this.now_ns < out_ns[i]) inside[this.places[i]].push(i);
+    }
+    return inside;
+  }
+
+  /** How far the first of each row has come into the link: of several rows only one sends.
+   * @param {number[][]} inside @returns {number[]} */
+  #sent(inside) {
+    const { out_ns, lost } = /** @type {Packets} */ (this.packets);
+    const next = inside.map((row) => (row.length && !lost[row[0]] ? out_ns[row[0]] : Infinity));
+    const first = Math.min(...next);
+    return next.map((each) => (each === first && Number.isFinite(each) ? this.#progress() : 0));
+  }
+
+  /** @param {CanvasRenderingContext2D} pen @param {Place} place */
+  #packets(pen, { rim, end, rows, middle, width, height }) {
     const packets = /** @type {Packets} */ (this.packets);
-    const { now_ns } = this;
+    const { now_ns, places } = this;
     const slow = this.slowness(this.speed);
     const wait = (/** @type {number} */ watched_s) => (watched_s / slow) * NS_PER_S;
-    const { in_ns, out_ns, flow, drop } = packets;
-    /** @type {number[]} */
-    const inside = [];
-    for (let i = 0; i < in_ns.length; i++) {
-      if (!drop[i] && in_ns[i] <= now_ns && now_ns < out_ns[i]) inside.push(i);
-    }
-    const slots = Math.max(inside.length + 1, Math.min(this.limit || 0, 60), 8);
-    const slot = Math.min(WIDEST_PACKET, (end - rim) / slots);
+    const { in_ns, out_ns, flow, probe, drop, lost } = packets;
+    const inside = this.#inside();
+    const sent = rows.length > 1 ? this.#sent(inside) : [this.#progress()];
+    const longest = Math.max(...inside.map((row) => row.length));
+    const least = rows.length > 1 ? LEAST_PLACES : Math.max(8, Math.min(this.limit || 0, 60));
+    const slot = Math.min(WIDEST_PACKET, (end - rim) / Math.max(longest + 1, least));
+    const high = rows[0].bottom - rows[0].top;
     const box = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ i) => {
-      pen.fillStyle = this.colourOf(flow[i]);
-      pen.fillRect(x - slot * 0.85, y, Math.max(1, slot * 0.85), bottom - top);
+      pen.fillStyle = this.colourOf(flow[i], probe[i]);
+      pen.fillRect(x - slot * 0.85, y, Math.max(1, slot * 0.85), high);
     };
-    const progress = this.#progress();
-    const at = (/** @type {number} */ place) => end - (place - progress) * slot;
-    const tail = at(inside.length);
+    const at = (/** @type {number} */ row, /** @type {number} */ place) => end - (place - sent[row]) * slot;
     for (let i = 0; i < in_ns.length; i++) {
+      const row = places[i], { top } = rows[row];
       const due = (in_ns[i] - now_ns) / wait(APPROACH_S);
       const gone = (now_ns - out_ns[i]) / wait(LEAVE_S);
-      if (due > 0 && due < 1) box(due * 0 + tail + (0 - tail) * due, top, i);
+      if (due > 0 && due < 1) box(at(row, inside[row].length) * (1 - due), top, i);
       else if (drop[i] && gone >= 0 && gone * LEAVE_S < FALL_S) {
         const fallen = (gone * LEAVE_S) / FALL_S;
-        box(rim - 4, top + fallen * fallen * (height - top), i);
-      } else if (!drop[i] && gone >= 0 && gone < 1) box(end + slot + gone * (width - end), top, i);
+        // What is refused falls before the queue, what is dropped from inside at its head.
+        box(lost[i] ? end : rim - 4, top + fallen * fallen * (height - top), i);
+      } else if (!drop[i] && !lost[i] && gone >= 0 && gone < 1) {
+        const across = Math.min(1, 4 * gone);
+        box(end + slot + gone * (width - end), top + across * (middle - high / 2 - top), i);
+      }
     }
-    inside.forEach((i, place) => box(Math.max(at(place), rim), top, i));
+    inside.forEach((all, row) => all.forEach((i, place) => box(Math.max(at(row, place), rim), rows[row].top, i)));
+    const many = inside.reduce((sum, row) => sum + row.length, 0);
     this.tell(
-      `${inside.length} packets in the queue and in transmission at ` +
+      `${many} packets in the queue and in transmission at ` +
         `${((now_ns - this.zero_ns) / NS_PER_S).toFixed(3)} s, ${Math.round(slow)} times slower than life`,
     );
   }
@@ -210,6 +283,8 @@ export class Stage {
     if (!packets) return "no packets yet";
     const drops = packets.drop.reduce((sum, each) => sum + each, 0);
     const window_s = (packets.until_ns - packets.from_ns) / NS_PER_S;
-    return `${timeText(window_s)} at the queue: ${packets.in_ns.length} packets, ${drops} dropped`;
+    const rows = this.lanes.map(({ name }) => name).join(", ");
+    const words = `${timeText(window_s)} at the queue: ${packets.in_ns.length} packets, ${drops} dropped`;
+    return rows ? `${words}; a queue for each flow: ${rows}` : words;
   }
 }

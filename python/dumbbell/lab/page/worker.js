@@ -6,6 +6,7 @@ import { packetsOf } from "./packets.js";
 import { hold, play } from "./play.js";
 import { seriesOf } from "./series.js";
 import { Stack } from "./stack.js";
+import { TokensSeen } from "./tokens_seen.js";
 import { goOn, turn } from "./turns.js";
 
 /** From one picture of a run that goes on to the next, ms. */
@@ -71,11 +72,12 @@ function textsOf(engine, queue) {
 /** Packets of a queue between two instants.
  * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
-  describe(engine, order);
+  const { described } = describe(engine, order);
   // However long the run takes up to the window, it is at work.
   say({ kind: "looking", id: order.id });
-  const packets = await lookAt(engine, order, () => current === order.id);
-  if (packets) say({ kind: "packets", id: order.id, packets });
+  const tokens = TokensSeen.of(described, order.queue, order);
+  const packets = await lookAt(engine, order, () => current === order.id, tokens);
+  if (packets) say({ kind: "packets", id: order.id, packets, tokens: tokens?.seen() ?? null, described });
 }
 
 /** Takes the records that a run has now out of it.

@@ -1,0 +1,123 @@
+"""Rows of the slow motion: one for each flow where the discipline has a queue for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lab_page import Opened, Opener, typed
+
+import dumbbell
+from browsing import barriers
+
+pytestmark = pytest.mark.browser
+
+_LANES = """() => {
+  const { stage } = laboratory, { lanes, packets, places } = stage;
+  const rows = lanes.map(({ name }) => ({ name, pkts: 0, flows: [] }));
+  if (!rows.length) return rows;
+  places.forEach((place, i) => {
+    if (packets.drop[i]) return;
+    rows[place].pkts += 1;
+    rows[place].flows.push(`${packets.flow[i]} ${packets.probe[i]}`);
+  });
+  return rows.map(each => ({ ...each, flows: [...new Set(each.flows)] }));
+}"""
+
+
+def _rows(seen: Opened) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = seen.page.evaluate(_LANES)
+    return found
+
+
+def _looked(seen: Opened, act: str) -> None:
+    """Does something, and waits for the packets of the run that follows."""
+    seen.after(act)
+    # Packets of the run before may still come in.
+    text = "JSON.stringify(laboratory.{}.resolved)"
+    seen.until(f"laboratory.looked && {text.format('looked')} === {text.format('described')}")
+
+
+def test_a_fifo_has_one_row(opener: Opener) -> None:
+    seen = opener()
+    seen.until("laboratory.stage.packets && laboratory.stage.packets.in_ns.length > 0")
+    assert _rows(seen) == []
+    assert seen.page.evaluate("document.getElementById('stage').style.height") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fq_codel",
+        "fq",
+        "cake",
+        "root handle 1: tbf rate 19mbit burst 20kb limit 200kb; parent 1:1 fq_codel",
+    ],
+)
+def test_each_flow_has_a_row_of_its_own_packets(opener: Opener, text: str) -> None:
+    seen = opener()
+    _looked(seen, typed("qdisc", text))
+    rows = _rows(seen)
+    assert [each["name"] for each in rows] == ["call", "download-1", "download-2"]
+    assert [each["flows"] for each in rows] == [["-1 0"], ["0 -1"], ["1 -1"]]
+    assert rows[1]["pkts"] > 10 and rows[2]["pkts"] > 10
+    words = str(seen.page.get_attribute("#stage", "aria-label"))
+    assert words.endswith("a queue for each flow: call, download-1, download-2")
+    assert barriers(seen.page) == []
+    # Packets are drawn in the row of their flow, in its colour, and in no other.
+    found = seen.page.evaluate(
+        """() => {
+          const { stage } = laboratory, found = [];
+          stage.play(false);
+          const pen = stage.canvas.getContext("2d"), { fillRect } = pen;
+          pen.fillRect = (x, y, width, height) => found.push([Math.round(y), pen.fillStyle]);
+          stage.now_ns = (stage.packets.from_ns + stage.packets.until_ns) / 2;
+          stage.draw();
+          delete pen.fillRect;
+          const row = (flow, probe) => stage.colourOf(flow, probe);
+          return { found, call: row(-1, 0), download: row(0, -1) };
+        }"""
+    )
+    inside = {y: ink for y, ink in found["found"] if y in (34, 60, 86)}
+    assert inside[60] == inside[86] == found["download"] != found["call"]
+    assert seen.messages == []
+
+
+def test_no_more_than_eight_rows_and_the_rest_in_the_last(opener: Opener) -> None:
+    seen = opener(width=390)
+    seen.after(typed("count-download", "20"))
+    _looked(seen, typed("qdisc", "fq_codel"))
+    rows = _rows(seen)
+    assert len(rows) == 8
+    assert rows[-1]["name"] == f"and {len(rows[-1]['flows'])} more"
+    assert len(rows[-1]["flows"]) > 8
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+    _looked(seen, typed("qdisc", "cake flowblind"))
+    assert _rows(seen) == []
+
+
+def test_what_codel_drops_does_not_leave_by_the_link(opener: Opener) -> None:
+    """A packet that is dropped from inside a queue waits, falls, and is sent nowhere."""
+    seen = opener()
+    _looked(seen, typed("qdisc", "codel target 1ms interval 20ms"))
+    counted = seen.page.evaluate(
+        """() => {
+          const { packets, leaving } = laboratory.stage, count = (column) =>
+            column.reduce((sum, each) => sum + each, 0);
+          const { from_ns, until_ns } = packets;
+          const within = (t) => from_ns <= t && t <= until_ns;
+          return { from_ns, until_ns, leaving: [...leaving].filter(within).length,
+            drops: [...packets.out_ns].filter((t, i) => packets.drop[i] && within(t)).length };
+        }"""
+    )
+    experiment = dumbbell.Experiment.from_toml(seen.toml())
+    resolved = experiment.resolved()
+    name = "router->home"
+    place = experiment.queue_names.index(name)
+    resolved["links"][place // 2]["forward"]["record_packets"] = True
+    run = dumbbell.simulate(dumbbell.Experiment.from_resolved(resolved))
+    for event, key in (("dequeue", "leaving"), ("drop", "drops")):
+        t_ns = run.column("packets", "t_ns", queue=name, event=event)
+        inside = (t_ns >= counted["from_ns"]) & (t_ns <= counted["until_ns"])
+        assert counted[key] == inside.sum(), event
+    assert counted["drops"] > 0
