@@ -88,7 +88,7 @@ def test_a_comparison_has_a_row_a_number_of_every_run() -> None:
     queues = [f"--set=links[router->b].qdisc={each}" for each in ("pfifo limit 20", "fq_codel")]
     done = run(*queues, "--replications=3", "--to=csv,sqlite,json,parquet", "--no-page")
     assert done.exit_code == 0, done.output
-    folder = Path("results/small-compared")
+    (folder,) = Path("results").glob("small-compared@*,replications=3*")
     rows = pl.read_csv(folder / "numbers.csv").filter(
         pl.col("quantity") == "flow[bulk].goodput_bps"
     )

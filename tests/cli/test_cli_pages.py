@@ -13,7 +13,6 @@ from small_networks import sampled_queue
 
 SPEC = sampled_queue("a-small-one", "2s")
 PAGE = Path("results/a-small-one/index.html")
-COMPARED = Path("results/a-small-one-compared/index.html")
 QUEUES = [
     f"--set=links[router->b].qdisc={each}" for each in ("pfifo limit 20", "fq_codel", "nothing")
 ]
@@ -50,14 +49,19 @@ def test_who_wants_none_gets_none(words: list[str]) -> None:
 def test_a_comparison_has_one_with_what_differs_and_what_failed() -> None:
     done = run("one.toml", *QUEUES, "--replications", "5")
     assert done.exit_code == 1, "one cell cannot be described"
-    page = COMPARED.read_text(encoding="utf-8")
+    (said,) = (line for line in done.stdout.splitlines() if line.startswith("page: "))
+    place = Path(said.removeprefix("page: "))
+    assert place.parent.name.startswith(
+        "a-small-one-compared@links.router--b.qdisc=pfifo+limit+20,fq_codel,nothing"
+    )
+    page = place.read_text(encoding="utf-8")
     assert "fq_codel in place of pfifo limit 20" in page
     assert "nothing failed:" in page
-    drawn = {each.stem for each in (COMPARED.parent / "figures").glob("*.svg")}
+    drawn = {each.stem for each in (place.parent / "figures").glob("*.svg")}
     assert {"operating-points", "ping-cdf", "delay-cdf", "queues", "delays", "rates"} <= drawn
-    cells = json.loads((COMPARED.parent / "meta.json").read_text(encoding="utf-8"))["cells"]
+    cells = json.loads((place.parent / "meta.json").read_text(encoding="utf-8"))["cells"]
     assert [each["replications"]["sim"] for each in cells] == [5, 5]
-    values = json.loads((COMPARED.parent / "values.json").read_text(encoding="utf-8"))
+    values = json.loads((place.parent / "values.json").read_text(encoding="utf-8"))
     titles = [each["title"] for each in values]
     assert titles == ["Numbers", "Differences from pfifo limit 20"]
 

@@ -104,7 +104,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = Path.cwd()
     os.chdir(folder)
     try:
-        for words in (["run.toml"], ["transfers.toml"], ["run.toml", *QUEUES, "--replications=3"]):
+        compared = [*QUEUES, "--replications=3", "--out=results/a-run-compared"]
+        for words in (["run.toml"], ["transfers.toml"], ["run.toml", *compared]):
             done = CliRunner().invoke(app, ["run", *words, "--page"])
             assert done.exit_code == 0, done.output
         captures = [_capture(folder, name) for name in ("fifo", "codel")]

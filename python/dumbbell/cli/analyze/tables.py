@@ -58,7 +58,7 @@ def measured_folder(
     stem = re.sub(r"[^A-Za-z0-9._-]", "_", Path(name).stem).lstrip("._-") or kind
     several = len(files) > 1
     subject = f"{kind}s {', '.join(told_apart(files))}" if several else kind
-    folder = out or page_folder(stem, f"-{kind}")
+    folder = out or page_folder(stem, kind)
     source = None if several else files[0]
     place = report_folder(folder, subject, source=source, replace=replace, tell=tell)
     place.check()

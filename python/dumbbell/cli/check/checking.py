@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +15,16 @@ from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
 from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
+from dumbbell.cli.common.folder_names import AskedBesides
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
-from dumbbell.cli.common.pages import PagePlace, has_page, page_folder, result_place
+from dumbbell.cli.common.pages import (
+    PagePlace,
+    has_page,
+    page_folder,
+    result_name,
+    result_place,
+)
 from dumbbell.cli.common.store import Storing, say_share, stored_executor
 from dumbbell.cli.run.comparison import KEPT, print_failed
 from dumbbell.cli.run.dry_run import dry_run
@@ -110,10 +118,11 @@ def run_check(asked: CheckOptions, console: Console) -> int:
     asked.storing.check(is_comparison=True)
     settings = _settings(asked)
     claims = asserted(asked.target, settings, replications=asked.replications)
+    besides = _besides(asked, settings)
     asked = _with_defaults(asked, claims)
     if asked.dry_run:
         return _dry_run(claims, asked, may_use_bytes, console)
-    with _place(claims, asked) as place:
+    with _place(claims, asked, besides) as place:
         try:
             checked = _run(claims, asked, may_use_bytes)
         except ShareDone as share:
@@ -124,6 +133,16 @@ def run_check(asked: CheckOptions, console: Console) -> int:
             _print(checked, console)
         _write_page(checked, asked, place, console)
     return _status(checked, strict=asked.strict)
+
+
+def _besides(asked: CheckOptions, settings: Sequence[Setting]) -> AskedBesides:
+    """What was typed, and is no default of the file's."""
+    options: dict[str, Sequence[Any]] = {
+        "backend": asked.backends if asked.backends != DEFAULT_BACKENDS else (),
+        "replications": [] if asked.replications is None else [asked.replications],
+        "precision": [] if asked.precision is None else [asked.precision],
+    }
+    return AskedBesides(settings, options={key: each for key, each in options.items() if each})
 
 
 def _with_defaults(asked: CheckOptions, claims: Asserted) -> CheckOptions:
@@ -278,13 +297,15 @@ def _kept_runs(asked: CheckOptions) -> int:
     return KEPT if _has_page(asked) else 0
 
 
-def _place(claims: Asserted, asked: CheckOptions) -> AbstractContextManager[PagePlace | None]:
+def _place(
+    claims: Asserted, asked: CheckOptions, besides: AskedBesides | None = None
+) -> AbstractContextManager[PagePlace | None]:
     """Where the page goes, if there is to be one."""
     if not _has_page(asked):
         return nullcontext()
     name = claims.cells[0].experiment.name
     return result_place(
-        asked.out or page_folder(name, "-checked"),
+        asked.out or page_folder(result_name(name, claims.file), "checked", besides),
         subject=f"{name} checked",
         source=claims.file if claims.file.is_file() else None,
         replace=asked.replace,

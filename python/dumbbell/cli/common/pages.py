@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from dumbbell.cli.common.folder_names import AskedBesides, folder_name
 from dumbbell.cli.terminal.output import tell
 from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
 
 if TYPE_CHECKING:
     from dumbbell.folders import Content, ResultFolder
@@ -19,11 +22,33 @@ if TYPE_CHECKING:
     from dumbbell.report.figure_process import FigureProcesses
 
 RESULTS = Path("results")
+UNNAMED: str = Experiment.model_fields["name"].default
+"""The name of an experiment whose file gives none."""
+_LONGEST_NAME = 100
 
 
-def page_folder(name: str, suffix: str = "") -> Path:
-    """``results/NAME``; an experiment's name is one of files."""
-    return RESULTS / f"{name}{suffix}"
+def result_name(name: str, file: Path) -> str:
+    """What a folder of results is called: as the experiment is, or as its file without a name.
+
+    Args:
+        name: Of the experiment.
+        file: In which it is described; it may be a pipe.
+    """
+    is_named = name != UNNAMED or not file.is_file()
+    stem = re.sub(r"[^A-Za-z0-9._=+,-]", "_", file.stem).lstrip("._=+,-")
+    return name if is_named or not stem else stem[:_LONGEST_NAME]
+
+
+def page_folder(name: str, kind: str = "", asked: AskedBesides | None = None) -> Path:
+    """``results/NAME-KIND``, and behind it what was asked for besides a file (`folder_name`).
+
+    Args:
+        name: A `result_name`.
+        kind: Such as ``compared``; empty for a run.
+        asked: What was asked for besides its file; None for nothing.
+    """
+    whole = f"{name}-{kind}" if kind else name
+    return RESULTS / (whole if asked is None else folder_name(whole, asked))
 
 
 def has_page(page: bool | None, out: Path | None, *, as_json: bool) -> bool:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
-from dumbbell.cli.common.pages import has_page, page_folder, result_place
+from dumbbell.cli.common.pages import has_page, page_folder, result_name, result_place
 from dumbbell.cli.common.store import stored_executor
 from dumbbell.cli.terminal.consoles import print_notices, print_table
 from dumbbell.cli.terminal.errors import print_error, print_warning
@@ -166,7 +166,7 @@ def _place(
     name, file = planned.cells[0].experiment.name, asked.files[0]
     what = "compared" if planned.grid is None else "swept"
     return result_place(
-        asked.out or page_folder(name, f"-{what}"),
+        asked.out or page_folder(result_name(name, file), what, planned.besides),
         subject=f"{name} {what}",
         source=file if file.is_file() else None,
         replace=asked.replace,

@@ -12,7 +12,14 @@ from dumbbell.backends import get_backend
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
 from dumbbell.cli.common.store import Storing, say_share
-from dumbbell.cli.run.planning import Document, PlannedCells, is_comparison, planned_of, single
+from dumbbell.cli.run.planning import (
+    Document,
+    PlannedCells,
+    asked_besides,
+    is_comparison,
+    planned_of,
+    single,
+)
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
 from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
@@ -141,6 +148,7 @@ def _run_one(
         asked.files[0],
         experiment,
         settings=settings,
+        besides=asked_besides(asked, settings, [document], compares=False),
         storing=asked.storing,
         backend=asked.backends[0],
         replication=asked.replication or 0,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.cli.common.folder_names import AskedBesides
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, separate_settings_applied
 from dumbbell.spec.experiment import context
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dumbbell.compare.axes import Grid
     from dumbbell.compare.sweep_plans import Plan
 
+USUAL_SEED: int = Experiment.model_fields["seed"].default
 MOST_BESIDE = 6
 """More values of a path than this are a table with a row for each, as those of a sweep."""
 
@@ -75,6 +77,7 @@ class PlannedCells:
         figures: Those of a sweep.
         at_least: Of each, before a precision is looked at; None for as many as usual.
         first: The first replication.
+        besides: What was asked for besides the first file.
     """
 
     cells: Sequence[Cell]
@@ -85,6 +88,7 @@ class PlannedCells:
     figures: Sequence[Plan] = ()
     at_least: int | None = None
     first: int = 0
+    besides: AskedBesides | None = None
 
 
 def single(asked: RunOptions, settings: Sequence[Setting], document: Document) -> PlannedCells:
@@ -119,12 +123,13 @@ def planned_of(
         SpecError: None is allowed, or things do not go together.
     """
     replications, precision = asked.replications, asked.precision
+    besides = asked_besides(asked, settings, documents, compares=True)
     if not _is_swept(settings, documents):
         from dumbbell.compare import cells_of
 
         files = [(each.file, each.table, each.folder) for each in documents]
         cells, refused = cells_of(files, settings, allow_programs=asked.allow_programs)
-        return PlannedCells(cells, refused, replications, precision)
+        return PlannedCells(cells, refused, replications, precision, besides=besides)
     if len(documents) > 1:
         allowed = "one file where there is a [sweep]"
         raise SpecError("FILE", ", ".join(str(each.file) for each in documents), allowed)
@@ -138,8 +143,51 @@ def planned_of(
     if replications is None and precision is None:
         replications, precision = found.replications, found.precision
     return PlannedCells(
-        found.cells, found.refused, replications, precision, found.grid, found.figures
+        found.cells,
+        found.refused,
+        replications,
+        precision,
+        found.grid,
+        found.figures,
+        besides=besides,
     )
+
+
+def asked_besides(
+    asked: RunOptions,
+    settings: Sequence[Setting],
+    documents: Sequence[Document],
+    *,
+    compares: bool,
+) -> AskedBesides:
+    """What tells this run from another one of the same file; nothing that the file says anyway.
+
+    Args:
+        asked: What was typed.
+        settings: Those of ``--set``, ``--seed`` and ``--kernel``.
+        documents: The files.
+        compares: Whether it is a comparison.
+    """
+    from dumbbell.cli.common.options import DEFAULT_BACKENDS
+
+    options: dict[str, Sequence[Any]] = {}
+    if asked.backends != DEFAULT_BACKENDS:
+        options["backend"] = asked.backends
+    if not compares and asked.replication:
+        options["replication"] = [asked.replication]
+    if asked.replications is not None:
+        from dumbbell.compare.comparison import REPLICATIONS
+
+        # A [sweep] may have said another number.
+        if asked.replications != REPLICATIONS or any("sweep" in each.table for each in documents):
+            options["replications"] = [asked.replications]
+    if asked.precision is not None:
+        options["precision"] = [asked.precision]
+    seeds = [each.table.get("seed", USUAL_SEED) for each in documents]
+    told = [
+        each for each in settings if each.path != "seed" or any(each.value != own for own in seeds)
+    ]
+    return AskedBesides(told, [each.file for each in documents[1:]], options)
 
 
 def _is_swept(settings: Sequence[Setting], documents: Sequence[Document]) -> bool:

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from dumbbell.backends import BatchProgress, get_backend, run_many
 from dumbbell.cli.common.confirmation import agree_to_run
-from dumbbell.cli.common.pages import page_folder, result_place
+from dumbbell.cli.common.folder_names import AskedBesides
+from dumbbell.cli.common.pages import page_folder, result_name, result_place
 from dumbbell.cli.common.store import Storing, stored_run
 from dumbbell.cli.run.summary import print_summary, summary_numbers
 from dumbbell.cli.terminal.consoles import print_notices
@@ -36,6 +37,7 @@ def run_file(
     experiment: Experiment,
     *,
     settings: Sequence[Setting] = (),
+    besides: AskedBesides,
     storing: Storing,
     backend: str,
     replication: int,
@@ -73,7 +75,7 @@ def run_file(
         has_exports = bool(formats) and out is None
         result = stack.enter_context(
             result_place(
-                page_folder(experiment.name),
+                page_folder(result_name(experiment.name, file), asked=besides),
                 subject=experiment.name,
                 source=file if file.is_file() else None,
                 replace=replace,
