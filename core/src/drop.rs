@@ -28,10 +28,14 @@ pub enum DropReason {
     MemoryLimit = 11,
     /// fq had as many packets of its flow as it takes.
     FlowLimit = 12,
-    /// fq let it go later than the threshold for marks.
+    /// fq let it go later than the threshold for marks, or dualpi2's queue of L4S was above its own.
     CeThreshold = 13,
     /// COBALT's probability, which overflows raise, when the packet was to leave.
     Blue = 14,
+    /// dualpi2's probability, when the packet was to leave (RFC 9332).
+    Pi2 = 15,
+    /// The same, when it arrived (`drop_enqueue`).
+    Pi2AtEnqueue = 16,
 }
 
 /// Which counters of a queue a dropped packet goes to.
@@ -61,7 +65,9 @@ impl DropReason {
             | DropReason::RedEarly
             | DropReason::RedForced
             | DropReason::CeThreshold
-            | DropReason::Blue => DropCause::QueueManagement,
+            | DropReason::Blue
+            | DropReason::Pi2
+            | DropReason::Pi2AtEnqueue => DropCause::QueueManagement,
             DropReason::Policed => DropCause::Policer,
             DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
         }

@@ -32,7 +32,7 @@ use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Stat
 use dumbbell_core::packet::Packet;
 use dumbbell_core::ring::Ring;
 use dumbbell_core::time::Time;
-use dumbbell_tc::qdisc::Codel as Config;
+use dumbbell_tc::qdisc::{Codel as Config, Selector};
 
 /// `CODEL_SHIFT`: a tick is 1024 ns.
 const TICK_SHIFT: u32 = 10;
@@ -64,6 +64,8 @@ pub struct Parameters {
     interval: Ticks,
     /// Sojourn time above which every capable packet is marked.
     ce_threshold: Ticks,
+    /// To which packets that applies; None for all.
+    selector: Option<Selector>,
     /// RFC 8289 `maxpacket_`: with no more bytes behind a packet, none is dropped.
     mtu_bytes: u32,
     ecn: bool,
@@ -83,9 +85,21 @@ impl Parameters {
             target: in_ticks(target_ns),
             interval: in_ticks(interval_ns),
             ce_threshold: ce_threshold_ns.map_or(NO_THRESHOLD, in_ticks),
+            selector: None,
             mtu_bytes: setting.device_mtu_bytes().min(LARGEST_MTU_BYTES),
             ecn,
         }
+    }
+
+    /// The same with a threshold for some packets only.
+    pub fn with_selector(self, selector: Option<Selector>) -> Parameters {
+        Parameters { selector, ..self }
+    }
+
+    /// Whether a packet that stayed so long is marked whatever the target.
+    fn is_above_threshold(&self, sojourn: Ticks, packet: &Packet) -> bool {
+        let is_selected = |selector: Selector| selector.selects(packet.traffic_class);
+        is_after(sojourn, self.ce_threshold) && self.selector.is_none_or(is_selected)
     }
 }
 
@@ -144,7 +158,7 @@ impl Controller {
             (true, true) => self.go_on_dropping(packet, source, parameters, now, events),
         };
         let mut packet = packet?;
-        if !is_marked && is_after(self.sojourn, parameters.ce_threshold) {
+        if !is_marked && parameters.is_above_threshold(self.sojourn, &packet) {
             // Whether it can be marked makes no difference here.
             let _ = events.mark(&mut packet, DropReason::Codel);
         }

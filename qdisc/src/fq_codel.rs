@@ -12,7 +12,8 @@
 //! | ECN: marks in place of CoDel's drops, never for those over the limit | yes |
 //! | Linux: below htb, and a link's own rate, it is not asked while empty, and queues keep their turns | yes |
 //! | flows of one conversation told apart (fragments from whole datagrams) | no |
-//! | other hashes by filters, `ce_threshold_selector` | no |
+//! | `ce_threshold`, for packets that `ce_threshold_selector` selects | yes |
+//! | other hashes by filters | no |
 //!
 //! | parameter | RFC 8290 | Linux |
 //! | --- | --- | --- |
@@ -310,7 +311,8 @@ impl Build<Config> for FqCodel {
             config.ce_threshold_ns,
             config.ecn,
             setting,
-        );
+        )
+        .with_selector(config.ce_threshold_selector);
         FqCodel {
             storage: Storage::new(config.flows, setting.overhead_bytes),
             new_flows: VecDeque::new(),

@@ -11,6 +11,7 @@
 pub mod cake;
 pub mod child;
 pub mod codel;
+pub mod dualpi2;
 pub mod events;
 pub mod fifo;
 pub mod fq;
@@ -37,6 +38,7 @@ pub use timers::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT, timer_period_ns};
 
 use cake::Cake;
 use codel::Codel;
+use dualpi2::Dualpi2;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use fifo::Fifo;
@@ -287,6 +289,8 @@ disciplines! {
     Cake(Box<Cake>): Cake;
     /// `pie`.
     Pie(Box<Pie>): Pie;
+    /// `dualpi2`.
+    Dualpi2(Box<Dualpi2>): Dualpi2;
     /// `red`.
     Red(Box<Red>): Red;
     /// `tbf`.

@@ -41,6 +41,7 @@ pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
         | Config::PfifoFast(_)
         | Config::Bfifo(_)
         | Config::Codel(_)
+        | Config::Dualpi2(_)
         | Config::FqCodel(_)
         | Config::Pie(_)
         | Config::Red(_) => false,

@@ -166,6 +166,10 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     "8289": {"1": "recommends FQ-CoDel", "2": _WORDS, "3.1": "is the theory of the interval"},
     "8290": {"1.1": _WORDS},
     "8985": {"1": _WORDS, "2": _WORDS, "9.2": "forbids RFC 6675 beside RACK: one of them is used"},
+    "9332": {
+        "1.3": _WORDS, "2.5.2.1": "is about what operators can set: the words of tc",
+        "2.5.2.2": "is about what they can count: the tables of a run", "2.5.2.3": "likewise",
+    },
     "9406": {},
     "9438": {},
 }  # fmt: skip

@@ -13,7 +13,12 @@ from typing import Any
 
 from dumbbell import _engine
 
-_TABLES: Sequence[Mapping[str, Any]] = json.loads(_engine.disciplines())
+_TABLES: Sequence[Mapping[str, Any]] = [
+    # Linux has dualpi2 since 6.17, and its tc since 6.16.
+    each
+    for each in json.loads(_engine.disciplines())
+    if each["name"] != "dualpi2"
+]
 _NUMBERS = (
     *("0", "1", "2", "5", "7", "10", "100", "1000", "1514", "4294", "010", "0100", "09", "+5"),
     *("-1", "0x10", "0x100", "1e3", "1e-3", "0.5", ".5", "1.", "1.5", "2.01", "0.0001", "33.333"),
@@ -81,9 +86,20 @@ def _by_argument(argument: str) -> Callable[[random.Random], list[str]]:
         return lambda _: []
     if argument in _PLAIN or argument == "PACKETS":
         return lambda draw: [_whole(draw)]
-    kinds = {"SIZE": _size, "RATE": _rate, "TIME": _time, "PERCENT": _percent, "C": _class}
+    kinds = {
+        "VALUE/MASK": _selector,
+        "SIZE": _size,
+        "RATE": _rate,
+        "TIME": _time,
+        "PERCENT": _percent,
+        "C": _class,
+    }
     one = kinds[argument]
     return lambda draw: [one(draw)]
+
+
+def _selector(draw: random.Random) -> str:
+    return f"{_whole(draw)}/{_whole(draw)}" if draw.random() < 0.9 else _whole(draw)
 
 
 def _number(draw: random.Random) -> str:

@@ -151,6 +151,26 @@ def _pie(draw: random.Random, _: int) -> str:
     return " ".join(["pie", *_some(draw, words)])
 
 
+def _dualpi2(draw: random.Random, _: int) -> str:
+    words = [
+        f"limit {_packets(draw)}",
+        f"memlimit {_bytes(draw)}",
+        f"target {_time(draw, 1, 30_000)}",
+        f"tupdate {_time(draw, 100, 40_000)}",
+        f"alpha {draw.uniform(0.01, 20):.4f}",
+        f"beta {draw.uniform(0.01, 60):.4f}",
+        f"step_thresh {draw.choice([_time(draw, 1, 5000), f'{draw.randrange(1, 9)}p'])}",
+        f"min_qlen_step {draw.randrange(4)}",
+        f"coupling_factor {draw.choice([0, 1, 2, 2, 3, 255])}",
+        f"classic_protection {draw.randrange(101)}%",
+        draw.choice(["drop_on_overload", "overflow"]),
+        draw.choice(["drop_dequeue", "drop_enqueue"]),
+        draw.choice(["l4s_ect", "any_ect"]),
+        draw.choice(["split_gso", "no_split_gso"]),
+    ]
+    return " ".join(["dualpi2", *_some(draw, words)])
+
+
 def _red(draw: random.Random, rate_bps: int) -> str:
     average = draw.randrange(100, 1500)
     # Where the least is no longer than a packet, no weight lets a burst pass.
@@ -281,6 +301,6 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
 
 _Maker = Callable[[random.Random, int], str]
 _LEAVES: tuple[_Maker, ...] = (
-    _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _red, _netem,
+    _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)

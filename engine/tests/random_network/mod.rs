@@ -34,6 +34,8 @@ const LINES: &[&str] = &[
     "pie limit 12 target 1ms tupdate 2ms",
     "pie limit 40 target 1ms tupdate 1ms bytemode dq_rate_estimator ecn",
     "pie limit 40 linux_3_14",
+    "dualpi2 limit 12 target 1ms tupdate 2ms alpha 9 beta 60 step_thresh 500us",
+    "dualpi2 limit 40 target 2ms tupdate 1ms alpha 9 beta 60 step_thresh 2p any_ect drop_enqueue overflow",
     "red limit 20kb min 1kb max 4kb avpkt 500 burst 3 probability 0.5 adaptive ecn nodrop",
     "red limit 9kb min 2kb max 6kb avpkt 500 burst 6",
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",

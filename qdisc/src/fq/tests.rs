@@ -190,7 +190,8 @@ fn what_leaves_much_later_than_it_might_is_marked() {
     let mut queue = queue("ce_threshold 2ms");
     let mut events = Events::default();
     for number in 0..2 {
-        let packet = tcp(0, number, at(5 * MS)).with_segment(number, true);
+        let mut packet = tcp(0, number, at(5 * MS));
+        packet.traffic_class = 0b10;
         assert_eq!(queue.enqueue(packet, Time::ZERO, &mut events), Ok(()));
     }
     for (now_ms, is_marked) in [(7, false), (8, true)] {

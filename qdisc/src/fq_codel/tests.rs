@@ -299,3 +299,18 @@ fn a_sparse_flow_beside_two_greedy_ones_as_text() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
+
+/// Linux's `ce_threshold_selector`: of packets that stayed too long only those of ECT(1) are marked.
+#[test]
+fn a_selector_says_which_packets_the_threshold_marks() {
+    let mut queue = fq_codel("fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3");
+    let events = &mut Events::default();
+    for (conversation, traffic_class) in [(0, 0b10), (1, 46 << 2 | 0b01), (2, 0b00)] {
+        let mut arriving = packet(conversation, 1, 1000, Time::ZERO);
+        arriving.traffic_class = traffic_class;
+        assert_eq!(queue.enqueue(arriving, Time::ZERO, events), Ok(()));
+    }
+    let later = Time::from_ns(2 * MS);
+    let left = [0, 1, 2].map(|_| dequeue(&mut queue, later).map(|it| it.traffic_class));
+    assert_eq!(left, [Some(0b10), Some(46 << 2 | 0b11), Some(0b00)]);
+}

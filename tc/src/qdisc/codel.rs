@@ -142,8 +142,8 @@ impl Grammar for Codel {
         let limit = self.limit_packets;
         let options = Options::default().show("limit", limit, &format!("limit {limit}p "));
         let options = show_time(options, "target", self.target_ns);
-        let options = show_time(options, "interval", self.interval_ns);
-        show_ce_threshold(options, self.ce_threshold_ns).flag("ecn", self.ecn)
+        let options = show_ce_threshold(options, self.ce_threshold_ns);
+        show_time(options, "interval", self.interval_ns).flag("ecn", self.ecn)
     }
 }
 

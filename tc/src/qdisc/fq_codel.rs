@@ -8,7 +8,7 @@
 //! | `quantum BYTES`, without unit; below 256 the kernel takes 256 | yes, 256 to 2^20 |
 //! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
 //! | `target`, `interval`, `ecn` (on), `noecn`, `ce_threshold`: as `codel` | yes |
-//! | `ce_threshold_selector VALUE/MASK` | no |
+//! | `ce_threshold_selector VALUE/MASK`, of 8 bits each; VALUE 255, which tc takes for not given, is refused | yes |
 //! | filters that choose the flow (`tc filter`) | no |
 
 use super::codel::{
@@ -17,6 +17,7 @@ use super::codel::{
 };
 use super::words::Words;
 use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use crate::c_numbers::{Base, strtol};
 use crate::reason::Reason;
 use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,25 @@ const LEAST_QUANTUM_BYTES: u32 = 256;
 const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
 const MOST_FLOWS: u32 = 65_536;
 const MOST_MEMORY_BYTES: u32 = 1 << 31;
+/// What tc takes for no selector.
+const NO_SELECTOR: u8 = 0xff;
+
+/// To what packets a threshold for marks applies: by the byte that holds DSCP and ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Selector {
+    /// What the byte's bits have to be.
+    pub value: u8,
+    /// Which of them count; at least one.
+    pub mask: u8,
+}
+
+impl Selector {
+    /// Whether the threshold applies to packets of this class.
+    pub fn selects(self, traffic_class: u8) -> bool {
+        traffic_class & self.mask == self.value
+    }
+}
 
 /// Deficit round robin among flows, each with CoDel; new flows first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +69,9 @@ pub struct FqCodel {
     /// As for [`super::Codel`].
     #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
     pub ce_threshold_ns: Option<u64>,
+    /// To what packets that threshold applies; none for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce_threshold_selector: Option<Selector>,
     /// Bytes of the kernel's memory that packets may take in all; 1 to 2^31.
     pub memory_limit_bytes: u32,
     /// Packets dropped at once when a limit is exceeded; at least 1.
@@ -104,6 +127,18 @@ const ECN: Parameter = Parameter {
     effect: "Marks ECN-capable packets instead of dropping them, unless a limit is exceeded.",
 };
 
+const SELECTOR: Parameter = Parameter {
+    name: "ce_threshold_selector",
+    aliases: &[],
+    argument: "VALUE/MASK",
+    key: "ce_threshold_selector",
+    unit: "bits of DSCP and ECN",
+    default: Value::Nothing,
+    default_source: "Linux: every packet",
+    range: "0 to 254, and 1 to 255; `0x1/0x3` for ECT(1)",
+    effect: "`ce_threshold` marks only packets whose byte of DSCP and ECN, masked, is the value.",
+};
+
 const MEMORY_LIMIT: Parameter = Parameter {
     name: "memory_limit",
     aliases: &[],
@@ -147,7 +182,7 @@ impl Grammar for FqCodel {
             MEMORY_LIMIT,
             DROP_BATCH,
         ],
-        not_implemented: &["ce_threshold_selector"],
+        not_implemented: &[],
         once: &[],
         abbreviated: &[],
     };
@@ -161,6 +196,7 @@ impl Grammar for FqCodel {
             interval_ns: INTERVAL.default.number(),
             ecn: true,
             ce_threshold_ns: None,
+            ce_threshold_selector: None,
             memory_limit_bytes: MEMORY_LIMIT.default.number() as u32,
             drop_batch_packets: DROP_BATCH.default.number() as u32,
         };
@@ -173,6 +209,9 @@ impl Grammar for FqCodel {
                 "interval" => config.interval_ns = words.time_ns(parameter)?,
                 "ecn" => config.ecn = words.flag(parameter),
                 "ce_threshold" => config.ce_threshold_ns = Some(ce_threshold_ns(words, parameter)?),
+                "ce_threshold_selector" => {
+                    config.ce_threshold_selector = Some(selector(words, parameter)?);
+                }
                 "memory_limit" => config.memory_limit_bytes = memory_limit_bytes(words, parameter)?,
                 "drop_batch" => config.drop_batch_packets = words.count(parameter)?,
                 other => return Err(words.unknown(other)),
@@ -206,6 +245,11 @@ impl Grammar for FqCodel {
                 return Err(discipline.out_of_range(parameter, value));
             }
         }
+        let is_fine = |each: Selector| each.value < NO_SELECTOR && each.mask > 0;
+        if let Some(each) = self.ce_threshold_selector.filter(|each| !is_fine(*each)) {
+            let value = format!("{}/{}", each.value, each.mask);
+            return Err(discipline.out_of_range(&SELECTOR, value));
+        }
         check_time(discipline, &TARGET, self.target_ns)?;
         check_time(discipline, &INTERVAL, self.interval_ns)?;
         check_ce_threshold(discipline, self.ce_threshold_ns)
@@ -219,10 +263,24 @@ impl Grammar for FqCodel {
             .show("flows", flows, &format!("flows {flows} "))
             .show("quantum", quantum, &format!("quantum {quantum} "));
         let options = show_time(options, "target", self.target_ns);
-        let options = show_time(options, "interval", self.interval_ns);
         let (memory, batch) = (self.memory_limit_bytes, self.drop_batch_packets);
         let memory_text = format!("memory_limit {} ", shown::size(memory.into()));
-        show_ce_threshold(options, self.ce_threshold_ns)
+        let options = show_ce_threshold(options, self.ce_threshold_ns);
+        let options = match self.ce_threshold_selector {
+            Some(Selector { value, mask }) => options
+                .show(
+                    "ce_threshold_selector",
+                    u32::from(value),
+                    &format!("ce_threshold_selector {}", c_hex(value)),
+                )
+                .show(
+                    "ce_threshold_mask",
+                    u32::from(mask),
+                    &format!("/{} ", c_hex(mask)),
+                ),
+            None => options,
+        };
+        show_time(options, "interval", self.interval_ns)
             .show("memory_limit", memory, &memory_text)
             .flag("ecn", self.ecn)
             .show("drop_batch", batch, &format!("drop_batch {batch} "))
@@ -237,6 +295,31 @@ fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32
         }
         bytes => Ok(bytes),
     }
+}
+
+/// Bits of a byte as C's `%#x` prints them, which has no prefix for 0.
+fn c_hex(bits: u8) -> String {
+    match bits {
+        0 => "0".to_owned(),
+        bits => format!("{bits:#x}"),
+    }
+}
+
+/// `VALUE/MASK` after its word.
+fn selector(words: &mut Words, parameter: &'static Parameter) -> Result<Selector, QdiscError> {
+    let text = words.value(parameter)?;
+    let out_of_range = || FqCodel::DISCIPLINE.out_of_range(parameter, text);
+    let bits = |text| {
+        let number = strtol(text, Base::ByPrefix)?;
+        u8::try_from(number).ok()
+    };
+    let (value, mask) = text.split_once('/').ok_or_else(out_of_range)?;
+    let value = bits(value).ok_or_else(out_of_range)?;
+    let mask = bits(mask).ok_or_else(out_of_range)?;
+    if value == NO_SELECTOR || mask == 0 {
+        return Err(FqCodel::DISCIPLINE.not_taken(parameter, text, Reason::Ignored));
+    }
+    Ok(Selector { value, mask })
 }
 
 /// The limit after its word; above 2^31 the kernel takes 2^31.
@@ -264,6 +347,9 @@ impl fmt::Display for FqCodel {
         write!(f, " target {target} interval {interval} {ecn}")?;
         if let Some(threshold_ns) = self.ce_threshold_ns {
             write!(f, " ce_threshold {}", time_text(threshold_ns))?;
+        }
+        if let Some(Selector { value, mask }) = self.ce_threshold_selector {
+            write!(f, " ce_threshold_selector {value:#x}/{mask:#x}")?;
         }
         let memory_limit = format_size(self.memory_limit_bytes.into());
         write!(

@@ -21,6 +21,7 @@ pub mod cake;
 mod chain;
 mod codel;
 mod discipline;
+pub mod dualpi2;
 mod error;
 mod filter;
 mod fq;
@@ -42,10 +43,11 @@ pub use bfifo::Bfifo;
 pub use cake::Cake;
 pub use codel::Codel;
 pub use discipline::{COMPUTED, Discipline, Parameter, REQUIRED, Value};
+pub use dualpi2::Dualpi2;
 pub use error::QdiscError;
 pub use filter::Filter;
 pub use fq::Fq;
-pub use fq_codel::FqCodel;
+pub use fq_codel::{FqCodel, Selector};
 pub use htb::{Htb, HtbClass};
 pub use lines::Attachment;
 pub use netem::{ALL_PPB, Distribution, Loss, Netem};
@@ -290,6 +292,7 @@ qdiscs! {
     FqCodel;
     Cake;
     Pie;
+    Dualpi2;
     Red;
 }
 
@@ -310,7 +313,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "cbs",
     "choke",
     "drr",
-    "dualpi2",
     "etf",
     "ets",
     "fq_pie",

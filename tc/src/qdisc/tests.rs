@@ -255,6 +255,8 @@ fn what_tc_takes_and_would_be_another_is_refused_with_the_reason() {
         ("fq_codel quantum 255", Reason::Replaced),
         ("fq_codel memory_limit 3gb", Reason::Replaced),
         ("fq_codel memory_limit 0", Reason::DropsAll),
+        ("fq_codel ce_threshold_selector 255/3", Reason::Ignored),
+        ("fq_codel ce_threshold_selector 1/0", Reason::Ignored),
         ("pfifo limit 0", Reason::DropsAll),
         ("htb r2q 0", Reason::Replaced),
         ("htb r2q 2147483648", Reason::Replaced),

@@ -44,6 +44,11 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Notes what is to be known of a word.
+    pub(super) fn note(&mut self, notice: Option<Notice>) {
+        self.notices.extend(notice);
+    }
+
     /// What is to be known of what was read.
     pub(super) fn into_notices(self) -> Vec<Notice> {
         self.notices
@@ -440,7 +445,8 @@ impl<'a> Words<'a> {
         self.discipline.parameters.iter().find(named)
     }
 
-    fn value(&mut self, parameter: &'static Parameter) -> Result<&'a str, QdiscError> {
+    /// The word after `parameter`.
+    pub(super) fn value(&mut self, parameter: &'static Parameter) -> Result<&'a str, QdiscError> {
         self.rest.next().ok_or_else(|| QdiscError::MissingValue {
             discipline: self.discipline.name,
             value: parameter.name.to_owned(),
@@ -449,7 +455,8 @@ impl<'a> Words<'a> {
         })
     }
 
-    fn read<T>(
+    /// What a word is, or why it is none such.
+    pub(super) fn read<T>(
         &self,
         parameter: &'static Parameter,
         result: Result<T, UnitError>,

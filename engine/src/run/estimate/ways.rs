@@ -95,6 +95,7 @@ fn shaped(config: &Config) -> Shaped {
             ..classful(10_240.0)
         },
         Config::Fq(fq) => classful(f64::from(fq.limit_packets)),
+        Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
         Config::Codel(_)
         | Config::FqCodel(_)
         | Config::Pie(_)

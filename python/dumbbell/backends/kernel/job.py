@@ -161,6 +161,13 @@ def _check_end(path: str, end: Mapping[str, Any]) -> None:
                 "today's pie on the kernel: the word is not one of tc",
                 "dq_rate_estimator",
             )
+        if qdisc["kind"] == "dualpi2":
+            raise SpecError(
+                f"{path}.qdisc",
+                "dualpi2",
+                "a discipline of Linux 6.12 and before on the kernel (dualpi2 came with 6.17);"
+                " the simulator has it",
+            )
 
 
 def _check_delay(path: str, delay_ns: int) -> None:

@@ -58,8 +58,8 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "codel ecn ce_threshold 1ms",
-        "limit 1000p target 5ms interval 100ms ce_threshold 1ms ecn ",
-        r#"{"limit":1000,"target":5000,"interval":100000,"ce_threshold":1000,"ecn":true}"#,
+        "limit 1000p target 5ms ce_threshold 1ms interval 100ms ecn ",
+        r#"{"limit":1000,"target":5000,"ce_threshold":1000,"interval":100000,"ecn":true}"#,
     ),
     (
         "fq maxrate 10mbit nopacing quantum 4096 ce_threshold 1ms horizon_cap",
@@ -69,10 +69,23 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         r#"{"limit":10000,"flow_limit":100,"buckets":1024,"orphan_mask":1023,"pacing":false,"quantum":4096,"initial_quantum":15140,"maxrate":1250000,"low_rate_threshold":68750,"refill_delay":40000,"ce_threshold":1000,"timer_slack":10000,"horizon":10000000,"horizon_cap":null}"#,
     ),
     (
+        "fq_codel ce_threshold 1ms ce_threshold_selector 0/3",
+        "limit 10240p flows 1024 quantum 1514 target 5ms ce_threshold 1ms \
+         ce_threshold_selector 0/0x3 interval 100ms memory_limit 32Mb ecn drop_batch 64 ",
+        r#"{"limit":10240,"flows":1024,"quantum":1514,"target":5000,"ce_threshold":1000,"ce_threshold_selector":0,"ce_threshold_mask":3,"interval":100000,"memory_limit":33554432,"ecn":true,"drop_batch":64}"#,
+    ),
+    (
         "fq_codel",
         "limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn \
          drop_batch 64 ",
         r#"{"limit":10240,"flows":1024,"quantum":1514,"target":5000,"interval":100000,"memory_limit":33554432,"ecn":true,"drop_batch":64}"#,
+    ),
+    (
+        "dualpi2 limit 1000 step_thresh 3p overflow classic_protection 20",
+        "limit 1000p memlimit 3028000B target 15ms tupdate 16ms alpha 0.156250 beta 3.195312 \
+         step_thresh 3p min_qlen_step 0p coupling_factor 2 overflow drop_dequeue \
+         classic_protection 20% l4s_ect split_gso ",
+        r#"{"limit":1000,"memory-limit":3028000,"target":15000,"tupdate":16000,"alpha":0.15625,"beta":3.1953125,"step-thresh-pkts":3,"min-qlen-step":0,"coupling":2,"drop-overload":"overflow","drop-early":"drop-dequeue","c-protection":20,"ecn-mask":"l4s-ect","split-gso":null}"#,
     ),
     (
         "cake bandwidth 20mbit docsis nat ingress diffserv4 memlimit 8mb",

@@ -1,0 +1,376 @@
+//! `dualpi2`: two queues with coupled PI2, for L4S and for all else (RFC 9332, appendix A).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 9332 section 2.3 (Traffic Classification), figure 3: ECT(1) and CE to L, all else to C; one limit for both, tested first | yes; in packets and memory, as `limit` and `memlimit` of tc |
+//! | RFC 9332 section 2.5.1 (Functional Requirements): L is marked no less than C is dropped, by p_C = (p_CL / k)^2 | yes |
+//! | RFC 9332 appendix A.1, figure 4: marks and drops as packets leave; L by max(p'_L, p_CL), C by p_C = p'^2 | yes |
+//! | figure 4: `recur`, which spaces marks evenly in place of chance | yes; Linux draws random numbers |
+//! | figure 5: a ramp from 800 us to 1200 us marks L | no: the step of its note c, as Linux; 1 ms |
+//! | figure 6 and 8: p' every `tupdate` by the delay of the packet that has waited longest, p_CL = k p' | yes: see `pi` |
+//! | figure 7: an L queue of one packet is not marked by delay (`Th_len`) | `min_qlen_step`, asked as the packet arrives, as Linux; 0 there and here |
+//! | figure 7: from p_CL = 1 on, L drops with p_C, and C drops what it would mark | yes, `drop_on_overload`; `overflow` holds p' at 1/k |
+//! | appendix A.1: below 2 MTU in both queues no coupled signal and no drop | yes |
+//! | RFC 9332 section 4.2.2 (Avoiding Short-Term Classic Starvation: Sacrifice L4S Throughput or Delay?): a weighted scheduler | weighted round robin by bytes, `classic_protection` |
+//! | appendix A.1: the scheduler's credit moves only while both wait; L is favoured after idleness | yes |
+//! | signals as packets arrive (`drop_enqueue`) | yes |
+//! | RFC 9332 section 2.5.1.1 (Requirements in Unexpected Cases): other packets in L, by filters | no filters |
+//! | appendix B: Curvy RED in place of PI2 | no |
+//!
+//! The updates are done when a packet comes or leaves, all those due before it, at once whatever
+//! their number (`pi.rs`).
+
+mod pi;
+
+use super::fq_codel::memory_bytes;
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::ring::Ring;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::Dualpi2 as Config;
+use pi::Pi;
+
+const ECN_MASK: u8 = 0b11;
+const PERCENT: i64 = 100;
+
+/// When a packet of L is marked by its own queue, in place of figure 5's ramp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It has waited longer.
+    Sojourn(Time),
+    /// More packets wait, itself among them.
+    Packets(usize),
+}
+
+/// What does not change.
+#[derive(Debug, Clone)]
+struct Parameters {
+    limit_packets: usize,
+    memory_limit_bytes: u64,
+    /// RFC 9332 k.
+    coupling_factor: f64,
+    step: Step,
+    min_qlen_step_packets: usize,
+    drops_on_overload: bool,
+    signals_at_dequeue: bool,
+    is_for_ect1_alone: bool,
+    splits_gso: bool,
+    /// Of 100, how many bytes C sends while both wait.
+    weight_of_classic: i64,
+    /// The scheduler's credit after idleness.
+    first_credit: i64,
+    /// Below this, in both queues, nothing is signalled but by the step.
+    exempt_bytes: u64,
+    overhead_bytes: u32,
+}
+
+/// A packet in its queue.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    packet: Packet,
+    /// Whether the queue was long enough, when it came, for the step to count.
+    may_be_stepped: bool,
+}
+
+/// One of the two queues.
+#[derive(Debug, Clone, Default)]
+struct Queue {
+    packets: Ring<Waiting>,
+    backlog_bytes: u64,
+    /// Figure 4's `q.count`.
+    count: f64,
+}
+
+impl Queue {
+    /// Figure 4: true for this share of the calls, evenly spaced.
+    fn recur(&mut self, likelihood: f64) -> bool {
+        self.count += likelihood;
+        let is_due = self.count > 1.0;
+        if is_due {
+            self.count -= 1.0;
+        }
+        is_due
+    }
+
+    fn pop(&mut self, overhead_bytes: u32) -> Option<Waiting> {
+        let waiting = self.packets.pop_front()?;
+        self.backlog_bytes -= u64::from(waiting.packet.wire_bytes(overhead_bytes));
+        Some(waiting)
+    }
+
+    fn oldest_arrived(&self) -> Option<Time> {
+        self.packets.front().map(|waiting| waiting.packet.arrived)
+    }
+}
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    L4s,
+    Classic,
+}
+
+/// The state of both queues.
+#[derive(Debug, Clone)]
+pub struct Dualpi2 {
+    l4s: Queue,
+    classic: Queue,
+    parameters: Parameters,
+    pi: Pi,
+    tupdate: Time,
+    next_update: Time,
+    /// Above 0 it is the turn of C, if both wait.
+    credit: i64,
+    memory_bytes: u64,
+    held: Held,
+}
+
+impl Dualpi2 {
+    fn queue(&mut self, side: Side) -> &mut Queue {
+        match side {
+            Side::L4s => &mut self.l4s,
+            Side::Classic => &mut self.classic,
+        }
+    }
+
+    fn waiting_bytes(&self) -> u64 {
+        self.l4s.backlog_bytes + self.classic.backlog_bytes + self.held.bytes
+    }
+
+    /// Figure 3: by the last bit of the ECN field, or by both.
+    fn side_of(&self, packet: &Packet) -> Side {
+        let ecn = packet.traffic_class & ECN_MASK;
+        let is_l4s = match self.parameters.is_for_ect1_alone {
+            true => ecn & 1 == 1,
+            false => ecn != 0,
+        };
+        if is_l4s { Side::L4s } else { Side::Classic }
+    }
+
+    /// Figure 8: the updates due before `now`.
+    fn catch_up(&mut self, now: Time) {
+        if self.next_update >= now {
+            return;
+        }
+        let first = self.next_update;
+        let updates = (now - first).0.div_ceil(self.tupdate.0);
+        let heads = [self.l4s.oldest_arrived(), self.classic.oldest_arrived()];
+        let oldest = heads.into_iter().flatten().min();
+        let delay = oldest.map(|arrived| first.saturating_sub(arrived));
+        self.pi.update(updates, delay);
+        self.next_update = first + Time(updates * self.tupdate.0);
+    }
+
+    /// Figure 7: marks the packet if that is due. Returns whether it is to be dropped.
+    fn signal(
+        &mut self,
+        side: Side,
+        packet: &mut Packet,
+        waiting_bytes: u64,
+        events: &mut Events,
+    ) -> bool {
+        if waiting_bytes < self.parameters.exempt_bytes {
+            return false;
+        }
+        let base = self.pi.probability();
+        let (coupled, classic) = (self.parameters.coupling_factor * base, base * base);
+        let is_overload = self.parameters.drops_on_overload && (coupled >= 1.0 || base >= 1.0);
+        match side {
+            Side::L4s => {
+                if is_overload && self.l4s.recur(classic) {
+                    return true;
+                }
+                // Every packet of L can be marked.
+                if self.l4s.recur(coupled.min(1.0)) {
+                    let _ = events.mark(packet, DropReason::Pi2);
+                }
+                false
+            }
+            Side::Classic => {
+                self.classic.recur(classic)
+                    && (is_overload || !events.mark(packet, DropReason::Pi2))
+            }
+        }
+    }
+
+    /// Marks a packet of L that waited too long, or left too many behind.
+    fn mark_above_step(
+        &self,
+        waiting: &mut Waiting,
+        queued_packets: usize,
+        now: Time,
+        events: &mut Events,
+    ) {
+        let packet = &mut waiting.packet;
+        let is_above = match self.parameters.step {
+            Step::Sojourn(threshold) => now.saturating_sub(packet.arrived) > threshold,
+            Step::Packets(threshold) => queued_packets > threshold,
+        };
+        if is_above && waiting.may_be_stepped && !packet.has_congestion_mark() {
+            let _ = events.mark(packet, DropReason::CeThreshold);
+        }
+    }
+
+    /// Whose turn it is, and whether both wait.
+    fn turn(&self) -> Option<(Side, bool)> {
+        let (l4s, classic) = (
+            !self.l4s.packets.is_empty(),
+            !self.classic.packets.is_empty(),
+        );
+        let side = match (l4s, classic) {
+            (false, false) => return None,
+            (true, true) if self.credit > 0 => Side::Classic,
+            (true, _) => Side::L4s,
+            (false, true) => Side::Classic,
+        };
+        Some((side, l4s && classic))
+    }
+
+    fn charge(&mut self, side: Side, bytes: u32) {
+        let weight = self.parameters.weight_of_classic;
+        self.credit += match side {
+            Side::L4s => weight * i64::from(bytes),
+            Side::Classic => (weight - PERCENT) * i64::from(bytes),
+        };
+    }
+}
+
+impl Build<Config> for Dualpi2 {
+    fn build(config: &Config, setting: &Setting) -> Dualpi2 {
+        let frame_bytes = setting.device_mtu_bytes();
+        let weight_of_classic = i64::from(config.classic_protection_percent);
+        let step = match (config.step_thresh_packets, config.step_thresh_ns) {
+            (Some(packets), _) => Step::Packets(packets as usize),
+            (None, step_ns) => Step::Sojourn(Time::from_ns(step_ns.unwrap_or(0))),
+        };
+        // As Linux: negative where L has more than half, so that it goes first.
+        let first_credit = (2 * weight_of_classic - PERCENT) * i64::from(frame_bytes);
+        Dualpi2 {
+            l4s: Queue::default(),
+            classic: Queue::default(),
+            parameters: Parameters {
+                limit_packets: config.limit_packets as usize,
+                memory_limit_bytes: config.memory_limit_bytes(frame_bytes).into(),
+                coupling_factor: config.coupling_factor.into(),
+                step,
+                min_qlen_step_packets: config.min_qlen_step_packets as usize,
+                drops_on_overload: config.drop_on_overload,
+                signals_at_dequeue: config.drop_dequeue,
+                is_for_ect1_alone: config.l4s_ect,
+                splits_gso: config.split_gso,
+                weight_of_classic,
+                first_credit,
+                exempt_bytes: 2 * u64::from(frame_bytes),
+                overhead_bytes: setting.overhead_bytes,
+            },
+            pi: Pi::new(config),
+            tupdate: Time::from_ns(config.tupdate_ns),
+            next_update: Time::from_ns(config.tupdate_ns),
+            credit: first_credit,
+            memory_bytes: 0,
+            held: Held::NOTHING,
+        }
+    }
+}
+
+impl Discipline for Dualpi2 {
+    fn enqueue(
+        &mut self,
+        mut packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        self.catch_up(now);
+        let waiting_pkts = self.l4s.packets.len() + self.classic.packets.len();
+        let bytes = packet.wire_bytes(self.parameters.overhead_bytes);
+        let memory_bytes = self.memory_bytes + memory_bytes(bytes);
+        if waiting_pkts + self.held.packets as usize >= self.parameters.limit_packets
+            || memory_bytes > self.parameters.memory_limit_bytes
+        {
+            return Err(DropReason::Overlimit);
+        }
+        let side = self.side_of(&packet);
+        let waiting_bytes = self.waiting_bytes();
+        if !self.parameters.signals_at_dequeue
+            && self.signal(side, &mut packet, waiting_bytes, events)
+        {
+            return Err(DropReason::Pi2AtEnqueue);
+        }
+        if waiting_pkts == 0 {
+            self.credit = self.parameters.first_credit;
+        }
+        self.memory_bytes = memory_bytes;
+        let least = self.parameters.min_qlen_step_packets;
+        let queue = self.queue(side);
+        let may_be_stepped = queue.packets.len() >= least;
+        queue.backlog_bytes += u64::from(bytes);
+        queue.packets.push_back(Waiting {
+            packet,
+            may_be_stepped,
+        });
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.catch_up(now);
+        while let Some((side, is_contended)) = self.turn() {
+            let waiting_bytes = self.waiting_bytes();
+            let overhead_bytes = self.parameters.overhead_bytes;
+            let queue = self.queue(side);
+            let queued_packets = queue.packets.len();
+            let Some(mut waiting) = queue.pop(overhead_bytes) else {
+                break;
+            };
+            let bytes = waiting.packet.wire_bytes(overhead_bytes);
+            self.memory_bytes -= memory_bytes(bytes);
+            if self.parameters.signals_at_dequeue
+                && self.signal(side, &mut waiting.packet, waiting_bytes, events)
+            {
+                events.drop(waiting.packet, DropReason::Pi2);
+                continue;
+            }
+            if is_contended {
+                self.charge(side, bytes);
+            }
+            if side == Side::L4s {
+                self.mark_above_step(&mut waiting, queued_packets, now, events);
+            }
+            return Dequeued::Packet(waiting.packet);
+        }
+        Dequeued::Empty
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
+    }
+
+    fn largest_gso_bytes(&self) -> u32 {
+        match self.parameters.splits_gso {
+            true => 0,
+            false => u32::MAX,
+        }
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        let packets = self.l4s.packets.len() + self.classic.packets.len();
+        let bytes = self.l4s.backlog_bytes + self.classic.backlog_bytes;
+        (packets as u32, bytes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        let both = self.l4s.packets.iter().chain(self.classic.packets.iter());
+        Box::new(both.map(|waiting| &waiting.packet))
+    }
+
+    /// The base probability p', of which the square is C's and `coupling_factor` times as much L's,
+    /// and the delay it was last updated by.
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            drop_probability: self.pi.probability(),
+            delay_estimate: Some(self.pi.delay()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! The table of dualpi2's words.
+
+use super::super::{Parameter, Value};
+
+const LINUX: &str = "Linux 6.17";
+const DERIVED: &str = "in place of target, tupdate, alpha and beta";
+
+/// One of two words, the first of which is the default.
+const fn choice(
+    name: &'static str,
+    other: &'static [&'static str],
+    effect: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        aliases: other,
+        argument: "",
+        key: name,
+        unit: "flag",
+        default: Value::Flag(true),
+        default_source: LINUX,
+        range: "a word without value",
+        effect,
+    }
+}
+
+const fn time(
+    name: &'static str,
+    key: &'static str,
+    default_ns: u64,
+    default_source: &'static str,
+    effect: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        aliases: &[],
+        argument: "TIME",
+        key,
+        unit: "ns",
+        default: Value::Number(default_ns),
+        default_source,
+        range: "1us to 4294967295us, whole microseconds",
+        effect,
+    }
+}
+
+const fn gain(
+    name: &'static str,
+    default: u64,
+    default_source: &'static str,
+    effect: &'static str,
+) -> Parameter {
+    Parameter {
+        name,
+        aliases: &[],
+        argument: "FLOAT",
+        key: name,
+        unit: "1/256 Hz",
+        default: Value::Number(default),
+        default_source,
+        range: "0.00390625 to 65535.99 Hz, cut off to 1/256",
+        effect,
+    }
+}
+
+pub(super) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(10_000),
+    default_source: LINUX,
+    range: "1 to 4294967295 packets",
+    effect: "A packet that arrives while this many wait in both queues is dropped.",
+};
+
+pub(super) const MEMLIMIT: Parameter = Parameter {
+    name: "memlimit",
+    aliases: &[],
+    argument: "BYTES",
+    key: "memlimit_bytes",
+    unit: "bytes",
+    default: Value::Nothing,
+    default_source: "Linux 6.17: two frames of the interface for each packet of limit",
+    range: "1 to 4294967295 bytes, without unit",
+    effect: "As `limit`, of the memory the kernel would need for the packets (2304 bytes for one \
+             of 1514).",
+};
+
+pub(super) const COUPLING_FACTOR: Parameter = Parameter {
+    name: "coupling_factor",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "coupling_factor",
+    unit: "times",
+    default: Value::Number(2),
+    default_source: "Linux 6.17; RFC 9332 section 2.5.1 (k)",
+    range: "0 to 255",
+    effect: "Packets of L4S are marked with this many times the base probability; all others are \
+             dropped or marked with its square.",
+};
+
+pub(super) const STEP_THRESH_TIME: Parameter = time(
+    "step_thresh",
+    "step_thresh_ns",
+    1_000_000,
+    LINUX,
+    "A packet of L4S that has waited longer is marked when it leaves.",
+);
+
+pub(super) const STEP_THRESH_PACKETS: Parameter = Parameter {
+    name: "step_thresh",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "step_thresh_packets",
+    unit: "packets",
+    default: Value::Nothing,
+    default_source: "Linux 6.17: a time",
+    range: "1p to 4294967295p (or pkt, pkts, packet, packets)",
+    effect: "The same, in place of a time, while more packets wait in the queue of L4S, the one \
+             that leaves among them.",
+};
+
+pub(super) const MIN_QLEN_STEP: Parameter = Parameter {
+    name: "min_qlen_step",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "min_qlen_step_packets",
+    unit: "packets",
+    default: Value::Number(0),
+    default_source: LINUX,
+    range: "0 to 4294967295 packets",
+    effect: "The threshold counts only for packets that find this many in the queue of L4S.",
+};
+
+pub(super) const DROP_ON_OVERLOAD: Parameter = choice(
+    "drop_on_overload",
+    &["overflow"],
+    "When marks of L4S have come to 100 %, packets of both queues are dropped with the square of \
+     the base probability, ECN or not; `overflow` lets the queues grow to the limit.",
+);
+
+pub(super) const DROP_DEQUEUE: Parameter = choice(
+    "drop_dequeue",
+    &["drop_enqueue"],
+    "Packets are dropped and marked when they leave; `drop_enqueue`: when they arrive. The \
+     threshold marks when they leave in any case.",
+);
+
+pub(super) const L4S_ECT: Parameter = choice(
+    "l4s_ect",
+    &["any_ect"],
+    "The queue of L4S is for ECT(1) and CE; with `any_ect` for ECT(0), too.",
+);
+
+pub(super) const CLASSIC_PROTECTION: Parameter = Parameter {
+    name: "classic_protection",
+    aliases: &[],
+    argument: "PERCENT",
+    key: "classic_protection_percent",
+    unit: "%",
+    default: Value::Number(10),
+    default_source: LINUX,
+    range: "0% to 100%, whole per cent",
+    effect: "Share of the bytes that the other queue sends at least while packets wait in both.",
+};
+
+pub(super) const MAX_RTT: Parameter = Parameter {
+    default: Value::Nothing,
+    ..time(
+        "max_rtt",
+        "max_rtt_ns",
+        0,
+        DERIVED,
+        "The longest round trip for which the control is to be stable: sets `tupdate` to \
+         `typical_rtt` or a third of it, `alpha` to a tenth of `tupdate` over its square, `beta` to \
+         0.3 over it. 6 times `typical_rtt` where only that is given.",
+    )
+};
+
+pub(super) const TYPICAL_RTT: Parameter = Parameter {
+    default: Value::Nothing,
+    range: "1us to 4294967295us, whole microseconds; at most max_rtt",
+    ..time(
+        "typical_rtt",
+        "typical_rtt_ns",
+        0,
+        DERIVED,
+        "The round trip of most traffic: sets `target`. A sixth of `max_rtt` where only that is given.",
+    )
+};
+
+pub(super) const TARGET: Parameter = time(
+    "target",
+    "target_ns",
+    15_000_000,
+    "Linux 6.17; RFC 9332 appendix A.1",
+    "The queueing delay that the base probability is steered to. A bare number is microseconds.",
+);
+
+pub(super) const TUPDATE: Parameter = time(
+    "tupdate",
+    "tupdate_ns",
+    16_000_000,
+    "Linux 6.17; RFC 9332 appendix A.1",
+    "How often the base probability is updated.",
+);
+
+pub(super) const ALPHA: Parameter = gain(
+    "alpha",
+    41,
+    "Linux 6.17: 0.16 Hz; RFC 9332 appendix A.1",
+    "How much the base probability follows the deviation from the target.",
+);
+
+pub(super) const BETA: Parameter = gain(
+    "beta",
+    819,
+    "Linux 6.17: 3.2 Hz; RFC 9332 appendix A.1",
+    "How much the base probability follows the trend of the delay.",
+);
+
+pub(super) const SPLIT_GSO: Parameter = choice(
+    "split_gso",
+    &["no_split_gso"],
+    "Takes a GSO packet in segments, each with marks of its own; `no_split_gso` takes it as one.",
+);
