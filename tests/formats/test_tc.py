@@ -236,6 +236,32 @@ def test_text_of_a_real_pie_is_read(tmp_path: Path) -> None:
     assert (row["marked_pkts"], row["dropped_pkts"]) == (3, 7)
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_iproute2_prints_of_dualpi2_is_read(form: str, tmp_path: Path) -> None:
+    """By its own words of output (iproute2 6.16, ``tc/q_dualpi2.c``)."""
+    file = tmp_path / "dualpi2.txt"
+    counted = "prob 0.051 delay_c 14210us delay_l 310us\npkts_in_c 9 pkts_in_l 1 maxq 77\n"
+    as_text = (
+        "qdisc dualpi2 1: dev eth0 root refcnt 2 limit 10000p memlimit 30280000B target 15ms "
+        "tupdate 16ms alpha 0.156250 beta 3.195312 step_thresh 1ms min_qlen_step 0p "
+        "coupling_factor 2 drop_on_overload drop_dequeue classic_protection 10% l4s_ect split_gso "
+        "\n Sent 1514 bytes 1 pkt (dropped 7, overlimits 0 requeues 0) \n"
+        f" backlog 15140b 10p requeues 0\n{counted}ecn_mark 60 step_mark 5\n"
+        "credit -121120 (L-queue)\nmemory_used 23040 (max 177408) of memory limit 30280000\n"
+    )
+    as_json = [
+        {
+            "kind": "dualpi2", "handle": "1:", "dev": "eth0", "root": True, "bytes": 1514,
+            "packets": 1, "drops": 7, "overlimits": 0, "requeues": 0, "backlog": 15140,
+            "qlen": 10, "prob": 0.051, "delay-c": 14210, "delay-l": 310, "ecn-mark": 60,
+        }
+    ]  # fmt: skip
+    file.write_text(as_text if form == "text" else json.dumps(as_json))
+    row = read_tc(file).table("queue_samples").row(0, named=True)
+    assert (row["backlog_bytes"], row["marked_pkts"], row["dropped_pkts"]) == (15140, 60, 7)
+    assert (row["drop_probability"], row["delay_estimate_ns"]) == (0.051, 14_210_000)
+
+
 @pytest.mark.parametrize("text", ["", "hello\n", "[", '[{"kind":"pfifo"}]', "[1]", "[" * 5000])
 def test_what_is_not_of_tc_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "tc.txt"

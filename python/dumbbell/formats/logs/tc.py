@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -75,7 +75,9 @@ _BACKLOG = re.compile(
     r"(?P<pkts>\d{1,9})p(?: requeues \d{1,18})?\s*"
 )
 _PROBABILITY = re.compile(r"\bprob (?P<value>\d{1,12}(?:\.\d{1,12})?(?:e-?\d{1,3})?)(?=\s|$)")
-_DELAY = re.compile(r"\bl?delay (?P<value>\d{1,12}(?:\.\d{1,9})?)(?P<unit>s|ms|us|ns)\b")
+_DELAY = re.compile(
+    r"\b(?:l?delay|delay_c) (?P<value>\d{1,12}(?:\.\d{1,9})?)(?P<unit>s|ms|us|ns)\b"
+)
 _MARKED = re.compile(r"\b(?:ecn_mark|marked) (?P<value>\d{1,18})\b")
 _DETAIL = re.compile(
     r"\s+[(]?[a-zA-Z_][\w/-]{0,30}:? [-\d.e]{1,24}[\w%/]{0,10}[,)]?"
@@ -92,6 +94,13 @@ _WORDS = re.compile(
     r"(?: dropping)?(?: drop_next -?\S{1,20})?\s*"
 )
 """Of classes of hfsc, and of codel and flows of fq_codel."""
+_DUALPI2 = re.compile(
+    r"prob [\d.]{1,20} delay_c \d{1,12}us delay_l \d{1,12}us"
+    r"|pkts_in_c \d{1,12} pkts_in_l \d{1,12} maxq \d{1,12}|ecn_mark \d{1,18} step_mark \d{1,18}"
+    r"|credit -?\d{1,12} \([CL]-queue\)"
+    r"|memory_used \d{1,12} \(max \d{1,12}\) of memory limit \d{1,12}"
+)
+"""Without a blank before them. Its delay is that of the queue for all but L4S."""
 _KEY = re.compile(r"[a-z_ -]{2,40}")
 
 
@@ -242,7 +251,7 @@ def _take_details(line: str, row: Row, call: _Call) -> bool:
     if row["kind"] == "cake" and _take_cake(line, row, call):
         return True
     is_detail = "dropped_pkts" in row and any(
-        each.fullmatch(line) for each in (_DETAIL, _CAKE, _WORDS)
+        each.fullmatch(line) for each in (_DETAIL, _CAKE, _WORDS, _DUALPI2)
     )
     if is_detail:
         _details(row, line)
@@ -315,6 +324,11 @@ def _json(text: str) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
+def _first(names: Sequence[str], members: Members) -> str:
+    """The first of the names that is there; the first of all where none is."""
+    return next((name for name in names if name in members), names[0])
+
+
 def _of_json(each: Members) -> Row | None:
     is_class = "class" in each
     stats = each.object("stats") if is_class and "stats" in each else each
@@ -322,7 +336,7 @@ def _of_json(each: Members) -> Row | None:
         return None
     handle, device = each.text("handle"), each.text("dev")
     kind = f"class {each.text('class')}" if is_class else each.text("kind")
-    delay_us = stats.real("delay" if "delay" in stats else "ldelay")
+    delay_us = stats.real(_first(("delay", "ldelay", "delay-c"), stats))
     return {
         "queue": f"{device} {kind} {handle}".strip(),
         "kind": kind,
@@ -334,7 +348,7 @@ def _of_json(each: Members) -> Row | None:
         "requeues_pkts": stats.whole("requeues"),
         "backlog_bytes": stats.whole("backlog"),
         "backlog_pkts": stats.whole("qlen"),
-        "marked_pkts": stats.whole("ecn_mark" if "ecn_mark" in stats else "marked"),
+        "marked_pkts": stats.whole(_first(("ecn_mark", "marked", "ecn-mark"), stats)),
         "drop_probability": stats.real("prob"),
         "delay_ns": round(delay_us * 1000) if abs(delay_us) < 1e12 else NOT_SAID,
     }
