@@ -26,6 +26,7 @@ QUEUES = {
     "fq_codel": "fq_codel target 5ms interval 50ms",
     "cake": "cake bandwidth 3mbit overhead 18 mpu 64 rtt 50ms",
     "pie": "pie target 10ms",
+    "dualpi2": "dualpi2 target 5ms step_thresh 500us",
 }
 """A line of tc for each discipline."""
 
@@ -40,6 +41,9 @@ SET_OTHERWISE = {
     "netem gemodel": "netem loss gemodel 1% 20% 80% 0.1% limit 100",
     "netem states": "netem loss state 1% 30% limit 100",
     "pie bytemode ecn": "pie target 10ms tupdate 8ms alpha 4 beta 30 bytemode ecn",
+    "dualpi2 many words": "dualpi2 limit 40 memlimit 60000 target 5ms tupdate 8ms alpha 0.5 beta 5 "
+    "any_ect overflow drop_enqueue step_thresh 3p min_qlen_step 1 coupling_factor 3 "
+    "classic_protection 30",
     "pie limit": "pie limit 20 target 50ms",
     "codel ce_threshold": "codel ce_threshold 2ms limit 50 ecn",
     "fq_codel few flows": "fq_codel flows 2 quantum 300 limit 40 memory_limit 100kb",
@@ -122,6 +126,11 @@ KNOBS = {
         "delayed_ack = false",
         "initial_window = 3",
     ),
+    "prague": (
+        "sack = false",
+        "delayed_ack = false",
+        "initial_window = 3",
+    ),
     "westwood": (
         "sack = false",
         "timestamps = false",
@@ -164,6 +173,7 @@ BOTTLENECKS = {
     "htcp": 'qdisc = "pfifo limit 150"',
     # Without marks it is Reno.
     "dctcp": 'qdisc = "codel target 1s interval 1s ce_threshold 5ms limit 100 ecn"',
+    "prague": 'qdisc = "dualpi2 limit 100"',
 }
 """Queues in which a controller does what others do not."""
 PROFILES = ("linux-6.1", "rfc")

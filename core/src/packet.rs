@@ -135,10 +135,13 @@ impl Packet {
         self
     }
 
-    /// A TCP segment that lies at this place of its flow's store, ECN-capable or not.
+    /// A TCP segment that lies at this place of its flow's store. If it is ECN-capable it keeps the
+    /// codepoint it has; otherwise it has none.
     pub fn with_segment(mut self, place: u32, is_ecn_capable: bool) -> Packet {
         self.extra = place;
-        self.traffic_class = self.traffic_class & !ECN_MASK | u8::from(is_ecn_capable) << 1;
+        if !is_ecn_capable {
+            self.traffic_class &= !ECN_MASK;
+        }
         self
     }
 
@@ -253,8 +256,23 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_keeps_the_codepoint_if_it_is_capable() {
+        for codepoint in [0b01, 0b10] {
+            let mut packet = Packet::new(Kind::Tcp, 0, 1, 100, Time::ZERO);
+            packet.traffic_class = 46 << 2 | codepoint;
+            assert_eq!(packet.with_segment(1, true), {
+                packet.extra = 1;
+                packet
+            });
+            assert_eq!(packet.with_segment(1, false).traffic_class, 46 << 2);
+        }
+    }
+
+    #[test]
     fn a_gso_packet_has_the_bytes_of_its_segments() {
-        let first = Packet::new(Kind::Tcp, 3, 77, 1500, Time(5)).with_segment(9, true);
+        let mut first = Packet::new(Kind::Tcp, 3, 77, 1500, Time(5));
+        first.traffic_class = 0b10;
+        let first = first.with_segment(9, true);
         let mut packet = first.into_gso(4, 45, 45 * 1500);
         assert!(packet.is_gso() && !first.is_gso());
         assert_eq!((packet.gso_place(), packet.kind()), (4, Kind::Tcp));

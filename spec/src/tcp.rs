@@ -312,6 +312,12 @@ settings! {
      other and data go out at once, as from ns-2's one-way agents (`Agent/TCP`). The kernel always \
      has one.";
 
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ect1: bool = false;
+    "ect1", Value::Flag, OrDefault, Fixed,
+    "Data are sent as ECT(1), by which queues know L4S (RFC 9331 section 4.1), and not as ECT(0), where \
+     ECN was negotiated. Those of `prague` always are.";
+
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cwnd_changes: Vec<CwndChange> = Vec::new();
     "cwnd_changes", Value::CwndChanges, OrDefault, Flow,

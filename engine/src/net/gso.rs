@@ -245,7 +245,10 @@ mod tests {
     fn a_mark_is_on_every_segment() {
         let mut gso = Gso::default();
         let capable: Vec<Packet> = { segments(2).into_iter() }
-            .map(|segment| segment.with_segment(0, true))
+            .map(|segment| Packet {
+                traffic_class: 0b10,
+                ..segment
+            })
             .collect();
         let mut packet = gso.join(&capable);
         gso.enter(&packet);

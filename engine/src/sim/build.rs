@@ -11,7 +11,7 @@ use crate::sim::time::Time;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::source::{FlowStreams, Generator};
 use crate::spec::tcp::Controller;
-use crate::spec::{Experiment, Flow, Probe, Tcp};
+use crate::spec::{Ecn, Experiment, Flow, Probe, Tcp};
 use crate::tcp::Settings;
 use crate::traffic::conversation::{Application, Conversation, Way};
 use crate::traffic::ping::Ping;
@@ -204,6 +204,11 @@ impl Builder<'_> {
             .is_some_and(|module| module.0.traits().needs_ecn);
         let algorithm = Algorithm::of(tcp).expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
+        // The codepoint of what is ECN-capable; nothing else is.
+        let ecn = match tcp.ect1 || algorithm.sends_ect1() {
+            true => Ecn::Ect1,
+            false => Ecn::Ect0,
+        };
         let tcp = Tcp {
             ecn: tcp.ecn || algorithm.needs_ecn() || needs_ecn,
             ..tcp.clone()
@@ -222,7 +227,7 @@ impl Builder<'_> {
         let tcp_flow = TcpFlow::new(&flow.source, settings, named, streams, start, stop);
         let first = tcp_flow.due();
         let application = Application::Tcp(tcp_flow);
-        let class = flow.dscp << 2;
+        let class = flow.dscp << 2 | ecn.bits();
         (
             self.conversation(&flow.from, &flow.to, class, stop, application),
             first,

@@ -21,6 +21,7 @@ pub mod illinois;
 pub mod ledbat_plus_plus;
 pub mod manual;
 pub mod outside;
+pub mod prague;
 pub mod reno;
 mod round_trips;
 pub mod scalable;
@@ -44,6 +45,7 @@ use illinois::Illinois;
 use ledbat_plus_plus::LedbatPlusPlus;
 use manual::Manual;
 use outside::{Module, Outside};
+use prague::Prague;
 use reno::Reno;
 use scalable::Scalable;
 use vegas::Vegas;
@@ -122,6 +124,9 @@ pub trait Controller {
     /// Whether it asks for congestion marks though the description does not, and has its receiver echo
     /// each (RFC 8257 section 3; `TCP_CONG_NEEDS_ECN`).
     const NEEDS_ECN: bool = false;
+
+    /// Whether its data carry the identifier of L4S, ECT(1) (RFC 9331 section 4.1), and not ECT(0).
+    const SENDS_ECT1: bool = false;
 
     /// Whether losses keep its window as small as the response functions of Reno and CUBIC say (RFC 9438
     /// section 5.2). Others may keep a larger one.
@@ -289,6 +294,11 @@ macro_rules! controllers {
                 match self { $(Algorithm::$variant => <$state as Controller>::NEEDS_ECN,)+ }
             }
 
+            /// See [`Controller::SENDS_ECT1`].
+            pub const fn sends_ect1(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::SENDS_ECT1,)+ }
+            }
+
             /// See [`Controller::HEEDS_LOSSES`].
             pub const fn heeds_losses(self) -> bool {
                 match self { $(Algorithm::$variant => <$state as Controller>::HEEDS_LOSSES,)+ }
@@ -416,6 +426,7 @@ macro_rules! controllers {
 impl<State: Controller> Controller for Box<State> {
     const WANTS_PACING: bool = State::WANTS_PACING;
     const NEEDS_ECN: bool = State::NEEDS_ECN;
+    const SENDS_ECT1: bool = State::SENDS_ECT1;
     const HEEDS_LOSSES: bool = State::HEEDS_LOSSES;
     const IS_HELD_TO_LINUX: bool = State::IS_HELD_TO_LINUX;
 
@@ -508,6 +519,8 @@ controllers! {
     Illinois(Box<Illinois>) = "illinois";
     /// DCTCP (RFC 8257).
     Dctcp(Dctcp) = "dctcp";
+    /// Prague (draft-briscoe-iccrg-prague-congestion-control).
+    Prague(Box<Prague>) = "prague";
     /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
     LedbatPlusPlus(Box<LedbatPlusPlus>) = "ledbat++";
     /// One that is not of this crate.

@@ -1,0 +1,334 @@
+//! Prague: DCTCP for the Internet, over queues that mark L4S
+//! (draft-briscoe-iccrg-prague-congestion-control-04).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | section 2.2, packets are ECT(1) | yes, all data |
+//! | section 2.3.1, feedback of every mark | of the receiver of DCTCP (`receiver/marks.rs`), not AccECN |
+//! | section 2.3.2, alpha: moving average of the share of marks, g = 1/16, once a virtual round trip | in packets; 1 at the first mark |
+//! | section 2.3.3, losses by time, RACK | the sender's, in `linux-6.1` |
+//! | section 2.4.1, a loss: Reno's half | at once, and not less if marks have cut in the same round trip |
+//! | section 2.4.2, a mark: window (1 - alpha/2), once a virtual round trip | yes, at once |
+//! | section 2.4.3, growth by acknowledgements without marks, also after a cut | yes: a packet for each window of them |
+//! | section 2.4.4, less dependence on round trips: as if they were 25 ms at least, after 500 of them | growth times (RTT / 25 ms)^2 |
+//! | section 2.4.5, slow start until the first mark | Reno's |
+//! | section 2.5.1, pacing | window over smoothed round trip, twice that in slow start |
+//! | section 2.5.2, bursts of at most 250 us | what pacing sends, packet by packet |
+//! | section 3, fall-back on classic ECN, fractional windows, faster starts | no |
+
+use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use dumbbell_core::time::Time;
+
+/// g: the weight of the last interval in alpha.
+const GAIN: f64 = 1.0 / 16.0;
+/// alpha at the first mark.
+const FIRST_ALPHA: f64 = 1.0;
+/// Shorter round trips grow and are cut as if they were this long.
+const LEAST_VIRTUAL_RTT: Time = Time::from_ns(25_000_000);
+/// From so many round trips after slow start on.
+const ROUNDS_BEFORE_INDEPENDENCE: u32 = 500;
+/// The window never falls below this.
+const LEAST_WINDOW_PKTS: u32 = 2;
+
+/// Packets acknowledged since alpha was renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Counted {
+    acked_pkts: u64,
+    marked_pkts: u64,
+}
+
+/// Prague.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prague {
+    /// Share of marked packets, smoothed; None before the first mark.
+    alpha: Option<f64>,
+    counted: Counted,
+    /// When alpha was renewed.
+    renewed: Time,
+    /// When marks last made the window smaller.
+    cut: Option<Time>,
+    /// The first packet that was not acknowledged when something was counted last.
+    una_pkts: u64,
+    /// The same of the last acknowledgement that echoed a mark.
+    marked_una_pkts: Option<u64>,
+    /// The round trip is over when this has been acknowledged.
+    end_pkts: u64,
+    /// Round trips since slow start.
+    rounds: u32,
+    /// What the window has beside whole packets, 0 to 1.
+    part_pkts: f64,
+    rtt: Time,
+}
+
+impl Prague {
+    /// Whether short round trips count as longer ones by now.
+    fn is_independent(&self) -> bool {
+        self.rounds >= ROUNDS_BEFORE_INDEPENDENCE
+    }
+
+    /// How long a round trip counts for.
+    fn virtual_rtt(&self) -> Time {
+        match self.is_independent() {
+            true => self.rtt.max(LEAST_VIRTUAL_RTT),
+            false => self.rtt,
+        }
+    }
+
+    fn renew_alpha(&mut self, now: Time) {
+        let Some(alpha) = &mut self.alpha else {
+            return;
+        };
+        let counted = std::mem::take(&mut self.counted);
+        let share = counted.marked_pkts as f64 / counted.acked_pkts.max(1) as f64;
+        *alpha += GAIN * (share - *alpha);
+        self.renewed = now;
+    }
+
+    /// Sets the window to a number of packets that need not be whole.
+    fn set_window(&mut self, window: &mut Window, pkts: f64) {
+        let pkts = pkts.max(f64::from(LEAST_WINDOW_PKTS));
+        window.set_cwnd(pkts as u32);
+        self.part_pkts = (pkts - f64::from(window.cwnd_pkts)).clamp(0.0, 1.0);
+    }
+
+    /// A packet for each window of unmarked ones, or its part where round trips are short.
+    fn grow(&mut self, window: &mut Window, pkts: u32) {
+        let real_pkts = f64::from(window.cwnd_pkts) + self.part_pkts;
+        let ratio = self.rtt.as_seconds() / self.virtual_rtt().as_seconds();
+        let scale = if ratio.is_finite() {
+            ratio * ratio
+        } else {
+            1.0
+        };
+        self.set_window(window, real_pkts + scale * f64::from(pkts) / real_pkts);
+    }
+
+    fn pace(&self, window: &mut Window, srtt: Option<Time>) {
+        let Some(srtt) = srtt.filter(|srtt| *srtt > Time::ZERO) else {
+            return;
+        };
+        let is_early = window.cwnd_pkts < window.ssthresh_pkts / 2;
+        let windows = if is_early { 2.0 } else { 1.0 };
+        let bytes = f64::from(window.cwnd_pkts) * f64::from(window.mss_bytes);
+        window.pacing_rate_bytes_per_s = (windows * bytes / srtt.as_seconds()) as u64;
+    }
+}
+
+impl Controller for Prague {
+    const WANTS_PACING: bool = true;
+    const NEEDS_ECN: bool = true;
+    const SENDS_ECT1: bool = true;
+
+    fn new(_options: &Options, now: Time) -> Prague {
+        Prague {
+            alpha: None,
+            counted: Counted::default(),
+            renewed: now,
+            cut: None,
+            una_pkts: 0,
+            marked_una_pkts: None,
+            end_pkts: 0,
+            rounds: 0,
+            part_pkts: 0.0,
+            rtt: Time::ZERO,
+        }
+    }
+
+    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        self.pace(window, snapshot.srtt);
+    }
+
+    /// Marks count in every state.
+    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
+        let acked_pkts = sample.una_pkts.saturating_sub(self.una_pkts);
+        self.una_pkts = self.una_pkts.max(sample.una_pkts);
+        self.counted.acked_pkts += acked_pkts;
+        if sample.is_echo {
+            self.marked_una_pkts = Some(sample.una_pkts);
+            self.counted.marked_pkts += acked_pkts;
+            if self.alpha.is_none() {
+                self.alpha = Some(FIRST_ALPHA);
+                self.counted = Counted::default();
+                self.renewed = sample.now;
+            }
+        }
+        if sample.una_pkts < self.end_pkts {
+            return;
+        }
+        self.end_pkts = sample.next_pkts;
+        if !window.is_in_slow_start() {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+        let is_due = sample.now.saturating_sub(self.renewed) >= self.virtual_rtt();
+        if is_due || !self.is_independent() {
+            self.renew_alpha(sample.now);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        self.rtt = ack.srtt.unwrap_or(self.rtt);
+        let is_marked = self.marked_una_pkts == Some(ack.una_pkts);
+        if ack.is_cwnd_limited && ack.state != State::Recovery && !is_marked {
+            let mut pkts = ack.newly_delivered_pkts;
+            if window.is_in_slow_start() {
+                pkts = window.slow_start(pkts);
+            }
+            if pkts > 0 && ack.state != State::Loss {
+                self.grow(window, pkts);
+            }
+        }
+        self.pace(window, ack.srtt);
+    }
+
+    fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
+        window.ssthresh_pkts = (window.cwnd_pkts / 2).max(LEAST_WINDOW_PKTS);
+        self.set_window(window, f64::from(window.ssthresh_pkts));
+    }
+
+    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
+        let is_too_early = |cut: Time| snapshot.now.saturating_sub(cut) < self.virtual_rtt();
+        if self.is_independent() && self.cut.is_some_and(is_too_early) {
+            // A window that was not cut is no reason to leave slow start either.
+            return;
+        }
+        self.cut = Some(snapshot.now);
+        let alpha = self.alpha.unwrap_or(FIRST_ALPHA);
+        let real_pkts = f64::from(window.cwnd_pkts) + self.part_pkts;
+        self.set_window(window, real_pkts * (1.0 - alpha / 2.0));
+        window.ssthresh_pkts = window.cwnd_pkts;
+    }
+
+    /// It reduces the window itself, and goes on growing after marks.
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cca::testing::{ack, ms, options, snapshot, window};
+    use dumbbell_spec::tcp::Profile;
+
+    fn prague() -> Prague {
+        Prague::new(&options(Profile::Linux61), Time::ZERO)
+    }
+
+    /// An acknowledgement of one packet, as the sender tells of it.
+    fn acknowledge(prague: &mut Prague, window: &mut Window, now: Time, rtt: Time, is_echo: bool) {
+        let una_pkts = prague.una_pkts + 1;
+        let next_pkts = una_pkts + u64::from(window.cwnd_pkts);
+        prague.on_rtt(
+            window,
+            &RttSample {
+                now,
+                rtt,
+                una_pkts,
+                next_pkts,
+                is_echo,
+            },
+        );
+        let ack = Ack {
+            una_pkts,
+            next_pkts,
+            ..ack(now, 1, rtt)
+        };
+        prague.on_ack(window, &ack);
+    }
+
+    /// With a share M in each round trip: M + (1 - M) (15/16)^n from 1 at the first mark.
+    #[test]
+    fn alpha_is_a_moving_average_from_one_at_the_first_mark() {
+        let mut prague = prague();
+        let mut window = window(10, 1448);
+        prague.end_pkts = u64::MAX;
+        acknowledge(&mut prague, &mut window, ms(1), ms(50), false);
+        assert_eq!(prague.alpha, None);
+        acknowledge(&mut prague, &mut window, ms(2), ms(50), true);
+        assert_eq!(prague.alpha, Some(1.0));
+        for round in 1..=20 {
+            prague.counted = Counted {
+                acked_pkts: 10,
+                marked_pkts: 3,
+            };
+            prague.renew_alpha(ms(round));
+        }
+        let exact = 0.3 + 0.7 * libm::pow(15.0 / 16.0, 20.0);
+        assert!((prague.alpha.unwrap() - exact).abs() < 1e-12);
+    }
+
+    #[test]
+    fn marks_take_half_of_alpha_at_once_and_losses_half() {
+        for (alpha, left) in [(1.0, 50), (0.5, 75), (0.03, 98), (0.0, 100)] {
+            let mut prague = prague();
+            prague.alpha = Some(alpha);
+            let mut window = window(100, 1448);
+            prague.on_ecn(&mut window, &snapshot(ms(1)));
+            assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (left, left));
+            window.cwnd_pkts = 100;
+            prague.on_loss(&mut window, &snapshot(ms(2)));
+            assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (50, 50));
+        }
+        // Parts of packets are kept: ten cuts by 1.5 % are one of 14 %.
+        let (mut prague, mut window) = (prague(), window(40, 1448));
+        prague.alpha = Some(0.03);
+        for round in 1..=10 {
+            prague.on_ecn(&mut window, &snapshot(ms(100 * round)));
+        }
+        let exact = 40.0 * libm::pow(0.985, 10.0);
+        let real = f64::from(window.cwnd_pkts) + prague.part_pkts;
+        assert!((real - exact).abs() < 1e-9, "{real}");
+    }
+
+    /// A window of acknowledgements without a mark makes it a packet larger, one with marks on a half
+    /// by half a packet, whatever state marks have led to.
+    #[test]
+    fn what_is_not_marked_makes_the_window_grow() {
+        for (every, grown) in [(u32::MAX, 1.0), (2, 0.5), (1, 0.0)] {
+            let mut prague = prague();
+            let mut window = window(100, 1448);
+            prague.end_pkts = u64::MAX;
+            for number in 1..=100u32 {
+                let is_echo = number % every == 0 && every != u32::MAX;
+                acknowledge(&mut prague, &mut window, ms(1), ms(50), is_echo);
+            }
+            let real = f64::from(window.cwnd_pkts) + prague.part_pkts;
+            assert!((real - 100.0 - grown).abs() < 0.01, "{every}: {real}");
+        }
+    }
+
+    /// Of a round trip of 5 ms a twenty-fifth, and one cut in 25 ms, but only after 500 of them.
+    #[test]
+    fn short_round_trips_count_as_25_ms_after_a_while() {
+        for (rounds, rtt_ms, grown) in [(500, 5, 0.04), (499, 5, 1.0), (500, 50, 1.0)] {
+            let mut prague = prague();
+            let mut window = window(100, 1448);
+            (prague.rounds, prague.end_pkts) = (rounds, u64::MAX);
+            for _ in 0..100 {
+                acknowledge(&mut prague, &mut window, ms(1), ms(rtt_ms), false);
+            }
+            let real = f64::from(window.cwnd_pkts) + prague.part_pkts;
+            assert!((real - 100.0 - grown).abs() < 0.01, "{rounds}: {real}");
+        }
+        for (rounds, left) in [(500, 50), (499, 25)] {
+            let mut prague = prague();
+            let mut window = window(100, 1448);
+            (prague.rounds, prague.rtt, prague.alpha) = (rounds, ms(5), Some(1.0));
+            prague.on_ecn(&mut window, &snapshot(ms(100)));
+            prague.on_ecn(&mut window, &snapshot(ms(110)));
+            assert_eq!(window.cwnd_pkts, left);
+            prague.on_ecn(&mut window, &snapshot(ms(126)));
+            assert_eq!(window.cwnd_pkts, left / 2);
+        }
+    }
+
+    #[test]
+    fn a_window_is_paced_over_a_round_trip() {
+        let (prague, mut window) = (prague(), window(10, 1000));
+        prague.pace(&mut window, Some(ms(100)));
+        assert_eq!(window.pacing_rate_bytes_per_s, 100_000);
+        window.ssthresh_pkts = 1000;
+        prague.pace(&mut window, Some(ms(100)));
+        assert_eq!(window.pacing_rate_bytes_per_s, 200_000);
+    }
+}
