@@ -62,7 +62,7 @@ def test_each_flow_has_a_row_of_its_own_packets(opener: Opener, text: str) -> No
     assert [each["flows"] for each in rows] == [["-1 0"], ["0 -1"], ["1 -1"]]
     assert rows[1]["pkts"] > 10 and rows[2]["pkts"] > 10
     words = str(seen.page.get_attribute("#stage", "aria-label"))
-    assert words.endswith("a queue for each flow: call, download-1, download-2")
+    assert words.endswith("a queue for each flow, in rows: call, download-1, download-2")
     assert barriers(seen.page) == []
     # Packets are drawn in the row of their flow, in its colour, and in no other.
     found = seen.page.evaluate(
@@ -94,6 +94,46 @@ def test_no_more_than_eight_rows_and_the_rest_in_the_last(opener: Opener) -> Non
     assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
     _looked(seen, typed("qdisc", "cake flowblind"))
     assert _rows(seen) == []
+
+
+def test_cake_has_rows_for_hosts_where_it_is_fair_to_hosts(opener: Opener) -> None:
+    seen = opener()
+    seen.choose("game-call-backup")
+    text = "JSON.stringify(laboratory.{}.resolved)"
+    seen.until(f"laboratory.looked && {text.format('looked')} === {text.format('described')}")
+    seen.page.evaluate(
+        "() => { const moment = document.getElementById('moment'); moment.value = '500';"
+        " laboratory.stage.packets = null;"
+        " moment.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    seen.until("laboratory.stage.packets !== null")
+    rows = _rows(seen)
+    assert [each["name"] for each in rows] == ["game", "call", "nas: 8 flows", "upload"]
+    assert [len(each["flows"]) for each in rows] == [1, 1, 8, 1]
+    # Each packet that is inside is drawn in its row.
+    assert seen.page.evaluate(
+        """() => {
+          const { stage } = laboratory, { out_ns, in_ns, drop } = stage.packets, seen = [];
+          stage.play(false);
+          for (let share = 0; share < 1; share += 0.05) {
+            const { from_ns, until_ns } = stage.packets;
+            stage.now_ns = from_ns + share * (until_ns - from_ns);
+            const found = [], pen = stage.canvas.getContext("2d"), { fillRect } = pen;
+            pen.fillRect = (x, y) => found.push([y, x]);
+            stage.draw();
+            delete pen.fillRect;
+            const inside = [...out_ns.keys()].filter(i => stage.places[i] === 2 && !drop[i]
+              && in_ns[i] <= stage.now_ns && stage.now_ns < out_ns[i]);
+            seen.push([inside.length, found.filter(([y]) => y === 34 + 2 * 26).length]);
+          }
+          return seen.every(([inside, drawn]) => drawn >= inside)
+            && seen.some(([inside]) => inside > 1);
+        }"""
+    )
+    _looked(seen, typed("qdisc", "cake bandwidth 9500kbit diffserv4 flows"))
+    assert len(_rows(seen)) == 8
+    assert barriers(seen.page) == []
+    assert seen.messages == []
 
 
 def test_what_codel_drops_does_not_leave_by_the_link(opener: Opener) -> None:

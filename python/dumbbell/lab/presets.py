@@ -227,6 +227,61 @@ to = "receiver"
 source = { kind = "greedy" }
 """
 
+_CAKE = """
+name = "game-call-backup"
+duration = "20s"
+warm_up = "2s"
+sample_interval = "100ms"
+
+[[links]]
+a = "nas"
+b = "router"
+
+[[links]]
+a = "pc"
+b = "router"
+
+[[links]]
+a = "phone"
+b = "router"
+
+[[links]]
+a = "router"
+b = "internet"
+delay = "15ms"
+forward = { rate = "10mbit", qdisc = "cake bandwidth 9500kbit diffserv4 dual-srchost" }
+
+[[flows]]
+name = "backup"
+count = 8
+from = "nas"
+to = "internet"
+start_jitter = "500ms"
+source = { kind = "greedy" }
+
+[[flows]]
+name = "upload"
+from = "pc"
+to = "internet"
+start_jitter = "500ms"
+source = { kind = "greedy" }
+
+[[probes]]
+name = "game"
+from = "pc"
+to = "internet"
+interval = "33ms"
+payload = "60B"
+
+[[probes]]
+name = "call"
+from = "phone"
+to = "internet"
+interval = "20ms"
+payload = "172B"
+dscp = 46
+"""
+
 _MM1 = """
 name = "mm1"
 duration = "300s"
@@ -289,6 +344,13 @@ _CHOICE = (
         "A policer holds no packets: it drops. Change its burst from 5kb to 500kb and watch the "
         "window; then write none and put tbf rate 10mbit burst 20kb latency 50ms into the queue.",
         _POLICING,
+    ),
+    (
+        "A game, a call and a backup behind cake",
+        "A backup of eight connections shares an uplink with one upload of the player's computer, "
+        "a game and a call with DSCP EF. Write flows for dual-srchost: what is left of the upload? "
+        "Then choose fq_codel, and pfifo: who waits?",
+        _CAKE,
     ),
     (
         "The M/M/1 queue",

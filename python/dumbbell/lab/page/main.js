@@ -165,6 +165,8 @@ class Page {
     $("question").textContent = own ? "An experiment that a link brought." : found.question;
     this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
     this.base = this.described = this.lastDone = this.before = null;
+    // Packets of the experiment before would come into a queue that this one may not have.
+    this.lens.send("stop", {});
     this.game.stop();
     this.rule.bring(rule);
     this.#say("");

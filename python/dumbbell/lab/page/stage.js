@@ -225,6 +225,8 @@ export class Stage {
     for (let i = 0; i < in_ns.length; i++) {
       if (!drop[i] && in_ns[i] <= this.now_ns && this.now_ns < out_ns[i]) inside[this.places[i]].push(i);
     }
+    // Several flows in a row have a queue each: who leaves next stands first.
+    if (this.lanes.some(({ members }) => members.length > 1)) for (const row of inside) row.sort((a, b) => out_ns[a] - out_ns[b]);
     return inside;
   }
 
@@ -285,6 +287,6 @@ export class Stage {
     const window_s = (packets.until_ns - packets.from_ns) / NS_PER_S;
     const rows = this.lanes.map(({ name }) => name).join(", ");
     const words = `${timeText(window_s)} at the queue: ${packets.in_ns.length} packets, ${drops} dropped`;
-    return rows ? `${words}; a queue for each flow: ${rows}` : words;
+    return rows ? `${words}; a queue for each flow, in rows: ${rows}` : words;
   }
 }
