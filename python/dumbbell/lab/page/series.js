@@ -100,16 +100,20 @@ function sojournCdf(engine, queue) {
 function probeSeries(engine, names, now_ns) {
   if (!names.length) return [];
   const [probes, sent, trips] = ["probe", "sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
+  /** @type {number[][]} */
+  const rows = names.map(() => []);
+  for (let i = 0; i < probes.length; i++) rows[probes[i]].push(i);
   return names.map((name, probe) => {
-    const own = [...probes.keys()].filter((i) => probes[i] === probe);
+    const own = rows[probe];
     const isAnswered = (/** @type {number} */ i) => trips[i] >= NO_ANSWER;
     const last = own.map(isAnswered).lastIndexOf(true);
     const isLost = (/** @type {number} */ i, /** @type {number} */ place) =>
       !isAnswered(i) && (place < last || now_ns - sent[i] >= LONGEST_WAIT_NS);
     const lost = own.filter(isLost);
+    const isShownLost = new Set(lost);
     const step = Math.max(1, Math.ceil(own.length / MOST_POINTS));
     const shown = step === 1 ? own : slowestOf(own, trips, step);
-    const drawn = shown.filter((i) => isAnswered(i) || lost.includes(i));
+    const drawn = shown.filter((i) => isAnswered(i) || isShownLost.has(i));
     return {
       name, requests: own.length, lost: lost.length, answered: own.filter(isAnswered).length,
       t_s: Float64Array.from(drawn, (i) => sent[i] / NS_PER_S),
