@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import tomllib
+import webbrowser
 from pathlib import Path
 
 import click
@@ -142,7 +143,11 @@ README = ROOT / "README.md"
 OF_THE_EXPERIMENT = [
     line
     for line in dict.fromkeys(commands(README))
-    if "experiment.toml" in line and "kernel" not in line and not line.startswith("dumbbell shell")
+    if "experiment.toml" in line
+    and "kernel" not in line
+    and not line.startswith("dumbbell shell")
+    # It ends by hand alone: tests/cli/test_cli_watch.py.
+    and "--watch" not in line
 ]
 
 
@@ -154,6 +159,7 @@ def test_a_command_of_the_readme_runs_as_it_stands(
     from typer.testing import CliRunner
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
     (block,) = (block for block in blocks(README) if block.language == "toml")
     (tmp_path / "experiment.toml").write_text(block.text)
     # As a shell expands it.

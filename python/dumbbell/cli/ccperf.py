@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from rich import box
 from rich.table import Table as Grid
 from rich.text import Text
 
 from dumbbell.cli.common.options import Yes
-from dumbbell.cli.terminal.consoles import print_table, standard_output
+from dumbbell.cli.terminal.consoles import standard_output
+from dumbbell.cli.terminal.tables import print_table
 
 if TYPE_CHECKING:
     from dumbbell.formats import MetricRow
@@ -57,7 +59,7 @@ def traffic_policing(context: typer.Context, *, yes: Yes = False) -> None:
         console.print(Text(f"{name} has no effect: {why}", style="yellow"))
     console.print(Text(f"Samples are taken every {_interval_s(run):g} s."))
     for table in found:
-        print_table(_grid(table), console)
+        print_table(_grid(table), console, keys=2)
     if options.get("--db-path"):
         path = Path(options["--db-path"])
         write_sqlite(path, metric_rows(policing.name, found, _interval_s(run)))
@@ -110,11 +112,11 @@ def _interval_s(run: Run) -> float:
 def _grid(table: Table) -> Grid:
     from dumbbell.metrics.ccperf import ROWS
 
-    grid = Grid(title=_TITLES[table.of], title_justify="left")
-    grid.add_column("Metric")
-    grid.add_column("Unit")
+    grid = Grid(box=box.SIMPLE_HEAD, title=_TITLES[table.of])
+    grid.add_column("Metric", no_wrap=True)
+    grid.add_column("Unit", no_wrap=True)
     for column in table.columns:
-        grid.add_column(Text(column), justify="right")
+        grid.add_column(Text(column), justify="right", no_wrap=True)
     for name, values in table.values.items():
         best = table.best(name)
         cells = [

@@ -12,6 +12,7 @@ from rich.table import Table
 from dumbbell.cli.linux_controllers import abilities, build_linux
 from dumbbell.cli.terminal.consoles import standard_output
 from dumbbell.cli.terminal.output import say, tell
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_BAD_INPUT
 
 if TYPE_CHECKING:
@@ -156,9 +157,9 @@ def list_controllers(*, as_json: Json = False) -> None:
                 table.add_row(sha256[:16], "not compiled", "", "", of)
                 continue
             name = found.name if origin is None else f"{PREFIX}{origin.name}"
-            names = ", ".join(f"{each.name} = {each.value}" for each in found.parameters)
+            names = ", ".join(f"{each.name}={each.value}" for each in found.parameters)
             table.add_row(sha256[:16], name, abilities(found), names, of)
-        standard_output().print(table)
+        print_table(table, standard_output())
     say(f"header: {HEADER}")
 
 
@@ -184,4 +185,4 @@ def _tell_parting(what: str, parting: Parting | None) -> None:
         mark = " *" if field in parting.fields else ""
         shown = ("" if each is None else str(each) for each in values)
         table.add_row(f"{field.part}.{field.name}{mark}", *shown)
-    standard_output().print(table)
+    print_table(table, standard_output())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dumbbell.cli.common.pages import open_page
 from dumbbell.cli.terminal.output import say
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def lab_command(
         link_laboratory(folder)
     say(f"The laboratory: {output.resolve().as_uri()}")
     if opens:
-        webbrowser.open(output.resolve().as_uri())
+        open_page(output)
 
 
 def of_studies() -> list[LabExperiment]:

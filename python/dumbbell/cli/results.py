@@ -176,11 +176,11 @@ def _selected(folder: Path | None, selection: Selection) -> tuple[Store, list[Li
 
 
 def _print_groups(groups: Sequence[Group], store: Store) -> None:
-    from dumbbell.cli.terminal.consoles import print_table
+    from dumbbell.cli.terminal.tables import print_table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for name in ("experiment", "settings", "backend"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=name != "settings")
     table.add_column("runs", justify="right", no_wrap=True)
     for name in ("last", "version"):
         table.add_column(name, no_wrap=True)
@@ -192,7 +192,7 @@ def _print_groups(groups: Sequence[Group], store: Store) -> None:
             settings,
             each.backend,
             runs,
-            _date(each.last_unix_s) or "unknown",
+            (_date(each.last_unix_s) or "unknown")[:16].replace("T", " "),
         )
         table.add_row(*(Text(cell) for cell in (*cells, each.version)))
     console = standard_output()
@@ -202,8 +202,8 @@ def _print_groups(groups: Sequence[Group], store: Store) -> None:
 
 
 def _print_pivot(rows: Sequence[PivotRow], quantity: Quantity, by: Sequence[str]) -> None:
-    from dumbbell.cli.run.comparison import measured_text
-    from dumbbell.cli.terminal.consoles import print_table
+    from dumbbell.cli.run.number_texts import measured_text
+    from dumbbell.cli.terminal.tables import print_table
     from dumbbell.compare.judging import Basis
 
     unit, _ = quantity.measure.shown_unit

@@ -1,4 +1,4 @@
-"""The claims as a table for a terminal of 80 columns and more."""
+"""The claims as a table for a terminal."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType
     """
     table = Table(box=box.SIMPLE_HEAD, expand=False, pad_edge=False, padding=(0, 1), title=(
         Text(title, style="bold") if title else None), title_justify="left")  # fmt: skip
-    table.add_column("verdict", width=16)
+    table.add_column("verdict")
     table.add_column("claim", ratio=1, min_width=20)
     views = views_of(judged)
     several = len({one.backend for one in views}) > 1
     if several:
-        table.add_column("where", width=6)
-    table.add_column("published", justify="right", max_width=11, overflow="fold")
-    table.add_column("theory", justify="right", max_width=11, overflow="fold")
-    table.add_column("measured", justify="right", max_width=17, overflow="fold")
+        table.add_column("where", no_wrap=True)
+    for name in ("published", "theory", "measured"):
+        table.add_column(name, justify="right", no_wrap=True)
     for one in sorted_claims(views):
         table.add_row(*_row(one, several=several))
     return Group(table, counts_lines(views))
@@ -63,7 +62,7 @@ def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
     for verdict in shown:
         badge = BADGES[verdict]
         head = Text(f"{badge.symbol} {verdict.value}", style=badge.terminal)
-        table.add_column(head, justify="right", max_width=15)
+        table.add_column(head, justify="right")
     for entry in entries:
         counts = verdict_counts(entry.judged)
         numbers = [Text(str(counts.get(verdict, "–"))) for verdict in shown]

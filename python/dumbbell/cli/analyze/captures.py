@@ -21,11 +21,11 @@ from dumbbell.cli.analyze.tables import (
     write_tables,
 )
 from dumbbell.cli.common.unique_names import told_apart
-from dumbbell.cli.terminal.consoles import print_table
 from dumbbell.cli.terminal.errors import print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
 from dumbbell.cli.terminal.output import say, tell
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.compare.exporting import Format
 from dumbbell.errors import SpecError
 from dumbbell.folders import ResultFolder
@@ -240,7 +240,13 @@ def _show(runs: Mapping[str, Run], console: Console) -> None:
 
 def _places(found: list[tuple[str, CapturedFlows]]) -> Grid:
     grid = _grid("Places")
-    for head in ("Flows", "Packets", "Median\nMbit/s", "Mean loss %\nby flag", "\nby bytes"):
+    for head in (
+        "Flows",
+        "Packets",
+        "Median\nMbit/s",
+        "Mean loss %\nby flag",
+        "Mean loss %\nby bytes",
+    ):
         grid.add_column(Text(head), justify="right", no_wrap=True)
     for name, flows in found[:MOST_ROWS]:
         for size, keep in sizes(flows):
@@ -262,7 +268,7 @@ def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
     order = largest(flows)
     count = flows.flow.size
     grid = _grid(f"Flows, {name}")
-    for head in ("Packets", "MB", "s", "Mbit/s", "Loss %\nby flag", "\nby bytes"):
+    for head in ("Packets", "MB", "s", "Mbit/s", "Loss %\nby flag", "Loss %\nby bytes"):
         grid.add_column(Text(head), justify="right", no_wrap=True)
     for row in order:
         cells = [cell.text for cell in flow_cells(flows, row)]
@@ -273,9 +279,9 @@ def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
 
 
 def _grid(title: str) -> Grid:
-    """With a first column for names, which are folded where there is no room and never cut."""
+    """With a first column for names."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     grid.title = Text(title, style="bold")
     grid.caption_justify = "left"
-    grid.add_column("", overflow="fold")
+    grid.add_column("", no_wrap=True)
     return grid

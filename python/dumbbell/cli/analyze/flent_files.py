@@ -27,11 +27,11 @@ from dumbbell.cli.analyze.flent_network import same_test
 from dumbbell.cli.analyze.flent_options import FlentRunOptions, Statement, statements_of
 from dumbbell.cli.common.confirmation import agree_to_replications
 from dumbbell.cli.flent.tests import MOST_FILES, read_files
-from dumbbell.cli.terminal.consoles import print_table
 from dumbbell.cli.terminal.errors import print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
 from dumbbell.cli.terminal.output import say
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import SpecError
 from dumbbell.printable import printable
 
@@ -291,7 +291,7 @@ def _empty_grid(title: str) -> Grid:
 def _grid(title: str, rows: Sequence[SummaryRow]) -> Grid:
     """Flent's own columns, and the 95th percentile."""
     grid = _empty_grid(title)
-    grid.add_column("", overflow="fold")
+    grid.add_column("", no_wrap=True)
     for head in ("mean", "median", "95 %", "99 %", "samples"):
         grid.add_column(head, justify="right", no_wrap=True)
     grid.add_column("", no_wrap=True)
@@ -319,7 +319,7 @@ def _side_by_side_grid(measured: Sequence[MeasuredFile]) -> Grid:
     for _ in range(3):
         grid.add_column("", no_wrap=True)
     for each in measured:
-        grid.add_column(Text(each.name), justify="right", overflow="fold")
+        grid.add_column(Text(each.name), justify="right", no_wrap=True)
     for series, statistic, unit, values in side_by_side(measured):
         cells = ["-" if math.isnan(value) else f"{value:.2f}" for value in values]
         grid.add_row(*map(Text, (series, statistic, unit, *cells)))

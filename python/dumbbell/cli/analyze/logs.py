@@ -13,10 +13,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dumbbell.cli.common.unique_names import told_apart
-from dumbbell.cli.terminal.consoles import print_table
 from dumbbell.cli.terminal.errors import print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import SpecError
 from dumbbell.formats.logs import Log, LogText, log_of_text
 from dumbbell.metrics.logs import LogNumber, LogSeries, log_numbers, log_series
@@ -224,7 +224,7 @@ def _over_time(each: Analyzed) -> list[Grid]:
         grid.columns[0].justify = "right"
         for series in same:
             head = f"{series.title}\n{series.unit}"
-            grid.add_column(Text(head), justify="right", overflow="fold")
+            grid.add_column(Text(head), justify="right", no_wrap=True)
         count = len(first.t_s)
         step = -(-count // MOST_STEPS)
         for at in range(0, count, step):
@@ -291,10 +291,10 @@ def _number_as_json(number: LogNumber, beside: Simulated | None) -> Mapping[str,
 
 
 def _grid(title: str) -> Grid:
-    """With a first column for names, which are folded where there is no room and never cut."""
+    """With a first column for names."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     if title:
         grid.title = Text(title, style="bold")
     grid.caption_justify = "left"
-    grid.add_column("", overflow="fold")
+    grid.add_column("", no_wrap=True)
     return grid

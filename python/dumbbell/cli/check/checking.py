@@ -34,6 +34,7 @@ from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.cli.terminal.tables import print_group
 from dumbbell.compare.checking import Asserted, Checked, asserted, check
 from dumbbell.compare.checking.bundle import (
     MOST_KEPT_REPLICATIONS,
@@ -337,7 +338,7 @@ def _print(checked: Checked, console: Console) -> None:
     notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
     print_notices(notices.values(), console)
     name = found.cells[0].experiment.name
-    console.print(claims_table(checked.judged, title=f"{name}: {_runs(checked)}"))
+    print_group(claims_table(checked.judged, title=f"{name}: {_runs(checked)}"), console, keys=2)
     for what, judged, style in (
         ("contradicted", checked.contradicted, "bold red"),
         ("not decided", checked.undecided, ""),

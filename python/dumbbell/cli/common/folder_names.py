@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dumbbell.spec import Setting
+if TYPE_CHECKING:
+    from dumbbell.spec import Setting
 
 LONGEST = 60
 """Characters behind the ``@`` without the hash: a file's name has at most 255 bytes."""

@@ -14,7 +14,6 @@ from rich.console import Console
 from dumbbell.cli.common.folder_names import AskedBesides, folder_name
 from dumbbell.cli.terminal.output import tell
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment
 
 if TYPE_CHECKING:
     from dumbbell.folders import Content, ResultFolder
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from dumbbell.report.figure_process import FigureProcesses
 
 RESULTS = Path("results")
-UNNAMED: str = Experiment.model_fields["name"].default
-"""The name of an experiment whose file gives none."""
 _LONGEST_NAME = 100
 
 
@@ -34,7 +31,9 @@ def result_name(name: str, file: Path) -> str:
         name: Of the experiment.
         file: In which it is described; it may be a pipe.
     """
-    is_named = name != UNNAMED or not file.is_file()
+    from dumbbell.spec import Experiment
+
+    is_named = name != Experiment.model_fields["name"].default or not file.is_file()
     stem = re.sub(r"[^A-Za-z0-9._=+,-]", "_", file.stem).lstrip("._=+,-")
     return name if is_named or not stem else stem[:_LONGEST_NAME]
 
@@ -62,6 +61,8 @@ class PagePlace:
 
     folder: ResultFolder
     processes: FigureProcesses
+    opens: bool = False
+    """Whether a browser shows the page when it is written."""
 
     def write(
         self, report: Report | None, exports: Mapping[str, Content], console: Console
@@ -79,9 +80,20 @@ class PagePlace:
             drawer = FigureDrawer(self.processes)
             page = write_report(whole, self.folder, drawer=drawer, tell=tell)
             console.print(f"page: {page}", markup=False, soft_wrap=True)
+            if self.opens:
+                open_page(page)
         if exports:
             said = f"exported: {', '.join(exports)} in {self.folder.folder}"
             console.print(said, markup=False, soft_wrap=True)
+
+
+def open_page(page: Path) -> None:
+    """Show a page in the browser, and say so where there is none."""
+    import webbrowser
+
+    address = page.resolve().as_uri()
+    if not webbrowser.open(address):
+        tell(f"no browser was found to open {address}")
 
 
 @contextmanager
@@ -94,6 +106,7 @@ def result_place(
     has_page: bool,
     has_exports: bool = False,
     is_asked_for: bool,
+    opens: bool = False,
 ) -> Iterator[PagePlace | None]:
     """Context from before the run until its result is written; None where there is none to write.
 
@@ -108,6 +121,7 @@ def result_place(
         has_exports: Whether there will be other formats; then a folder that will not do is an
             error.
         is_asked_for: Whether a page that cannot be written is an error; else a sentence.
+        opens: Whether a browser shows the page when it is written.
 
     Raises:
         SpecError: The folder will not do, and what goes there was asked for.
@@ -130,4 +144,4 @@ def result_place(
     with FigureProcesses() as processes:
         if has_page:
             processes.start()
-        yield PagePlace(place, processes)
+        yield PagePlace(place, processes, opens)

@@ -12,6 +12,7 @@ from rich.table import Table
 from dumbbell.cli.common.options import Json, NoStore, Store, Yes
 from dumbbell.cli.terminal.consoles import sentences_console, standard_output
 from dumbbell.cli.terminal.output import say, tell
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def test(*, version: Version = USUAL, hz: Hz = 1000, as_json: Json = False) -> N
         table = Table(box=None, pad_edge=False, show_header=False)
         for each in found:
             table.add_row("ok" if each.ok else "WRONG", each.name, each.detail)
-        standard_output().print(table, markup=False)
+        print_table(table, standard_output())
     raise typer.Exit(0 if all(each.ok for each in found) else 1)
 
 
@@ -212,7 +213,7 @@ def _print_kernels(kernels: list[KernelInfo]) -> None:
             recipe,
         )
     say()
-    standard_output().print(table, markup=False)
+    print_table(table, standard_output())
 
 
 def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) -> None:

@@ -20,6 +20,7 @@ from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.cli.terminal.tables import print_group
 from dumbbell.compare.executing.dask import check_backend
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, RunError
 from dumbbell.lab import (
@@ -153,7 +154,7 @@ def reproduce(
         write_story(folder, [each.report.study for each in written])
         write_index(entries, folder, opening=story_opening())
         if not as_json:
-            console.print(overview_table(entries))
+            print_group(overview_table(entries), console)
     if as_json:
         say(json_text([each.as_json() for each in written]))
     return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
@@ -309,7 +310,7 @@ def _interrupted(
 
 
 def _print(done: _Written, console: Console) -> None:
-    console.print(claims_table(done.report.judged, title=done.report.title))
+    print_group(claims_table(done.report.judged, title=done.report.title), console, keys=2)
     console.print(Text(done.report.summary))
     for what, found in (
         ("contradicts theory", contradicting(done.report.judged)),

@@ -36,6 +36,7 @@ from dumbbell.cli.terminal.consoles import sentences_console
 
 
 def run_command(
+    context: typer.Context,
     files: Annotated[
         list[Path], typer.Argument(help="Experiments in TOML.", metavar="FILE.toml...")
     ],
@@ -72,6 +73,13 @@ def run_command(
         ),
     ] = None,
     page: Page = None,
+    opens: Annotated[
+        bool, typer.Option("--open", help="Open the page in a browser when it is written.")
+    ] = False,
+    watches: Annotated[
+        bool,
+        typer.Option("--watch", help="Run again whenever a file is saved, until Ctrl-C."),
+    ] = False,
     to: Annotated[
         str | None,
         typer.Option(
@@ -99,10 +107,18 @@ def run_command(
     make a comparison: numbers with intervals, and what differs. A [sweep] in the file, or many
     values, make a table with a row for each, and figures over them.
 
-    Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input.
+    Exit status: 0 done, 1 a run failed (the others are reported), 2 bad input, 130 stopped with
+    Ctrl-C, as --watch always is.
     """
     from dumbbell.cli.run.options import RunOptions, run_asked
+    from dumbbell.errors import SpecError
     from dumbbell.spec.native import allowing_native
+
+    if opens:
+        source = context.get_parameter_source("page")
+        if page is False and source is not None and source.name == "COMMANDLINE":
+            raise SpecError("--open", "--no-page", "one of them")
+        page = True
 
     asked = RunOptions(
         files=tuple(files),
@@ -117,6 +133,7 @@ def run_command(
         cluster=cluster,
         out=out,
         page=page,
+        opens=opens,
         replace=replace,
         as_json=as_json,
         to=to,
@@ -126,6 +143,12 @@ def run_command(
         storing=Storing(store, not no_store, resume, keep_tables, shard),
         allow_programs=allow_programs,
     )
+    console = sentences_console(as_json=as_json)
     with allowing_native(allow_native):
-        status = run_asked(asked, sentences_console(as_json=as_json))
+        if watches:
+            from dumbbell.cli.run.watching import watch
+
+            status = watch(asked, lambda each: run_asked(each, console))
+        else:
+            status = run_asked(asked, console)
     raise typer.Exit(status)

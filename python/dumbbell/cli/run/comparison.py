@@ -15,26 +15,25 @@ from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
 from dumbbell.cli.common.pages import has_page, page_folder, result_name, result_place
 from dumbbell.cli.common.store import stored_executor
-from dumbbell.cli.terminal.consoles import print_notices, print_table
+from dumbbell.cli.run.highlights import highlights
+from dumbbell.cli.run.number_texts import MARKS, difference_text, measured_text
+from dumbbell.cli.terminal.consoles import print_notices, print_sentence
 from dumbbell.cli.terminal.errors import print_error, print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.compare import (
     Arm,
     Basis,
     Comparison,
-    Difference,
     FailedCell,
-    Measured,
-    Outcome,
     Quantity,
     compare,
-    sentences,
 )
 from dumbbell.compare.judging import LEVEL, BackendAgreement
-from dumbbell.compare.words import digits, sentences_of_groups, with_reach
+from dumbbell.compare.words import digits, sentences_of_groups
 from dumbbell.errors import (
     EXIT_CONTRADICTED_OR_FAILED,
     EXIT_DONE,
@@ -47,9 +46,9 @@ if TYPE_CHECKING:
     from dumbbell.cli.run.planning import PlannedCells
     from dumbbell.compare.exporting import Format
 
-_MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
 KEPT = 1
 """Runs of each arm whose packets the page's figures show."""
+DIFFERENCE = "difference"
 BESIDE = 3
 """Cells, at most, with their differences beside their numbers; more have a table of them."""
 
@@ -173,6 +172,7 @@ def _place(
         has_page=bool(_has_page(asked)),
         has_exports=bool(formats),
         is_asked_for=asked.page is True or asked.out is not None,
+        opens=asked.opens,
     )
 
 
@@ -189,9 +189,9 @@ def print_failed(failed: FailedCell) -> None:
 
 def print_comparison(found: Comparison, console: Console) -> None:
     """Tables, what the marks mean, and what may be said."""
-    console.print(Text(headline(found)), soft_wrap=True)
+    print_sentence(Text(headline(found)), console)
     if found.ensemble is not None:
-        console.print(Text(_declared(found)), soft_wrap=True)
+        print_sentence(Text(_declared(found)), console)
     if len(found.cells) > 1 or not found.agreements:
         for backend in found.backends:
             _print_cells(found, backend, console)
@@ -201,9 +201,9 @@ def print_comparison(found: Comparison, console: Console) -> None:
             print_warning(f"{where}: {found.results[arm].stopped_because}")
     for cell in found.cells:
         _print_backends(found, cell.label, console)
-    console.print(Text(legend(found), style="dim"), soft_wrap=True)
-    for sentence in (*sentences(found), *sentences_of_groups(found)):
-        console.print(Text(sentence), soft_wrap=True)
+    print_sentence(Text(f"{legend(found)}. --json has each run's numbers", style="dim"), console)
+    for line in (*highlights(found), *sentences_of_groups(found)):
+        print_sentence(Text(line), console)
 
 
 def headline(found: Comparison) -> str:
@@ -271,14 +271,14 @@ def _print_cells(found: Comparison, backend: str, console: Console) -> None:
     for label in labels:
         head.append(label)
         if beside and label != labels[0]:
-            head.append("difference")
+            head.append(DIFFERENCE)
     rows = []
     for quantity in found.quantities:
         cells = []
         for label in labels:
             cells.append(measured_text(quantity, found.measured(quantity, label, backend)))
             if beside and label != labels[0]:
-                cells.append(_difference(differences[quantity, label]))
+                cells.append(difference_text(differences[quantity, label]))
         rows.append((*_named(quantity), *cells))
     title = backend if len(found.backends) > 1 else ""
     _print(console, title, ("", "", *head), rows)
@@ -288,7 +288,10 @@ def _print_cells(found: Comparison, backend: str, console: Console) -> None:
             f"{title} Less {labels[0]}".strip(),
             ("", "", *labels[1:]),
             [
-                (*_named(quantity), *(_difference(differences[quantity, x]) for x in labels[1:]))
+                (
+                    *_named(quantity),
+                    *(difference_text(differences[quantity, x]) for x in labels[1:]),
+                )
                 for quantity in found.quantities
             ],
         )
@@ -314,46 +317,11 @@ def _named(quantity: Quantity) -> tuple[str, str]:
     return quantity.words, quantity.measure.shown_unit[0]
 
 
-def measured_text(quantity: Quantity, number: Measured) -> str:
-    """A number with what stands beside it."""
-    factor = quantity.measure.shown_unit[1]
-    if number.basis is Basis.UNDEFINED:
-        return "-"
-    value = digits(factor * number.value)
-    if not number.has_ends:
-        return value
-    if number.basis is Basis.MEAN and not number.is_cut:
-        return with_reach(factor * number.value, factor * (number.high - number.value))
-    if number.basis is Basis.GEOMETRIC:
-        return f"{value} {_percent(number)}"
-    return f"{value} [{digits(factor * number.low)}, {digits(factor * number.high)}]"
-
-
-def difference_mark(each: Difference) -> str:
-    """What may be said of it, as a sign."""
-    return _MARKS[each.outcome]
-
-
-def _difference(each: Difference) -> str:
-    mark, number = _MARKS[each.outcome], each.measured
-    if number.basis is Basis.GEOMETRIC:
-        times = f"×{digits(number.value)}"
-        return f"{times} {_percent(number)} {mark}" if number.has_ends else f"{times} {mark}"
-    text = measured_text(each.quantity, number)
-    sign = "+" if number.value > 0 else ""
-    return f"{sign}{text} {mark}" if number.n > 1 else f"{sign}{text}"
-
-
-def _percent(number: Measured) -> str:
-    """Of a geometric mean: up to so much more, or less in the same proportion."""
-    return f"±{digits(100 * (number.high / number.value - 1), 2)} %"
-
-
 def _agreement(each: BackendAgreement) -> tuple[str, str]:
     text = measured_text(each.quantity, each.measured)
     factor = each.quantity.measure.shown_unit[1]
     margin = "" if each.margin is None else digits(factor * each.margin)
-    mark = _MARKS[each.outcome] if each.margin is not None else ""
+    mark = MARKS[each.outcome] if each.margin is not None else ""
     return f"{'+' if each.measured.value > 0 else ''}{text} {mark}".rstrip(), margin
 
 
@@ -388,7 +356,7 @@ def print_rows(
         table.add_column(Text(name, justify=side), justify=side, no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    print_table(table, console)
+    print_table(table, console, beside=DIFFERENCE)
 
 
 def _name(found: Comparison, arm: Arm) -> str:

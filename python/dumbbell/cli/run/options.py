@@ -42,6 +42,7 @@ class RunOptions:
         cluster: Of a comparison, whose workers run it: an address or ``local``; None for here.
         out: Folder of the tables of a single run, or of the page of a comparison.
         page: Whether to write a page; None where not said.
+        opens: Whether to open it in a browser.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
         to: Formats to export to besides, as typed; None for none.
@@ -72,6 +73,7 @@ class RunOptions:
     explain: bool = False
     yes: bool = False
     allow_programs: bool = False
+    opens: bool = False
 
 
 def run_asked(asked: RunOptions, console: Console) -> int:
@@ -155,6 +157,7 @@ def _run_one(
         may_use_bytes=may_use_bytes,
         out=asked.out,
         page=asked.page,
+        opens=asked.opens,
         replace=asked.replace,
         as_json=asked.as_json,
         to=asked.to,

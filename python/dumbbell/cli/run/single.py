@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,14 +21,15 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare import Summary
-from dumbbell.compare.exporting import check_formats, exported_run, formats_of
-from dumbbell.compare.program_logs import ping_files, ss_files, tc_files
 from dumbbell.errors import RunError
-from dumbbell.replication import Interrupted, Progress
+from dumbbell.replication.interrupted import Interrupted
+from dumbbell.replication.progress import Progress
 from dumbbell.spec import Experiment, Setting
 from dumbbell.tables import Run, run_folder, write_parquet
 
 if TYPE_CHECKING:
+    from dumbbell.compare.exporting import Format
+    from dumbbell.folders import Content
     from dumbbell.report import Report
 
 
@@ -44,6 +45,7 @@ def run_file(
     may_use_bytes: int | None,
     out: Path | None,
     page: bool | None,
+    opens: bool,
     replace: bool,
     as_json: bool,
     to: str | None,
@@ -55,8 +57,7 @@ def run_file(
     That is its page, or its tables with ``out``, and with ``to`` other formats beside these. With
     ``replace`` also where the run of another experiment lies.
     """
-    formats = formats_of(to) if to is not None else ()
-    check_formats(formats, experiment)
+    formats = _formats(to, experiment)
     place = None
     if out is not None:
         place = run_folder(
@@ -82,6 +83,7 @@ def run_file(
                 has_page=has_page,
                 has_exports=has_exports,
                 is_asked_for=page is True,
+                opens=opens,
             )
         )
         run, summary = stored_run(
@@ -92,7 +94,7 @@ def run_file(
             lambda: run_one(experiment, replication, backend, may_use_bytes=may_use_bytes, yes=yes),
         )
         notices = experiment.notices()
-        exports = exported_run(run, formats, summary) if formats else {}
+        exports = _exported(run, formats, summary)
         if place is not None:
             write_parquet(run, place, {**_texts(run), **exports})
         if as_json:
@@ -106,6 +108,24 @@ def run_file(
         if result is not None:
             report = _report(run, experiment, summary) if has_page else None
             result.write(report, exports if has_exports else {}, console)
+
+
+def _formats(to: str | None, experiment: Experiment) -> Sequence[Format]:
+    if to is None:
+        return ()
+    from dumbbell.compare.exporting import check_formats, formats_of
+
+    formats = formats_of(to)
+    check_formats(formats, experiment)
+    return formats
+
+
+def _exported(run: Run, formats: Sequence[Format], summary: Summary) -> Mapping[str, Content]:
+    if not formats:
+        return {}
+    from dumbbell.compare.exporting import exported_run
+
+    return exported_run(run, formats, summary)
 
 
 def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
@@ -161,4 +181,6 @@ def run_one(
 
 def _texts(run: Run) -> dict[str, str]:
     """What the programs of a testbed would have logged."""
+    from dumbbell.compare.program_logs import ping_files, ss_files, tc_files
+
     return {**ping_files(run), **tc_files(run), **ss_files(run)}

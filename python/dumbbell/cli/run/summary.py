@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dumbbell import metrics
-from dumbbell.cli.terminal.consoles import print_table
+from dumbbell.cli.terminal.consoles import print_sentence
+from dumbbell.cli.terminal.tables import print_table
 from dumbbell.compare import Of, Summary, summary_of
 from dumbbell.compare.held_flows import HeldFlow, held_flows, held_words
 from dumbbell.tables import Run
@@ -86,7 +87,7 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
         _print(console, "Programs, as they say", _PROGRAM_HEAD, rows)
     notes = [*_own_queue_notes(run), *held_words(_held(run, summary or summary_of(run)))]
     for note in notes:
-        console.print(Text(note, style="yellow"), soft_wrap=True)
+        print_sentence(Text(note, style="yellow"), console)
 
 
 def _print_flows(numbers: dict[str, Any], console: Console) -> None:
@@ -158,9 +159,9 @@ _QUEUE_HEAD = (
     "packets/s",
     "busy",
     "dropped",
-    "N",
-    "T ms",
-    "W ms",
+    "queued",
+    "wait ms",
+    "sojourn ms",
     "p50",
     "p95",
     "p99",
@@ -168,7 +169,7 @@ _QUEUE_HEAD = (
 )
 _FLOW_HEAD = (
     "",
-    "sent /s",
+    "sent packets/s",
     "sent Mbit/s",
     "goodput Mbit/s",
     "of capacity",
@@ -185,7 +186,7 @@ _PROBE_HEAD = ("", "sent", "lost", "mean ms", "min", "p25", "p50", "p75", "p95",
 
 
 def _queue_cells(each: dict[str, Any]) -> Cells:
-    times = ("mean_sojourn_s", "mean_wait_s", "sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s")
+    times = ("mean_wait_s", "mean_sojourn_s", "sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s")
     return (
         each["queue"],
         _n(each["arrival_rate_pps"]),

@@ -8,7 +8,9 @@ from dataclasses import replace
 from rich.console import Console
 from rich.text import Text
 
-from dumbbell.cli.run.comparison import difference_mark, headline, legend, measured_text, print_rows
+from dumbbell.cli.run.comparison import headline, legend, print_rows
+from dumbbell.cli.run.number_texts import difference_mark, measured_text
+from dumbbell.cli.terminal.consoles import print_sentence
 from dumbbell.cli.terminal.errors import print_error, print_warning
 from dumbbell.cli.terminal.output import tell
 from dumbbell.compare import Arm, Cell, Comparison, FailedCell, Quantity, sentences
@@ -24,21 +26,21 @@ MOST_NAMED = 20
 def print_sweep(found: Comparison, grid: Grid, console: Console) -> None:
     """The table, what the marks mean, what may be said, and which cells are not precise enough."""
     n = len(found.cells)
-    console.print(Text(f"{headline(found)}, {n} cell{'s' if n > 1 else ''}"), soft_wrap=True)
+    print_sentence(Text(f"{headline(found)}, {n} cell{'s' if n > 1 else ''}"), console)
     if found.ensemble is not None:
-        console.print(
+        print_sentence(
             Text(
                 f"Nothing is random in {len(found.ensemble.because)} cells, so replications would "
                 f"all be one run. In their place is an ensemble: {found.ensemble.words}. What "
                 "stands in brackets is its least and greatest."
             ),
-            soft_wrap=True,
+            console,
         )
     for backend in found.backends:
         _print_cells(found, grid, backend, console)
-    console.print(Text(_legend(found, grid), style="dim"), soft_wrap=True)
+    print_sentence(Text(_legend(found, grid), style="dim"), console)
     for sentence in (*sentences(found), *sentences_of_groups(found)):
-        console.print(Text(sentence), soft_wrap=True)
+        print_sentence(Text(sentence), console)
     _say_imprecise(found)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.measure import Measurement
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
 from dumbbell.printable import printable
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 PIPED_WIDTH = 120
 """Columns of tables that no terminal limits."""
-_WIDEST = 10_000
 
 
 class PrintingConsole(Console):
@@ -37,7 +35,7 @@ class PrintingConsole(Console):
     ) -> Iterable[Segment]:
         """Pieces of text with their styles; controls, as of a progress bar, stay as they are."""
         if isinstance(renderable, Text):
-            renderable = _printable(renderable)
+            renderable = printable_text(renderable)
         for piece in super().render(renderable, options):
             if piece.control:
                 yield piece
@@ -45,8 +43,8 @@ class PrintingConsole(Console):
                 yield Segment(printable(piece.text, lines=True), piece.style)
 
 
-def _printable(text: Text) -> Text:
-    """Before lines are broken: what stands for a character takes more room than it."""
+def printable_text(text: Text) -> Text:
+    """Text as it is shown, before lines are broken: what stands for a character takes more room."""
     if text.plain.isprintable():
         return text
     hidden = [at for at, each in enumerate(text.plain) if printable(each, lines=True) != each]
@@ -64,9 +62,19 @@ def _printable(text: Text) -> Text:
 
 
 def standard_output() -> Console:
-    """Standard output; wide enough for tables when no terminal says otherwise."""
+    """Standard output; wide enough for tables where neither a terminal nor COLUMNS limits it."""
     console = PrintingConsole(sys.stdout)
-    return console if console.is_terminal else PrintingConsole(sys.stdout, width=PIPED_WIDTH)
+    return console if is_limited(console) else PrintingConsole(sys.stdout, width=PIPED_WIDTH)
+
+
+def is_limited(console: Console) -> bool:
+    """Whether lines that are too long would be broken: on a terminal, or where COLUMNS is set."""
+    return console.is_terminal or "COLUMNS" in os.environ
+
+
+def print_sentence(text: Text, console: Console) -> None:
+    """Print it, broken between words on a terminal, on one line in a file or a pipe."""
+    console.print(text, soft_wrap=not is_limited(console))
 
 
 def standard_error() -> Console:
@@ -83,21 +91,7 @@ def sentences_console(*, as_json: bool) -> Console:
     return standard_error() if as_json else standard_output()
 
 
-def print_table(table: Table, console: Console) -> None:
-    """Print a table, wider than the console where its columns that do not wrap need that.
-
-    Half a number is worse than a long line: ``5.462e-...`` says nothing.
-    """
-    wide = console.options.update(max_width=_WIDEST)
-    for column in table.columns:
-        if column.no_wrap:
-            cells = (column.header, *column.cells)
-            column.min_width = max(Measurement.get(console, wide, cell).maximum for cell in cells)
-    needed = Measurement.get(console, wide, table).minimum
-    console.print(table, width=max(console.width, needed), crop=False)
-
-
 def print_notices(notices: Iterable[PlacedNotice], console: Console) -> None:
     """What was read as tc reads it and may have been meant otherwise, a line each."""
     for each in notices:
-        console.print(Text(str(each), style="yellow"), soft_wrap=True)
+        print_sentence(Text(str(each), style="yellow"), console)

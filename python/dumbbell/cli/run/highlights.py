@@ -1,0 +1,97 @@
+"""What a comparison came to, in a few lines below its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dumbbell.cli.run.number_texts import difference_text
+from dumbbell.compare import Comparison, Difference, Of, Outcome
+from dumbbell.compare.judging import BackendAgreement
+from dumbbell.compare.words import shown_number, with_unit
+
+MOST_CHANGES = 2
+"""Numbers that differ, one a line."""
+MOST_NAMED = 3
+"""Numbers that do not; the table has all."""
+
+
+def highlights(found: Comparison) -> list[str]:
+    """Of each pair of cells, and of backends: what differs most, what does not, what is open.
+
+    Nothing of one run, of which nothing can be said.
+    """
+    if all(each.n < 2 for each in found.results.values()):
+        return []
+    return [*_of_cells(found), *_of_backends(found)]
+
+
+def _of_cells(found: Comparison) -> Iterator[str]:
+    several = len(found.backends) > 1
+    pairs: dict[tuple[str, str, str], list[Difference]] = {}
+    for each in found.differences:
+        pairs.setdefault((each.backend, each.cell, each.base), []).append(each)
+    for (backend, cell, base), rows in pairs.items():
+        where = f" ({backend})" if several else ""
+        differing = [each for each in rows if each.outcome is Outcome.DIFFERS]
+        said = [f"{_counted(len(differing), len(rows))} differ"]
+        said += _others(rows, {Outcome.SAME: "The same", Outcome.OPEN: "Not decided"})
+        yield f"{cell} in place of {base}{where}: {'. '.join(said)}."
+        for each in _largest(found, differing):
+            yield f"  {_change(found, each)}"
+
+
+def _of_backends(found: Comparison) -> Iterator[str]:
+    pairs: dict[tuple[str, str, str], list[BackendAgreement]] = {}
+    for each in found.agreements:
+        pairs.setdefault((each.cell, each.backend, each.other), []).append(each)
+    for (cell, backend, other), rows in pairs.items():
+        judged = [each for each in rows if each.margin is not None]
+        n = sum(each.outcome is Outcome.SAME for each in judged)
+        said = [f"{_counted(n, len(judged))} agree"]
+        said += _others(judged, {Outcome.DIFFERS: "They disagree on", Outcome.OPEN: "Not decided"})
+        yield f"{backend} and {other}, {cell}: {'. '.join(said)}."
+
+
+def _counted(n: int, of: int) -> str:
+    return f"{n or 'none'} of {of} numbers"
+
+
+def _others(
+    rows: Sequence[Difference] | Sequence[BackendAgreement], words: dict[Outcome, str]
+) -> Iterator[str]:
+    for outcome, said in words.items():
+        names = [each.quantity.words for each in rows if each.outcome is outcome]
+        more = len(names) - MOST_NAMED
+        if names:
+            last = f"; and {more} more" if more > 0 else ""
+            yield f"{said}: {'; '.join(names[:MOST_NAMED])}{last}"
+
+
+def _largest(found: Comparison, rows: Sequence[Difference]) -> list[Difference]:
+    """Those that changed most in proportion to the larger of both numbers, one of a mean and its
+    percentiles; first of what applications see, then of queues.
+    """
+
+    def change(each: Difference) -> tuple[bool, float]:
+        before, after = _both(found, each)
+        is_seen = each.quantity.of is not Of.QUEUE
+        return is_seen, abs(after - before) / (max(abs(before), abs(after)) or 1.0)
+
+    of_each: dict[str, Difference] = {}
+    for each in sorted(rows, key=change, reverse=True):
+        of_each.setdefault(each.quantity.words.rpartition(",")[0] or each.quantity.words, each)
+    return [*of_each.values()][:MOST_CHANGES]
+
+
+def _change(found: Comparison, each: Difference) -> str:
+    before, after = _both(found, each)
+    by = difference_text(each).rpartition(" ")[0]
+    to = with_unit(each.quantity, after)
+    return f"{each.quantity.words}: {shown_number(each.quantity, before)} to {to} ({by})"
+
+
+def _both(found: Comparison, each: Difference) -> tuple[float, float]:
+    before, after = (
+        found.measured(each.quantity, label, each.backend).value for label in (each.base, each.cell)
+    )
+    return before, after

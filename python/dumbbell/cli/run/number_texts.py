@@ -1,0 +1,45 @@
+"""A number of a comparison with what stands beside it, as text."""
+
+from __future__ import annotations
+
+from dumbbell.compare import Basis, Difference, Measured, Outcome, Quantity
+from dumbbell.compare.words import digits, with_reach
+
+MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
+"""What may be said of a difference, as a sign."""
+
+
+def measured_text(quantity: Quantity, number: Measured) -> str:
+    """A number with what stands beside it."""
+    factor = quantity.measure.shown_unit[1]
+    if number.basis is Basis.UNDEFINED:
+        return "-"
+    value = digits(factor * number.value)
+    if not number.has_ends:
+        return value
+    if number.basis is Basis.MEAN and not number.is_cut:
+        return with_reach(factor * number.value, factor * (number.high - number.value))
+    if number.basis is Basis.GEOMETRIC:
+        return f"{value} {_percent(number)}"
+    return f"{value} [{digits(factor * number.low)}, {digits(factor * number.high)}]"
+
+
+def difference_mark(each: Difference) -> str:
+    """What may be said of it, as a sign."""
+    return MARKS[each.outcome]
+
+
+def difference_text(each: Difference) -> str:
+    """How much more or less, or how many times as much; with its mark where runs were repeated."""
+    mark, number = MARKS[each.outcome], each.measured
+    if number.basis is Basis.GEOMETRIC:
+        times = f"×{digits(number.value)}"
+        return f"{times} {_percent(number)} {mark}" if number.has_ends else f"{times} {mark}"
+    text = measured_text(each.quantity, number)
+    sign = "+" if number.value > 0 else ""
+    return f"{sign}{text} {mark}" if number.n > 1 else f"{sign}{text}"
+
+
+def _percent(number: Measured) -> str:
+    """Of a geometric mean: up to so much more, or less in the same proportion."""
+    return f"±{digits(100 * (number.high / number.value - 1), 2)} %"
