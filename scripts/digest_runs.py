@@ -27,6 +27,8 @@ QUEUES = {
     "cake": "cake bandwidth 3mbit overhead 18 mpu 64 rtt 50ms",
     "pie": "pie target 10ms",
     "dualpi2": "dualpi2 target 5ms step_thresh 500us",
+    "fq_pie": "fq_pie target 10ms",
+    "sfq": "sfq perturb 1",
 }
 """A line of tc for each discipline."""
 
@@ -50,6 +52,9 @@ SET_OTHERWISE = {
     "cake many words": "cake bandwidth 2mbit diffserv4 dual-dsthost ingress wash atm "
     "overhead 44 memlimit 60kb metro",
     "cake unlimited": "cake unlimited precedence hosts memlimit 40kb",
+    "fq_pie many words": "fq_pie flows 2 quantum 300 limit 40 target 5ms tupdate 8ms alpha 4 "
+    "beta 30 ecn ecn_prob 50 bytemode dq_rate_estimator",
+    "sfq few flows": "sfq flows 2 divisor 2 depth 20 limit 30 quantum 300 headdrop",
     "red ecn harddrop": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.1 "
     "bandwidth 3mbit ecn harddrop",
     "red adaptive": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 "

@@ -20,13 +20,14 @@ pub enum DropReason {
     NetemLoss = 7,
     /// A policer's bucket was empty.
     Policed = 8,
-    /// fq_codel was over its limit, and this was the head of the flow with the longest backlog.
+    /// It waited when fq_codel or sfq was over its limit and its flow had most waiting, or when sfq had as
+    /// many packets of its flow as it takes.
     FattestFlow = 9,
     /// It was longer than a bucket can ever hold.
     TooLarge = 10,
     /// fq_codel or cake was over its limit of memory.
     MemoryLimit = 11,
-    /// fq had as many packets of its flow as it takes.
+    /// fq or sfq had as many packets of its flow as it takes.
     FlowLimit = 12,
     /// fq let it go later than the threshold for marks, or dualpi2's queue of L4S was above its own.
     CeThreshold = 13,

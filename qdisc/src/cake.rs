@@ -25,13 +25,12 @@
 //! the key is drawn from the queue's random stream, so which conversations share a queue differs between
 //! replications, and two hosts never share a place.
 
-mod chain;
 mod cobalt;
 mod dscp;
 mod size;
 mod tin;
 
-use super::fq_codel::{memory_bytes, mixed};
+use super::flow_queues::{Packets, mixed};
 use super::setting::Ends;
 use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
 use dscp::OfDscp;
@@ -42,7 +41,7 @@ use dumbbell_tc::qdisc::Cake as Config;
 use dumbbell_tc::qdisc::cake::Isolation;
 use size::{ByteTime, Counted};
 use std::sync::Arc;
-use tin::{Isolated, NONE, Tin};
+use tin::{Isolated, Tin};
 
 /// `sch->limit`: packets of the MTU that memory is for at most, unless `memlimit` says more.
 const MOST_PACKETS: u64 = 10_240;
@@ -50,30 +49,12 @@ const LEAST_MEMORY_BYTES: u64 = 4 << 20;
 /// The two bits of ECN in the traffic class.
 const ECN_MASK: u8 = 0b11;
 
-/// A packet in its queue.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    packet: Packet,
-    next: u32,
-}
-
-/// The packets of all queues, in one vector.
-#[derive(Debug, Clone)]
-struct Storage {
-    slots: Vec<Slot>,
-    free: u32,
-    packets: u32,
-    backlog_bytes: u64,
-    memory_bytes: u64,
-    overhead_bytes: u32,
-}
-
 /// The state of cake.
 #[derive(Debug, Clone)]
 pub struct Cake {
     tins: Vec<Tin>,
     of_dscp: &'static OfDscp,
-    storage: Storage,
+    packets: Packets,
     counted: Counted,
     /// At the whole bandwidth.
     byte_time: ByteTime,
@@ -110,14 +91,7 @@ impl Build<Config> for Cake {
         Cake {
             tins: tins.collect(),
             of_dscp: dscp::of_dscp(config.tins),
-            storage: Storage {
-                slots: Vec::new(),
-                free: NONE,
-                packets: 0,
-                backlog_bytes: 0,
-                memory_bytes: 0,
-                overhead_bytes: setting.overhead_bytes,
-            },
+            packets: Packets::new(setting.overhead_bytes),
             counted: Counted::new(config, setting.overhead_bytes),
             byte_time: ByteTime::new(bytes_per_s),
             is_shaped: bytes_per_s > 0,
@@ -198,7 +172,7 @@ impl Cake {
         events: &mut Events,
     ) -> bool {
         let mut has_refused = false;
-        while self.storage.memory_bytes > self.memory_limit_bytes {
+        while self.packets.memory_bytes > self.memory_limit_bytes {
             let (mut longest, mut most) = ((0, 0), 0);
             for (index, tin) in self.tins.iter().enumerate() {
                 for (at, backlog) in tin.backlogs.iter().enumerate() {
@@ -209,12 +183,12 @@ impl Cake {
             }
             let (index, at) = longest;
             let tin = &mut self.tins[index];
-            let Some(packet) = self.storage.pop(tin, at) else {
+            let Some(packet) = tin.pop(at, &mut self.packets) else {
                 break;
             };
             let queue = &mut tin.queues[usize::from(at)];
             queue.cobalt.on_overflow(&tin.parameters, now_ns);
-            let is_newest = longest == arriving && queue.head == NONE;
+            let is_newest = longest == arriving && queue.waiting.is_empty();
             if self.counts_drops {
                 self.advance_shaper(index, self.counted.bytes(&packet), now_ns, true);
             }
@@ -289,7 +263,7 @@ impl Cake {
     fn serve(&mut self, index: usize, at: u16, now_ns: i64, events: &mut Events) -> Turn {
         loop {
             let tin = &mut self.tins[index];
-            let Some(mut packet) = self.storage.pop(tin, at) else {
+            let Some(mut packet) = tin.pop(at, &mut self.packets) else {
                 tin.on_empty(at, now_ns);
                 return Turn::WasEmpty;
             };
@@ -301,7 +275,7 @@ impl Cake {
             };
             let (parameters, random) = (tin.parameters, &mut self.random);
             let queue = &mut tin.queues[usize::from(at)];
-            let is_last = queue.head == NONE;
+            let is_last = queue.waiting.is_empty();
             let verdict = queue.cobalt.judge(
                 &mut packet,
                 &parameters,
@@ -336,59 +310,6 @@ impl Cake {
     }
 }
 
-impl Storage {
-    #[inline]
-    fn push(&mut self, tin: &mut Tin, at: u16, packet: Packet) {
-        let slot = Slot { packet, next: NONE };
-        let place = self.free;
-        let place = if place == NONE {
-            self.slots.push(slot);
-            self.slots.len() as u32 - 1
-        } else {
-            self.free = self.slots[place as usize].next;
-            self.slots[place as usize] = slot;
-            place
-        };
-        let queue = &mut tin.queues[usize::from(at)];
-        let last = std::mem::replace(&mut queue.tail, place);
-        if last == NONE {
-            queue.head = place;
-        } else {
-            self.slots[last as usize].next = place;
-        }
-        let bytes = packet.wire_bytes(self.overhead_bytes);
-        tin.backlogs[usize::from(at)] += bytes;
-        tin.backlog_bytes += u64::from(bytes);
-        self.backlog_bytes += u64::from(bytes);
-        self.memory_bytes += memory_bytes(bytes);
-        self.packets += 1;
-    }
-
-    #[inline]
-    fn pop(&mut self, tin: &mut Tin, at: u16) -> Option<Packet> {
-        let queue = &mut tin.queues[usize::from(at)];
-        let place = queue.head;
-        if place == NONE {
-            return None;
-        }
-        let slot = &mut self.slots[place as usize];
-        let packet = slot.packet;
-        queue.head = slot.next;
-        if queue.head == NONE {
-            queue.tail = NONE;
-        }
-        slot.next = self.free;
-        self.free = place;
-        let bytes = packet.wire_bytes(self.overhead_bytes);
-        tin.backlogs[usize::from(at)] -= bytes;
-        tin.backlog_bytes -= u64::from(bytes);
-        self.backlog_bytes -= u64::from(bytes);
-        self.memory_bytes -= memory_bytes(bytes);
-        self.packets -= 1;
-        Some(packet)
-    }
-}
-
 impl Discipline for Cake {
     #[inline]
     fn enqueue(
@@ -409,14 +330,14 @@ impl Discipline for Cake {
         // Time that nobody used is not made up for.
         if tin.backlog_bytes == 0 {
             tin.next_ns = tin.next_ns.max(now_ns);
-            if self.storage.packets == 0 && self.next_ns < now_ns {
+            if self.packets.count == 0 && self.next_ns < now_ns {
                 self.next_ns = now_ns;
                 self.failsafe_ns = now_ns;
             }
         }
-        self.storage.push(tin, at, packet);
+        tin.push(at, packet, &mut self.packets);
         tin.on_arrival(at, &mut self.random);
-        if self.storage.memory_bytes <= self.memory_limit_bytes {
+        if self.packets.memory_bytes <= self.memory_limit_bytes {
             return Ok(());
         }
         match self.drop_from_the_longest((index, at), now_ns, events) {
@@ -428,7 +349,7 @@ impl Discipline for Cake {
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
         let now_ns = now.as_ns() as i64;
         let mut decaying_first = true;
-        while self.storage.packets > 0 {
+        while self.packets.count > 0 {
             if self.next_ns > now_ns && self.failsafe_ns > now_ns {
                 let next_ns = self.next_ns.min(self.failsafe_ns);
                 return Dequeued::NotBefore(Time::from_ns(next_ns as u64));
@@ -461,19 +382,12 @@ impl Discipline for Cake {
 
     #[inline]
     fn backlog(&self) -> (u32, u64) {
-        (self.storage.packets, self.storage.backlog_bytes)
+        (self.packets.count, self.packets.backlog_bytes)
     }
 
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let queues = self.tins.iter().flat_map(|tin| &tin.queues);
-        Box::new(queues.flat_map(move |queue| {
-            let mut place = queue.head;
-            std::iter::from_fn(move || {
-                let slot = self.storage.slots.get(place as usize)?;
-                place = slot.next;
-                Some(&slot.packet)
-            })
-        }))
+        Box::new(queues.flat_map(|queue| self.packets.of(queue.waiting)))
     }
 }
 

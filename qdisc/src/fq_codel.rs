@@ -28,71 +28,18 @@
 //! replications.
 
 use super::codel::{Controller, Parameters, Source};
+use super::flow_queues::{Classifier, Packets, QueueEnds, Turns};
 use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::FqCodel as Config;
-use std::collections::VecDeque;
 
 /// `FQ_CODEL_QUANTUM_MAX`, and what the kernel raises smaller ones to.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
-/// No packet: the end of a queue or of the free slots.
-const NONE: u32 = u32::MAX;
-
-/// How packets come to queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Classifier {
-    /// By a hash of conversation and direction with this key.
-    Keyed(u64),
-    /// By number: two queues a conversation, one each way. What a test needs in which no two
-    /// flows may share a queue.
-    Given,
-}
-
-impl Classifier {
-    /// The queue, of `queues`, for a packet.
-    #[inline]
-    fn queue_of(self, packet: &Packet, queues: u32) -> u32 {
-        let flow = u64::from(packet.conversation) << 1 | u64::from(packet.is_reply());
-        match self {
-            Classifier::Keyed(key) => {
-                let hash = mixed(flow ^ key) >> 32;
-                // As the kernel maps 32 bits to a range (`reciprocal_scale`).
-                ((hash * u64::from(queues)) >> 32) as u32
-            }
-            Classifier::Given => (flow % u64::from(queues)) as u32,
-        }
-    }
-}
-
-/// Every bit of the answer depends on every bit of `x` (the finalizer of SplitMix64; Steele, Lea
-/// and Flood, OOPSLA 2014).
-#[inline]
-pub(super) fn mixed(x: u64) -> u64 {
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
-/// Bytes of memory Linux counts for a packet (`skb->truesize`): a buffer that also holds 64
-/// bytes of headroom and the 320 of `skb_shared_info`, in a power of two, and 256 of `sk_buff`.
-pub(super) fn memory_bytes(wire_bytes: u32) -> u64 {
-    u64::from((wire_bytes + 64 + 320).next_power_of_two()) + 256
-}
-
-/// A packet in its queue. All packets lie in one vector, so that a queue costs nothing while it
-/// is empty.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    packet: Packet,
-    next: u32,
-}
-
 /// One of the queues.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
-    head: u32,
-    tail: u32,
+    ends: QueueEnds,
     /// Bytes it may still send in this turn.
     deficit: i32,
     /// Whether it is in one of the two lists.
@@ -106,12 +53,7 @@ struct Storage {
     flows: Vec<Flow>,
     /// Bytes on the wire of each queue; apart, because the search for the fattest reads all.
     backlogs: Vec<u32>,
-    slots: Vec<Slot>,
-    free: u32,
-    packets: u32,
-    backlog_bytes: u64,
-    memory_bytes: u64,
-    overhead_bytes: u32,
+    packets: Packets,
 }
 
 /// CoDel's view of one queue.
@@ -129,7 +71,7 @@ impl Source for FlowSource<'_> {
     /// Linux hands CoDel the backlog of all queues, not of this one.
     #[inline]
     fn backlog_bytes(&self) -> u64 {
-        self.storage.backlog_bytes
+        self.storage.packets.backlog_bytes
     }
 }
 
@@ -137,9 +79,7 @@ impl Source for FlowSource<'_> {
 #[derive(Debug, Clone)]
 pub struct FqCodel {
     storage: Storage,
-    /// Queues that got a packet when they were in no list; served first.
-    new_flows: VecDeque<u32>,
-    old_flows: VecDeque<u32>,
+    turns: Turns,
     classifier: Classifier,
     parameters: Parameters,
     quantum_bytes: i32,
@@ -180,7 +120,7 @@ impl FqCodel {
         let mut has_refused = false;
         while let Some(packet) = storage.pop(fattest) {
             dropped += 1;
-            bytes += packet.wire_bytes(storage.overhead_bytes);
+            bytes += storage.packets.wire_bytes(&packet);
             has_refused = fattest == arriving && storage.is_empty(fattest);
             if !has_refused {
                 events.drop(packet, reason);
@@ -194,34 +134,12 @@ impl FqCodel {
             .add_drops(dropped);
         has_refused
     }
-
-    /// The list whose turn it is.
-    #[inline]
-    fn turn(&mut self) -> Option<(u32, bool)> {
-        let is_new = !self.new_flows.is_empty();
-        let list = if is_new {
-            &self.new_flows
-        } else {
-            &self.old_flows
-        };
-        list.front().map(|flow| (*flow, is_new))
-    }
-
-    #[inline]
-    fn leave_list(&mut self, is_new: bool) {
-        if is_new {
-            self.new_flows.pop_front();
-        } else {
-            self.old_flows.pop_front();
-        }
-    }
 }
 
 impl Storage {
     fn new(flows: u32, overhead_bytes: u32) -> Storage {
         let flow = Flow {
-            head: NONE,
-            tail: NONE,
+            ends: QueueEnds::EMPTY,
             deficit: 0,
             is_listed: false,
             controller: Controller::default(),
@@ -229,75 +147,26 @@ impl Storage {
         Storage {
             flows: vec![flow; flows as usize],
             backlogs: vec![0; flows as usize],
-            slots: Vec::new(),
-            free: NONE,
-            packets: 0,
-            backlog_bytes: 0,
-            memory_bytes: 0,
-            overhead_bytes,
+            packets: Packets::new(overhead_bytes),
         }
     }
 
     #[inline]
     fn push(&mut self, flow: u32, packet: Packet) {
-        let slot = Slot { packet, next: NONE };
-        let place = self.free;
-        let place = if place == NONE {
-            self.slots.push(slot);
-            self.slots.len() as u32 - 1
-        } else {
-            self.free = self.slots[place as usize].next;
-            self.slots[place as usize] = slot;
-            place
-        };
         let queue = &mut self.flows[flow as usize];
-        let last = std::mem::replace(&mut queue.tail, place);
-        if last == NONE {
-            queue.head = place;
-        } else {
-            self.slots[last as usize].next = place;
-        }
-        let bytes = packet.wire_bytes(self.overhead_bytes);
-        self.backlogs[flow as usize] += bytes;
-        self.backlog_bytes += u64::from(bytes);
-        self.memory_bytes += memory_bytes(bytes);
-        self.packets += 1;
+        self.backlogs[flow as usize] += self.packets.push(&mut queue.ends, packet);
     }
 
     #[inline]
     fn pop(&mut self, flow: u32) -> Option<Packet> {
         let queue = &mut self.flows[flow as usize];
-        let place = queue.head;
-        if place == NONE {
-            return None;
-        }
-        let slot = &mut self.slots[place as usize];
-        let packet = slot.packet;
-        queue.head = slot.next;
-        if queue.head == NONE {
-            queue.tail = NONE;
-        }
-        slot.next = self.free;
-        self.free = place;
-        let bytes = packet.wire_bytes(self.overhead_bytes);
+        let (packet, bytes) = self.packets.pop(&mut queue.ends)?;
         self.backlogs[flow as usize] -= bytes;
-        self.backlog_bytes -= u64::from(bytes);
-        self.memory_bytes -= memory_bytes(bytes);
-        self.packets -= 1;
         Some(packet)
     }
 
     fn is_empty(&self, flow: u32) -> bool {
-        self.flows[flow as usize].head == NONE
-    }
-
-    fn packets_of(&self, flow: &Flow) -> impl Iterator<Item = &Packet> {
-        let mut place = flow.head;
-        std::iter::from_fn(move || {
-            let slot = self.slots.get(place as usize)?;
-            place = slot.next;
-            Some(&slot.packet)
-        })
+        self.flows[flow as usize].ends.is_empty()
     }
 }
 
@@ -315,8 +184,7 @@ impl Build<Config> for FqCodel {
         .with_selector(config.ce_threshold_selector);
         FqCodel {
             storage: Storage::new(config.flows, setting.overhead_bytes),
-            new_flows: VecDeque::new(),
-            old_flows: VecDeque::new(),
+            turns: Turns::default(),
             classifier: Classifier::Keyed(setting.stream().next_u64()),
             parameters,
             quantum_bytes: quantum_bytes as i32,
@@ -340,11 +208,11 @@ impl Discipline for FqCodel {
         if !queue.is_listed {
             queue.is_listed = true;
             queue.deficit = self.quantum_bytes;
-            self.new_flows.push_back(flow);
+            self.turns.add_new(flow);
         }
-        let reason = if self.storage.memory_bytes > self.memory_limit_bytes {
+        let reason = if self.storage.packets.memory_bytes > self.memory_limit_bytes {
             DropReason::MemoryLimit
-        } else if self.storage.packets + self.held.packets > self.limit_packets {
+        } else if self.storage.packets.count + self.held.packets > self.limit_packets {
             DropReason::FattestFlow
         } else {
             return Ok(());
@@ -358,15 +226,14 @@ impl Discipline for FqCodel {
     /// RFC 8290 section 4.2.
     #[inline]
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
-        if self.storage.packets == 0 && !self.is_asked_while_empty {
+        if self.storage.packets.count == 0 && !self.is_asked_while_empty {
             return Dequeued::Empty;
         }
-        while let Some((flow, is_new)) = self.turn() {
+        while let Some((flow, is_new)) = self.turns.first() {
             let queue = &mut self.storage.flows[flow as usize];
             if queue.deficit <= 0 {
                 queue.deficit += self.quantum_bytes;
-                self.leave_list(is_new);
-                self.old_flows.push_back(flow);
+                self.turns.end_turn(flow, is_new);
                 continue;
             }
             let mut controller = queue.controller;
@@ -378,15 +245,10 @@ impl Discipline for FqCodel {
             let queue = &mut self.storage.flows[flow as usize];
             queue.controller = controller;
             if let Some(packet) = leaving {
-                queue.deficit -= packet.wire_bytes(self.storage.overhead_bytes) as i32;
+                queue.deficit -= self.storage.packets.wire_bytes(&packet) as i32;
                 return Dequeued::Packet(packet);
             }
-            // A new queue that has emptied waits once behind the old ones, so that it cannot
-            // be new again before they had their turn.
-            self.leave_list(is_new);
-            if is_new && !self.old_flows.is_empty() {
-                self.old_flows.push_back(flow);
-            } else {
+            if self.turns.on_empty(flow, is_new) {
                 self.storage.flows[flow as usize].is_listed = false;
             }
         }
@@ -399,13 +261,16 @@ impl Discipline for FqCodel {
 
     #[inline]
     fn backlog(&self) -> (u32, u64) {
-        (self.storage.packets, self.storage.backlog_bytes)
+        (
+            self.storage.packets.count,
+            self.storage.packets.backlog_bytes,
+        )
     }
 
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let storage = &self.storage;
         let flows = storage.flows.iter();
-        Box::new(flows.flat_map(|flow| storage.packets_of(flow)))
+        Box::new(flows.flat_map(|flow| storage.packets.of(flow.ends)))
     }
 }
 

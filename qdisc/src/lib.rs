@@ -14,8 +14,10 @@ pub mod codel;
 pub mod dualpi2;
 pub mod events;
 pub mod fifo;
+pub mod flow_queues;
 pub mod fq;
 pub mod fq_codel;
+pub mod fq_pie;
 pub mod htb;
 pub mod netem;
 mod passing_time;
@@ -25,6 +27,7 @@ pub mod prio;
 pub mod priority;
 pub mod red;
 mod setting;
+pub mod sfq;
 pub mod tbf;
 mod timers;
 pub mod token_bucket;
@@ -44,12 +47,14 @@ use dumbbell_core::time::Time;
 use fifo::Fifo;
 use fq::Fq;
 use fq_codel::FqCodel;
+use fq_pie::FqPie;
 use htb::Htb;
 use netem::Netem;
 use pfifo_fast::PfifoFast;
 use pie::Pie;
 use prio::Prio;
 use red::Red;
+use sfq::Sfq;
 use tbf::Tbf;
 
 /// A discipline and its parameters, as the resolved description writes them. The type is tc's:
@@ -285,6 +290,8 @@ disciplines! {
     Fq(Box<Fq>): Fq;
     /// `fq_codel`.
     FqCodel(Box<FqCodel>): FqCodel;
+    /// `fq_pie`.
+    FqPie(Box<FqPie>): FqPie;
     /// `cake`.
     Cake(Box<Cake>): Cake;
     /// `pie`.
@@ -293,6 +300,8 @@ disciplines! {
     Dualpi2(Box<Dualpi2>): Dualpi2;
     /// `red`.
     Red(Box<Red>): Red;
+    /// `sfq`.
+    Sfq(Box<Sfq>): Sfq;
     /// `tbf`.
     Tbf(Box<Tbf>): Tbf;
     /// `prio`.

@@ -43,8 +43,10 @@ pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
         | Config::Codel(_)
         | Config::Dualpi2(_)
         | Config::FqCodel(_)
+        | Config::FqPie(_)
         | Config::Pie(_)
-        | Config::Red(_) => false,
+        | Config::Red(_)
+        | Config::Sfq(_) => false,
     }
 }
 
@@ -68,6 +70,8 @@ mod tests {
             "pie",
             "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.5",
             "prio",
+            "sfq",
+            "fq_pie",
             "netem limit 1000",
             "netem loss 10%",
             "netem duplicate 10%",

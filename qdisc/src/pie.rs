@@ -63,7 +63,6 @@ fn ticks(time: Time) -> Ticks {
 /// What does not change.
 #[derive(Debug, Clone)]
 struct Parameters {
-    limit_packets: usize,
     /// RFC 8033 `QDELAY_REF`.
     target: Ticks,
     /// RFC 8033 `T_UPDATE`, in whole timer ticks.
@@ -72,16 +71,14 @@ struct Parameters {
     alpha: u64,
     /// Sixteenths.
     beta: u64,
-    ecn: bool,
     bytemode: bool,
     has_rate_estimator: bool,
     mtu_bytes: u32,
-    overhead_bytes: u32,
 }
 
 /// RFC 8033's variables, section 4.2 and following.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Variables {
+pub(super) struct Variables {
     /// `PIE->drop_prob_`, in units of 1 / `Edition::largest_probability`.
     probability: u64,
     /// Sum of probabilities since the last drop, section 5.4 `accu_prob_`.
@@ -115,6 +112,12 @@ impl Variables {
         }
     }
 
+    /// The probability, 0 to 1, of today's kernels.
+    #[cfg(test)]
+    pub(super) fn share(&self) -> f64 {
+        self.probability as f64 / (u64::MAX >> 8) as f64
+    }
+
     /// Whether nothing else differs.
     fn differ_by_probability(&self, other: &Variables) -> bool {
         let probability = self.probability;
@@ -135,21 +138,93 @@ impl Variables {
     }
 }
 
+/// What decides of the packets of one queue, or of one queue after the other where there are several.
+#[derive(Debug, Clone)]
+pub(super) struct Controller {
+    parameters: Parameters,
+    edition: &'static Edition,
+    pub(super) variables: Variables,
+    clock: Clock,
+    pub(super) next_update: Time,
+    /// Bytes on the wire that wait in the queue.
+    pub(super) backlog_bytes: u64,
+    stream: Stream,
+}
+
 /// The state of a PIE queue.
 #[derive(Debug, Clone)]
 pub struct Pie {
     packets: Ring<Packet>,
+    /// Bytes on the wire, without what is held.
     backlog_bytes: u64,
-    parameters: Parameters,
-    edition: &'static Edition,
-    variables: Variables,
-    clock: Clock,
-    next_update: Time,
+    controller: Controller,
+    limit_packets: usize,
+    ecn: bool,
+    overhead_bytes: u32,
     held: Held,
-    stream: Stream,
 }
 
-impl Pie {
+impl Controller {
+    /// Of a queue that has stood idle for long.
+    pub(super) fn new(config: &Config, setting: &Setting) -> Controller {
+        let edition = Edition::of(config);
+        let tupdate = Time::from_ns(setting.whole_ticks_ns(config.tupdate_ns));
+        // Before 4.8 a timer ran out in the tick that it was set to.
+        let clock = if config.linux_3_14 {
+            Clock::Exact
+        } else {
+            Clock::wheel(setting.timer_hz)
+        };
+        Controller {
+            parameters: Parameters {
+                target: config.target_ns >> TICK_SHIFT,
+                tupdate,
+                alpha: u64::from(config.alpha),
+                beta: u64::from(config.beta),
+                bytemode: config.bytemode,
+                // The old kernel knows nothing else.
+                has_rate_estimator: config.dq_rate_estimator || config.linux_3_14,
+                mtu_bytes: setting.device_mtu_bytes(),
+            },
+            edition,
+            variables: Variables::new(edition),
+            clock,
+            next_update: clock.expiry(Time::ZERO, tupdate),
+            backlog_bytes: 0,
+            stream: setting.stream(),
+        }
+    }
+
+    /// Whether the probability is at most so many hundredths.
+    pub(super) fn is_at_most_percent(&self, percent: u64) -> bool {
+        // `MAX_PROB / 10`, and of fq_pie `MAX_PROB / 100` times a number.
+        let bound = match percent {
+            10 => self.edition.largest_probability / 10,
+            percent => self.edition.largest_probability / 100 * percent,
+        };
+        self.variables.probability <= bound
+    }
+
+    /// A number of the random stream.
+    pub(super) fn draw(&mut self) -> u64 {
+        self.stream.next_u64()
+    }
+
+    /// A packet has been dropped.
+    pub(super) fn on_drop(&mut self) {
+        self.variables.accumulated = 0;
+    }
+
+    /// A packet leaves, and is no part of the backlog any more.
+    #[inline]
+    pub(super) fn on_departure(&mut self, packet: &Packet, now: Time) {
+        if self.parameters.has_rate_estimator {
+            self.measure_departure_rate(packet, ticks(now));
+        } else {
+            self.measure_delay(packet, ticks(now));
+        }
+    }
+
     /// What the kernel calls `skb->len`: with the Ethernet header, whatever the link's overhead.
     fn length(packet: &Packet) -> u32 {
         packet.wire_bytes(super::setting::DEVICE_HEADER_BYTES)
@@ -157,7 +232,7 @@ impl Pie {
 
     /// Whether a packet that arrives is to be dropped or marked (RFC 8033 section 4.1
     /// `drop_early`).
-    fn is_early_drop(&mut self, packet: &Packet) -> bool {
+    pub(super) fn is_early_drop(&mut self, packet: &Packet) -> bool {
         let (parameters, edition) = (&self.parameters, self.edition);
         let variables = &mut self.variables;
         if variables.burst_allowance > 0 {
@@ -167,10 +242,10 @@ impl Pie {
         if variables.delay < parameters.target / 2 && is_low {
             return false;
         }
-        if self.backlog_bytes + self.held.bytes < 2 * u64::from(parameters.mtu_bytes) {
+        if self.backlog_bytes < 2 * u64::from(parameters.mtu_bytes) {
             return false;
         }
-        let (length, mtu) = (Pie::length(packet), parameters.mtu_bytes);
+        let (length, mtu) = (Controller::length(packet), parameters.mtu_bytes);
         let probability = if parameters.bytemode && length <= mtu {
             variables.probability / u64::from(mtu) * u64::from(length)
         } else {
@@ -203,7 +278,7 @@ impl Pie {
         let Some(bytes) = &mut variables.departed_bytes else {
             return;
         };
-        *bytes += u64::from(Pie::length(packet));
+        *bytes += u64::from(Controller::length(packet));
         if *bytes < edition.rate_threshold_bytes {
             return;
         }
@@ -225,38 +300,30 @@ impl Pie {
     }
 }
 
+impl Pie {
+    /// Leaves out a number of the random stream.
+    #[cfg(test)]
+    pub(super) fn draw_for_tests(&mut self) {
+        self.controller.draw();
+    }
+
+    /// Tells the controller what waits, as the kernel counts it: with what was taken out to be looked at.
+    #[inline]
+    fn tell_backlog(&mut self) {
+        self.controller.backlog_bytes = self.backlog_bytes + self.held.bytes;
+    }
+}
+
 impl Build<Config> for Pie {
     fn build(config: &Config, setting: &Setting) -> Pie {
-        let edition = Edition::of(config);
-        let tupdate = Time::from_ns(setting.whole_ticks_ns(config.tupdate_ns));
-        // Before 4.8 a timer ran out in the tick that it was set to.
-        let clock = if config.linux_3_14 {
-            Clock::Exact
-        } else {
-            Clock::wheel(setting.timer_hz)
-        };
         Pie {
             packets: Ring::default(),
             backlog_bytes: 0,
-            parameters: Parameters {
-                limit_packets: config.limit_packets as usize,
-                target: config.target_ns >> TICK_SHIFT,
-                tupdate,
-                alpha: u64::from(config.alpha),
-                beta: u64::from(config.beta),
-                ecn: config.ecn,
-                bytemode: config.bytemode,
-                // The old kernel knows nothing else.
-                has_rate_estimator: config.dq_rate_estimator || config.linux_3_14,
-                mtu_bytes: setting.device_mtu_bytes(),
-                overhead_bytes: setting.overhead_bytes,
-            },
-            edition,
-            variables: Variables::new(edition),
-            clock,
-            next_update: clock.expiry(Time::ZERO, tupdate),
+            controller: Controller::new(config, setting),
+            limit_packets: config.limit_packets as usize,
+            ecn: config.ecn,
+            overhead_bytes: setting.overhead_bytes,
             held: Held::NOTHING,
-            stream: setting.stream(),
         }
     }
 }
@@ -268,42 +335,42 @@ impl Discipline for Pie {
         now: Time,
         events: &mut Events,
     ) -> Result<(), DropReason> {
-        self.catch_up(now, events);
+        let controller = &mut self.controller;
+        controller.catch_up(now, events);
         let waiting_pkts = self.packets.len() + self.held.packets as usize;
-        if waiting_pkts >= self.parameters.limit_packets {
-            self.variables.accumulated = 0;
+        if waiting_pkts >= self.limit_packets {
+            controller.on_drop();
             return Err(DropReason::Overlimit);
         }
-        if self.is_early_drop(&packet) {
+        if controller.is_early_drop(&packet) {
             // RFC 8033 section 5.1.
-            let may_mark = self.parameters.ecn
-                && self.variables.probability <= self.edition.largest_probability / 10;
+            let may_mark = self.ecn && controller.is_at_most_percent(10);
             if !may_mark || !events.mark(&mut packet, DropReason::Pie) {
-                self.variables.accumulated = 0;
+                controller.on_drop();
                 return Err(DropReason::Pie);
             }
         }
-        self.backlog_bytes += u64::from(packet.wire_bytes(self.parameters.overhead_bytes));
+        self.backlog_bytes += u64::from(packet.wire_bytes(self.overhead_bytes));
         self.packets.push_back(packet);
+        self.tell_backlog();
         Ok(())
     }
 
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
-        self.catch_up(now, events);
+        self.controller.catch_up(now, events);
         let Some(packet) = self.packets.pop_front() else {
             return Dequeued::Empty;
         };
-        self.backlog_bytes -= u64::from(packet.wire_bytes(self.parameters.overhead_bytes));
-        if self.parameters.has_rate_estimator {
-            self.measure_departure_rate(&packet, ticks(now));
-        } else {
-            self.measure_delay(&packet, ticks(now));
-        }
+        self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
+        self.controller.backlog_bytes = self.backlog_bytes;
+        self.controller.on_departure(&packet, now);
+        self.tell_backlog();
         Dequeued::Packet(packet)
     }
 
     fn set_held(&mut self, held: Held) {
         self.held = held;
+        self.tell_backlog();
     }
 
     fn backlog(&self) -> (u32, u64) {
@@ -317,10 +384,10 @@ impl Discipline for Pie {
     /// As they were when a packet came or left last. Linux lets the probability wind up beyond
     /// 1; here it is 1 then.
     fn statistics(&self) -> Statistics {
-        let largest = self.edition.largest_probability as f64;
+        let largest = self.controller.edition.largest_probability as f64;
         Statistics {
-            drop_probability: (self.variables.probability as f64 / largest).min(1.0),
-            delay_estimate: Some(Time::from_ns(self.variables.delay << TICK_SHIFT)),
+            drop_probability: (self.controller.variables.probability as f64 / largest).min(1.0),
+            delay_estimate: Some(Time::from_ns(self.controller.variables.delay << TICK_SHIFT)),
         }
     }
 }

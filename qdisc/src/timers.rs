@@ -14,6 +14,7 @@ pub const UPDATES_AN_EVENT: u64 = 64;
 pub fn timer_period_ns(config: &Config) -> Option<u64> {
     let own = match config {
         Config::Pie(pie) => Some(pie.tupdate_ns),
+        Config::FqPie(fq_pie) => Some(fq_pie.tupdate_ns),
         _ => None,
     };
     let of_children = config.children().filter_map(timer_period_ns);
@@ -31,6 +32,7 @@ mod tests {
         for (text, period_ms) in [
             ("pie", Some(15)),
             ("pie tupdate 1ms", Some(1)),
+            ("fq_pie tupdate 2ms", Some(2)),
             (in_classes, Some(5)),
             ("tbf rate 1mbit burst 2kb limit 10kb", None),
             (

@@ -1,8 +1,8 @@
 //! What is written reads back as the same number, and readers of text agree with each other.
 
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Dualpi2, Filter, Fq, FqCodel, Htb,
-    HtbClass, Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Selector, Tbf, cake,
+    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Dualpi2, Filter, Fq, FqCodel, FqPie,
+    Htb, HtbClass, Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Selector, Sfq, Tbf, cake,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -234,6 +234,29 @@ fn managed() -> impl Strategy<Value = Qdisc> {
                 drop_batch_packets,
             })
         }),
+        (pie.clone(), 1..=65_536u32, 1..=u32::MAX, 1..100u32).prop_map(
+            |(
+                (limit_packets, target_ns, tupdate_ns, alpha, beta, flags),
+                flows,
+                memory,
+                percent,
+            )| {
+                Qdisc::FqPie(FqPie {
+                    limit_packets,
+                    flows,
+                    target_ns,
+                    tupdate_ns,
+                    alpha,
+                    beta,
+                    quantum_bytes: flags[3].then_some(256 + flows),
+                    memory_limit_bytes: memory,
+                    ecn_prob_percent: percent,
+                    ecn: flags[0],
+                    bytemode: flags[1],
+                    dq_rate_estimator: flags[2],
+                })
+            }
+        ),
         pie.prop_map(
             |(limit_packets, target_ns, tupdate_ns, alpha, beta, flags)| {
                 Qdisc::Pie(Pie {
@@ -421,6 +444,27 @@ fn dualpi2s() -> impl Strategy<Value = Qdisc> {
     })
 }
 
+fn sfqs() -> impl Strategy<Value = Qdisc> {
+    let numbers = (2..=65_408u32, 1..=127u32, 1..=65_408u32, 0..=16u32);
+    let words = (0..=2_147_483u32, any::<bool>());
+    let quanta = prop::option::of(256..=1u32 << 20);
+    (numbers, quanta, words).prop_filter_map(
+        "numbers that hold each other",
+        |((limit_packets, depth_packets, flows, log2), quantum_bytes, (perturb_s, headdrop))| {
+            let sfq = Qdisc::Sfq(Sfq {
+                limit_packets,
+                depth_packets,
+                flows: flows.min(limit_packets).min(1 << log2),
+                divisor: 1 << log2,
+                quantum_bytes,
+                perturb_s,
+                headdrop,
+            });
+            sfq.check().is_ok().then_some(sfq)
+        },
+    )
+}
+
 fn leaves() -> impl Strategy<Value = Qdisc> {
     let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
     prop_oneof![
@@ -432,6 +476,7 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         fqs(),
         cakes(),
         dualpi2s(),
+        sfqs(),
         managed(),
     ]
 }

@@ -128,6 +128,16 @@ def test_numbers_are_those_of_the_last_sample() -> None:
             "cake 1: root refcnt 2 bandwidth 20Mbit diffserv3 triple-isolate nonat nowash "
             "no-ack-filter split-gso rtt 100ms noatm overhead 18 mpu 64 ",
         ),
+        (
+            "fq_pie ecn",
+            "fq_pie 1: root refcnt 2 limit 10240p flows 1024 target 15ms tupdate 15ms alpha 2 "
+            "beta 20 quantum 1514b memory_limit 32Mb ecn_prob 10 ecn ",
+        ),
+        (
+            "sfq perturb 10",
+            "sfq 1: root refcnt 2 limit 127p quantum 1514b depth 127 flows 128 divisor 1024 "
+            "perturb 10sec ",
+        ),
         ("pie", "pie 1: root refcnt 2 limit 1000p target 15ms tupdate 15ms alpha 2 beta 20 "),
         (  # as iproute2 6.1 shows ticks of 64 ns: in whole microseconds
             "netem delay 500us 10us",

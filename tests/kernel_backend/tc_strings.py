@@ -35,7 +35,7 @@ _PERCENTS = (
     *("0%", "1%", "0.1%", "30%", "25", "99.999%", "100%", "101%", "-1%", "0.0000001%", "1e1%"),
     *("33.333333333%", "0x10", "50", "70%", "90%", "12.5%"),
 )
-_PLAIN = {"NUMBER", "N", "P", "DISTANCE", "BYTES"}
+_PLAIN = {"NUMBER", "N", "P", "DISTANCE", "BYTES", "SECS"}
 _ROUND = {"s": 1, "ms": 1000, "us": 1_000_000}
 
 
@@ -186,6 +186,8 @@ _VALUES: Mapping[str, Callable[[random.Random], list[str]]] = {
     "reorder": _upto(2, _percent),
     "distribution": lambda draw: [draw.choice(("normal", "pareto", "paretonormal", "uniform"))],
     "bands": _bands,
+    "ecn_prob": lambda draw: [draw.choice(("10", "99", "100", "5%", "0", "07", _whole(draw)))],
+    "divisor": lambda draw: [draw.choice(("1", "16", "0x40", "1024", "65536", _whole(draw)))],
     "priomap": _priomap,
     "probability": lambda draw: [
         draw.choice(("0.02", "0.1", "1e-3", "1", "0", "0.12345678912", "0.5x", "-1", ".5", "0x.1"))

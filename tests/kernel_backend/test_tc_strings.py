@@ -171,6 +171,15 @@ def _pie_numbers(config: Config) -> dict[str, Any]:
     return {"limit": config["limit_packets"], "target": target_us, **gains}
 
 
+def _fq_pie_numbers(config: Config) -> dict[str, Any]:
+    numbers = _pie_numbers(config) | {
+        "flows": config["flows"],
+        "memory_limit": config["memory_limit_bytes"],
+        "ecn_prob": config["ecn_prob_percent"],
+    }
+    return numbers | ({"quantum": config["quantum_bytes"]} if config["quantum_bytes"] else {})
+
+
 def _red_numbers(config: Config) -> dict[str, Any]:
     sizes = {key: config[f"{key}_bytes"] for key in ("limit", "min", "max")}
     return {**sizes, "probability": config["probability_ppb"] / 1e9}
@@ -186,6 +195,14 @@ def _cake_numbers(config: Config) -> dict[str, Any]:
     return numbers
 
 
+def _sfq_numbers(config: Config) -> dict[str, Any]:
+    numbers = {"limit": config["limit_packets"], "depth": config["depth_packets"]}
+    numbers |= {key: config[key] for key in ("flows", "divisor")}
+    if config["quantum_bytes"] is not None:
+        numbers["quantum"] = config["quantum_bytes"]
+    return numbers | ({"perturb": config["perturb_s"]} if config["perturb_s"] else {})
+
+
 _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "pfifo": lambda config: {"limit": config["limit_packets"]},
     "bfifo": lambda config: {"limit": config["limit_bytes"]},
@@ -195,7 +212,9 @@ _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "fq_codel": _fq_codel_numbers,
     "cake": _cake_numbers,
     "pie": _pie_numbers,
+    "fq_pie": _fq_pie_numbers,
     "red": _red_numbers,
+    "sfq": _sfq_numbers,
     "netem": _netem_numbers,
     "prio": lambda config: {"bands": config["bands"]},
     "htb": lambda config: {"r2q": config["r2q"], "direct_qlen": config["direct_qlen_packets"]},

@@ -136,8 +136,18 @@ def _cake(draw: random.Random, rate_bps: int) -> str:
     return " ".join(["cake", *_some(draw, words)])
 
 
-def _pie(draw: random.Random, _: int) -> str:
-    words = [
+def _sfq(draw: random.Random, _: int) -> str:
+    depth, divisor = draw.randrange(1, 128), draw.choice([1, 2, 64, 1024])
+    flows = draw.randrange(1, min(divisor, 128) + 1)
+    words = [f"quantum {draw.randrange(256, 9000)}", f"perturb {draw.randrange(1, 4)}", "headdrop"]
+    counts = [f"depth {depth} divisor {divisor} flows {flows}"]
+    if depth * flows > max(flows, 2):
+        counts.append(f"limit {draw.randrange(max(flows, 2), depth * flows + 1)}")
+    return " ".join(["sfq", *draw.choice([[], counts[:1], counts]), *_some(draw, words)])
+
+
+def _pie_words(draw: random.Random) -> list[str]:
+    return [
         f"limit {_packets(draw)}",
         f"target {_time(draw, 1, 30_000)}",
         f"tupdate {_time(draw, 1000, 40_000)}",
@@ -146,9 +156,22 @@ def _pie(draw: random.Random, _: int) -> str:
         draw.choice(["ecn", "noecn"]),
         draw.choice(["bytemode", "nobytemode"]),
         draw.choice(["dq_rate_estimator", "no_dq_rate_estimator"]),
-        "linux_3_14",
     ]
-    return " ".join(["pie", *_some(draw, words)])
+
+
+def _pie(draw: random.Random, _: int) -> str:
+    return " ".join(["pie", *_some(draw, [*_pie_words(draw), "linux_3_14"])])
+
+
+def _fq_pie(draw: random.Random, _: int) -> str:
+    words = [
+        *_pie_words(draw),
+        f"flows {draw.choice([1, 2, 7, 64, 1024])}",
+        f"quantum {draw.randrange(256, 9000)}",
+        f"memory_limit {_bytes(draw)}",
+        f"ecn_prob {draw.randrange(1, 100)}",
+    ]
+    return " ".join(["fq_pie", *_some(draw, words)])
 
 
 def _dualpi2(draw: random.Random, _: int) -> str:
@@ -302,5 +325,6 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
 _Maker = Callable[[random.Random, int], str]
 _LEAVES: tuple[_Maker, ...] = (
     _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
+    _sfq, _fq_pie,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)

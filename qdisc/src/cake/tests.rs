@@ -148,7 +148,10 @@ fn eight_places_keep_flows_apart() {
         cake.enqueue(arriving, Time::ZERO, events).unwrap();
     }
     let queues = &cake.tins[0].queues;
-    let used = queues.iter().filter(|queue| queue.head != NONE).count();
+    let used = queues
+        .iter()
+        .filter(|queue| !queue.waiting.is_empty())
+        .count();
     assert_eq!(used, 300);
 }
 
@@ -168,7 +171,10 @@ fn one_queue_holds_all_where_nobody_is_told_apart() {
             cake.enqueue(arriving, Time::ZERO, events).unwrap();
         }
         let queues = &cake.tins[0].queues;
-        let used = queues.iter().filter(|queue| queue.head != NONE).count();
+        let used = queues
+            .iter()
+            .filter(|queue| !queue.waiting.is_empty())
+            .count();
         assert_eq!(used, expected, "{words}");
     }
 }
@@ -229,7 +235,7 @@ fn memory_is_taken_from_the_longest_queue() {
     }
     cake.enqueue(packet(1, 100, Time::ZERO), Time::ZERO, events)
         .unwrap();
-    assert!(cake.storage.memory_bytes <= 20_000);
+    assert!(cake.packets.memory_bytes <= 20_000);
     let dropped = &events.dropped;
     assert!(
         dropped

@@ -1,11 +1,12 @@
 //! A tin: 1024 queues, which flows come to by a hash with eight places, and their turns (DRR++ with fair
 //! shares of hosts).
 
-use super::chain::{Rotation, Rotations};
 use super::cobalt::{Cobalt, Parameters};
 use super::dscp::Share;
 use super::size::ByteTime;
+use crate::flow_queues::{Lists, Packets, QueueEnds};
 use crate::setting::Ends;
+use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_tc::qdisc::cake::Isolation;
 
@@ -13,10 +14,15 @@ use dumbbell_tc::qdisc::cake::Isolation;
 pub const QUEUES: u16 = 1024;
 /// Places that a flow may come to.
 const WAYS: usize = 8;
-/// No packet.
-pub const NONE: u32 = u32::MAX;
 /// What a flow may send in a turn; at low rates less, a 4096th of a second's bytes.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u64> = 300..=1514;
+
+/// The rotations: queues that have just got a packet, those with a backlog, and empty ones whose COBALT has
+/// not come to rest.
+const NEW: usize = 0;
+const OLD: usize = 1;
+const DECAYING: usize = 2;
+const ROTATIONS: usize = 3;
 
 /// What a queue is to the rotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,9 +42,8 @@ pub enum Set {
 /// One of the queues.
 #[derive(Debug, Clone, Copy)]
 pub struct Queue {
-    /// Its first and its last packet.
-    pub head: u32,
-    pub tail: u32,
+    /// Its packets.
+    pub waiting: QueueEnds,
     /// Bytes it may still send in this turn.
     pub deficit_bytes: i32,
     pub set: Set,
@@ -79,7 +84,7 @@ pub struct Tin {
     pub backlogs: Vec<u32>,
     pub backlog_bytes: u64,
     tags: Vec<u32>,
-    pub rotations: Rotations,
+    rotations: Lists,
     loads: Vec<Load>,
     isolated: Isolated,
     /// Queues that are sparse or wait so.
@@ -112,8 +117,7 @@ impl Tin {
         let target_ns = 1000 * (rtt_ns / 1000 / 20).max(1);
         let mtu_time_ns = byte_time.ns_of(frame_bytes) as i64;
         let queue = Queue {
-            head: NONE,
-            tail: NONE,
+            waiting: QueueEnds::EMPTY,
             deficit_bytes: 0,
             set: Set::None,
             cobalt: Cobalt::default(),
@@ -124,7 +128,7 @@ impl Tin {
             backlogs: vec![0; QUEUES.into()],
             backlog_bytes: 0,
             tags: vec![0; QUEUES.into()],
-            rotations: Rotations::new(QUEUES),
+            rotations: Lists::new(ROTATIONS, QUEUES.into()),
             loads: vec![Load::default(); hosts.max(1)],
             isolated,
             sparse: 0,
@@ -178,13 +182,30 @@ impl Tin {
         at as u16
     }
 
+    /// Adds a packet to a queue.
+    #[inline]
+    pub fn push(&mut self, at: u16, packet: Packet, packets: &mut Packets) {
+        let bytes = packets.push(&mut self.queues[usize::from(at)].waiting, packet);
+        self.backlogs[usize::from(at)] += bytes;
+        self.backlog_bytes += u64::from(bytes);
+    }
+
+    /// Takes the oldest packet out of a queue.
+    #[inline]
+    pub fn pop(&mut self, at: u16, packets: &mut Packets) -> Option<Packet> {
+        let (packet, bytes) = packets.pop(&mut self.queues[usize::from(at)].waiting)?;
+        self.backlogs[usize::from(at)] -= bytes;
+        self.backlog_bytes -= u64::from(bytes);
+        Some(packet)
+    }
+
     /// A packet has come into the queue.
     #[inline]
     pub fn on_arrival(&mut self, at: u16, random: &mut Stream) {
         let set = self.queues[usize::from(at)].set;
         match set {
             Set::None | Set::Decaying => {
-                self.rotations.move_last(at, Rotation::New);
+                self.rotations.move_last(at.into(), NEW);
                 self.sparse += 1;
                 let quantum_bytes = self.quantum_of(at, random);
                 let queue = &mut self.queues[usize::from(at)];
@@ -207,11 +228,11 @@ impl Tin {
     /// The queue whose turn it is; one of those at rest, if any, before the others.
     #[inline]
     pub fn turn(&self, decaying_first: bool) -> Option<u16> {
-        let first = |rotation| self.rotations.first(rotation);
-        let decaying = || first(Rotation::Decaying);
+        let first = |rotation| self.rotations.first(rotation).map(|at| at as u16);
+        let decaying = || first(DECAYING);
         { decaying_first.then(decaying).flatten() }
-            .or_else(|| first(Rotation::New))
-            .or_else(|| first(Rotation::Old))
+            .or_else(|| first(NEW))
+            .or_else(|| first(OLD))
             .or_else(decaying)
     }
 
@@ -220,7 +241,7 @@ impl Tin {
     pub fn end_turn(&mut self, at: u16, random: &mut Stream) {
         let queue = &mut self.queues[usize::from(at)];
         if queue.set == Set::Sparse {
-            if queue.head == NONE {
+            if queue.waiting.is_empty() {
                 queue.set = Set::SparseWait;
             } else {
                 self.becomes_bulk(at);
@@ -228,7 +249,7 @@ impl Tin {
         }
         let quantum_bytes = self.quantum_of(at, random);
         self.queues[usize::from(at)].deficit_bytes += quantum_bytes;
-        self.rotations.move_last(at, Rotation::Old);
+        self.rotations.move_last(at.into(), OLD);
     }
 
     /// It was the queue's turn and nothing was in it.
@@ -249,8 +270,8 @@ impl Tin {
             Set::None | Set::Decaying => {}
         }
         match is_at_rest {
-            true => self.rotations.take_out(at),
-            false => self.rotations.move_last(at, Rotation::Decaying),
+            true => self.rotations.take_out(at.into()),
+            false => self.rotations.move_last(at.into(), DECAYING),
         }
     }
 

@@ -1,6 +1,7 @@
 //! RFC 8290 by its clauses.
 
 use super::*;
+use crate::flow_queues::memory_bytes;
 use dumbbell_core::packet::Kind;
 use proptest::prelude::*;
 
@@ -100,7 +101,7 @@ proptest! {
             prop_assert!(inside <= limit);
             // The limit of memory is not strict: one packet may be larger than those dropped for it.
             let memory: u64 = queue.packets().map(|held| memory_bytes(held.wire_bytes(14))).sum();
-            prop_assert_eq!(queue.storage.memory_bytes, memory);
+            prop_assert_eq!(queue.storage.packets.memory_bytes, memory);
         }
     }
 }

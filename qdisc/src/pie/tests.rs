@@ -25,18 +25,19 @@ fn pie(words: &str) -> Pie {
 }
 
 fn share(pie: &Pie, probability: u64) -> f64 {
-    probability as f64 / pie.edition.largest_probability as f64
+    probability as f64 / pie.controller.edition.largest_probability as f64
 }
 
 /// The probability after one update from `probability` with these delays.
 fn after_update(words: &str, probability: f64, old_ms: u64, delay_ms: u64) -> f64 {
     let mut pie = pie(words);
-    pie.variables.probability = (probability * pie.edition.largest_probability as f64) as u64;
-    pie.variables.old_delay = (old_ms * MS) >> TICK_SHIFT;
-    pie.variables.delay = (delay_ms * MS) >> TICK_SHIFT;
-    pie.backlog_bytes = 100_000;
-    pie.update_probability();
-    share(&pie, pie.variables.probability)
+    pie.controller.variables.probability =
+        (probability * pie.controller.edition.largest_probability as f64) as u64;
+    pie.controller.variables.old_delay = (old_ms * MS) >> TICK_SHIFT;
+    pie.controller.variables.delay = (delay_ms * MS) >> TICK_SHIFT;
+    pie.controller.backlog_bytes = 100_000;
+    pie.controller.update_probability();
+    share(&pie, pie.controller.variables.probability)
 }
 
 /// Section 4.2: p += alpha (delay - target) + beta (delay - old delay), both gains scaled down
@@ -84,9 +85,9 @@ fn steps_are_bounded() {
 #[test]
 fn the_probability_decays_while_idle() {
     let mut pie = pie("pie");
-    pie.variables.probability = pie.edition.largest_probability / 2;
-    pie.update_probability();
-    let found = share(&pie, pie.variables.probability);
+    pie.controller.variables.probability = pie.controller.edition.largest_probability / 2;
+    pie.controller.update_probability();
+    let found = share(&pie, pie.controller.variables.probability);
     let expected = (0.5 - 2.0 / 16.0 * 0.015) * 63.0 / 64.0;
     assert!((found - expected).abs() < 1e-6, "{found}");
 }
@@ -97,14 +98,18 @@ fn the_probability_decays_while_idle() {
 fn drops_are_derandomized() {
     for probability in [0.01, 0.1, 0.5] {
         let mut pie = pie("pie");
-        let scaled = (probability * pie.edition.largest_probability as f64) as u64;
+        let scaled = (probability * pie.controller.edition.largest_probability as f64) as u64;
         let (mut since, mut drops, mut packets) = (0u32, 0, 0);
         let mut gaps = Vec::new();
         while drops < 2000 {
             packets += 1;
             since += 1;
-            let accumulated = &mut pie.variables.accumulated;
-            if pie.edition.decide(scaled, accumulated, &mut pie.stream) {
+            let accumulated = &mut pie.controller.variables.accumulated;
+            if pie
+                .controller
+                .edition
+                .decide(scaled, accumulated, &mut pie.controller.stream)
+            {
                 *accumulated = 0;
                 gaps.push(f64::from(since) * probability);
                 (since, drops) = (0, drops + 1);
@@ -137,13 +142,13 @@ fn a_burst_is_allowed() {
             pie.enqueue(packet(number, Time::ZERO), Time::ZERO, events)
                 .unwrap();
         }
-        pie.variables.probability = pie.edition.largest_probability;
-        pie.next_update = Time::NEVER;
+        pie.controller.variables.probability = pie.controller.edition.largest_probability;
+        pie.controller.next_update = Time::NEVER;
         // A departure a millisecond; 60 ms are left of the queue when the time is over.
         let refused_ms = (1..300).find(|ms| {
             let now = Time::from_ns(ms * MS);
             pie.dequeue(now, events);
-            pie.variables.delay = pie.parameters.target;
+            pie.controller.variables.delay = pie.controller.parameters.target;
             let arriving = packet(1000 + *ms as u32, now);
             pie.enqueue(arriving, now, events) == Err(DropReason::Pie)
         });
@@ -159,12 +164,13 @@ fn a_burst_is_allowed() {
 fn some_packets_are_never_dropped() {
     let certain = |delay_ms: u64, share: f64, backlog_bytes| {
         let mut pie = pie("pie target 20ms");
-        pie.variables.burst_allowance = 0;
-        pie.variables.delay = (delay_ms * MS) >> TICK_SHIFT;
-        pie.variables.probability = (share * pie.edition.largest_probability as f64) as u64;
-        pie.variables.accumulated = pie.edition.largest_probability * 9;
-        pie.backlog_bytes = backlog_bytes;
-        pie.is_early_drop(&packet(1, Time::ZERO))
+        pie.controller.variables.burst_allowance = 0;
+        pie.controller.variables.delay = (delay_ms * MS) >> TICK_SHIFT;
+        pie.controller.variables.probability =
+            (share * pie.controller.edition.largest_probability as f64) as u64;
+        pie.controller.variables.accumulated = pie.controller.edition.largest_probability * 9;
+        pie.controller.backlog_bytes = backlog_bytes;
+        pie.controller.is_early_drop(&packet(1, Time::ZERO))
     };
     assert!(certain(20, 0.1, 3028));
     assert!(!certain(9, 0.19, 3028));
@@ -177,11 +183,12 @@ fn some_packets_are_never_dropped() {
 fn capable_packets_are_marked_while_the_probability_is_low() {
     for (share, is_marked) in [(0.09, true), (0.11, false)] {
         let mut pie = pie("pie ecn");
-        pie.variables.burst_allowance = 0;
-        pie.variables.delay = pie.parameters.target;
-        pie.variables.probability = (share * pie.edition.largest_probability as f64) as u64;
-        pie.variables.accumulated = pie.edition.largest_probability * 9;
-        pie.backlog_bytes = 10_000;
+        pie.controller.variables.burst_allowance = 0;
+        pie.controller.variables.delay = pie.controller.parameters.target;
+        pie.controller.variables.probability =
+            (share * pie.controller.edition.largest_probability as f64) as u64;
+        pie.controller.variables.accumulated = pie.controller.edition.largest_probability * 9;
+        pie.controller.backlog_bytes = 10_000;
         let mut arriving = packet(1, Time::ZERO);
         arriving.traffic_class = 0b10;
         let events = &mut Events::default();
@@ -195,12 +202,12 @@ fn capable_packets_are_marked_while_the_probability_is_low() {
 #[test]
 fn short_packets_are_dropped_less_in_bytemode() {
     let mut pie = pie("pie bytemode");
-    pie.variables.burst_allowance = 0;
-    pie.variables.delay = pie.parameters.target;
-    pie.variables.probability = pie.edition.largest_probability / 100;
-    pie.backlog_bytes = 10_000;
-    pie.is_early_drop(&packet(1, Time::ZERO));
-    let found = share(&pie, pie.variables.accumulated);
+    pie.controller.variables.burst_allowance = 0;
+    pie.controller.variables.delay = pie.controller.parameters.target;
+    pie.controller.variables.probability = pie.controller.edition.largest_probability / 100;
+    pie.controller.backlog_bytes = 10_000;
+    pie.controller.is_early_drop(&packet(1, Time::ZERO));
+    let found = share(&pie, pie.controller.variables.accumulated);
     assert!((found - 0.01 * 1000.0 / 1514.0).abs() < 1e-9, "{found}");
 }
 
@@ -220,11 +227,14 @@ fn updates_come_at_whole_ticks() {
         let mut pie = pie_at(words, 250);
         let events = &mut Events::default();
         let period = Time::from_ns(period_ms * MS);
-        assert_eq!(pie.next_update, period, "{words}: the first");
-        pie.catch_up(period, events);
-        assert_eq!(pie.next_update, period, "{words}: only those before now");
-        pie.catch_up(period + Time(1), events);
-        assert_eq!(pie.next_update, period + period, "{words}");
+        assert_eq!(pie.controller.next_update, period, "{words}: the first");
+        pie.controller.catch_up(period, events);
+        assert_eq!(
+            pie.controller.next_update, period,
+            "{words}: only those before now"
+        );
+        pie.controller.catch_up(period + Time(1), events);
+        assert_eq!(pie.controller.next_update, period + period, "{words}");
     }
 }
 
@@ -247,10 +257,15 @@ fn the_departure_rate_is_measured_while_enough_waits() {
             pie.dequeue(Time::from_ns(ms * MS), events);
         }
         let expected = ((departures * 1000) << 8) / ((departures - 1) * 15_625);
-        assert_eq!(u64::from(pie.variables.departure_rate), expected, "{words}");
-        let bytes_per_s = f64::from(pie.variables.departure_rate) / 256.0 * TICKS_PER_S as f64;
-        pie.update_probability();
-        let delay = Time::from_ns(pie.variables.delay << TICK_SHIFT).as_seconds();
+        assert_eq!(
+            u64::from(pie.controller.variables.departure_rate),
+            expected,
+            "{words}"
+        );
+        let bytes_per_s =
+            f64::from(pie.controller.variables.departure_rate) / 256.0 * TICKS_PER_S as f64;
+        pie.controller.update_probability();
+        let delay = Time::from_ns(pie.controller.variables.delay << TICK_SHIFT).as_seconds();
         let expected = pie.backlog_bytes as f64 / bytes_per_s;
         assert!((delay / expected - 1.0).abs() < 0.001, "{words}: {delay}");
     }
@@ -260,18 +275,18 @@ fn the_departure_rate_is_measured_while_enough_waits() {
 #[test]
 fn the_old_kernel_has_three_gains() {
     let old = pie("pie linux_3_14");
-    assert_eq!(old.parameters.target, (20 * MS) >> TICK_SHIFT);
-    assert_eq!(old.parameters.tupdate, Time::from_ns(30 * MS));
+    assert_eq!(old.controller.parameters.target, (20 * MS) >> TICK_SHIFT);
+    assert_eq!(old.controller.parameters.tupdate, Time::from_ns(30 * MS));
     let gain = |share: f64| {
-        let probability = (share * old.edition.largest_probability as f64) as u64;
-        old.edition.scaled_gain(16, probability)
+        let probability = (share * old.controller.edition.largest_probability as f64) as u64;
+        old.controller.edition.scaled_gain(16, probability)
     };
     let full = gain(0.5);
     assert_eq!(full, (u64::from(u32::MAX) / TICKS_PER_S * 16) >> 4);
     assert_eq!([gain(0.05), gain(0.005)], [full >> 1, full >> 3]);
     // Its decay overflows above 1.02 %: 98/100 below, garbage below 1 % above.
-    assert_eq!(old.edition.decayed(40_000_000), 39_200_000);
-    assert!(old.edition.decayed(2_000_000_000) < u64::from(u32::MAX) / 100);
+    assert_eq!(old.controller.edition.decayed(40_000_000), 39_200_000);
+    assert!(old.controller.edition.decayed(2_000_000_000) < u64::from(u32::MAX) / 100);
 }
 
 /// 12.5 Mbit/s offered to 10: the probability settles near 20 % and the delay near the target.
@@ -300,8 +315,8 @@ fn settled(words: &str) -> String {
         let refused = pie.enqueue(packet(number, now), now, events).is_err();
         dropped += u32::from(refused);
         if slot % 20_000 == 19_999 {
-            let delay_ms = (pie.variables.delay << TICK_SHIFT) as f64 / 1e6;
-            let probability = share(&pie, pie.variables.probability);
+            let delay_ms = (pie.controller.variables.delay << TICK_SHIFT) as f64 / 1e6;
+            let probability = share(&pie, pie.controller.variables.probability);
             lines.push(format!(
                 "{:2} s: delay {delay_ms:5.1} ms, probability {probability:.3}, {dropped} dropped",
                 (slot + 1) / 5000

@@ -10,7 +10,7 @@
 //! same round again, and whole rounds are left out. The numbers are those of one update after
 //! another, to the bit.
 
-use super::{HIGH_DELAY, Pie, RATE_SCALE, Ticks};
+use super::{Controller, HIGH_DELAY, RATE_SCALE, Ticks};
 use crate::Events;
 use dumbbell_core::time::Time;
 
@@ -19,10 +19,10 @@ use dumbbell_core::time::Time;
 /// minutes and more; nothing else comes near.
 const MOST_UPDATES: u64 = 1 << 22;
 
-impl Pie {
+impl Controller {
     /// The updates due before `now`.
     #[inline]
-    pub(super) fn catch_up(&mut self, now: Time, events: &mut Events) {
+    pub(crate) fn catch_up(&mut self, now: Time, events: &mut Events) {
         if self.next_update < now {
             self.update_until(now, events);
         }
@@ -116,7 +116,7 @@ impl Pie {
 
     /// The backlog in 32 bits, as `qstats.backlog` is.
     fn kernel_backlog_bytes(&self) -> u32 {
-        (self.backlog_bytes + self.held.bytes) as u32
+        self.backlog_bytes as u32
     }
 
     /// What an update adds to a probability, before it is cut off.

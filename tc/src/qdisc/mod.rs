@@ -26,6 +26,7 @@ mod error;
 mod filter;
 mod fq;
 mod fq_codel;
+mod fq_pie;
 mod htb;
 mod lines;
 mod netem;
@@ -35,6 +36,7 @@ mod pie;
 mod police;
 mod prio;
 pub mod red;
+mod sfq;
 mod shown;
 mod tbf;
 mod words;
@@ -48,6 +50,7 @@ pub use error::QdiscError;
 pub use filter::Filter;
 pub use fq::Fq;
 pub use fq_codel::{FqCodel, Selector};
+pub use fq_pie::FqPie;
 pub use htb::{Htb, HtbClass};
 pub use lines::Attachment;
 pub use netem::{ALL_PPB, Distribution, Loss, Netem};
@@ -57,6 +60,7 @@ pub use pie::Pie;
 pub use police::{POLICE, Police, parse_police, parse_police_noting, police_table_json};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
+pub use sfq::Sfq;
 pub use shown::{Device, Field, Fields, Options, Shown};
 pub use tbf::Tbf;
 
@@ -293,7 +297,9 @@ qdiscs! {
     Cake;
     Pie;
     Dualpi2;
+    FqPie;
     Red;
+    Sfq;
 }
 
 /// As one would type it to tc; [`parse`] reads it back. One with children takes several lines.
@@ -315,7 +321,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "drr",
     "etf",
     "ets",
-    "fq_pie",
     "gred",
     "hfsc",
     "hhf",
@@ -327,7 +332,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "plug",
     "qfq",
     "sfb",
-    "sfq",
     "skbprio",
     "taprio",
 ];

@@ -59,7 +59,7 @@ const LIMIT: Parameter = Parameter {
     effect: "A packet that arrives while this many wait is dropped.",
 };
 
-const TARGET: Parameter = Parameter {
+pub(super) const TARGET: Parameter = Parameter {
     name: "target",
     aliases: &[],
     argument: "TIME",
@@ -71,7 +71,7 @@ const TARGET: Parameter = Parameter {
     effect: "The queueing delay it steers to. A bare number is microseconds.",
 };
 
-const TUPDATE: Parameter = Parameter {
+pub(super) const TUPDATE: Parameter = Parameter {
     name: "tupdate",
     aliases: &[],
     argument: "TIME",
@@ -84,7 +84,7 @@ const TUPDATE: Parameter = Parameter {
              timer.",
 };
 
-const ALPHA: Parameter = Parameter {
+pub(super) const ALPHA: Parameter = Parameter {
     name: "alpha",
     aliases: &[],
     argument: "NUMBER",
@@ -96,7 +96,7 @@ const ALPHA: Parameter = Parameter {
     effect: "How much the probability follows the deviation from the target.",
 };
 
-const BETA: Parameter = Parameter {
+pub(super) const BETA: Parameter = Parameter {
     name: "beta",
     aliases: &[],
     argument: "NUMBER",
@@ -171,8 +171,8 @@ impl Grammar for Pie {
                 "limit" => pie.limit_packets = words.count(parameter)?,
                 "target" => target_ns = Some(words.time_ns(parameter)?),
                 "tupdate" => tupdate_ns = Some(words.time_ns(parameter)?),
-                "alpha" => pie.alpha = gain(words, parameter)?,
-                "beta" => pie.beta = gain(words, parameter)?,
+                "alpha" => pie.alpha = gain(words, parameter, &Pie::DISCIPLINE)?,
+                "beta" => pie.beta = gain(words, parameter, &Pie::DISCIPLINE)?,
                 "ecn" => pie.ecn = words.flag(parameter),
                 "bytemode" => pie.bytemode = words.flag(parameter),
                 "dq_rate_estimator" => pie.dq_rate_estimator = words.flag(parameter),
@@ -216,9 +216,13 @@ impl Grammar for Pie {
 }
 
 /// The weight after its word.
-fn gain(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+pub(super) fn gain(
+    words: &mut Words,
+    parameter: &'static Parameter,
+    discipline: &Discipline,
+) -> Result<u32, QdiscError> {
     match words.count(parameter)? {
-        gain if gain > LARGEST_GAIN => Err(Pie::DISCIPLINE.out_of_range(parameter, gain)),
+        gain if gain > LARGEST_GAIN => Err(discipline.out_of_range(parameter, gain)),
         gain => Ok(gain),
     }
 }

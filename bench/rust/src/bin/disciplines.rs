@@ -25,6 +25,8 @@ const DISCIPLINES: &[&str] = &[
     "pfifo limit 10000",
     "codel limit 10000",
     "fq_codel",
+    "sfq",
+    "fq_pie",
     "cake besteffort",
     "cake bandwidth 100mbit",
     "pie limit 10000",

@@ -96,8 +96,10 @@ fn shaped(config: &Config) -> Shaped {
         },
         Config::Fq(fq) => classful(f64::from(fq.limit_packets)),
         Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
+        Config::Sfq(sfq) => plain(f64::from(sfq.limit_packets)),
         Config::Codel(_)
         | Config::FqCodel(_)
+        | Config::FqPie(_)
         | Config::Pie(_)
         | Config::Red(_)
         | Config::PfifoFast(_) => plain(10_240.0),

@@ -18,9 +18,12 @@ fn pie(words: &str) -> Pie {
 
 /// The same by a timer that runs out again and again.
 fn tick_until(pie: &mut Pie, now: Time) {
-    while pie.next_update < now {
-        pie.update_probability();
-        pie.next_update = pie.clock.expiry(pie.next_update, pie.parameters.tupdate);
+    while pie.controller.next_update < now {
+        pie.controller.update_probability();
+        pie.controller.next_update = pie.controller.clock.expiry(
+            pie.controller.next_update,
+            pie.controller.parameters.tupdate,
+        );
     }
 }
 
@@ -60,24 +63,24 @@ proptest! {
         spans_ms in prop::collection::vec(1..9000u64, 1..4),
     ) {
         let mut jumping = pie(WORDS[words]);
-        let is_old = jumping.edition.largest_probability == u64::from(u32::MAX);
+        let is_old = jumping.controller.edition.largest_probability == u64::from(u32::MAX);
         let largest = if is_old { u64::from(u32::MAX) } else { u64::MAX };
-        jumping.variables = Variables {
+        jumping.controller.variables = Variables {
             probability: probability.min(largest),
             delay: delay_ns >> TICK_SHIFT,
             old_delay: old_delay_ns >> TICK_SHIFT,
             departure_rate,
-            ..jumping.variables.clone()
+            ..jumping.controller.variables.clone()
         };
-        jumping.backlog_bytes = backlog_bytes;
+        jumping.controller.backlog_bytes = backlog_bytes;
         let mut ticking = jumping.clone();
         let mut now = Time::ZERO;
         for span_ms in spans_ms {
             now += Time::from_ns(span_ms * MS + 1);
-            jumping.catch_up(now, &mut Events::default());
+            jumping.controller.catch_up(now, &mut Events::default());
             tick_until(&mut ticking, now);
-            prop_assert_eq!(&jumping.variables, &ticking.variables);
-            prop_assert_eq!(jumping.next_update, ticking.next_update);
+            prop_assert_eq!(&jumping.controller.variables, &ticking.controller.variables);
+            prop_assert_eq!(jumping.controller.next_update, ticking.controller.next_update);
         }
     }
 
@@ -107,8 +110,8 @@ proptest! {
                     break;
                 }
             }
-            jumping.catch_up(now, events);
-            prop_assert_eq!(&jumping.variables, &ticking.variables);
+            jumping.controller.catch_up(now, events);
+            prop_assert_eq!(&jumping.controller.variables, &ticking.controller.variables);
         }
     }
 }
@@ -117,11 +120,12 @@ proptest! {
 fn one_by_one(words: &str, delay_ns: u64, backlog_bytes: u64) -> u64 {
     let mut pie = pie(words);
     let events = &mut Events::default();
-    pie.variables.delay = delay_ns >> TICK_SHIFT;
-    pie.variables.departure_rate = 1000;
-    pie.variables.probability = pie.edition.largest_probability / 3;
-    pie.backlog_bytes = backlog_bytes;
-    pie.catch_up(Time::from_ns(200 * 86_400 * S), events);
+    pie.controller.variables.delay = delay_ns >> TICK_SHIFT;
+    pie.controller.variables.departure_rate = 1000;
+    pie.controller.variables.probability = pie.controller.edition.largest_probability / 3;
+    pie.controller.backlog_bytes = backlog_bytes;
+    pie.controller
+        .catch_up(Time::from_ns(200 * 86_400 * S), events);
     assert!(!events.timer_updates.are_too_many(), "{words}");
     events.timer_updates.one_by_one()
 }
@@ -150,11 +154,11 @@ fn a_long_time_takes_few_updates() {
 #[test]
 fn the_longest_decay_is_short() {
     let mut pie = pie("pie target 1us tupdate 1ms");
-    pie.parameters.alpha = 0;
-    pie.variables.probability = u64::MAX;
+    pie.controller.parameters.alpha = 0;
+    pie.controller.variables.probability = u64::MAX;
     let events = &mut Events::default();
-    pie.catch_up(Time::from_ns(86_400 * S), events);
-    assert_eq!(pie.variables.probability, 63);
+    pie.controller.catch_up(Time::from_ns(86_400 * S), events);
+    assert_eq!(pie.controller.variables.probability, 63);
     let updates = events.timer_updates.one_by_one();
     assert!((2000..=3000).contains(&updates), "{updates}");
 }
@@ -165,15 +169,15 @@ fn too_many_updates_are_given_up() {
     let mut pie = pie("pie tupdate 1ms");
     let events = &mut Events::default();
     events.timer_updates.give_up();
-    let before = pie.variables.clone();
-    pie.variables.probability = 5;
-    pie.catch_up(Time::from_ns(86_400 * S), events);
+    let before = pie.controller.variables.clone();
+    pie.controller.variables.probability = 5;
+    pie.controller.catch_up(Time::from_ns(86_400 * S), events);
     assert_eq!(
-        pie.variables,
+        pie.controller.variables,
         Variables {
             probability: 5,
             ..before
         }
     );
-    assert!(pie.next_update >= Time::from_ns(86_400 * S));
+    assert!(pie.controller.next_update >= Time::from_ns(86_400 * S));
 }

@@ -105,9 +105,20 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         r#"{"limit":1000,"target":15000,"tupdate":15000,"alpha":2,"beta":20,"bytemode":true}"#,
     ),
     (
+        "fq_pie ecn quantum 4kb",
+        "limit 10240p flows 1024 target 15ms tupdate 15ms alpha 2 beta 20 quantum 4Kb \
+         memory_limit 32Mb ecn_prob 10 ecn ",
+        r#"{"limit":10240,"flows":1024,"target":15000,"tupdate":15000,"alpha":2,"beta":20,"quantum":4096,"memory_limit":33554432,"ecn_prob":10,"ecn":true}"#,
+    ),
+    (
         "red limit 400kb avpkt 1000 min 30kb max 90kb ecn nodrop",
         "limit 400Kb min 30Kb max 90Kb ecn nodrop ",
         r#"{"limit":409600,"min":30720,"max":92160,"ecn":true,"harddrop":false,"adaptive":false,"nodrop":true}"#,
+    ),
+    (
+        "sfq perturb 10 headdrop limit 100",
+        "limit 100p quantum 1514b depth 127 headdrop flows 100 divisor 1024 perturb 10sec ",
+        r#"{"limit":100,"quantum":1514,"depth":127,"headdrop":true,"flows":100,"divisor":1024,"perturb":10}"#,
     ),
 ];
 

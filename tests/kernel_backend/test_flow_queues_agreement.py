@@ -1,4 +1,4 @@
-"""Three flows through fq_codel, in the simulator and on the kernel: the same fates.
+"""Flows in queues of their own, in the simulator and on the kernel: the same fates.
 
 Of 65536 queues the three have one each but once in twenty thousand times, whatever the hash and its
 key; the kernel's key follows from the seed, so it is not a matter of luck twice.
@@ -29,7 +29,7 @@ Packet = tuple[int, int]
 """Flow and number."""
 
 
-def experiment(times_us: np.ndarray[Any, Any], words: str) -> Experiment:
+def experiment(times_us: np.ndarray[Any, Any], qdisc: str) -> Experiment:
     """Three flows of one trace: of two packets in seven the first's, of four the second's."""
     random = np.random.default_rng(8290)
     owner = random.choice(FLOWS, len(times_us), p=(2 / 7, 4 / 7, 1 / 7))
@@ -48,7 +48,7 @@ def experiment(times_us: np.ndarray[Any, Any], words: str) -> Experiment:
         }
         for flow in range(FLOWS)
     ]
-    link = {"rate": "1mbit", "record_packets": True, "qdisc": f"fq_codel flows 65536 {words}"}
+    link = {"rate": "1mbit", "record_packets": True, "qdisc": qdisc}
     links = [
         {"a": "sender", "b": "router"},
         {"a": "router", "b": "receiver", "forward": link},
@@ -70,12 +70,12 @@ def fates(run: Run) -> tuple[dict[Packet, int], set[Packet]]:
     return departures, set(packets(DROPPED))
 
 
-def without_ties(words: str) -> Experiment:
+def without_ties(qdisc: str) -> Experiment:
     """Arrivals at 1.5 times the rate, none within a few microseconds of a departure."""
     random = np.random.default_rng(42)
     times_us = np.cumsum(random.exponential(780 * 8 / 1.5, 1900)).astype(np.int64)
     for _ in range(100):
-        described = experiment(times_us, words)
+        described = experiment(times_us, qdisc)
         departures, _ = fates(simulate(described))
         left = sorted(departures.values())
 
@@ -94,15 +94,19 @@ def without_ties(words: str) -> Experiment:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "qdisc",
     [
-        "",
-        "limit 40 drop_batch 6 quantum 500",
-        "target 2ms interval 20ms memory_limit 60kb",
+        "fq_codel flows 65536",
+        "fq_codel flows 65536 limit 40 drop_batch 6 quantum 500",
+        "fq_codel flows 65536 target 2ms interval 20ms memory_limit 60kb",
+        "sfq divisor 65536 quantum 1000",
+        "sfq divisor 65536 limit 40 quantum 600",
+        "sfq divisor 65536 limit 40 depth 20 headdrop quantum 1400",
+        "sfq divisor 65536 depth 15 flows 2 quantum 256",
     ],
 )
-def test_the_same_packets_leave_at_the_same_instants(words: str) -> None:
-    described = without_ties(words)
+def test_the_same_packets_leave_at_the_same_instants(qdisc: str) -> None:
+    described = without_ties(qdisc)
     expected, expected_lost = fates(simulate(described))
     found, found_lost = fates(simulate(described, backend="kernel"))
     assert len(expected_lost) > 50

@@ -1,0 +1,394 @@
+//! What disciplines with a queue for each flow have in common: how packets come to queues, where they wait,
+//! and lists of queues.
+
+use dumbbell_core::packet::Packet;
+use std::collections::VecDeque;
+
+/// No packet, or no queue.
+const NONE: u32 = u32::MAX;
+
+/// How packets come to queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Classifier {
+    /// By a hash of conversation and direction with this key.
+    Keyed(u64),
+    /// By number: two queues a conversation, one each way. What a test needs in which no two
+    /// flows may share a queue.
+    Given,
+}
+
+impl Classifier {
+    /// The queue, of `queues`, for a packet.
+    #[inline]
+    pub fn queue_of(self, packet: &Packet, queues: u32) -> u32 {
+        let flow = u64::from(packet.conversation) << 1 | u64::from(packet.is_reply());
+        match self {
+            Classifier::Keyed(key) => {
+                let hash = mixed(flow ^ key) >> 32;
+                // As the kernel maps 32 bits to a range (`reciprocal_scale`).
+                ((hash * u64::from(queues)) >> 32) as u32
+            }
+            Classifier::Given => (flow % u64::from(queues)) as u32,
+        }
+    }
+}
+
+/// Every bit of the answer depends on every bit of `x` (the finalizer of SplitMix64; Steele, Lea
+/// and Flood, OOPSLA 2014).
+#[inline]
+pub fn mixed(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Bytes of memory Linux counts for a packet (`skb->truesize`): a buffer that also holds 64
+/// bytes of headroom and the 320 of `skb_shared_info`, in a power of two, and 256 of `sk_buff`.
+pub fn memory_bytes(wire_bytes: u32) -> u64 {
+    u64::from((wire_bytes + 64 + 320).next_power_of_two()) + 256
+}
+
+/// The first and the last packet of a queue.
+#[derive(Debug, Clone, Copy)]
+pub struct QueueEnds {
+    head: u32,
+    tail: u32,
+}
+
+impl QueueEnds {
+    /// Of an empty queue.
+    pub const EMPTY: QueueEnds = QueueEnds {
+        head: NONE,
+        tail: NONE,
+    };
+
+    /// Whether no packet waits in it.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+}
+
+/// A packet in its queue.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    packet: Packet,
+    next: u32,
+}
+
+/// The packets of all queues. They lie in one vector, so that a queue costs nothing while it is empty.
+#[derive(Debug, Clone)]
+pub struct Packets {
+    slots: Vec<Slot>,
+    free: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Their bytes on the wire.
+    pub backlog_bytes: u64,
+    /// What the kernel needs for them.
+    pub memory_bytes: u64,
+    overhead_bytes: u32,
+}
+
+impl Packets {
+    /// None, on a link with so many bytes besides a packet's own.
+    pub fn new(overhead_bytes: u32) -> Packets {
+        Packets {
+            slots: Vec::new(),
+            free: NONE,
+            count: 0,
+            backlog_bytes: 0,
+            memory_bytes: 0,
+            overhead_bytes,
+        }
+    }
+
+    /// Its bytes on the wire.
+    #[inline]
+    pub fn wire_bytes(&self, packet: &Packet) -> u32 {
+        packet.wire_bytes(self.overhead_bytes)
+    }
+
+    /// Adds a packet to a queue. Its bytes on the wire.
+    #[inline]
+    pub fn push(&mut self, queue: &mut QueueEnds, packet: Packet) -> u32 {
+        let slot = Slot { packet, next: NONE };
+        let place = self.free;
+        let place = if place == NONE {
+            self.slots.push(slot);
+            self.slots.len() as u32 - 1
+        } else {
+            self.free = self.slots[place as usize].next;
+            self.slots[place as usize] = slot;
+            place
+        };
+        let last = std::mem::replace(&mut queue.tail, place);
+        if last == NONE {
+            queue.head = place;
+        } else {
+            self.slots[last as usize].next = place;
+        }
+        let bytes = self.wire_bytes(&packet);
+        self.backlog_bytes += u64::from(bytes);
+        self.memory_bytes += memory_bytes(bytes);
+        self.count += 1;
+        bytes
+    }
+
+    /// Takes the oldest packet out of a queue, with its bytes on the wire.
+    #[inline]
+    pub fn pop(&mut self, queue: &mut QueueEnds) -> Option<(Packet, u32)> {
+        let place = queue.head;
+        if place == NONE {
+            return None;
+        }
+        let slot = &mut self.slots[place as usize];
+        let packet = slot.packet;
+        queue.head = slot.next;
+        if queue.head == NONE {
+            queue.tail = NONE;
+        }
+        Some((packet, self.forget(place)))
+    }
+
+    /// Takes the newest packet out of a queue, in as many steps as it has packets.
+    pub fn pop_newest(&mut self, queue: &mut QueueEnds) -> Option<(Packet, u32)> {
+        let place = queue.tail;
+        if place == NONE {
+            return None;
+        }
+        if queue.head == place {
+            *queue = QueueEnds::EMPTY;
+        } else {
+            let mut before = queue.head;
+            while self.slots[before as usize].next != place {
+                before = self.slots[before as usize].next;
+            }
+            self.slots[before as usize].next = NONE;
+            queue.tail = before;
+        }
+        let packet = self.slots[place as usize].packet;
+        Some((packet, self.forget(place)))
+    }
+
+    /// Frees the place of a packet that is in no queue any more. Its bytes on the wire.
+    #[inline]
+    fn forget(&mut self, place: u32) -> u32 {
+        let slot = &mut self.slots[place as usize];
+        slot.next = self.free;
+        let packet = slot.packet;
+        self.free = place;
+        let bytes = self.wire_bytes(&packet);
+        self.backlog_bytes -= u64::from(bytes);
+        self.memory_bytes -= memory_bytes(bytes);
+        self.count -= 1;
+        bytes
+    }
+
+    /// Those of a queue, oldest first.
+    pub fn of(&self, queue: QueueEnds) -> impl Iterator<Item = &Packet> {
+        let mut place = queue.head;
+        std::iter::from_fn(move || {
+            let slot = self.slots.get(place as usize)?;
+            place = slot.next;
+            Some(&slot.packet)
+        })
+    }
+}
+
+/// The turns of queues in the two rotations of RFC 8290: those that got a packet when they were in neither
+/// come before the others.
+#[derive(Debug, Clone, Default)]
+pub struct Turns {
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+}
+
+impl Turns {
+    /// Gives a queue that is in neither its first turn.
+    #[inline]
+    pub fn add_new(&mut self, queue: u32) {
+        self.new.push_back(queue);
+    }
+
+    /// The queue whose turn it is, and whether it is new.
+    #[inline]
+    pub fn first(&self) -> Option<(u32, bool)> {
+        let is_new = !self.new.is_empty();
+        let list = if is_new { &self.new } else { &self.old };
+        list.front().map(|queue| (*queue, is_new))
+    }
+
+    /// The queue whose turn it is has used it up: it comes after the old ones.
+    #[inline]
+    pub fn end_turn(&mut self, queue: u32, is_new: bool) {
+        self.leave(is_new);
+        self.old.push_back(queue);
+    }
+
+    /// The queue whose turn it is has emptied. A new one waits once behind the old ones, so that it cannot
+    /// be new again before they had their turn. Returns whether the queue is in neither from now on.
+    #[inline]
+    pub fn on_empty(&mut self, queue: u32, is_new: bool) -> bool {
+        self.leave(is_new);
+        let waits = is_new && !self.old.is_empty();
+        if waits {
+            self.old.push_back(queue);
+        }
+        !waits
+    }
+
+    #[inline]
+    fn leave(&mut self, is_new: bool) {
+        if is_new {
+            self.new.pop_front();
+        } else {
+            self.old.pop_front();
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    before: u32,
+    after: u32,
+    /// The list it is in.
+    list: u32,
+}
+
+/// Lists of queues, each queue in one at most, out of which it can be taken wherever it is.
+#[derive(Debug, Clone)]
+pub struct Lists {
+    places: Vec<Place>,
+    /// The first and the last queue of each.
+    ends: Vec<QueueEnds>,
+}
+
+impl Lists {
+    /// So many empty lists of so many queues.
+    pub fn new(lists: usize, queues: usize) -> Lists {
+        let place = Place {
+            before: NONE,
+            after: NONE,
+            list: NONE,
+        };
+        Lists {
+            places: vec![place; queues],
+            ends: vec![QueueEnds::EMPTY; lists],
+        }
+    }
+
+    /// The first queue of a list.
+    #[inline]
+    pub fn first(&self, list: usize) -> Option<u32> {
+        let first = self.ends[list].head;
+        (first != NONE).then_some(first)
+    }
+
+    /// Puts a queue last in a list, out of the one it was in.
+    #[inline]
+    pub fn move_last(&mut self, queue: u32, list: usize) {
+        self.take_out(queue);
+        let ends = &mut self.ends[list];
+        let before = std::mem::replace(&mut ends.tail, queue);
+        if before == NONE {
+            ends.head = queue;
+        } else {
+            self.places[before as usize].after = queue;
+        }
+        self.places[queue as usize] = Place {
+            before,
+            after: NONE,
+            list: list as u32,
+        };
+    }
+
+    /// Puts a queue first in a list, out of the one it was in.
+    #[inline]
+    pub fn move_first(&mut self, queue: u32, list: usize) {
+        self.take_out(queue);
+        let ends = &mut self.ends[list];
+        let after = std::mem::replace(&mut ends.head, queue);
+        if after == NONE {
+            ends.tail = queue;
+        } else {
+            self.places[after as usize].before = queue;
+        }
+        self.places[queue as usize] = Place {
+            before: NONE,
+            after,
+            list: list as u32,
+        };
+    }
+
+    /// Takes a queue out of its list, if it is in one.
+    #[inline]
+    pub fn take_out(&mut self, queue: u32) {
+        let place = &mut self.places[queue as usize];
+        let list = std::mem::replace(&mut place.list, NONE);
+        if list == NONE {
+            return;
+        }
+        let Place { before, after, .. } = *place;
+        let ends = &mut self.ends[list as usize];
+        if before == NONE {
+            ends.head = after;
+        } else {
+            self.places[before as usize].after = after;
+        }
+        if after == NONE {
+            ends.tail = before;
+        } else {
+            self.places[after as usize].before = before;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dumbbell_core::packet::Kind;
+    use dumbbell_core::time::Time;
+
+    #[test]
+    fn a_queue_leaves_a_list_from_anywhere() {
+        let (new, old) = (0, 1);
+        let mut lists = Lists::new(2, 5);
+        for queue in 0..4 {
+            lists.move_last(queue, new);
+        }
+        lists.move_last(1, old);
+        lists.take_out(3);
+        lists.move_last(0, new);
+        lists.move_first(4, new);
+        let mut left = Vec::new();
+        while let Some(queue) = lists.first(new) {
+            left.push(queue);
+            lists.take_out(queue);
+        }
+        assert_eq!(left, [4, 2, 0]);
+        assert_eq!(lists.first(old), Some(1));
+    }
+
+    #[test]
+    fn packets_leave_a_queue_at_both_ends() {
+        let packet = |number| Packet::new(Kind::Udp, 0, number, 100, Time::ZERO);
+        let mut packets = Packets::new(14);
+        let (mut one, mut other) = (QueueEnds::EMPTY, QueueEnds::EMPTY);
+        for number in 1..=3 {
+            assert_eq!(packets.push(&mut one, packet(number)), 114);
+            packets.push(&mut other, packet(10 + number));
+        }
+        assert_eq!(packets.pop_newest(&mut one), Some((packet(3), 114)));
+        assert_eq!(packets.pop(&mut one), Some((packet(1), 114)));
+        packets.push(&mut one, packet(4));
+        assert_eq!(packets.pop_newest(&mut one), Some((packet(4), 114)));
+        assert_eq!(packets.pop_newest(&mut one), Some((packet(2), 114)));
+        assert_eq!(packets.pop_newest(&mut one), None);
+        assert!(one.is_empty());
+        let left: Vec<u32> = packets.of(other).map(|packet| packet.number).collect();
+        assert_eq!(left, [11, 12, 13]);
+        assert_eq!((packets.count, packets.backlog_bytes), (3, 3 * 114));
+        assert_eq!(packets.memory_bytes, 3 * memory_bytes(114));
+    }
+}

@@ -1,0 +1,296 @@
+//! `sfq`: stochastic fairness queueing (P. E. McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM 1990;
+//! tc-sfq(8)), as Linux 6.1 has it (`net/sched/sch_sfq.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | paper: a hash with a key tells flows apart; each value has a queue | yes, conversation and direction |
+//! | paper: the key changes from time to time (`perturb`) | yes; packets that wait come to queues anew |
+//! | paper: queues are served in turn; those that are empty are left out | yes, deficit round robin by bytes |
+//! | paper: when no room is left, the longest queue loses a packet | yes, its newest, or its oldest with `headdrop` |
+//! | Linux: of equally long queues, the one that became so last | yes |
+//! | Linux: where each has one packet, the queue whose turn is next | yes |
+//! | Linux: a queue that gets a packet has its turn after all others | yes |
+//! | Linux: `depth` packets of a flow; one more is dropped, or with `headdrop` the oldest | yes |
+//! | Linux: `flows` queues at once; the packet of one more is dropped | yes |
+//! | RED in each queue (`redflowlimit` and what belongs to it) | no |
+//! | filters that choose the queue | no |
+//!
+//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key is drawn
+//! from the queue's random stream, so which conversations share a queue differs between
+//! replications.
+
+use super::flow_queues::{Classifier, Lists, Packets, QueueEnds};
+use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::Sfq as Config;
+use std::collections::VecDeque;
+
+/// `quantum` where the interface's MTU is beyond this.
+const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
+/// No queue has this value of the hash.
+const NONE: u32 = u32::MAX;
+
+/// One of the queues.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    ends: QueueEnds,
+    packets: u32,
+    /// Bytes it may still send in this turn.
+    deficit_bytes: i32,
+    /// The value of the hash that it is for.
+    hash: u32,
+}
+
+/// The state of sfq.
+#[derive(Debug, Clone)]
+pub struct Sfq {
+    packets: Packets,
+    queues: Vec<Queue>,
+    /// The queue of each value of the hash.
+    queue_of: Vec<u32>,
+    /// Those that are free are in the list 0, others in that of their number of packets.
+    by_length: Lists,
+    /// Packets of the longest queue.
+    longest: usize,
+    /// Those with packets, in the order of their turns.
+    turns: VecDeque<u32>,
+    classifier: Classifier,
+    limit_packets: u32,
+    depth_packets: u32,
+    quantum_bytes: i32,
+    headdrop: bool,
+    /// When the hash has another key; never without `perturb`.
+    next_key: Time,
+    key_period: Time,
+    random: Stream,
+    held: Held,
+}
+
+impl Build<Config> for Sfq {
+    fn build(config: &Config, setting: &Setting) -> Sfq {
+        let quantum_bytes = config.quantum_bytes.unwrap_or(setting.device_mtu_bytes());
+        let queues = config.flows as usize;
+        let mut random = setting.stream();
+        let mut by_length = Lists::new(config.depth_packets as usize + 1, queues);
+        for queue in 0..config.flows {
+            by_length.move_first(queue, 0);
+        }
+        let key_period = match config.perturb_s {
+            0 => Time::NEVER,
+            seconds => Time::from_ns(u64::from(seconds) * 1_000_000_000),
+        };
+        let queue = Queue {
+            ends: QueueEnds::EMPTY,
+            packets: 0,
+            deficit_bytes: 0,
+            hash: 0,
+        };
+        Sfq {
+            packets: Packets::new(setting.overhead_bytes),
+            queues: vec![queue; queues],
+            queue_of: vec![NONE; config.divisor as usize],
+            by_length,
+            longest: 0,
+            turns: VecDeque::new(),
+            classifier: Classifier::Keyed(random.next_u64()),
+            limit_packets: config.limit_packets,
+            depth_packets: config.depth_packets,
+            quantum_bytes: quantum_bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end()) as i32,
+            headdrop: config.headdrop,
+            next_key: key_period,
+            key_period,
+            random,
+            held: Held::NOTHING,
+        }
+    }
+}
+
+impl Sfq {
+    /// The same with another way to choose queues.
+    #[cfg(test)]
+    fn with_classifier(mut self, classifier: Classifier) -> Sfq {
+        self.classifier = classifier;
+        self
+    }
+
+    /// Has another key if it is time, and brings what waits to queues by it.
+    #[inline]
+    fn catch_up(&mut self, now: Time, events: &mut Events) {
+        if self.next_key <= now {
+            self.perturb(now, events);
+        }
+    }
+
+    #[cold]
+    fn perturb(&mut self, now: Time, events: &mut Events) {
+        while self.next_key <= now {
+            self.next_key += self.key_period;
+        }
+        self.classifier = Classifier::Keyed(self.random.next_u64());
+        let mut waiting = Vec::with_capacity(self.packets.count as usize);
+        for queue in 0..self.queues.len() as u32 {
+            while let Some(packet) = self.take(queue, false) {
+                waiting.push(packet);
+            }
+        }
+        self.turns.clear();
+        for packet in waiting {
+            let fits = self
+                .queue_for(&packet)
+                .filter(|queue| !self.is_full(*queue));
+            match fits {
+                Some(queue) => self.put(queue, packet),
+                None => events.drop(packet, DropReason::FattestFlow),
+            }
+        }
+    }
+
+    /// The queue of a packet's flow, or a free one that becomes its; none if there is none.
+    #[inline]
+    fn queue_for(&mut self, packet: &Packet) -> Option<u32> {
+        let hash = self.classifier.queue_of(packet, self.queue_of.len() as u32);
+        let own = self.queue_of[hash as usize];
+        if own != NONE {
+            return Some(own);
+        }
+        let free = self.by_length.first(0)?;
+        self.queue_of[hash as usize] = free;
+        self.queues[free as usize].hash = hash;
+        Some(free)
+    }
+
+    fn is_full(&self, queue: u32) -> bool {
+        self.queues[queue as usize].packets >= self.depth_packets
+    }
+
+    /// Adds a packet to a queue; to an empty one as the last in turn.
+    #[inline]
+    fn put(&mut self, at: u32, packet: Packet) {
+        let queue = &mut self.queues[at as usize];
+        self.packets.push(&mut queue.ends, packet);
+        queue.packets += 1;
+        if queue.packets == 1 {
+            queue.deficit_bytes = self.quantum_bytes;
+            self.turns.push_back(at);
+        }
+        let length = queue.packets as usize;
+        self.by_length.move_first(at, length);
+        self.longest = self.longest.max(length);
+    }
+
+    /// Takes the oldest or the newest packet out of a queue; an empty one is free. Its turn is the caller's.
+    #[inline]
+    fn take(&mut self, at: u32, is_newest: bool) -> Option<Packet> {
+        let queue = &mut self.queues[at as usize];
+        let (packet, _) = match is_newest {
+            true => self.packets.pop_newest(&mut queue.ends),
+            false => self.packets.pop(&mut queue.ends),
+        }?;
+        queue.packets -= 1;
+        let length = queue.packets as usize;
+        if length == 0 {
+            self.queue_of[queue.hash as usize] = NONE;
+        }
+        self.by_length.move_first(at, length);
+        if length + 1 == self.longest && self.by_length.first(self.longest).is_none() {
+            self.longest = length;
+        }
+        Some(packet)
+    }
+
+    /// Drops a packet of the longest queue. Returns whether it was the newest of the queue `arriving`; that
+    /// one is not in the events.
+    fn drop_from_the_longest(&mut self, arriving: u32, events: &mut Events) -> bool {
+        let longest = match self.longest {
+            // Each has one: that whose turn it is loses it.
+            1 => self.turns.pop_front(),
+            length => self.by_length.first(length),
+        };
+        let Some(longest) = longest else {
+            return false;
+        };
+        let Some(packet) = self.take(longest, !self.headdrop) else {
+            return false;
+        };
+        let is_emptied = self.queues[longest as usize].ends.is_empty();
+        if longest == arriving && (is_emptied || !self.headdrop) {
+            return true;
+        }
+        events.drop(packet, DropReason::FattestFlow);
+        false
+    }
+}
+
+impl Discipline for Sfq {
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        self.catch_up(now, events);
+        let Some(queue) = self.queue_for(&packet) else {
+            return Err(DropReason::Overlimit);
+        };
+        if self.is_full(queue) {
+            if !self.headdrop {
+                return Err(DropReason::FlowLimit);
+            }
+            let Queue { ends, .. } = &mut self.queues[queue as usize];
+            if let Some((oldest, _)) = self.packets.pop(ends) {
+                events.drop(oldest, DropReason::FattestFlow);
+            }
+            self.packets.push(ends, packet);
+            return Ok(());
+        }
+        self.put(queue, packet);
+        if self.packets.count + self.held.packets <= self.limit_packets {
+            return Ok(());
+        }
+        match self.drop_from_the_longest(queue, events) {
+            true => Err(DropReason::Overlimit),
+            false => Ok(()),
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.catch_up(now, events);
+        while let Some(at) = self.turns.front().copied() {
+            let queue = &mut self.queues[at as usize];
+            if queue.deficit_bytes <= 0 {
+                queue.deficit_bytes += self.quantum_bytes;
+                self.turns.rotate_left(1);
+                continue;
+            }
+            let Some(packet) = self.take(at, false) else {
+                break;
+            };
+            let queue = &mut self.queues[at as usize];
+            if queue.ends.is_empty() {
+                self.turns.pop_front();
+            } else {
+                queue.deficit_bytes -= self.packets.wire_bytes(&packet) as i32;
+            }
+            return Dequeued::Packet(packet);
+        }
+        Dequeued::Empty
+    }
+
+    fn set_held(&mut self, held: Held) {
+        self.held = held;
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        (self.packets.count, self.packets.backlog_bytes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        let queues = self.turns.iter().map(|at| self.queues[*at as usize].ends);
+        Box::new(queues.flat_map(|queue| self.packets.of(queue)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! McKenney's algorithm and Linux's limits, by their clauses.
+
+use super::*;
+use dumbbell_core::packet::Kind;
+use proptest::prelude::*;
+
+/// A packet of `bytes` on Ethernet.
+fn packet(conversation: u32, number: u32, bytes: u16) -> Packet {
+    Packet::new(Kind::Udp, conversation, number, bytes - 14, Time::ZERO)
+}
+
+fn keyed(words: &str, seed: u64) -> Sfq {
+    let dumbbell_tc::Qdisc::Sfq(config) = dumbbell_tc::parse_qdisc(words).unwrap() else {
+        panic!("{words} is sfq");
+    };
+    let setting = Setting {
+        seed,
+        ..Setting::for_tests()
+    };
+    Sfq::build(&config, &setting)
+}
+
+/// With conversations in queues of their own.
+fn sfq(words: &str) -> Sfq {
+    keyed(words, 1).with_classifier(Classifier::Given)
+}
+
+/// Brings in packets of these conversations, numbered from 1. What was refused and dropped, as conversation
+/// and number.
+fn enqueue_all(queue: &mut Sfq, conversations: &[u32]) -> Vec<(u32, u32, DropReason)> {
+    let mut lost = Vec::new();
+    for (number, conversation) in (1..).zip(conversations) {
+        let events = &mut Events::default();
+        let arriving = packet(*conversation, number, 1000);
+        if let Err(reason) = queue.enqueue(arriving, Time::ZERO, events) {
+            lost.push((*conversation, number, reason));
+        }
+        let dropped = events.dropped.iter();
+        lost.extend(dropped.map(|(packet, why)| (packet.conversation, packet.number, *why)));
+    }
+    lost
+}
+
+fn dequeue_all(queue: &mut Sfq, now: Time) -> Vec<(u32, u32)> {
+    let left = std::iter::from_fn(|| match queue.dequeue(now, &mut Events::default()) {
+        Dequeued::Packet(packet) => Some((packet.conversation, packet.number)),
+        _ => None,
+    });
+    left.collect()
+}
+
+use DropReason::{FattestFlow, FlowLimit, Overlimit};
+
+#[test]
+fn flows_take_turns() {
+    let mut queue = sfq("sfq quantum 1000");
+    assert_eq!(enqueue_all(&mut queue, &[0, 0, 0, 1, 1, 2]), []);
+    let order = [(0, 1), (1, 4), (2, 6), (0, 2), (1, 5), (0, 3)];
+    assert_eq!(dequeue_all(&mut queue, Time::ZERO), order);
+}
+
+#[test]
+fn the_longest_queue_loses_its_newest_packet_or_its_oldest() {
+    let arrivals = [0, 0, 0, 1, 1, 2];
+    assert_eq!(
+        enqueue_all(&mut sfq("sfq limit 5"), &arrivals),
+        [(0, 3, FattestFlow)]
+    );
+    assert_eq!(
+        enqueue_all(&mut sfq("sfq limit 5 headdrop"), &arrivals),
+        [(0, 1, FattestFlow)]
+    );
+    // The one that arrives is of the longest queue.
+    assert_eq!(
+        enqueue_all(&mut sfq("sfq limit 5"), &[1, 1, 0, 0, 0, 0]),
+        [(0, 6, Overlimit)]
+    );
+}
+
+#[test]
+fn of_equally_long_queues_the_one_that_became_so_last_loses_it() {
+    let mut queue = sfq("sfq limit 4");
+    assert_eq!(
+        enqueue_all(&mut queue, &[0, 0, 1, 1, 2]),
+        [(1, 4, FattestFlow)]
+    );
+}
+
+#[test]
+fn where_each_has_one_packet_the_next_to_leave_is_dropped() {
+    // 128 queues, and room for 127 packets.
+    let mut queue = sfq("sfq");
+    let conversations: Vec<u32> = (0..128).collect();
+    assert_eq!(
+        enqueue_all(&mut queue, &conversations),
+        [(0, 1, FattestFlow)]
+    );
+    let left: Vec<(u32, u32)> = (1..128).map(|each| (each, each + 1)).collect();
+    assert_eq!(dequeue_all(&mut queue, Time::ZERO), left);
+}
+
+#[test]
+fn a_flow_has_a_depth_and_flows_have_a_number() {
+    let mut queue = sfq("sfq depth 2 flows 2");
+    assert_eq!(
+        enqueue_all(&mut queue, &[0, 0, 0, 1, 2]),
+        [(0, 3, FlowLimit), (2, 5, Overlimit)]
+    );
+    let mut queue = sfq("sfq depth 2 headdrop quantum 1000");
+    assert_eq!(
+        enqueue_all(&mut queue, &[0, 0, 0, 1]),
+        [(0, 1, FattestFlow)]
+    );
+    assert_eq!(
+        dequeue_all(&mut queue, Time::ZERO),
+        [(0, 2), (1, 4), (0, 3)]
+    );
+}
+
+/// Flows that share a queue at first have queues of their own under another key, or the other way round.
+#[test]
+fn another_key_parts_flows_that_shared_a_queue() {
+    let turns = |seed: u64, at_s: u64| {
+        let mut queue = keyed("sfq divisor 2 quantum 1000 perturb 10", seed);
+        assert_eq!(enqueue_all(&mut queue, &[0, 0, 0, 1, 1, 1]), []);
+        let left = dequeue_all(&mut queue, Time::from_ns(at_s * 1_000_000_000));
+        for conversation in [0, 1] {
+            let own = left.iter().filter(|it| it.0 == conversation).map(|it| it.1);
+            assert!(own.is_sorted(), "no flow is reordered: {left:?}");
+        }
+        assert_eq!(left.len(), 6);
+        left[1].0 == 1
+    };
+    // Whether they are apart, by seed, before and after the tenth second.
+    let apart: Vec<[bool; 2]> = (0..40)
+        .map(|seed| [turns(seed, 9), turns(seed, 11)])
+        .collect();
+    for change in [[false, true], [true, false]] {
+        let times = apart.iter().filter(|it| **it == change).count();
+        assert!((2..20).contains(&times), "a quarter of them: {times} of 40");
+    }
+}
+
+#[test]
+fn what_finds_no_room_under_another_key_is_dropped() {
+    let lost = |seed: u64| {
+        let mut queue = keyed("sfq divisor 2 depth 2 limit 4 flows 2 perturb 1", seed);
+        enqueue_all(&mut queue, &[0, 0, 1, 1]);
+        let waiting = queue.backlog().0 as usize;
+        let events = &mut Events::default();
+        queue.dequeue(Time::from_ns(1_000_000_000), events);
+        assert!(events.dropped.iter().all(|it| it.1 == FattestFlow));
+        assert_eq!(
+            queue.backlog().0 as usize + events.dropped.len() + 1,
+            waiting
+        );
+        events.dropped.len()
+    };
+    assert!(
+        (0..40).any(|seed| lost(seed) == 2),
+        "both in a queue of two"
+    );
+    assert!((0..40).any(|seed| lost(seed) == 0));
+}
+
+proptest! {
+    /// Deficit round robin: between any two queues that always have packets, the bytes sent differ by no
+    /// more than a quantum and a packet (Shreedhar and Varghese 1995).
+    #[test]
+    fn backlogged_flows_get_the_same_bytes(
+        sizes in prop::collection::vec(60..1514u16, 2..8),
+        quantum in 300..3000u32,
+    ) {
+        let mut queue = sfq(&format!("sfq quantum {quantum}"));
+        let events = &mut Events::default();
+        let mut sent = vec![0i64; sizes.len()];
+        let mut waiting = vec![0; sizes.len()];
+        for number in 0..2000 {
+            for (flow, size) in sizes.iter().enumerate() {
+                while waiting[flow] < 3 {
+                    let arriving = packet(flow as u32, number, *size);
+                    queue.enqueue(arriving, Time::ZERO, events).unwrap();
+                    waiting[flow] += 1;
+                }
+            }
+            let Dequeued::Packet(left) = queue.dequeue(Time::ZERO, events) else {
+                panic!("packets wait");
+            };
+            let flow = left.conversation as usize;
+            waiting[flow] -= 1;
+            sent[flow] += i64::from(left.wire_bytes(14));
+            let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+            let bound = i64::from(quantum) + i64::from(*sizes.iter().max().unwrap());
+            prop_assert!(most - least <= bound, "{sent:?}");
+        }
+    }
+
+    /// What comes in, less what is dropped, comes out; limits hold.
+    #[test]
+    fn nothing_is_lost_and_limits_hold(
+        arrivals in prop::collection::vec((0..9u32, 60..1514u16, 0..4u8, 0..1500u64), 1..400),
+        limit in 2..30u32,
+        depth in 8..30u32,
+        headdrop in any::<bool>(),
+    ) {
+        let limit = limit.min(4 * depth);
+        let flows = limit.min(4);
+        let headdrop = if headdrop { "headdrop" } else { "" };
+        let words = format!("sfq limit {limit} depth {depth} flows {flows} perturb 1 {headdrop}");
+        let mut queue = keyed(&words, 3);
+        let mut now = Time::ZERO;
+        let (mut came, mut went) = (0, 0);
+        for (number, (conversation, bytes, departures, gap_ms)) in (1..).zip(arrivals) {
+            now += Time::from_ns(gap_ms * 1_000_000);
+            let events = &mut Events::default();
+            let refused = queue.enqueue(packet(conversation, number, bytes), now, events).is_err();
+            came += 1;
+            for _ in 0..departures {
+                went += usize::from(matches!(queue.dequeue(now, events), Dequeued::Packet(_)));
+            }
+            went += usize::from(refused) + events.dropped.len();
+            let waiting: Vec<&Packet> = queue.packets().collect();
+            prop_assert_eq!(waiting.len(), came - went);
+            prop_assert!(waiting.len() <= limit as usize);
+            let bytes: u64 = waiting.iter().map(|packet| u64::from(packet.wire_bytes(14))).sum();
+            prop_assert_eq!(queue.backlog(), (waiting.len() as u32, bytes));
+            let longest = queue.queues.iter().map(|queue| queue.packets).max();
+            prop_assert_eq!(longest, Some(queue.longest as u32));
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! `fq_pie`: fair queueing of flows, each with PIE (tc-fq_pie(8), iproute2 `tc/q_fq_pie.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit PACKETS` (10240), `flows NUMBER` (1024, at most 65536) | yes |
+//! | `target`, `tupdate`, `alpha`, `beta`, `bytemode`, `dq_rate_estimator`: as `pie` | yes |
+//! | `quantum SIZE`; below 256 the kernel takes 256 | yes, 256 to 2^20 |
+//! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
+//! | `memory_limit SIZE` (32 MB): Linux counts how often it is passed, and drops nothing for it | yes, nothing is dropped |
+//! | `ecn`, `noecn` (off); `ecn_prob PERCENT` (10), below 100 | yes |
+//! | filters that choose the flow (`tc filter`) | no |
+
+use super::codel::{check_time, show_time, time_text};
+use super::pie::{ALPHA, BETA, TARGET, TUPDATE, gain};
+use super::words::Words;
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use crate::reason::Reason;
+use crate::units::{format_size, shown};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const LEAST_QUANTUM_BYTES: u32 = 256;
+const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
+const MOST_FLOWS: u32 = 65_536;
+const MOST_ECN_PERCENT: u32 = 99;
+/// `ALPHA_MAX` and `BETA_MAX`.
+const LARGEST_GAIN: u32 = 32;
+
+/// Deficit round robin among flows, each with PIE; new flows first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FqPie {
+    /// Packets that may wait in all; at least 1.
+    pub limit_packets: u32,
+    /// Queues that flows are hashed to; 1 to 65536.
+    pub flows: u32,
+    /// As for [`super::Pie`].
+    pub target_ns: u64,
+    /// As for [`super::Pie`].
+    pub tupdate_ns: u64,
+    /// As for [`super::Pie`].
+    pub alpha: u32,
+    /// As for [`super::Pie`].
+    pub beta: u32,
+    /// Bytes a flow may send in a round; 256 to 2^20; none for the link's MTU and 14.
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub quantum_bytes: Option<u32>,
+    /// Bytes of the kernel's memory from which on it counts packets; at least 1.
+    pub memory_limit_bytes: u32,
+    /// Per cent: the largest probability at which packets are marked; 1 to 99.
+    pub ecn_prob_percent: u32,
+    /// Whether packets that can be marked are marked instead of dropped.
+    pub ecn: bool,
+    /// As for [`super::Pie`].
+    pub bytemode: bool,
+    /// As for [`super::Pie`].
+    pub dq_rate_estimator: bool,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(10_240),
+    default_source: "Linux",
+    range: "1 to 4294967295 packets",
+    effect: "A packet that arrives while this many wait in all is dropped.",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "flows",
+    unit: "queues",
+    default: Value::Number(1024),
+    default_source: "Linux",
+    range: "1 to 65536",
+    effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    aliases: &[],
+    argument: "SIZE",
+    key: "quantum_bytes",
+    unit: "bytes",
+    default: Value::Nothing,
+    default_source: "Linux: the interface's MTU and header, 1514",
+    range: "256 to 1048576 bytes",
+    effect: "How many bytes a queue may send before it is another's turn.",
+};
+
+const MEMORY_LIMIT: Parameter = Parameter {
+    name: "memory_limit",
+    aliases: &[],
+    argument: "SIZE",
+    key: "memory_limit_bytes",
+    unit: "bytes",
+    default: Value::Number(32 << 20),
+    default_source: "Linux",
+    range: "1 to 4294967295 bytes",
+    effect: "None on packets: Linux counts those that come while the others need more memory.",
+};
+
+const ECN_PROB: Parameter = Parameter {
+    name: "ecn_prob",
+    aliases: &[],
+    argument: "PERCENT",
+    key: "ecn_prob_percent",
+    unit: "%",
+    default: Value::Number(10),
+    default_source: "Linux; RFC 8033 section 5.1",
+    range: "1 to 99, a whole number without unit",
+    effect: "With `ecn`: above this probability packets are dropped all the same.",
+};
+
+impl Grammar for FqPie {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "fq_pie",
+        summary: "Fair queueing with PIE: round robin among flows, new ones first, and PIE in each.",
+        source: "tc-fq_pie(8); RFC 8033; iproute2 tc/q_fq_pie.c; Linux net/sched/sch_fq_pie.c",
+        parameters: &[
+            LIMIT,
+            FLOWS,
+            TARGET,
+            TUPDATE,
+            ALPHA,
+            BETA,
+            QUANTUM,
+            MEMORY_LIMIT,
+            ECN_PROB,
+            Parameter::flag(
+                "ecn",
+                "Linux",
+                &["noecn"],
+                "Marks ECN-capable packets instead of dropping them while the flow's probability is \
+                 at most `ecn_prob`.",
+            ),
+            Parameter::flag(
+                "bytemode",
+                "Linux",
+                &["nobytemode"],
+                "Scales the probability by a packet's length over the interface's MTU and header.",
+            ),
+            Parameter::flag(
+                "dq_rate_estimator",
+                "Linux",
+                &["no_dq_rate_estimator"],
+                "Takes as a flow's delay its backlog over an estimate of its departure rate, in place \
+                 of how long the packet stayed that left last.",
+            ),
+        ],
+        not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<FqPie, QdiscError> {
+        let mut config = FqPie {
+            limit_packets: LIMIT.default.number() as u32,
+            flows: FLOWS.default.number() as u32,
+            target_ns: TARGET.default.number(),
+            tupdate_ns: TUPDATE.default.number(),
+            alpha: ALPHA.default.number() as u32,
+            beta: BETA.default.number() as u32,
+            quantum_bytes: None,
+            memory_limit_bytes: MEMORY_LIMIT.default.number() as u32,
+            ecn_prob_percent: ECN_PROB.default.number() as u32,
+            ecn: false,
+            bytemode: false,
+            dq_rate_estimator: false,
+        };
+        let ignored = Reason::Ignored;
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => config.limit_packets = words.count(parameter)?,
+                "flows" => config.flows = words.count(parameter)?,
+                "target" => config.target_ns = words.time_ns(parameter)?,
+                "tupdate" => config.tupdate_ns = words.time_ns(parameter)?,
+                "alpha" => config.alpha = gain(words, parameter, &FqPie::DISCIPLINE)?,
+                "beta" => config.beta = gain(words, parameter, &FqPie::DISCIPLINE)?,
+                "quantum" => config.quantum_bytes = Some(quantum_bytes(words, parameter)?),
+                "memory_limit" => {
+                    config.memory_limit_bytes = words.size_bytes(parameter, ignored)?;
+                }
+                "ecn_prob" => config.ecn_prob_percent = words.count(parameter)?,
+                "ecn" => config.ecn = words.flag(parameter),
+                "bytemode" => config.bytemode = words.flag(parameter),
+                "dq_rate_estimator" => config.dq_rate_estimator = words.flag(parameter),
+                other => return Err(words.unknown(other)),
+            }
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let discipline = &FqPie::DISCIPLINE;
+        let quanta = LEAST_QUANTUM_BYTES..=LARGEST_QUANTUM_BYTES;
+        let quantum_bytes = self.quantum_bytes.unwrap_or(LEAST_QUANTUM_BYTES);
+        let gains = 1..=LARGEST_GAIN;
+        for (is_fine, parameter, value) in [
+            (self.limit_packets > 0, &LIMIT, self.limit_packets),
+            ((1..=MOST_FLOWS).contains(&self.flows), &FLOWS, self.flows),
+            (quanta.contains(&quantum_bytes), &QUANTUM, quantum_bytes),
+            (gains.contains(&self.alpha), &ALPHA, self.alpha),
+            (gains.contains(&self.beta), &BETA, self.beta),
+            (self.memory_limit_bytes > 0, &MEMORY_LIMIT, 0),
+            (
+                (1..=MOST_ECN_PERCENT).contains(&self.ecn_prob_percent),
+                &ECN_PROB,
+                self.ecn_prob_percent,
+            ),
+        ] {
+            if !is_fine {
+                return Err(discipline.out_of_range(parameter, value));
+            }
+        }
+        check_time(discipline, &TARGET, self.target_ns)?;
+        check_time(discipline, &TUPDATE, self.tupdate_ns)
+    }
+
+    fn options(&self, device: Device) -> Options {
+        let (limit, flows) = (self.limit_packets, self.flows);
+        let (alpha, beta, percent) = (self.alpha, self.beta, self.ecn_prob_percent);
+        let quantum = self.quantum_bytes.unwrap_or(device.frame_bytes());
+        let memory = self.memory_limit_bytes;
+        let size = |bytes: u32| shown::size(bytes.into());
+        let options = Options::default()
+            .show("limit", limit, &format!("limit {limit}p "))
+            .show("flows", flows, &format!("flows {flows} "));
+        let options = show_time(options, "target", self.target_ns);
+        show_time(options, "tupdate", self.tupdate_ns)
+            .show("alpha", alpha, &format!("alpha {alpha} "))
+            .show("beta", beta, &format!("beta {beta} "))
+            .show("quantum", quantum, &format!("quantum {} ", size(quantum)))
+            .show(
+                "memory_limit",
+                memory,
+                &format!("memory_limit {} ", size(memory)),
+            )
+            .show("ecn_prob", percent, &format!("ecn_prob {percent} "))
+            .flag("ecn", self.ecn)
+            .flag("bytemode", self.bytemode)
+            .flag("dq_rate_estimator", self.dq_rate_estimator)
+    }
+}
+
+/// The quantum after its word; of less than 256 the kernel makes 256.
+fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    match words.size_bytes(parameter, Reason::Ignored)? {
+        bytes @ 1..LEAST_QUANTUM_BYTES => {
+            Err(FqPie::DISCIPLINE.not_taken(parameter, bytes, Reason::Replaced))
+        }
+        bytes => Ok(bytes),
+    }
+}
+
+impl fmt::Display for FqPie {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (target, tupdate) = (time_text(self.target_ns), time_text(self.tupdate_ns));
+        write!(
+            f,
+            "fq_pie limit {} flows {}",
+            self.limit_packets, self.flows
+        )?;
+        write!(f, " target {target} tupdate {tupdate}")?;
+        write!(f, " alpha {} beta {}", self.alpha, self.beta)?;
+        if let Some(bytes) = self.quantum_bytes {
+            write!(f, " quantum {}", format_size(bytes.into()))?;
+        }
+        let memory_limit = format_size(self.memory_limit_bytes.into());
+        write!(
+            f,
+            " memory_limit {memory_limit} ecn_prob {}",
+            self.ecn_prob_percent
+        )?;
+        for (is_on, word) in [
+            (self.ecn, "ecn"),
+            (self.bytemode, "bytemode"),
+            (self.dq_rate_estimator, "dq_rate_estimator"),
+        ] {
+            if is_on {
+                write!(f, " {word}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! `sfq`: stochastic fairness queueing (McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM 1990;
+//! tc-sfq(8), iproute2 `tc/q_sfq.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit NUMBER` (127), 2 to `depth` times `flows` | yes |
+//! | `depth NUMBER` (127), 1 to 127; `headdrop` | yes |
+//! | `flows NUMBER` (128, or `divisor` or `limit` if less), to 65408 | yes |
+//! | `divisor NUMBER` (1024), a power of two to 65536 | yes |
+//! | `perturb SECS` (0: never) | yes |
+//! | `quantum SIZE`; below 256 the kernel takes 256 | yes, 256 to 2^20 |
+//! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
+//! | RED in each flow: `redflowlimit`, `min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop` | no |
+//! | filters that choose the flow (`tc filter`) | no |
+
+use super::words::Words;
+use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use crate::c_numbers::Base;
+use crate::reason::Reason;
+use crate::units::{format_size, shown};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// `SFQ_MAX_DEPTH`, also the limit that has no word.
+const MOST_DEPTH_PACKETS: u32 = 127;
+/// `SFQ_MAX_FLOWS`.
+const MOST_FLOWS: u32 = 65_408;
+const MOST_DIVISOR: u32 = 65_536;
+const DEFAULT_LIMIT_PACKETS: u32 = 127;
+const DEFAULT_FLOWS: u32 = 128;
+const DEFAULT_DIVISOR: u32 = 1024;
+const LEAST_QUANTUM_BYTES: u32 = 256;
+const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
+/// `INT_MAX / HZ` of a kernel with 1000 ticks a second.
+const LONGEST_PERTURB_S: u32 = i32::MAX as u32 / 1000;
+
+/// Deficit round robin among flows; a full queue drops a packet of the longest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sfq {
+    /// Packets that may wait in all; 2 to `depth_packets` times `flows`, or 127.
+    pub limit_packets: u32,
+    /// Packets that may wait of one flow; 1 to 127.
+    pub depth_packets: u32,
+    /// Flows that may wait at once; 1 to 65408.
+    pub flows: u32,
+    /// Values of the hash; a power of two, 1 to 65536.
+    pub divisor: u32,
+    /// Bytes a flow may send in a round; 256 to 2^20; none for the link's MTU and 14.
+    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    pub quantum_bytes: Option<u32>,
+    /// Seconds until the hash has another key; 0 for never.
+    pub perturb_s: u32,
+    /// Whether a flow loses its oldest packet, and not the newest.
+    pub headdrop: bool,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(DEFAULT_LIMIT_PACKETS as u64),
+    default_source: "Linux",
+    range: "2 to depth times flows packets",
+    effect: "When a packet would be more than this many in all, the flow with the most packets loses \
+             its newest, or its oldest with `headdrop`.",
+};
+
+const DEPTH: Parameter = Parameter {
+    name: "depth",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "depth_packets",
+    unit: "packets",
+    default: Value::Number(MOST_DEPTH_PACKETS as u64),
+    default_source: "Linux",
+    range: "1 to 127 packets",
+    effect: "A packet of a flow of which this many wait is dropped, or with `headdrop` takes the place \
+             of the flow's oldest.",
+};
+
+const FLOWS: Parameter = Parameter {
+    name: "flows",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "flows",
+    unit: "queues",
+    default: Value::Number(DEFAULT_FLOWS as u64),
+    default_source: "Linux: 128, or divisor or limit if less",
+    range: "1 to 65408, at most divisor and limit",
+    effect: "How many flows may have packets at once; one more is refused.",
+};
+
+const DIVISOR: Parameter = Parameter {
+    name: "divisor",
+    aliases: &[],
+    argument: "NUMBER",
+    key: "divisor",
+    unit: "values",
+    default: Value::Number(DEFAULT_DIVISOR as u64),
+    default_source: "Linux",
+    range: "a power of two, 1 to 65536",
+    effect: "How many values the hash has; flows of the same value are one to it.",
+};
+
+const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    aliases: &[],
+    argument: "SIZE",
+    key: "quantum_bytes",
+    unit: "bytes",
+    default: Value::Nothing,
+    default_source: "Linux: the interface's MTU and header, 1514",
+    range: "256 to 1048576 bytes",
+    effect: "How many bytes a flow may send before it is another's turn.",
+};
+
+const PERTURB: Parameter = Parameter {
+    name: "perturb",
+    aliases: &[],
+    argument: "SECS",
+    key: "perturb_s",
+    unit: "s",
+    default: Value::Number(0),
+    default_source: "tc: never",
+    range: "0 to 2147483 seconds, a whole number without unit",
+    effect: "After so long the hash has another key, so that flows that share a queue do so no longer; \
+             packets that wait move with it.",
+};
+
+impl Grammar for Sfq {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "sfq",
+        summary: "Stochastic fairness queueing: round robin among flows, which a hash tells apart.",
+        source: "McKenney, IEEE INFOCOM 1990; tc-sfq(8); iproute2 tc/q_sfq.c; Linux net/sched/sch_sfq.c",
+        parameters: &[
+            LIMIT,
+            DEPTH,
+            FLOWS,
+            DIVISOR,
+            QUANTUM,
+            PERTURB,
+            Parameter::flag(
+                "headdrop",
+                "tc",
+                &[],
+                "A flow loses its oldest packet, so that its sender hears of it earlier.",
+            ),
+        ],
+        not_implemented: &[
+            "redflowlimit",
+            "min",
+            "max",
+            "avpkt",
+            "burst",
+            "probability",
+            "ecn",
+            "harddrop",
+        ],
+        once: &[],
+        abbreviated: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<Sfq, QdiscError> {
+        let mut limit = None;
+        let mut flows = None;
+        let mut divisor = None;
+        let mut sfq = Sfq {
+            limit_packets: DEFAULT_LIMIT_PACKETS,
+            depth_packets: MOST_DEPTH_PACKETS,
+            flows: DEFAULT_FLOWS,
+            divisor: DEFAULT_DIVISOR,
+            quantum_bytes: None,
+            perturb_s: 0,
+            headdrop: false,
+        };
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => limit = Some(words.unsigned(parameter, Base::ByPrefix)?),
+                "depth" => sfq.depth_packets = words.count(parameter)?,
+                "flows" => flows = Some(words.count(parameter)?),
+                "divisor" => divisor = Some(words.count(parameter)?),
+                "quantum" => {
+                    sfq.quantum_bytes = Some(words.size_bytes(parameter, Reason::Ignored)?)
+                }
+                "perturb" => sfq.perturb_s = perturb_s(words, parameter)?,
+                "headdrop" => sfq.headdrop = true,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        sfq.divisor = divisor.unwrap_or(sfq.divisor);
+        sfq.limit_packets = limit.unwrap_or(sfq.limit_packets);
+        // The kernel has no more queues than what is said of the hash and of packets leaves to them.
+        let most_flows = divisor
+            .unwrap_or(MOST_FLOWS)
+            .min(limit.unwrap_or(MOST_FLOWS));
+        sfq.flows = flows.unwrap_or(DEFAULT_FLOWS.min(most_flows));
+        sfq.check_alone()?;
+        let replaced = |parameter, value: u32| {
+            Err(Sfq::DISCIPLINE.not_taken(parameter, value, Reason::Replaced))
+        };
+        let all_packets = sfq.depth_packets * sfq.flows.min(most_flows);
+        match limit {
+            Some(limit) if limit > all_packets => return replaced(&LIMIT, limit),
+            _ if sfq.flows > most_flows => return replaced(&FLOWS, sfq.flows),
+            _ => {}
+        }
+        sfq.check()?;
+        Ok(sfq)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        self.check_alone()?;
+        let refuse = |parameter, value: u32| Err(Sfq::DISCIPLINE.out_of_range(parameter, value));
+        if self.divisor != DEFAULT_DIVISOR && self.flows > self.divisor {
+            return refuse(&FLOWS, self.flows);
+        }
+        // The default is no word, and so holds other numbers to nothing.
+        if self.limit_packets == DEFAULT_LIMIT_PACKETS {
+            return Ok(());
+        }
+        if self.limit_packets > self.depth_packets * self.flows {
+            return refuse(&LIMIT, self.limit_packets);
+        }
+        if self.flows > self.limit_packets {
+            return refuse(&FLOWS, self.flows);
+        }
+        Ok(())
+    }
+
+    fn options(&self, device: Device) -> Options {
+        let quantum = self.quantum_bytes.unwrap_or(device.frame_bytes());
+        let mut options = Options::default();
+        for (word, number) in [("limit", self.limit_packets), ("quantum", quantum)] {
+            let text = match word {
+                "limit" => format!("limit {number}p "),
+                _ => format!("quantum {} ", shown::size(number.into())),
+            };
+            options = options.show(word, number, &text);
+        }
+        let depth = self.depth_packets;
+        options = options
+            .show("depth", depth, &format!("depth {depth} "))
+            .flag("headdrop", self.headdrop);
+        for (word, number) in [("flows", self.flows), ("divisor", self.divisor)] {
+            options = options.show(word, number, &format!("{word} {number} "));
+        }
+        match self.perturb_s {
+            0 => options,
+            seconds => options.show("perturb", seconds, &format!("perturb {seconds}sec ")),
+        }
+    }
+}
+
+impl Sfq {
+    /// Whether each number is one that the kernel takes as it is, whatever the others are.
+    fn check_alone(&self) -> Result<(), QdiscError> {
+        let discipline = &Sfq::DISCIPLINE;
+        let (flows, depth, divisor) = (self.flows, self.depth_packets, self.divisor);
+        let quantum_bytes = self.quantum_bytes.unwrap_or(LEAST_QUANTUM_BYTES);
+        for (is_replaced, parameter, value) in [
+            (depth > MOST_DEPTH_PACKETS, &DEPTH, depth),
+            (flows > MOST_FLOWS, &FLOWS, flows),
+            (
+                (1..LEAST_QUANTUM_BYTES).contains(&quantum_bytes),
+                &QUANTUM,
+                quantum_bytes,
+            ),
+        ] {
+            if is_replaced {
+                return Err(discipline.not_taken(parameter, value, Reason::Replaced));
+            }
+        }
+        for (is_fine, parameter, value) in [
+            (self.limit_packets >= 2, &LIMIT, self.limit_packets),
+            (depth > 0, &DEPTH, depth),
+            (flows > 0, &FLOWS, flows),
+            (
+                divisor.is_power_of_two() && divisor <= MOST_DIVISOR,
+                &DIVISOR,
+                divisor,
+            ),
+            (
+                (1..=LARGEST_QUANTUM_BYTES).contains(&quantum_bytes),
+                &QUANTUM,
+                quantum_bytes,
+            ),
+            (
+                self.perturb_s <= LONGEST_PERTURB_S,
+                &PERTURB,
+                self.perturb_s,
+            ),
+        ] {
+            if !is_fine {
+                return Err(discipline.out_of_range(parameter, value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The seconds after the word (`get_integer`).
+fn perturb_s(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+    let range = 0..=i64::from(LONGEST_PERTURB_S);
+    words
+        .signed(parameter, range, Reason::Replaced)
+        .map(i32::unsigned_abs)
+}
+
+impl fmt::Display for Sfq {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("sfq")?;
+        // Said, these would hold the number of flows to theirs.
+        if self.limit_packets != DEFAULT_LIMIT_PACKETS {
+            write!(f, " limit {}", self.limit_packets)?;
+        }
+        write!(f, " depth {} flows {}", self.depth_packets, self.flows)?;
+        if self.divisor != DEFAULT_DIVISOR {
+            write!(f, " divisor {}", self.divisor)?;
+        }
+        if let Some(bytes) = self.quantum_bytes {
+            write!(f, " quantum {}", format_size(bytes.into()))?;
+        }
+        write!(f, " perturb {}", self.perturb_s)?;
+        if self.headdrop {
+            f.write_str(" headdrop")?;
+        }
+        Ok(())
+    }
+}
