@@ -46,9 +46,15 @@ def opened(
     return page, seen
 
 
+def unfolded(page: Page) -> None:
+    """Everything that is folded is opened."""
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+
+
 def brought_to_life(page: Page, figure: str) -> Locator:
     """The figure of that name after somebody pointed at it: drawn again, with values and zoom."""
     plot = page.locator(f"#figure-{figure} .plot")
+    unfolded(page)
     plot.scroll_into_view_if_needed()
     plot.hover(force=True)
     live = page.locator(f"#figure-{figure} .plot.live.drawn svg.marks")

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
-from browsing import barriers, brought_to_life, opened, outside
+from browsing import barriers, brought_to_life, opened, outside, unfolded
 from dumbbell.report import (
     Advice,
     Curve,
@@ -73,7 +73,7 @@ def test_axe_finds_no_barrier(
     browser: Browser, site: Path, name: str, width: int, scheme: Literal["light", "dark"]
 ) -> None:
     page, _ = opened(browser, site / name, width, scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    unfolded(page)
     assert barriers(page) == []
     page.close()
 
@@ -106,6 +106,7 @@ def test_figures_with_widths_and_logarithmic_axes_are_quiet(
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS.keys())
 def test_figures_are_drawn_at_a_readable_size(browser: Browser, site: Path, width: int) -> None:
     page, _ = opened(browser, site / STUDY, width, has_script=False)
+    page.locator("#figures > details > summary").click()
     drawings = page.locator(".plot svg.chart:visible")
     assert drawings.count() == 3
     for number in range(3):
@@ -114,6 +115,7 @@ def test_figures_are_drawn_at_a_readable_size(browser: Browser, site: Path, widt
         assert width * 0.5 < box["width"] <= width
     page.close()
     page, _ = opened(browser, site / STUDY, width)
+    unfolded(page)
     smallest = page.evaluate(
         """() => Math.min(...[...document.querySelectorAll('.plot svg text, svg.topology text')]
             .filter(e => e.getBoundingClientRect().width > 0 && e.textContent.trim())
@@ -139,10 +141,17 @@ def test_the_first_figure_is_near_the_top(
 def test_without_a_script_folds_open_and_figures_are_there(browser: Browser, site: Path) -> None:
     page, seen = opened(browser, site / STUDY, WIDTHS["desktop"], has_script=False)
     row = page.locator("#claim-same-n")
-    assert not row.is_visible()
-    assert page.locator("#claim-published-max").is_visible()  # it was not reproduced
+    lost = page.locator("#claim-published-max")
+    assert not row.is_visible() and not lost.is_visible()
+    # What was not reproduced is named in sight while the claims are folded.
+    named = page.locator(".against li")
+    assert named.count() == 1 and named.is_visible()
+    assert "with one fast queue is 15.6 ms" in named.inner_text()
+    page.locator("#claims > details > summary").click()
+    assert lost.is_visible() and not row.is_visible()
     page.locator("details.agreeing > summary").click()
     assert row.is_visible()
+    page.locator("#figures > details > summary").click()
     assert page.locator("#figure-quartiles svg.chart:visible").count() == 1
     assert seen.messages == []
     page.close()
@@ -175,9 +184,10 @@ def test_on_a_wide_screen_captions_and_terms_stand_in_the_margin(
     browser: Browser, site: Path
 ) -> None:
     page, _ = opened(browser, site / STUDY, 1440)
+    unfolded(page)
     for beside, wanted in (
         ("#hero", ".hero figcaption"),
-        ("header .answer", "header aside.terms"),
+        ("header .answer", "header .beside"),
         ("#figure-factor .drawn-figure", "#figure-factor figcaption"),
     ):
         main, margin = (page.locator(name).bounding_box() for name in (beside, wanted))
@@ -190,6 +200,7 @@ def test_on_a_wide_screen_captions_and_terms_stand_in_the_margin(
 @pytest.mark.parametrize("width", [390, 820])
 def test_no_legend_or_label_is_cut_off(browser: Browser, site: Path, width: int) -> None:
     page, _ = opened(browser, site / STUDY, width)
+    unfolded(page)
     cut = page.evaluate(
         """() => [...document.querySelectorAll('.plot svg.chart')]
             .filter(e => e.getBoundingClientRect().width > 0)
@@ -246,6 +257,7 @@ def test_shift_and_wheel_zoom_and_the_bare_wheel_scrolls(browser: Browser, site:
 def test_claims_become_cards_on_a_phone(browser: Browser, site: Path) -> None:
     for name, display in (("desktop", "table-row"), ("phone", "block")):
         page, _ = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS[name])
+        unfolded(page)
         row = page.locator(".claims tbody tr").first
         assert row.evaluate("e => getComputedStyle(e).display") == display
         page.close()
@@ -265,7 +277,7 @@ def test_turning_the_phone_shows_the_other_drawing(browser: Browser, site: Path)
 
 def test_commands_are_copied(browser: Browser, site: Path) -> None:
     page, _ = opened(browser, site / "statistical-multiplexing/index.html", WIDTHS["desktop"])
-    page.locator("#commands summary").first.click()
+    unfolded(page)
     button = page.locator(".host-commands .copy").first
     page.evaluate("window.setTimeout = () => 0")  # else it stands there for 1.5 s only
     button.click()
@@ -283,7 +295,11 @@ def test_a_study_is_printed_on_eight_sheets_folds_closed(browser: Browser, site:
     page.emulate_media(media="print")
     folded = page.locator("details:not([open])").count()
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details:not([open])").count() == folded > 0
+    # Figures and limitations are on paper, the rest of the evidence is not.
+    assert (
+        page.locator("details.fold[open]").count() == page.locator("#figures, #notes").count() > 0
+    )
+    assert 0 < page.locator("details:not([open])").count() < folded
     assert not page.locator("table.claims").first.is_visible()
     assert page.locator(".paper").is_visible()
     assert 2 <= sheets(page) <= 8

@@ -66,7 +66,7 @@ def test_the_page_has_it_escaped_and_only_where_there_are_such_numbers() -> None
     page = page_html(report, [], "")
     assert "with &lt;b&gt;bold&lt;/b&gt; senders" in page and "<b>bold" not in page
     assert "What &lt;i&gt;one&lt;/i&gt; learns." in page
-    assert "The source prints 4 numbers" in page and 'href="#printed"' in page
+    assert "The source prints 4 numbers" in page and 'id="printed"' in page
     assert 'id="printed"' not in page_html(Report(study="s", title="T", summary="S"), [], "")
 
 

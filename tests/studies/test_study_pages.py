@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from dumbbell.claims import Claim, Curves, Grid, GridPoint, Judged, Runs, Verdic
 from dumbbell.claims.rules import Direction, Equivalent, Ordering, Share
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.replication import Replications
-from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
+from dumbbell.report import Answer, Curve, Figure, Report, line_with_band, write_report
 from dumbbell.stats import Estimate, IntervalKind
 from dumbbell.studies import STUDIES, StudyOptions
 from dumbbell.studies.buffer_sizing import published as buffer_published
@@ -38,8 +39,10 @@ from dumbbell.studies.traffic_policing.titles import TITLES
 
 pytestmark = pytest.mark.slow
 
-LONGEST_ANSWER = 280
-"""Characters: a sentence that one reads in one go."""
+LONGEST_ANSWER = 90
+"""Characters: a clause."""
+LONGEST_MEASURED = 400
+"""Characters of what stands beside it in the margin."""
 TEXTS = {
     "statistical-multiplexing": (gain_published.SOURCE, gain_text.DONE),
     "queue-size-delay": (size_published.SOURCE, size_text.DONE),
@@ -47,6 +50,16 @@ TEXTS = {
     "buffer-sizing": (buffer_published.BOTH, buffer_text.DONE),
     "pie-rrul": (pie_published.SOURCE, pie_text.DONE),
 }
+
+
+def check_headline(answer: Answer) -> None:
+    """One clause with one number: ranges and conditions stand in the margin."""
+    sentence = answer.sentence
+    assert sentence.endswith(".") and len(sentence) <= LONGEST_ANSWER
+    assert not re.search(r"[;:()\u2013]|\bto \d|\balthough\b|\bwhere\b", sentence)
+    assert len(re.findall(r"\d+(?:\.\d+)?", sentence)) <= 1
+    assert len(answer.measured) <= LONGEST_MEASURED
+    assert not answer.so or (answer.so.endswith(".") and answer.so.count(".") == 1)
 
 
 def estimate(value: float, half: float = 0.01) -> Estimate:
@@ -60,12 +73,16 @@ def many(*peaks_ms: float) -> Many:
 
 def test_the_gain_is_what_was_measured() -> None:
     gains = {"sim": {2: estimate(1.7), 8: estimate(6.5)}}
-    assert "1.70 times as long" in gain_text.answer([], gains)
+    answer = gain_text.answer([], gains)
+    check_headline(answer)
+    assert "1.70 times as fast" in answer.sentence and answer.so
+    assert "1.69 to 1.71" in answer.measured
+    assert not gain_text.answer([], {"sim": {2: estimate(1.0, 0.2)}}).so
     (advice,) = gain_text.advice(gains)
     assert advice.wish.startswith("8 streams") and "6.50 times" in advice.because
     assert gain_text.advice({"sim": {2: estimate(1.0, 0.2)}}) == []
     assert gain_text.advice({}) == []
-    assert "do not decide" in gain_text.answer([], {})
+    assert "do not decide" in gain_text.answer([], {}).sentence
 
 
 def test_the_buffer_advised_is_the_largest_that_kept_the_delay() -> None:
@@ -87,8 +104,8 @@ def judged_wait(away_ms: Sequence[float]) -> Judged:
 @pytest.mark.parametrize(
     ("away_ms", "verdict", "words"),
     [
-        ([0.0, 0.1, -0.1, 0.0], Verdict.REPRODUCED, "A full buffer makes a packet wait for"),
-        ([90.0, 90.1, 90.2, 90.1], Verdict.NOT_REPRODUCED, "does not always"),
+        ([0.0, 0.1, -0.1, 0.0], Verdict.REPRODUCED, "the longest wait at every size"),
+        ([90.0, 90.1, 90.2, 90.1], Verdict.NOT_REPRODUCED, "not always the longest wait"),
         ([90.0, -90.0, 40.0, -40.0], Verdict.INCONCLUSIVE, "do not decide"),
     ],
 )
@@ -98,8 +115,10 @@ def test_what_is_said_of_full_buffers_is_the_verdict(
     judged = [judged_wait(away_ms)]
     assert judged[0].verdict is verdict
     answer = size_text.answer(judged, {"200kb": many(250.2, 248.0, 251.9)})
-    assert words in answer and "248 to 252 ms (5 runs)" in answer
-    assert len(answer) <= LONGEST_ANSWER
+    check_headline(answer)
+    assert "wait 250 ms" in answer.sentence
+    assert words in answer.measured and "248 to 252 ms (5 runs)" in answer.measured
+    assert bool(answer.so) is (verdict is Verdict.REPRODUCED)
 
 
 def share_of(workload: str, shares: Sequence[float]) -> Judged:
@@ -118,8 +137,8 @@ def share_of(workload: str, shares: Sequence[float]) -> Judged:
 @pytest.mark.parametrize(
     ("shares", "verdict", "words"),
     [
-        ([0.9, 0.8], Verdict.REPRODUCED, "Small buffers harm long flows: with 18 packets"),
-        ([0.1, 0.2], Verdict.NOT_REPRODUCED, "Small buffers do not harm most long flows"),
+        ([0.9, 0.8], Verdict.REPRODUCED, "A small buffer slows down 90 % of the long flows"),
+        ([0.1, 0.2], Verdict.NOT_REPRODUCED, "A small buffer slows down only 10 %"),
         ([0.9, 0.1], Verdict.DEPENDS_ON, "depends on what the source leaves open"),
         ([0.5, 0.5], Verdict.INCONCLUSIVE, "these runs do not decide"),
     ],
@@ -130,9 +149,11 @@ def test_what_is_said_of_small_buffers_is_the_verdict(
     judged = [share_of("persistent", shares)]
     assert judged[0].verdict is verdict
     answer = buffer_text.answer(judged)
-    assert words in answer and len(answer) <= LONGEST_ANSWER
+    check_headline(answer)
+    assert words in answer.sentence
     if verdict is not Verdict.INCONCLUSIVE:
-        assert f"{100 * shares[0]:.0f} % (" in answer  # with the interval over the grid
+        # With the interval over the grid.
+        assert f"{100 * shares[0]:.0f} % (" in answer.measured
 
 
 @dataclass
@@ -177,6 +198,24 @@ def test_shaper_or_policer_is_advised_by_what_every_member_did() -> None:
     assert only == delay
 
 
+def test_a_loss_is_that_of_the_run_shown_with_the_range_of_all_beside_it() -> None:
+    members = SimpleNamespace(
+        n=3,
+        results=[SimpleNamespace(rows={"total_qdisc_drops_l2": 86.0})],
+        row=lambda name: {
+            "total_qdisc_drops_l2": np.array([54.0, 86.0, 185.0]),
+            "mean_qdisc_length_l2": np.array([12.0, 13.0, 15.0]),
+            "mean_throughput_l4": np.array([3.5, 3.8, 3.9]),
+        }[name],
+    )
+    answer = policing_text.answer(members, {}, are_both_decided=True)  # type: ignore[arg-type]
+    check_headline(answer)
+    assert "loses 86 packets" in answer.sentence and "lose 54 to 185" in answer.measured
+    assert answer.so
+    assert not policing_text.answer(members, {}).so  # type: ignore[arg-type]
+    assert "do not say" in policing_text.answer(None, {}).sentence
+
+
 def test_every_row_of_the_policing_tables_has_a_title() -> None:
     assert TITLES.keys() == ROWS.keys()
     assert len({*TITLES.values()}) == len(TITLES)
@@ -205,18 +244,25 @@ def test_the_target_advised_costs_no_throughput() -> None:
     assert "11.0 ms" in advice.because
     assert pie_text.advice(Found(lost_mbps=20.0)) == []  # type: ignore[arg-type]
     answer = pie_text.answer(Found(lost_mbps=0.1), [])  # type: ignore[arg-type]
-    assert answer.startswith("With PIE's target 5 ms packets wait 5.0 ms in the queue")
-    assert "\u00b10.01 ms at most" in answer
+    check_headline(answer)
+    # From 11 to 26 ms, the quantity of the figure under it, between targets 15 ms apart.
+    assert answer.sentence.endswith("target adds 1.00 ms of latency.")
+    assert "11.0 ms with target 5 ms and 26.0 ms with 20 ms" in answer.measured
+    assert "5.0 and 20.0 ms in PIE's queue" in answer.measured
+    assert "\u00b10.01 ms at most" in answer.measured and not answer.so
     rising = Curves.of_steps([np.full(4, 5.0), np.full(4, 20.0)])
-    claim = Claim(
-        id="queue-delay-follows-target",
-        statement="Larger, longer",
-        source="A source",
-        rule=Ordering(over="targets", unit="ms"),
-        fact=pie_claims.FOLLOWS,
-    )
-    answer = pie_text.answer(Found(lost_mbps=0.1), [judge(claim, rising)])  # type: ignore[arg-type]
-    assert answer.startswith("The delay that one gets follows PIE's target")
+    judged: list[Judged] = []
+    for fact in (pie_claims.FOLLOWS, pie_claims.TUPDATE_DELAY):
+        claim = Claim(
+            id=fact.replace(" ", "-"),
+            statement="Larger, longer",
+            source="A source",
+            rule=Ordering(over="targets", unit="ms"),
+            fact=fact,
+        )
+        judged.append(judge(claim, rising))
+    assert not pie_text.answer(Found(lost_mbps=0.1), judged[:1]).so  # type: ignore[arg-type]
+    assert "target" in pie_text.answer(Found(lost_mbps=0.1), judged).so  # type: ignore[arg-type]
 
 
 def tried(p99_ms: Mapping[str, Sequence[float]]) -> Replications[tuple[str, str], dict[str, float]]:
@@ -253,6 +299,8 @@ def heads(tmp_path_factory: pytest.TempPathFactory) -> Path:
             title=STUDIES[name].title,
             summary="S.",
             answer="word " * (LONGEST_ANSWER // 5),
+            measured="word " * (LONGEST_MEASURED // 5),
+            so="Do this.",
             done=done,
             source=source,
             figures=[Figure("hero", *plot, caption="The policer, PIE's target and CDFs.")],
@@ -261,19 +309,21 @@ def heads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-SCREENS = [(1440, 900, 1.5), (390, 844, 2.0)]
+SCREENS = [(1440, 900, 8), (390, 844, 14)]
+"""Width, height, and how many of them a page has at most while its evidence is folded."""
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("screen", SCREENS, ids=["desktop", "phone"])
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_hero_is_near_the_top(
-    browser: Browser, heads: Path, name: str, screen: tuple[int, int, float]
+def test_question_answer_and_figure_are_on_the_first_screen(
+    browser: Browser, heads: Path, name: str, screen: tuple[int, int, int]
 ) -> None:
-    width, height, screens = screen
+    width, height, _ = screen
     page, _ = opened(browser, heads / name / "index.html", width, height)
-    box = page.locator("#hero svg.chart:visible").bounding_box()
-    assert box is not None and box["y"] <= screens * height
+    for part in ("h1", "header .answer", "#hero svg.chart:visible"):
+        box = page.locator(part).bounding_box()
+        assert box is not None and box["y"] + box["height"] <= height, part
     page.close()
 
 
@@ -282,18 +332,14 @@ def test_the_hero_is_near_the_top(
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_quick_page_answers_advises_and_fits(browser: Browser, name: str, tmp_path: Path) -> None:
     report = STUDIES[name].reproduce(StudyOptions(quick=True))
-    assert (
-        not report.answer.endswith("do not say.")
-        and report.answer.endswith(".")
-        and len(report.answer) <= LONGEST_ANSWER
-    )
+    check_headline(Answer(report.answer, report.measured, report.so))
+    assert not report.answer.endswith("do not say.") and report.measured and report.so
     write_report(report, tmp_path / name)
     names = {figure.name for figure in report.figures}
     assert {advice.figure for advice in report.advice} <= names
     for width, height, screens in SCREENS:
         page, seen = opened(browser, tmp_path / name / "index.html", width, height)
-        box = page.locator("#hero svg.chart:visible").bounding_box()
-        assert box is not None and box["y"] <= screens * height
+        assert page.evaluate("document.documentElement.scrollHeight") <= screens * height
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert seen.messages == []
         assert barriers(page) == []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dumbbell.report.advice import Advice
+    from dumbbell.report.answer import Answer
     from dumbbell.report.cells import Cell
     from dumbbell.report.charts import (
         Curve,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Advice": "advice",
+    "Answer": "answer",
     "Cell": "cells",
     "Curve": "charts",
     "IntervalRow": "charts",
@@ -100,6 +102,7 @@ _MODULE_OF = {
 __all__ = [
     "LABORATORY",
     "Advice",
+    "Answer",
     "Cell",
     "ControlKind",
     "Curve",

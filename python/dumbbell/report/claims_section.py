@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from dumbbell.claims import ClaimView, Verdict, counts_of
+from dumbbell.claims import ClaimView, Verdict, counts_of, facts_of
 from dumbbell.report.badges import (
     BADGES,
     SCORE_ORDER,
@@ -95,8 +95,8 @@ def shown_and_folded(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows to read first, and those that were reproduced, which a page folds.
 
-    A family stands with the first where any of its members was not reproduced: no disagreement is
-    ever folded away.
+    A family stands with the first where any of its members was not reproduced. A study's page
+    folds all of them, and names what was not reproduced above (`against_views`).
     """
     rows = claim_rows(claims)
     folded = [row for row in rows if _is_reproduced(row)]
@@ -168,6 +168,26 @@ def score_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
         }
         for count in counts_of(claims)
     ]
+
+
+def against_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
+    """The facts that did not come out, which stand in sight while the claims are folded."""
+    against = []
+    for fact in facts_of(claims):
+        if fact.verdict not in (Verdict.NOT_REPRODUCED, Verdict.NOT_EXPLAINED):
+            continue
+        row = next(row for row in fact.rows if row.verdict is fact.verdict)
+        badge = BADGES[fact.verdict]
+        against.append(
+            {
+                "statement": row.statement,
+                "symbol": badge.symbol,
+                "css": badge.css,
+                "verdict": fact.verdict.value,
+                "others": len(fact.rows) - 1,
+            }
+        )
+    return against
 
 
 def _badges(verdicts: Mapping[Verdict, int]) -> list[dict[str, Any]]:

@@ -173,8 +173,10 @@ class Report:
         study: Identifier, such as ``statistical-multiplexing``.
         title: Title of the page, as a question where there is one.
         summary: Who was right, in one paragraph of plain text.
-        answer: The answer to the title's question in one sentence; where there is one the page is
-            an explanation: the answer, the `hero`, what was done, then the evidence.
+        answer: The answer to the title's question, a clause with one number; where there is one
+            the page is an explanation: the answer, the `hero`, what was done, then the evidence.
+        measured: What the answer's number is and how sure it is: ranges, intervals, runs.
+        so: What follows from the answer, one sentence without its "So:".
         done: What was done, in a paragraph.
         hero: Name of the figure that stands under the answer; the first when left empty.
         live: What the reader can move and run again in the page, above the `hero`.
@@ -202,6 +204,8 @@ class Report:
     title: str
     summary: str
     answer: str = ""
+    measured: str = ""
+    so: str = ""
     done: str = ""
     hero: str = ""
     live: LiveHero | None = None

@@ -14,7 +14,12 @@ from markupsafe import Markup
 
 from dumbbell.claims import facts_of, views_of
 from dumbbell.printable import printable
-from dumbbell.report.claims_section import score_views, shown_and_folded, uncounted_views
+from dumbbell.report.claims_section import (
+    against_views,
+    score_views,
+    shown_and_folded,
+    uncounted_views,
+)
 from dumbbell.report.drawing import NARROW, WIDE, topology_svg
 from dumbbell.report.figure_frames import PNG
 from dumbbell.report.figure_views import figure_view, in_families, script_json
@@ -84,6 +89,7 @@ def page_html(
         is_amended=any(view.amended is not None for view in views),
         uncounted=uncounted_views(views),
         scores=score_views(views),
+        against=against_views(views),
         printed=printed_view(report.printed) if report.printed else None,
         topologies=[
             {

@@ -5,7 +5,10 @@ import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { intervalOf } from "./replications.js";
 import { activitiesInWords, strip, stripHeight } from "./strip.js";
-import { GHOST } from "./views.js";
+import { GHOST, keepBetFree } from "./views.js";
+
+/** @type {import("./views.js").BetPlace} */
+const BET_PLACE = { moves: "x", share: 0.3 };
 
 /** Top of the axis over the bucket's rim: above it stand the losses. */
 const HEADROOM = 1.32;
@@ -77,6 +80,7 @@ function tokens(canvas, state, series) {
     x: { title: "seconds since the flow began", least: 0, most: until_s },
     y: { title: "kB", least: 0, most: values.burst * (series === "begin" ? HEADROOM : 1.08) },
   });
+  if (series === "begin") keepBetFree(chart, state, BET_PLACE);
   chart.level(values.burst, { ink: "--axis", dash: [2, 4] });
   for (const { before } of arms) {
     if (before) chart.line(before.series[series].x, before.series[series].y, { ink: GHOST, width: 1.2 });
@@ -190,5 +194,5 @@ export const bucket = {
       [PLANE]: each((found) => `${sensible(found.goodput_mbps)} Mbit/s at ${sensible(found.srtt_ms)} ms`),
     };
   },
-  betPlace: () => ({ moves: "x", share: 0.3 }),
+  betPlace: () => BET_PLACE,
 };

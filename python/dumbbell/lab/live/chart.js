@@ -13,6 +13,8 @@ const MARK = 6;
 const MOST_ROUNDED = 200;
 /** From one line of words to the next, px. */
 const LINE = 16;
+/** Where words are tried, lines from where they belong. */
+const LINES = [0, -1, -2, -3, -4, -5, -6, 1, 2, 3, 4];
 
 /**
  * @typedef {{title: string, least: number, most: number, log?: boolean, ticks?: number[]}} Axis
@@ -243,8 +245,14 @@ export class Chart {
     this.text(words, Math.min(this.right, Math.max(this.left, this.x.at(x))), down, ink);
   }
 
-  /** Words beside a place, on the side where there is room, with the paper round them; a line
-   * higher where they would lie on others.
+  /** Whether words or marks stand there, on the line at a height.
+   * @param {number} from px @param {number} until px @param {number} at px */
+  isTaken(from, until, at) {
+    return this.written.some((each) => from < each.until && each.from < until && Math.abs(each.y - at) < LINE);
+  }
+
+  /** Words beside a place, on the side where there is room, with the paper round them; some lines
+   * higher, or else lower, where they would lie on others.
    * @param {string} words @param {number} across px @param {number} down px @param {string} ink */
   text(words, across, down, ink) {
     const { pen } = this;
@@ -257,10 +265,9 @@ export class Chart {
     pen.lineJoin = "round";
     // Where neither side has room they lie over the place.
     const from = Math.max(2, isLeft ? across - 11 - wide : across + 11);
-    const isTaken = (/** @type {number} */ at) =>
-      this.written.some((each) => from < each.until && each.from < from + wide && Math.abs(each.y - at) < LINE);
-    let y = Math.min(this.bottom - 8, Math.max(this.top + 8, down));
-    for (let i = 0; i < 6 && isTaken(y); i++) y = y - LINE > this.top ? y - LINE : y;
+    const wanted = Math.min(this.bottom - 8, Math.max(this.top + 8, down));
+    const y = LINES.map((each) => wanted + each * LINE).find(
+      (at) => at > this.top && at < this.bottom && !this.isTaken(from, from + wide, at)) ?? wanted;
     this.written.push({ from, until: from + wide, y });
     pen.strokeText(words, from, y);
     pen.fillStyle = written(ink);

@@ -4,10 +4,16 @@
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { intervalOf } from "./replications.js";
-import { GHOST } from "./views.js";
+import { GHOST, keepBetFree } from "./views.js";
 
 /** Inks of lanes that are stacked on each other. */
 const LANES = ["--vermillion", "--orange", "--purple", "--sky", "--green", "--blue", "--magenta", "--interval"];
+
+/** @param {any} hero @returns {import("./views.js").BetPlace} */
+function betPlace({ bet: { settings }, controls }) {
+  const load = controls.find((/** @type {any} */ each) => each.id === "load");
+  return { moves: "y", at: load.stops[settings.load].value };
+}
 
 /** @param {import("./views.js").Arm} arm */
 function highest(arm) {
@@ -27,12 +33,14 @@ function listed(curves) {
 }
 
 /** @param {HTMLCanvasElement} canvas @param {import("./views.js").State} state */
-function plane(canvas, { arms, curves, options, isBetOpen }) {
+function plane(canvas, state) {
+  const { arms, curves, options, isBetOpen } = state;
   const most = options.most_ms;
   const chart = new Chart(canvas, {
     x: { title: "load of the link", least: 0, most: 1 },
     y: { title: "ms", least: 0, most },
   });
+  keepBetFree(chart, state, betPlace(state.hero));
   for (const arm of arms) {
     const own = curves.filter((curve) => curve.arm === arm.id);
     // The theory would give the answer away.
@@ -57,8 +65,8 @@ function plane(canvas, { arms, curves, options, isBetOpen }) {
   for (const { ink, label, numbers: { load, median_ms } } of now) {
     chart.name(load, median_ms, `${label}: ${sensible(median_ms)} ms`, ink);
   }
-  // One name for all of them, which are near each other.
-  if (printed.length) chart.name(printed[0].x[0], printed[0].y[0], `${printed[0].label}: ${listed(printed)} ms`, "--ink");
+  // One name for all of them, which are near each other; up where no curve is.
+  if (printed.length) chart.text(`◆ ${printed[0].label}: ${listed(printed)} ms`, chart.left, chart.top + 10, "--ink");
   return chart;
 }
 
@@ -115,9 +123,5 @@ export const climb = {
     const queues = state.arms.map((arm) => [arm.id, `${arm.label}: at most ${highest(arm)} packets`]);
     return { plane: state.arms.map(of).join("; "), ...Object.fromEntries(queues) };
   },
-  betPlace: (hero) => {
-    const { settings } = hero.bet;
-    const load = hero.controls.find((/** @type {any} */ each) => each.id === "load");
-    return { moves: "y", at: load.stops[settings.load].value };
-  },
+  betPlace,
 };

@@ -5,7 +5,7 @@ import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { compared, won } from "./crossing.js";
 import { intervalOf } from "./replications.js";
-import { GHOST } from "./views.js";
+import { GHOST, keepBetFree } from "./views.js";
 
 /** A line of a distribution has no more points. */
 const MOST_STEPS = 400;
@@ -74,6 +74,7 @@ function winner(canvas, state) {
     x: { title: "users on each node", least: users[0] * 0.88, most: users[users.length - 1] * 1.14, log: true, ticks: users },
     y: { title: "%", least: 0, most: 100 },
   });
+  keepBetFree(chart, state, betPlace(hero));
   chart.level(EVEN, { ink: "--ink" });
   const [first, last] = [arms[0], arms[arms.length - 1]];
   const printed = isBetOpen ? [] : curves.filter((each) => each.is_published);
@@ -96,6 +97,12 @@ function winner(canvas, state) {
   chart.text(`${last.label} win`, chart.right - 1, chart.top + 12, last.ink);
   chart.text(`${first.label} win`, chart.left, chart.bottom - 12, first.ink);
   return chart;
+}
+
+/** @param {any} hero @returns {import("./views.js").BetPlace} */
+function betPlace({ bet: { settings }, controls }) {
+  const users = controls.find((/** @type {any} */ each) => each.id === "users");
+  return { moves: "y", at: users.stops[settings.users].value };
 }
 
 /** Where the sizes stand now.
@@ -208,8 +215,5 @@ export const crowd = {
         : "not run yet";
     return { winner: `${values.users} users on each node: ${of("large")}; ${of("small")}`, large: of("large"), small: of("small") };
   },
-  betPlace: (hero) => {
-    const users = hero.controls.find((/** @type {any} */ each) => each.id === "users");
-    return { moves: "y", at: users.stops[hero.bet.settings.users].value };
-  },
+  betPlace,
 };

@@ -5,7 +5,10 @@
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { intervalOf } from "./replications.js";
-import { GHOST } from "./views.js";
+import { GHOST, keepBetFree } from "./views.js";
+
+/** @type {import("./views.js").BetPlace} */
+const BET_PLACE = { moves: "x", share: 0.25 };
 
 const PLANE = "plane", LATENCY = "latency", DROPS = "drops";
 /** Pictures of curves: what was printed as a mean, as a range, and where the theory stands. */
@@ -25,6 +28,7 @@ function plane(canvas, state) {
     x: { title: "latency, ms", least: 0, most: options.most_ms },
     y: { title: "Mbit/s", least: options.least_mbps, most: options.most_mbps },
   });
+  keepBetFree(chart, state, BET_PLACE);
   chart.level(options.line_mbps, { ink: "--axis", label: `what the line carries: ${sensible(options.line_mbps)}` });
   for (const { x, y, label } of shown(state, THEORY)) {
     chart.line(x, y, { ink: "--ink", width: 1.4, dash: [2, 3] });
@@ -149,5 +153,5 @@ export const ellipse = {
       [DROPS]: each((found) => `${sensible(found.drops_per_s)} packets dropped a second`),
     };
   },
-  betPlace: () => ({ moves: "x", share: 0.25 }),
+  betPlace: () => BET_PLACE,
 };

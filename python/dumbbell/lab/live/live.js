@@ -10,13 +10,15 @@ import { FORMS } from "./forms.js";
 import { Lens } from "./lens.js";
 import { Bet, Control, table } from "./parts.js";
 import { Replications } from "./replications.js";
-import { isShown, lookOf } from "./views.js";
+import { betAt, isShown, lookOf } from "./views.js";
 
 const NS_PER_S = 1e9;
 /** Of a packet on an Ethernet. */
 const LARGEST_BYTES = 1500;
 /** After so long without a change the next one is compared with what is there, ms. */
 const QUIET_MS = 900;
+/** Beside the bet's mark. */
+const BET_NAME = "your bet";
 
 /**
  * An arm with its simulator, and what its last whole run was.
@@ -65,7 +67,9 @@ class LiveFigure {
       class: "live-numbers", tabindex: "0", role: "region", "aria-label": "Numbers of the runs",
     });
     this.files = element("div", { class: "live-files" });
-    this.mark = element("div", { class: "live-mark", "aria-hidden": "true" });
+    /** All controls but the first. */
+    this.more = /** @type {HTMLDetailsElement} */ (element("details", { class: "live-more" }));
+    this.mark = element("div", { class: "live-mark", "aria-hidden": "true" }, element("span", {}, BET_NAME));
     /** @type {Record<string, HTMLCanvasElement>} */ this.canvases = {};
     /** Whole runs of all arms. */
     this.done = 0;
@@ -86,22 +90,28 @@ class LiveFigure {
     first.classList.add("first");
     first.append(this.mark);
     this.#drag(this.mark);
+    const [control, ...others] = this.controls;
+    this.more.append(
+      element("summary", {}, `More to move: ${others.map((each) => each.control.label).join(", ")}`),
+      ...others.map((each) => each.element));
     const form = element("form", { class: "live-controls", "aria-label": "Settings", autocomplete: "off" },
-      ...this.controls.map((each) => each.element));
+      control.element, ...(others.length ? [this.more] : []));
     form.addEventListener("submit", (event) => event.preventDefault());
     const take = element("details", {}, element("summary", {}, "Take these runs with you"), this.files);
     place.replaceChildren(
-      element("p", { class: "live-watch" }, this.hero.watch),
       this.problem,
       element("div", { class: "live-grid", style: `--rows: ${pictures.length + (this.lens ? 1 : 0)}` },
         element("div", { class: "live-top" }, first,
-          element("div", { class: "live-side" }, form, this.bet.element, this.status, this.numbers)),
+          element("div", { class: "live-side" }, form, element("p", { class: "live-watch" }, this.hero.watch),
+            this.bet.element, this.status, this.numbers)),
         ...(this.lens ? [this.lens.element] : []),
         ...pictures.slice(1)),
       take,
     );
     place.classList.add("is-live");
     this.#point();
+    // On a narrow page it stays in sight: what is scrolled to stops below it.
+    new ResizeObserver(() => place.style.setProperty("--first-height", `${first.offsetHeight}px`)).observe(first);
     new ResizeObserver(() => this.#redraw()).observe(this.canvases[first.querySelector("canvas")?.dataset.picture ?? ""]);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       forgetColours();
@@ -126,7 +136,10 @@ class LiveFigure {
 
   #findOut() {
     for (const each of this.controls) {
-      each.put(this.hero.bet.settings[each.control.id] ?? each.place);
+      const place = this.hero.bet.settings[each.control.id] ?? each.place;
+      // What is moved is seen to move.
+      if (place !== each.place && this.more.contains(each.element)) this.more.open = true;
+      each.put(place);
     }
     this.touched_ms = -Infinity;
     this.#moved();
@@ -335,7 +348,7 @@ class LiveFigure {
     const { hero, arms, cursor_s } = this;
     return {
       hero, options: hero.options, values, arms, curves, cursor_s,
-      isBetOpen: this.bet.isOpen, bet: this.bet.value,
+      isBetOpen: this.bet.isOpen, isBetShown: this.bet.isShown, bet: this.bet.value,
     };
   }
 
@@ -361,17 +374,12 @@ class LiveFigure {
     const chart = this.charts[this.#first];
     if (!chart) return;
     const { canvas } = chart.pen;
-    const { moves, at = 0, share } = this.view.betPlace(this.hero);
-    const { left, right, top, bottom } = chart;
-    const [own, other] = moves === "y" ? [chart.y, chart.x] : [chart.x, chart.y];
-    const across = moves === "y" ? left + (share ?? 0) * (right - left) : bottom - (share ?? 0) * (bottom - top);
-    const moved = own.at(this.bet.value);
-    const still = share === undefined ? other.at(at) : across;
-    const x = Math.min(right, Math.max(left, moves === "y" ? still : moved));
-    const y = Math.min(bottom, Math.max(top, moves === "y" ? moved : still));
-    this.mark.hidden = !this.bet.isOpen && !this.bet.wasMoved;
+    const place = this.view.betPlace(this.hero);
+    const { x, y } = betAt(chart, place, this.bet.value);
+    this.mark.hidden = !this.bet.isShown;
     this.mark.classList.toggle("settled", !this.bet.isOpen);
-    this.mark.classList.toggle("sideways", moves === "x");
+    this.mark.classList.toggle("sideways", place.moves === "x");
+    this.mark.dataset.name = nameSide(chart, x, y, place.moves === "x");
     this.mark.style.left = `${canvas.offsetLeft + x}px`;
     this.mark.style.top = `${canvas.offsetTop + y}px`;
   }
@@ -402,6 +410,22 @@ class LiveFigure {
       ];
     }));
   }
+}
+
+/** On which side of the bet's mark its name has room.
+ * @param {import("./chart.js").Chart} chart @param {number} x px @param {number} y px
+ * @param {boolean} isUpright */
+function nameSide(chart, x, y, isUpright) {
+  const half = isUpright ? 8 : 26;
+  const width = chart.pen.measureText(BET_NAME).width + 2 * 3;
+  /** @type {[string, number, number][]} */
+  const places = [
+    ["left", x - half - width, y], ["right", x + half, y],
+    ["above", x - width / 2, y - (isUpright ? 34 : 18)], ["below", x - width / 2, y + (isUpright ? 34 : 18)],
+  ];
+  const isFree = (/** @type {[string, number, number]} */ [, from, at]) =>
+    from > chart.left && from + width < chart.right + 12 && at > chart.top && at < chart.bottom && !chart.isTaken(from, from + width, at);
+  return (places.find(isFree) ?? places[0])[0];
 }
 
 /** @param {{worker: string, module: string, style: string}} bundled */

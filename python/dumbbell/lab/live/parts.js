@@ -83,6 +83,11 @@ export class Bet {
     this.#show();
   }
 
+  /** Its mark is seen until it is left without a bet. */
+  get isShown() {
+    return this.isOpen || this.wasMoved;
+  }
+
   /** @param {number} value @param {() => void} moved */
   put(value, moved) {
     this.value = Math.min(this.bet.most, Math.max(this.bet.least, value));
@@ -118,6 +123,8 @@ export class Bet {
     this.said.textContent = words;
     this.said.tabIndex = -1;
     if (hadFocus && words) this.said.focus({ preventScroll: true });
+    // The question above it is gone: it may have slid below what stays in sight.
+    if (words) this.said.scrollIntoView({ block: "nearest" });
   }
 }
 

@@ -2,7 +2,10 @@
 // the tail of the delays below. Options: rate_bps, burst_bytes, sending_s (see tank_run.js).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
-import { GHOST } from "./views.js";
+import { GHOST, keepBetFree } from "./views.js";
+
+/** @type {import("./views.js").BetPlace} */
+const BET_PLACE = { moves: "y", share: 0.85 };
 
 /** Top of the axis over the rim; while one bets there is room for every bet. */
 const TOP = { bet: 2.5, usual: 1.25 };
@@ -35,6 +38,7 @@ function filling(canvas, state) {
     x: { title: "seconds since the sender began", least: 0, most: series?.window_s ?? 1 },
     y: { title: "ms", least: 0, most },
   });
+  keepBetFree(chart, state, BET_PLACE);
   if (!series) return chart;
   const { t_s, level_ms, rim_ms } = series;
   chart.area(t_s, new Float64Array(t_s.length), level_ms, arm.ink);
@@ -133,5 +137,5 @@ export const tank = {
       tail: `no packet stays longer than ${sensible(series?.tail.ms.at(-1) ?? NaN)} ms`,
     };
   },
-  betPlace: () => ({ moves: "y", share: 0.85 }),
+  betPlace: () => BET_PLACE,
 };

@@ -1,4 +1,8 @@
 // What a form is: which pictures a live figure has, and how a state is drawn in them.
+/** Half the length of the bet's mark, and half its width, px. */
+const MARK_LONG = 22, MARK_SHORT = 4;
+/** From one line of words to the next, px. */
+const ROW = 15;
 
 /**
  * What an arm's run has given so far (see the form's `*_run.js`).
@@ -12,9 +16,13 @@
  *   is_published: boolean, picture: string}} Curve
  *
  * `values` is control to the value of its stop; `curves` are those that are shown at these values;
- * while `isBetOpen` nothing may be drawn that tells the answer; `cursor_s` is null without one.
+ * while `isBetOpen` nothing may be drawn that tells the answer, and `isBetShown` while its mark is seen;
+ * `cursor_s` is null without one.
  * @typedef {{hero: any, options: Record<string, any>, values: Record<string, number>, arms: Arm[],
- *   curves: Curve[], isBetOpen: boolean, bet: number, cursor_s: number | null}} State
+ *   curves: Curve[], isBetOpen: boolean, isBetShown: boolean, bet: number, cursor_s: number | null}} State
+ *
+ * Where the bet's mark stands in the first picture, and which way it is moved; see `View`.
+ * @typedef {{moves: "x" | "y", at?: number, share?: number}} BetPlace
  *
  * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor,
  * or a function that says which. `instants`: those of them, if any, whose axis is the run's own time; a
@@ -33,7 +41,7 @@
  *   draw: (id: string, canvas: HTMLCanvasElement, state: State) => import("./chart.js").Chart,
  *   words: (state: State) => Record<string, string>,
  *   compared?: (arms: Arm[]) => Record<string, number>[],
- *   betPlace: (hero: any) => {moves: "x" | "y", at?: number, share?: number}}} View
+ *   betPlace: (hero: any) => BetPlace}} View
  */
 
 /** Ink and dash of the arms, in their order: neighbours differ in lightness as well. */
@@ -54,4 +62,25 @@ export function lookOf(place) {
  * @param {Curve} curve @param {Record<string, number>} values */
 export function isShown({ when }, values) {
   return Object.entries(when).every(([control, value]) => values[control] === value);
+}
+
+/** Where the bet's mark stands, px.
+ * @param {import("./chart.js").Chart} chart @param {BetPlace} place @param {number} value of the bet */
+export function betAt({ x, y, left, right, top, bottom }, { moves, at = 0, share }, value) {
+  const [own, other] = moves === "y" ? [y, x] : [x, y];
+  const across = moves === "y" ? left + (share ?? 0) * (right - left) : bottom - (share ?? 0) * (bottom - top);
+  const [moved, still] = [own.at(value), share === undefined ? other.at(at) : across];
+  return {
+    x: Math.min(right, Math.max(left, moves === "y" ? still : moved)),
+    y: Math.min(bottom, Math.max(top, moves === "y" ? moved : still)),
+  };
+}
+
+/** Words of the first picture stay off the bet's mark.
+ * @param {import("./chart.js").Chart} chart @param {State} state @param {BetPlace} place */
+export function keepBetFree(chart, { isBetShown, bet }, place) {
+  if (!isBetShown) return;
+  const { x, y } = betAt(chart, place, bet);
+  const [half, rows] = place.moves === "y" ? [MARK_LONG, [0]] : [MARK_SHORT, [-ROW, 0, ROW]];
+  for (const row of rows) chart.written.push({ from: x - half, until: x + half, y: y + row });
 }

@@ -67,12 +67,24 @@
     block.append(button);
   }
 
+  // A link to something inside a fold opens it, also in browsers that do not by themselves.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    const folds = [target.querySelector(":scope > details.fold"), target.closest("details.fold")];
+    for (const fold of folds) if (fold) fold.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", unfold);
+  if (location.hash) unfold();
+
   // Paper shows what is folded away on the screen; of a study it has the answer and the figures alone,
   // because its evidence would be a hundred sheets.
   let folded = [];
   window.addEventListener("beforeprint", () => {
-    if (document.body.classList.contains("explanation")) return;
-    folded = [...document.querySelectorAll("details:not([open])")];
+    const isStudy = document.body.classList.contains("explanation");
+    const wanted = isStudy ? ":is(#figures, #notes) > details.fold:not([open])" : "details:not([open])";
+    folded = [...document.querySelectorAll(wanted)];
     folded.forEach((details) => { details.open = true; });
   });
   window.addEventListener("afterprint", () => folded.forEach((details) => { details.open = false; }));

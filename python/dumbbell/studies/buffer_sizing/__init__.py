@@ -182,9 +182,12 @@ class BufferSizing(Reproduction):
         found = self.four.found if self.four.is_finished else None
         sized = self.sized.found if self.sized and self.sized.is_finished else None
         typed = arms.typed(published.SMALL_PACKETS)
+        said = text.answer(self.judged)
         return self.collected(
             summary=text.summary(self.judged, sized),
-            answer=text.answer(self.judged),
+            answer=said.sentence,
+            measured=said.measured,
+            so=said.so,
             done=text.DONE,
             advice=text.advice(found, self.four.shown[0]),
             live=live.hero(self.options.seed),

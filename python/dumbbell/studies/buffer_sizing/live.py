@@ -102,9 +102,8 @@ def hero(seed: int) -> LiveHero:
         form=Form.CROWD,
         watch="Users on 18 nodes fetch, think and fetch again, through one link of 50 Mbit/s. The "
         "same users come to a buffer of 18 packets and to one of 500: for how many flows is the "
-        f"large one better? A run here is of {DURATION_S:g} s, the study's of "
-        f"{published.DURATION_S:g} s; the network and its users are the same. Grey points are the "
-        "runs that you have seen, the lines go through their means.",
+        f"large one better? (A run here is of {DURATION_S:g} s, the study's of "
+        f"{published.DURATION_S:g} s.)",
         arms=[
             LiveArm(
                 id=IDS[buffer],

@@ -10,7 +10,7 @@ import numpy as np
 from dumbbell.claims import Count, Judged, Verdict, counts_of, views_of
 from dumbbell.claims.rules import Standing
 from dumbbell.claims.rules.prediction import predict
-from dumbbell.report import Advice, Cell, ValueRow, ValueTable
+from dumbbell.report import Advice, Answer, Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
 from dumbbell.studies.buffer_sizing import all_buffers, arms, claims, printed_levels, published
 from dumbbell.studies.buffer_sizing.all_buffers import AllBuffers
@@ -31,36 +31,35 @@ DONE = (
 )
 
 
-def answer(judged: Sequence[Judged]) -> str:
-    """The answer in one sentence: the verdict over the whole grid, or over what was run of it."""
+def answer(judged: Sequence[Judged]) -> Answer:
+    """How many flows the small buffer slows down: over the whole grid, or over what was run."""
     found = {one.claim.id: one for one in judged}
-    for span, where in ((claims.WHOLE, ""), (claims.LIGHT, " at the light load")):
+    for span, where in ((claims.WHOLE, ""), (claims.LIGHT, ", at the light load")):
         harmed = found.get(f"observation-12-persistent{span.suffix}")
-        if harmed is None or harmed.verdict not in _HARM:
+        if harmed is None or harmed.verdict not in _HARM or harmed.found.value is None:
             continue
         waits = found.get(f"observation-10-delay-persistent{span.suffix}")
-        return (
-            f"{_HARM[harmed.verdict]}{where}: with 18 packets instead of 500, "
-            f"{_ranged(harmed, '%', 100)} of the persistent flows get less throughput"
-            f"{_in_return(waits)}."
+        is_shorter = waits is not None and waits.verdict is Verdict.REPRODUCED
+        return Answer(
+            _HARM[harmed.verdict].format(f"{100 * harmed.found.value:.0f} %"),
+            measured="Persistent flows that get less throughput with "
+            f"{published.SMALL_PACKETS} packets than with {published.LARGE_PACKETS}{where}: "
+            f"{_ranged(harmed, '%', 100)}, over what the source leaves open."
+            + (f" Packets wait {_ranged(waits, 'ms')} less." if waits and is_shorter else ""),
+            so="a small buffer shortens the wait, and long flows pay for it."
+            if is_shorter and harmed.verdict is Verdict.REPRODUCED
+            else "",
         )
-    return "Whether small buffers harm individual flows these runs do not decide."
+    return Answer("Whether small buffers harm individual flows these runs do not decide.")
 
 
 _HARM = {
-    Verdict.REPRODUCED: "Small buffers harm long flows",
-    Verdict.NOT_REPRODUCED: "Small buffers do not harm most long flows",
-    Verdict.DEPENDS_ON: "Whether small buffers harm long flows depends on what the source leaves "
-    "open",
+    Verdict.REPRODUCED: "A small buffer slows down {} of the long flows.",
+    Verdict.NOT_REPRODUCED: "A small buffer slows down only {} of the long flows.",
+    Verdict.DEPENDS_ON: "How many long flows a small buffer slows down depends on what the source "
+    "leaves open.",
 }
 """What is said of observation 12, where it is decided."""
-
-
-def _in_return(waits: Judged | None) -> str:
-    """What the small buffer gives, where that is as the source says."""
-    if waits is None or waits.verdict is not Verdict.REPRODUCED:
-        return ""
-    return f"; in return packets wait {_ranged(waits, 'ms')} less"
 
 
 def _ranged(judged: Judged, unit: str, factor: float = 1.0) -> str:

@@ -106,9 +106,12 @@ class PieRrul(Reproduction):
             notes.insert(0, "Interrupted: only the parts that had finished are here.")
         by, test = self.shown()
         default = by.run(by.settings[0] if Setting() not in by.settings else Setting())
+        said = text.answer(by, self.judged)
         return self.collected(
             summary=text.summary(self.judged, fit, bursts),
-            answer=text.answer(by, self.judged),
+            answer=said.sentence,
+            measured=said.measured,
+            so=said.so,
             done=text.DONE,
             hero=text.figures_name(by) if self.alone.is_finished else "",
             live=live.hero(self.options.seed),

@@ -10,7 +10,7 @@ import numpy as np
 from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Published, Standing
 from dumbbell.replication import Replications
-from dumbbell.report import Advice, Cell, ValueRow, ValueTable
+from dumbbell.report import Advice, Answer, Cell, ValueRow, ValueTable
 from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
 from dumbbell.stats import Estimate, prediction_interval
@@ -340,38 +340,51 @@ DONE = (
 )
 
 
-def answer(by: BySetting, judged: Sequence[Judged]) -> str:
-    """The answer in one sentence.
+def answer(by: BySetting, judged: Sequence[Judged]) -> Answer:
+    """By how much latency grows with the target: the quantity that the figure under it has.
 
     Args:
         by: Scenario 1, wherever it ran.
         judged: Verdicts.
     """
     targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
-    clocks = [setting for setting in arms.BY_TUPDATE if setting in by.settings]
     if len(targets) < 2:
-        return "What PIE's target does these runs do not say: only one was run."
+        return Answer("What PIE's target does these runs do not say: only one was run.")
     small, large = targets[0], targets[-1]
-    waits = [by.mean(setting, "queue_delay_ms") for setting in (small, large)]
-    clock = ""
-    known = list(waits)
-    if len(clocks) > 1:
-        slowest, fastest = clocks[-1], clocks[0]
-        apart = by.difference(slowest, fastest, "queue_delay_ms")
-        known.append(apart)
-        clock = (
-            f"; tupdate {slowest.tupdate_ms} instead of {fastest.tupdate_ms} ms changes that by "
-            f"{apart.value:.1f} ms"
-        )
-    facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
-    follows = facts.get(claims.FOLLOWS) is Verdict.REPRODUCED
-    said = "The delay that one gets follows PIE's target: with" if follows else "With PIE's"
-    within = max((each.high - each.low) / 2 for each in known)
-    return (
-        f"{said} target {small.target_ms} ms packets wait {waits[0].value:.1f} ms in the queue and "
-        f"with {large.target_ms} ms {waits[1].value:.1f} ms{clock} (means, "
-        f"95 % intervals \u00b1{within:.1g} ms at most)."
+    latency, queue = (
+        [by.mean(setting, name) for setting in (small, large)]
+        for name in ("latency_ms", "queue_delay_ms")
     )
+    added = by.difference(large, small, "latency_ms")
+    milliseconds = large.target_ms - small.target_ms
+    clock, known = _by_clock(by)
+    within = max((each.high - each.low) / 2 for each in [*latency, *queue, *known])
+    facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
+    decided = [facts.get(name) for name in (claims.FOLLOWS, claims.TUPDATE_DELAY)]
+    return Answer(
+        f"Each millisecond of PIE's target adds {added.value / milliseconds:.2f} ms of latency.",
+        measured=f"Latency is {latency[0].value:.1f} ms with target {small.target_ms} ms and "
+        f"{latency[1].value:.1f} ms with {large.target_ms} ms; of that packets wait "
+        f"{queue[0].value:.1f} and {queue[1].value:.1f} ms in PIE's queue{clock} (means, 95 % "
+        f"intervals \u00b1{within:.1g} ms at most).",
+        so="choose the target by the delay that you accept, and leave tupdate as it is."
+        if set(decided) == {Verdict.REPRODUCED}
+        else "",
+    )
+
+
+def _by_clock(by: BySetting) -> tuple[str, list[Estimate]]:
+    """What the slowest clock of PIE changes beside the fastest, where several were run."""
+    clocks = [setting for setting in arms.BY_TUPDATE if setting in by.settings]
+    if len(clocks) < 2:
+        return "", []
+    slowest, fastest = clocks[-1], clocks[0]
+    apart = by.difference(slowest, fastest, "latency_ms")
+    words = (
+        f"; tupdate {slowest.tupdate_ms} instead of {fastest.tupdate_ms} ms changes latency by "
+        f"{apart.value:.1f} ms"
+    )
+    return words, [apart]
 
 
 def advice(by: BySetting) -> list[Advice]:

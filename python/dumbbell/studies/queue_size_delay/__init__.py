@@ -422,9 +422,12 @@ class QueueSizeDelay(Reproduction):
         nominal = {kind: sizes.found[Behind(kind, published.LARGE)].first for kind in RANDOM}
         kernel_runs = next(iter(self.kernel.found.values())).n if self.kernel.is_finished else 0
         by_limit = of_kind(sizes.found, SourceKind.DITG)
+        said = text.answer(self.judged, by_limit)
         report = self.collected(
             summary=text.summary(self.judged, self.fit),
-            answer=text.answer(self.judged, by_limit),
+            answer=said.sentence,
+            measured=said.measured,
+            so=said.so,
             done=text.DONE,
             live=live.hero(self.options.seed),
             advice=text.advice(by_limit),

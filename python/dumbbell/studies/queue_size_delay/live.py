@@ -119,7 +119,7 @@ def hero(seed: int) -> LiveHero:
         "it is full is lost. Its level is shown as the time that a packet at the end waits. Sizes "
         "are as typed to tc, whose kb is 1024 bytes.",
         arms=[LiveArm(id=ARM, label="the queue", variants=[experiment], queues=[[arms.QUEUE]])],
-        controls=[load, size, source],
+        controls=[size, load, source],
         curves=[*(_fluid(rho, each) for rho in LOADS for each in sizes), _listing()],
         bet=LiveBet(
             question=f"At load 1.25 the longest stay behind {BEGIN} is about {rim_ms:.0f} ms. "

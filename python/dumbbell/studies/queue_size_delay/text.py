@@ -8,7 +8,7 @@ import numpy as np
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.claims.rules import Standing
-from dumbbell.report import Advice
+from dumbbell.report import Advice, Answer
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import Behind, SourceKind
@@ -27,8 +27,8 @@ ACCEPTED_MS = 60.0
 """A delay that a conversation does not suffer from; the advice is for it."""
 
 
-def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> str:
-    """The answer in one sentence.
+def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> Answer:
+    """The longest wait behind the largest of the published sizes, and whether the rule holds.
 
     Args:
         judged: Verdicts.
@@ -36,18 +36,19 @@ def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> str:
     """
     largest = max(published.LIMITS, key=lambda limit: published.LIMITS[limit])
     if largest not in by_limit:
-        return "How long a full buffer makes one wait these runs do not say."
+        return Answer("How long a full buffer makes one wait these runs do not say.")
     peaks_ms = by_limit[largest].peak_ms
-    rule_ms = limits.largest_delay_ms(published.LIMITS[largest])
-    said = _WORST_CASE.get(
-        _worst_case(judged),
-        "Whether a full buffer makes a packet wait for its "
-        "size over the rate of the line these runs do not decide",
-    )
-    return (
-        f"{said}: behind {largest} ({published.LIMITS[largest]} bytes) at "
-        f"{published.RATE_BPS / 1e6:g} Mbit/s the longest wait of a "
-        f"run was {_span(peaks_ms)} ms ({peaks_ms.size} runs), and the rule says {rule_ms:.0f} ms."
+    size_bytes = published.LIMITS[largest]
+    verdict = _worst_case(judged)
+    return Answer(
+        f"The largest buffer, when full, makes you wait {np.median(peaks_ms):.0f} ms.",
+        measured=f"Behind {largest} ({size_bytes} bytes) at {published.RATE_BPS / 1e6:g} Mbit/s "
+        f"the longest wait of a run was {_span(peaks_ms)} ms ({peaks_ms.size} runs). The size over "
+        f"the rate is {limits.largest_delay_ms(size_bytes):.0f} ms: "
+        f"{_WORST_CASE.get(verdict, 'whether that is the longest wait these runs do not decide')}.",
+        so="a buffer's size over the line's rate is the longest wait, whatever the load."
+        if verdict is Verdict.REPRODUCED
+        else "",
     )
 
 
@@ -57,13 +58,12 @@ def _worst_case(judged: Sequence[Judged]) -> Verdict | None:
     return facts.get(claims.WORST_CASE)
 
 
-_WORST_CASE: dict[Verdict | None, str] = {
-    Verdict.REPRODUCED: "A full buffer makes a packet wait for its size over the rate of the line",
-    Verdict.DEPENDS_ON: "A full buffer makes a packet wait for its size over the rate of the line, "
-    "but not at every size",
-    Verdict.NOT_REPRODUCED: "A full buffer does not always make a packet wait for its size over "
-    "the rate of the line",
+_WORST_CASE: Mapping[Verdict | None, str] = {
+    Verdict.REPRODUCED: "that is the longest wait at every size that was run",
+    Verdict.DEPENDS_ON: "that is the longest wait, but not at every size that was run",
+    Verdict.NOT_REPRODUCED: "that is not always the longest wait",
 }
+"""Of the rule m/mu over all sizes."""
 
 
 def _span(values: Floats) -> str:

@@ -90,9 +90,12 @@ class StatisticalMultiplexing(Reproduction):
         both = arms.published_arms(self.options.seed)
         fits = self.fits()
         shown = self.shown_runs()
+        said = text.answer(self.judged, self.gains())
         return self.collected(
             summary=text.summary(self.judged, self.gains(), fits, self.tried()),
-            answer=text.answer(self.judged, self.gains()),
+            answer=said.sentence,
+            measured=said.measured,
+            so=said.so,
             done=text.DONE,
             hero=self.hero(),
             live=live.hero(self.options.seed),

@@ -130,9 +130,7 @@ def hero(seed: int) -> LiveHero:
     return LiveHero(
         form=Form.CLIMB,
         watch="The same packets go into one fast lane and into slow lanes of their own. Each dot "
-        "is a run: how long half of its packets took at most, at the load that the link had. The "
-        "printed medians stand at the load that was typed, far below theory: the senders sent "
-        "less than they were asked to, as the claims below find.",
+        "is a run: how long half of its packets took at most, at the load that the link had.",
         arms=[
             LiveArm(
                 id=IDS[arm],

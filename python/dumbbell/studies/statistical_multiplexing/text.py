@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
 from dumbbell.claims.rules import Agreement, Explained, Ordering, Standing
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
-from dumbbell.report import Advice
+from dumbbell.report import Advice, Answer
 from dumbbell.stats import Estimate
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.claims import giving_all
@@ -28,16 +28,22 @@ DONE = (
 )
 
 
-def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]) -> str:
-    """The answer in one sentence."""
+def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]) -> Answer:
+    """How many times as fast one queue is, where that was measured."""
     two = gain_of(2, gains)
-    if two is not None:
-        return (
-            f"With a slow queue for each of two streams packets take {two.value:.2f} times as long "
-            f"(95 % interval {two.low:.2f} to {two.high:.2f}) as with one fast queue for both, "
-            "although the line is the same; theory says 2 times."
-        )
-    return next(iter(_order(judged)), "Which of the two is faster these runs do not decide.")
+    if two is None:
+        decided = next(iter(_order(judged)), "")
+        return Answer(decided or "Which of the two is faster these runs do not decide.")
+    return Answer(
+        f"One fast queue is {two.value:.2f} times as fast as two slow ones.",
+        measured="The time that packets of two streams take with a slow queue for each, over the "
+        "time with one fast queue for both, on the same line at the same load (95 % interval "
+        f"{two.low:.2f} to {two.high:.2f}; theory says 2).",
+        so="let streams share one queue at the whole rate, unless one must be protected from the "
+        "others."
+        if two.low > 1
+        else "",
+    )
 
 
 def gain_of(streams: int, gains: Mapping[str, Mapping[int, Estimate]]) -> Estimate | None:

@@ -359,13 +359,17 @@ class TrafficPolicing(Reproduction):
         """The report; see `Reproduction`."""
         source = self.source.found if self.source.is_finished else None
         nominal = next(iter(self.shown.found.values())) if self.shown.is_finished else None
+        advice = self.advice()
+        said = text.answer(source, self.linux(), are_both_decided=len(advice) > 1)
         return self.collected(
             summary=text.summary(self.judged, source),
-            answer=text.answer(source, self.linux()),
+            answer=said.sentence,
+            measured=said.measured,
+            so=said.so,
             done=text.DONE,
             hero="cliff" if nominal else "",
             live=live.hero(self.options.seed),
-            advice=self.advice(),
+            advice=advice,
             source=published.SOURCE,
             source_url=published.SOURCE_URL,
             topologies=[Topology.of("Policed dumbbell", arms.source().experiment())],

@@ -132,10 +132,7 @@ def hero(seed: int) -> LiveHero:
         form=Form.BUCKET,
         watch="One flow, twice: through a shaper, whose packets wait for tokens in a queue of "
         f"{published.QUEUE_PKTS}, and through a policer, which drops what has no token. Watch the "
-        "bucket run empty, and what the sender does then. The bucket is large beside what the "
-        "sawtooth takes of it, about C²/18 packets where the path holds C (1.4 as published). What "
-        "the policer takes from NewReno as published it takes at the start, in timeouts of a "
-        "second; Linux's senders recover sooner.",
+        "bucket run empty, and what the sender does then.",
         arms=[
             LiveArm(id=name, label=name, variants=variants, queues=[[arms.QUEUE] for _ in variants])
             for name, variants in ((SHAPER, shaped), (POLICER, policed))

@@ -11,7 +11,7 @@ from dumbbell.claims import Identified, Judged, Verdict, counts_of, views_of
 from dumbbell.claims.rules import Standing
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.printable import listed
-from dumbbell.report import Advice, ValueRow, ValueTable
+from dumbbell.report import Advice, Answer, ValueRow, ValueTable
 from dumbbell.report.badges import BADGES
 from dumbbell.report.cells import CellLike
 from dumbbell.spec import testbed_lines
@@ -37,29 +37,38 @@ DONE = (
 )
 
 
-def answer(source: EnsembleRun | None, linux: Mapping[str, EnsembleRun]) -> str:
-    """The answer in one sentence: from the least to the greatest of the members.
+def answer(
+    source: EnsembleRun | None,
+    linux: Mapping[str, EnsembleRun],
+    *,
+    are_both_decided: bool = False,
+) -> Answer:
+    """What the flow loses in the run that is shown; what all members lose in the margin.
 
     Args:
         source: The published flow over what its page leaves open.
         linux: Controller to its members, where the flow of the source was not run.
+        are_both_decided: Whether every member loses less through the shaper, and waits less
+            through the policer.
     """
     ran = source or next(iter(linux.values()), None)
     if ran is None:
-        return "What happens when the tokens run out these runs do not say."
-    lost, queue, rate = (
+        return Answer("What happens when the tokens run out these runs do not say.")
+    dropped = ran.row(_DROPPED)
+    queue, rate = (
         _span(ran.row(name), decimals)
-        for name, decimals in (
-            ("total_qdisc_drops_l2", 0),
-            ("mean_qdisc_length_l2", 0),
-            ("mean_throughput_l4", 1),
-        )
+        for name, decimals in (("mean_qdisc_length_l2", 0), ("mean_throughput_l4", 1))
     )
     runs = f"{ran.n} runs over what the source leaves open" if source else f"{ran.n} runs"
-    return (
-        f"When the tokens run out a greedy flow loses {lost} packets in {published.STOP_S:g} s and "
-        f"goes on at {rate} Mbit/s, where the bucket lets {published.RATE_MBPS:g} pass, behind a "
-        f"queue of {queue} packets of the {published.QUEUE_PKTS} that it holds ({runs})."
+    return Answer(
+        f"Without tokens a greedy flow loses {ran.results[0].rows[_DROPPED]:.0f} packets.",
+        measured=f"In the {published.STOP_S:g} s of the run that is shown; {runs} lose "
+        f"{_span(dropped, 0)}. The flow goes on at {rate} Mbit/s, where the bucket lets "
+        f"{published.RATE_MBPS:g} pass, behind a queue of {queue} packets of the "
+        f"{published.QUEUE_PKTS} that it holds.",
+        so="a queue in front of the bucket saves packets, and costs time."
+        if are_both_decided
+        else "",
     )
 
 
@@ -105,6 +114,7 @@ def advice(shaped: Mapping[str, EnsembleRun], policed: Mapping[str, EnsembleRun]
     return given
 
 
+_DROPPED = "total_qdisc_drops_l2"
 _THROUGHPUT, _LOST, _SRTT = "mean_throughput_l4", "total_retransmissions_l4", "mean_srtt_l4"
 
 
