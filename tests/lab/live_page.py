@@ -18,6 +18,7 @@ from browsing import Seen
 from dumbbell.lab import LIVE
 from dumbbell.report import Curve, Figure, Report, line_with_band, write_report
 from dumbbell.report.live import ControlKind, LiveHero
+from dumbbell.studies import get_study as study_of
 from waiting import wait_until
 
 STUDIES = tuple(NUMBERS)
@@ -34,9 +35,11 @@ def write_page(study: str, folder: Path) -> None:
     plot = line_with_band([Curve("a", [1.0, 2.0], [1.0, 2.0])], x_title="x", y_title="y")
     report = Report(
         study=study,
-        title="T?",
+        title=study_of(study).title,
         summary="S.",
-        answer="A.",
+        answer="A clause with one number of the longest kind that a study has, such as 86 % of them.",
+        measured="Of 240 runs, from 54 to 185. " * 8,
+        so="do this.",
         live=hero_of(study),
         figures=[Figure("drawn", *plot, caption="C.")],
     )

@@ -116,9 +116,10 @@ def test_every_control_has_a_name_and_is_reached_by_tab(
     live_opener: LiveOpener, study: str
 ) -> None:
     live = live_opener(study)
+    live.page.click(".live-more > summary")
     fields = live.page.evaluate(
         "[...document.querySelectorAll('#live :is(input, button)')]"
-        ".filter(each => !each.closest('details'))"
+        ".filter(each => !each.closest('details:not([open])'))"
         ".map(each => [each.id, ((each.labels || [])[0] || each).textContent.trim()])"
     )
     assert len(fields) >= len(live.hero.controls) + 3

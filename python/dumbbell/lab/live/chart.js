@@ -81,7 +81,7 @@ export class Chart {
     this.top = MARGIN.top;
     this.bottom = height - MARGIN.bottom;
     this.axes = { x, y };
-    /** @type {{from: number, until: number, y: number}[]} words that are there */
+    /** @type {{from: number, until: number, y: number, words?: string}[]} words and marks that are there */
     this.written = [];
     this.x = scale(x, this.left, this.right);
     this.y = scale(y, this.bottom, this.top);
@@ -268,7 +268,7 @@ export class Chart {
     const wanted = Math.min(this.bottom - 8, Math.max(this.top + 8, down));
     const y = LINES.map((each) => wanted + each * LINE).find(
       (at) => at > this.top && at < this.bottom && !this.isTaken(from, from + wide, at)) ?? wanted;
-    this.written.push({ from, until: from + wide, y });
+    this.written.push({ from, until: from + wide, y, words });
     pen.strokeText(words, from, y);
     pen.fillStyle = written(ink);
     pen.fillText(words, from, y);
