@@ -37,7 +37,7 @@ def write_page(study: str, folder: Path) -> None:
         study=study,
         title=study_of(study).title,
         summary="S.",
-        answer="A clause with one number of the longest kind that a study has, such as 86 % of them.",
+        answer="A clause with one number, of the longest kind that a study has, such as 86 %.",
         measured="Of 240 runs, from 54 to 185. " * 8,
         so="do this.",
         live=hero_of(study),

@@ -33,8 +33,10 @@ BANDS = 10
 _HIDDEN = """selector => [...document.querySelectorAll(selector)].flatMap(each => {
   each.scrollIntoView({ block: 'center' });
   return [...each.getClientRects()].filter(box => box.width > 0).flatMap(box => {
-    const found = document.elementFromPoint(box.left + Math.min(20, box.width / 2), box.top + box.height / 2);
-    return found && (each.contains(found) || found.contains(each)) ? [] : [each.textContent.slice(0, 60)];
+    const [x, y] = [box.left + Math.min(20, box.width / 2), box.top + box.height / 2];
+    const found = document.elementFromPoint(x, y);
+    const isSeen = found && (each.contains(found) || found.contains(each));
+    return isSeen ? [] : [each.textContent.slice(0, 60)];
   });
 })"""
 """What of these elements lies under something else when it is scrolled to."""
@@ -48,7 +50,8 @@ _COLLISIONS = """() => {
   const [first] = Object.values(liveFigure.charts);
   const words = first.written.filter(each => each.words);
   return words.flatMap((one, i) => words.slice(i + 1)
-    .filter(other => one.from < other.until && other.from < one.until && Math.abs(one.y - other.y) < 13)
+    .filter(other => one.from < other.until && other.from < one.until)
+    .filter(other => Math.abs(one.y - other.y) < 13)
     .map(other => `${one.words} | ${other.words}`));
 }"""
 """Words of the first picture that lie over each other."""
