@@ -18,7 +18,8 @@ from dumbbell.lab import LabExperiment, state_hash
 from dumbbell.spec import Experiment, Setting, settings_applied
 
 COURSE = ROOT / "docs" / "course"
-HANDOUTS = [page for page in sorted(COURSE.glob("*.md")) if page.name != "index.md"]
+NO_HANDOUTS = ("index.md", "teachers.md")
+HANDOUTS = [page for page in sorted(COURSE.glob("*.md")) if page.name not in NO_HANDOUTS]
 EXPERIMENTS = sorted((ROOT / "examples" / "course").glob("*.toml"))
 PAGE = ROOT / "python" / "dumbbell" / "lab" / "page"
 ROWS = [row for page in ANSWERS for row in rows_of(page)]
@@ -46,6 +47,29 @@ def test_there_is_an_answer_page_for_each_handout() -> None:
         assert _numbered(handout, "## Questions") == _numbered(answers, "## Answers")
         assert 6 <= len(_numbered(handout, "## Questions")) <= 10
         assert not any("answers" in target for target in links(handout))
+
+
+def test_answers_are_linked_from_the_page_for_teachers_alone() -> None:
+    for page in (COURSE / "index.md", ROOT / "docs" / "index.md", *HANDOUTS):
+        assert [each for each in links(page) if "answers/" in each] == [], page.name
+    linked = {(COURSE / each).resolve() for each in links(COURSE / "teachers.md")}
+    assert set(ANSWERS) <= linked
+
+
+def test_the_points_of_a_lab_add_up() -> None:
+    text = (COURSE / "teachers.md").read_text(encoding="utf-8")
+    (whole,) = re.findall(r"A lab has (\d+) points", text)
+    parts = re.findall(r"^\| [\w ]+ \| (\d+) \|", text.split("## Marking")[1], re.MULTILINE)
+    assert len(parts) >= 4 and sum(map(int, parts)) == int(whole)
+
+
+@pytest.mark.parametrize("page", HANDOUTS, ids=lambda page: page.stem)
+def test_a_handout_says_which_file_is_handed_in(page: Path) -> None:
+    handed_in = page.read_text(encoding="utf-8").split("## Hand in\n")[1]
+    named = re.findall(r"As a file, with its digest: `([\w-]+)`", handed_in)
+    assert [name for name in named if f"{name}.toml" in page.read_text(encoding="utf-8")] == named
+    assert len(named) == 1
+    assert f"`{named[0]}`" in (COURSE / "teachers.md").read_text(encoding="utf-8")
 
 
 def _numbered(page: Path, heading: str) -> list[str]:
