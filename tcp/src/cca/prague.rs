@@ -103,6 +103,20 @@ impl Prague {
         self.set_window(window, real_pkts + scale * f64::from(pkts) / real_pkts);
     }
 
+    /// A mark: the window falls by half of alpha, once a virtual round trip.
+    fn cut(&mut self, window: &mut Window, now: Time) {
+        let interval = self.virtual_rtt();
+        let is_too_early = |cut: Time| now.saturating_sub(cut) < interval;
+        if self.cut.is_some_and(is_too_early) {
+            return;
+        }
+        self.cut = Some(now);
+        let alpha = self.alpha.unwrap_or(FIRST_ALPHA);
+        let real_pkts = f64::from(window.cwnd_pkts) + self.part_pkts;
+        self.set_window(window, real_pkts * (1.0 - alpha / 2.0));
+        window.ssthresh_pkts = window.cwnd_pkts;
+    }
+
     fn pace(&self, window: &mut Window, srtt: Option<Time>) {
         let Some(srtt) = srtt.filter(|srtt| *srtt > Time::ZERO) else {
             return;
@@ -167,13 +181,17 @@ impl Controller for Prague {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.rtt = ack.srtt.unwrap_or(self.rtt);
-        let is_marked = self.marked_una_pkts == Some(ack.una_pkts);
-        if ack.is_cwnd_limited && ack.state != State::Recovery && !is_marked {
+        let is_repairing = matches!(ack.state, State::Recovery | State::Loss);
+        if self.marked_una_pkts == Some(ack.una_pkts) {
+            if !is_repairing {
+                self.cut(window, ack.now);
+            }
+        } else if ack.is_cwnd_limited && ack.state != State::Recovery {
             let mut pkts = ack.newly_delivered_pkts;
             if window.is_in_slow_start() {
                 pkts = window.slow_start(pkts);
             }
-            if pkts > 0 && ack.state != State::Loss {
+            if pkts > 0 && !is_repairing {
                 self.grow(window, pkts);
             }
         }
@@ -185,18 +203,9 @@ impl Controller for Prague {
         self.set_window(window, f64::from(window.ssthresh_pkts));
     }
 
-    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        let is_too_early = |cut: Time| snapshot.now.saturating_sub(cut) < self.virtual_rtt();
-        if self.is_independent() && self.cut.is_some_and(is_too_early) {
-            // A window that was not cut is no reason to leave slow start either.
-            return;
-        }
-        self.cut = Some(snapshot.now);
-        let alpha = self.alpha.unwrap_or(FIRST_ALPHA);
-        let real_pkts = f64::from(window.cwnd_pkts) + self.part_pkts;
-        self.set_window(window, real_pkts * (1.0 - alpha / 2.0));
-        window.ssthresh_pkts = window.cwnd_pkts;
-    }
+    /// Marks have made the window smaller in `on_ack`: the sender counts real round trips, not virtual
+    /// ones.
+    fn on_ecn(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
     /// It reduces the window itself, and goes on growing after marks.
     fn owns_recovery(&self) -> bool {
@@ -263,7 +272,7 @@ mod tests {
             let mut prague = prague();
             prague.alpha = Some(alpha);
             let mut window = window(100, 1448);
-            prague.on_ecn(&mut window, &snapshot(ms(1)));
+            prague.cut(&mut window, ms(1));
             assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (left, left));
             window.cwnd_pkts = 100;
             prague.on_loss(&mut window, &snapshot(ms(2)));
@@ -273,7 +282,7 @@ mod tests {
         let (mut prague, mut window) = (prague(), window(40, 1448));
         prague.alpha = Some(0.03);
         for round in 1..=10 {
-            prague.on_ecn(&mut window, &snapshot(ms(100 * round)));
+            prague.cut(&mut window, ms(100 * round));
         }
         let exact = 40.0 * libm::pow(0.985, 10.0);
         let real = f64::from(window.cwnd_pkts) + prague.part_pkts;
@@ -287,7 +296,8 @@ mod tests {
         for (every, grown) in [(u32::MAX, 1.0), (2, 0.5), (1, 0.0)] {
             let mut prague = prague();
             let mut window = window(100, 1448);
-            prague.end_pkts = u64::MAX;
+            // The window was cut a moment ago.
+            (prague.end_pkts, prague.cut) = (u64::MAX, Some(ms(1)));
             for number in 1..=100u32 {
                 let is_echo = number % every == 0 && every != u32::MAX;
                 acknowledge(&mut prague, &mut window, ms(1), ms(50), is_echo);
@@ -314,10 +324,10 @@ mod tests {
             let mut prague = prague();
             let mut window = window(100, 1448);
             (prague.rounds, prague.rtt, prague.alpha) = (rounds, ms(5), Some(1.0));
-            prague.on_ecn(&mut window, &snapshot(ms(100)));
-            prague.on_ecn(&mut window, &snapshot(ms(110)));
+            prague.cut(&mut window, ms(100));
+            prague.cut(&mut window, ms(110));
             assert_eq!(window.cwnd_pkts, left);
-            prague.on_ecn(&mut window, &snapshot(ms(126)));
+            prague.cut(&mut window, ms(126));
             assert_eq!(window.cwnd_pkts, left / 2);
         }
     }
