@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -42,14 +43,44 @@ def test_importing_the_package_alone_loads_nothing_but_itself() -> None:
     assert {name.partition(".")[0] for name in others} <= sys.stdlib_module_names
 
 
-def test_asking_for_the_version_loads_no_numbers() -> None:
-    asked = "import sys; sys.argv = ['dumbbell', '--version']; import atexit\n"
+COMMAND_LINE = ("typer", "rich", "numpy", "pydantic", "dumbbell._engine", "dumbbell.spec")
+OTHER_COMMANDS = ("analyze", "check", "flent", "kernel", "packetdrill", "reproduce", "shell")
+NOT_OF_A_RUN = (
+    *(f"dumbbell.cli.{name}" for name in OTHER_COMMANDS),
+    *("dumbbell.claims", "dumbbell.compare.comparison", "dumbbell.compare.exporting"),
+    *("dumbbell.formats", "dumbbell.lab", "dumbbell.learning", "dumbbell.plots"),
+    *("dumbbell.replication.campaign", "dumbbell.report", "dumbbell.spec.flent"),
+    *("dumbbell.studies", "dumbbell.theory", "jinja2"),
+)
+
+
+def modules_of_command(*words: str, folder: Path | None = None) -> tuple[list[str], set[str]]:
+    """What a command printed, and all modules that were loaded when it ended."""
     told = "atexit.register(lambda: print(*sys.modules)); from dumbbell.cli import main; main()"
-    code = asked + told
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    version, loaded = done.stdout.splitlines()
-    assert version == f"dumbbell {dumbbell.__version__}"
-    assert not {*HEAVY, "numpy", "pydantic"}.intersection(loaded.split())
+    code = f"import atexit, sys; sys.argv = {['dumbbell', *words]!r}\n{told}"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    *printed, loaded = done.stdout.splitlines()
+    return printed, set(loaded.split())
+
+
+def test_asking_for_the_version_loads_no_command_line() -> None:
+    printed, loaded = modules_of_command("--version")
+    assert printed == [f"dumbbell {dumbbell.__version__}"]
+    assert not {*HEAVY, *COMMAND_LINE}.intersection(loaded)
+
+
+def test_a_run_without_a_page_loads_what_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')
+    printed, loaded = modules_of_command("run", "a.toml", "--no-page", folder=tmp_path)
+    assert printed
+    assert {"dumbbell.cli.run.single", "dumbbell.store"} <= loaded
+    assert not {*HEAVY, *NOT_OF_A_RUN}.intersection(loaded)
+
+
+def test_what_a_run_does_not_load_is_there() -> None:
+    for name in NOT_OF_A_RUN:
+        assert find_spec(name) is not None, name
 
 
 def test_a_run_needs_nothing_heavy() -> None:

@@ -12,7 +12,7 @@ import sys
 from typing import NoReturn
 
 from dumbbell.cli.startup import has_room_for_threads, open_closed_streams
-from dumbbell.cli.terminal.output import tell, tell_whatever_fails
+from dumbbell.cli.terminal.output import say_version, tell, tell_whatever_fails
 from dumbbell.cli.terminal.signals import leave_at_once_when_asked, leave_when_asked
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, EXIT_STOPPED
 
@@ -49,9 +49,12 @@ def _let_every_letter_through() -> None:
 
 
 def _run() -> int:
+    tell_whatever_fails()
+    if sys.argv[1:] == ["--version"]:
+        say_version()  # for which no command line has to be read
+        return 0
     from dumbbell.cli.terminal.errors import exit_code_of
 
-    tell_whatever_fails()
     status = 0
     try:
         from dumbbell.cli.app import app

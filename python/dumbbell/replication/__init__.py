@@ -1,9 +1,29 @@
-"""Orchestration of runs: replications of several arms until they are precise enough."""
+"""Orchestration of runs: replications of several arms until they are precise enough.
 
-from dumbbell.replication.campaign import ReplicateOptions, replicate, replicate_groups
-from dumbbell.replication.interrupted import Interrupted
-from dumbbell.replication.progress import Progress, ProgressCallback
-from dumbbell.replication.replications import Quantity, Replications
+Who only shows progress loads no statistics.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dumbbell.replication.campaign import ReplicateOptions, replicate, replicate_groups
+    from dumbbell.replication.interrupted import Interrupted
+    from dumbbell.replication.progress import Progress, ProgressCallback
+    from dumbbell.replication.replications import Quantity, Replications
+
+_MODULES = {
+    "Interrupted": "interrupted",
+    "Progress": "progress",
+    "ProgressCallback": "progress",
+    "Quantity": "replications",
+    "ReplicateOptions": "campaign",
+    "Replications": "replications",
+    "replicate": "campaign",
+    "replicate_groups": "campaign",
+}
 
 __all__ = [
     "Interrupted",
@@ -15,3 +35,9 @@ __all__ = [
     "replicate",
     "replicate_groups",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -29,6 +29,8 @@ class SpecModel(BaseModel, metaclass=_OneErrorFamily):
     """A table of the description: frozen, and refusing keys it does not know."""
 
     model_config = ConfigDict(
+        # What a file does not have is never read: half of the models.
+        defer_build=True,
         extra="forbid",
         frozen=True,
         validate_by_name=True,

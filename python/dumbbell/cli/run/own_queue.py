@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 from dumbbell.spec import Resolved
 
 _ROUTER = "router"
@@ -33,10 +35,9 @@ def own_bottlenecks(described: Resolved) -> dict[int, list[str]]:
 
 def own_queue_notes(described: Resolved) -> list[str]:
     """A note for each of them, with the link to be added."""
-    router = next(
-        name for name in (_ROUTER, *(f"{_ROUTER}-{k}" for k in range(2, 100_000)))
-        if name not in described.hosts
-    )  # fmt: skip
+    hosts = frozenset(described.hosts)
+    names = chain([_ROUTER], (f"{_ROUTER}-{k}" for k in count(2)))
+    router = next(name for name in names if name not in hosts)
     notes = []
     for index, flows in own_bottlenecks(described).items():
         queue = described.queue(index)

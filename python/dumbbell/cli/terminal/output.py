@@ -25,6 +25,13 @@ def say(text: object = "", *, file: TextIO | None = None, flush: bool = False) -
     print(printable(str(text), lines=True), file=file, flush=flush)
 
 
+def say_version() -> None:
+    """Print what ``dumbbell --version`` does."""
+    from dumbbell import __version__
+
+    say(f"dumbbell {__version__}")
+
+
 def say_coloured(text: str) -> None:
     """Print what a program printed that a person works with: its colours stay."""
     print(coloured(text), flush=True)

@@ -19,7 +19,7 @@ from rich.progress import Progress as Bars
 
 from dumbbell.cli.terminal.consoles import PrintingConsole
 from dumbbell.cli.terminal.output import say
-from dumbbell.replication import Progress, ProgressCallback
+from dumbbell.replication.progress import Progress, ProgressCallback
 
 BETWEEN_LINES_S = 5.0
 

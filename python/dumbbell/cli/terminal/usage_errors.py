@@ -1,19 +1,34 @@
-"""Errors in what was typed, which quote it: a shell puts names of files there, too."""
+"""The group of all commands: loaded when they are asked for, and their errors made printable.
+
+Errors in what was typed quote it: a shell puts names of files there, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 
-from typer import TyperException
+from typer import Typer, TyperException
 from typer.core import TyperGroup
+from typer.main import get_group_from_info
+from typer.models import TyperInfo
 
 from dumbbell.printable import printable
 
 
 class Commands(TyperGroup):
-    """Commands whose errors are made printable before Typer shows them."""
+    """Commands that are loaded when they are asked for; their errors are made printable."""
+
+    groups: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """Heading to the names of commands, each with its module below `dumbbell.cli` and its name in
+    it: ``run.command:run_command``."""
+
+    def __init__(self, **options: Any) -> None:
+        """With the commands of `groups`; see Typer for the options."""
+        super().__init__(**options)
+        self.commands = _Loaded(self.groups)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """As of any group."""
@@ -24,6 +39,54 @@ class Commands(TyperGroup):
         """As of any group."""
         with _printable_errors():
             return super().invoke(ctx)
+
+
+class _Loaded(MutableMapping[str, Any]):
+    """Commands by name: to know their names none is loaded, to have one it alone is."""
+
+    def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:
+        self._places = {
+            name: (heading, place)
+            for heading, each in groups.items()
+            for name, place in each.items()
+        }
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            self._found[name] = _command(name, *self._places[name])
+        return self._found[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._places.setdefault(name, ("", ""))
+        self._found[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._places[name]
+        self._found.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _command(name: str, heading: str, place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(f"dumbbell.cli.{module}"), attribute)
+    alone = Typer()
+    if isinstance(found, Typer):
+        alone.add_typer(found, name=name, rich_help_panel=heading)
+    else:
+        alone.command(name, rich_help_panel=heading)(found)
+    group = get_group_from_info(
+        TyperInfo(alone),
+        pretty_exceptions_short=True,
+        suggest_commands=True,
+        rich_markup_mode=alone.rich_markup_mode,
+    )
+    return group.commands[name]
 
 
 @contextmanager
