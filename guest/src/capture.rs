@@ -15,6 +15,8 @@ use std::collections::{HashMap, VecDeque};
 const ETHERNET_BYTES: usize = 14;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const CONGESTION_EXPERIENCED: u8 = 0b11;
+/// Numbers of IP packets, which begin again after so many between two hosts (RFC 791 section 3.1).
+const NUMBERS: usize = 1 << 16;
 
 /// What tells a packet from others: its addresses, its number and part of a datagram, its ports
 /// and sequence number. Not its ECN field, which a queue may change.
@@ -291,8 +293,14 @@ impl Pairing {
                 Some(known)
             }
         };
-        let place = (self.passages.len(), sighting.ecn);
-        self.waiting.entry(identity).or_default().push_back(place);
+        let place = self.passages.len();
+        let equal = self.waiting.entry(identity).or_default();
+        // What came before the numbers began again and has not gone was dropped, or this one's departure
+        // would be taken for its.
+        while equal.front().is_some_and(|(before, _)| place - before >= NUMBERS) {
+            equal.pop_front();
+        }
+        equal.push_back((place, sighting.ecn));
         self.passages.push(QueuedPacket {
             arrived: sighting.at,
             taken: Time::NEVER,
@@ -411,6 +419,17 @@ mod tests {
         let found = paired(&came, &[packet(1, 0, 9)]);
         assert_eq!(found[0].taken, Time::from_ns(9));
         assert_eq!(found[1].taken, Time::NEVER);
+    }
+
+    /// A flood sends more packets than there are numbers while a queue drops most of them.
+    #[test]
+    fn a_packet_is_not_taken_for_one_whose_number_it_has_again() {
+        let came: Vec<Sighting> = (0..=u64::from(u16::MAX) + 1)
+            .map(|index| packet(index as u16, 0, index))
+            .collect();
+        let found = paired(&came, &[packet(0, 0, 70_000)]);
+        assert_eq!(found[0].taken, Time::NEVER);
+        assert_eq!(found[NUMBERS].taken, Time::from_ns(70_000));
     }
 
     #[test]

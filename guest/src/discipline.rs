@@ -52,7 +52,8 @@ impl Own {
             },
             // tc_fq_pie_xstats
             "fq_pie" => Own {
-                dropped_by_algorithm: u32_at(4)?,
+                // Among those dropped are those over the limit (sch_fq_pie.c).
+                dropped_by_algorithm: u32_at(4)?.wrapping_sub(u32_at(8)?),
                 marked: u32_at(16)?,
                 ..Own::default()
             },

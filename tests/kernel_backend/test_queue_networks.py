@@ -91,7 +91,7 @@ BEHIND_A_LINK: Mapping[str, Sequence[dict[str, Any]]] = {
         download("reno", "reno"),
     ],
     "small packets beside large ones": [
-        flood("small", "6kpps", "80B"),
+        flood("small", "3kpps", "80B"),
         flood("large", "600pps", "1200B"),
         download("cubic"),
     ],
@@ -160,7 +160,9 @@ def test_flows_have_the_same_shares_and_wait_as_long(name: str) -> None:
     """On average: a replication decides which flows share a place, and which starts first."""
     described = experiment(*NETWORKS[name])
     ours = [simulate(described, replication=index) for index in range(10)]
-    theirs = [simulate(described, backend="kernel", replication=index) for index in range(4)]
+    # What cake shapes differs more from one replication to another.
+    kernels = 4 if name.startswith("cake") else 2
+    theirs = [simulate(described, backend="kernel", replication=index) for index in range(kernels)]
     for of, rel, absolute in (
         (goodputs, None, GOODPUT),
         (total_bytes, GOODPUT, None),
