@@ -279,9 +279,9 @@ def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
 
 
 def _grid(title: str) -> Grid:
-    """With a first column for names."""
+    """With a first column for names, which are broken between words where there is no room."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     grid.title = Text(title, style="bold")
     grid.caption_justify = "left"
-    grid.add_column("", no_wrap=True)
+    grid.add_column("")
     return grid
