@@ -7,6 +7,7 @@ are as wide as they want to be: the same numbers and words, in no line more than
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,9 +74,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def printed(columns: int | None, *words: str) -> str:
     width = None if columns is None else str(columns)
-    done = CliRunner().invoke(app, list(words), env={"COLUMNS": width})
+    terminal = None if columns is None else "1"
+    env = {"COLUMNS": width, "TTY_COMPATIBLE": terminal}
+    done = CliRunner().invoke(app, list(words), env=env)
     assert done.exit_code in (0, 1) and not isinstance(done.exception, Exception), done.output
-    return done.stdout
+    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
 
 
 def words_of(text: str) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
@@ -62,19 +61,14 @@ def printable_text(text: Text) -> Text:
 
 
 def standard_output() -> Console:
-    """Standard output; wide enough for tables where neither a terminal nor COLUMNS limits it."""
+    """Standard output; wide enough for tables where no terminal limits it."""
     console = PrintingConsole(sys.stdout)
-    return console if is_limited(console) else PrintingConsole(sys.stdout, width=PIPED_WIDTH)
-
-
-def is_limited(console: Console) -> bool:
-    """Whether lines that are too long would be broken: on a terminal, or where COLUMNS is set."""
-    return console.is_terminal or "COLUMNS" in os.environ
+    return console if console.is_terminal else PrintingConsole(sys.stdout, width=PIPED_WIDTH)
 
 
 def print_sentence(text: Text, console: Console) -> None:
     """Print it, broken between words on a terminal, on one line in a file or a pipe."""
-    console.print(text, soft_wrap=not is_limited(console))
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def standard_error() -> Console:

@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.cli.terminal.consoles import is_limited, printable_text
+from dumbbell.cli.terminal.consoles import printable_text
 
 if TYPE_CHECKING:
     from rich.table import Column
@@ -35,7 +35,7 @@ def print_table(
 ) -> None:
     """Print a table, turned where it is wider than the terminal. No number and no word is broken.
 
-    What goes to a file or a pipe is not turned, unless ``COLUMNS`` says how wide that is.
+    What goes to a file or a pipe is not turned.
 
     Args:
         table: Its columns with ``no_wrap`` are never broken, others between words alone.
@@ -47,7 +47,7 @@ def print_table(
     width = console.width
     if table.title:
         console.print(_text(table.title))
-    if found.fits(width) or not is_limited(console):
+    if found.fits(width) or not console.is_terminal:
         _print(found.as_it_is(max(width, found.least_width)), console)
     else:
         is_turned = found.n_keys == 1 and found.widest_turned <= width
