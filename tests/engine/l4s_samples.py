@@ -12,8 +12,8 @@ from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 
 QUEUE = "router->home"
-WARM_UP_S = 20
-DURATION_S = 80
+WARM_UP_S = 15
+DURATION_S = 55
 COUPLING = 2.0
 """Linux's and RFC 9332's k."""
 

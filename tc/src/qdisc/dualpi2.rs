@@ -328,8 +328,8 @@ impl Dualpi2 {
 fn gain_shown(gain: u32) -> f64 {
     const STEPS: u64 = 15_625_000;
     const ONE: u64 = u32::MAX as u64;
-    let kept = (u64::from(gain) * ONE >> 8) / STEPS;
-    let back = (kept * STEPS << 8) / ONE;
+    let kept = ((u64::from(gain) * ONE) >> 8) / STEPS;
+    let back = ((kept * STEPS) << 8) / ONE;
     back as f64 / f64::from(GAINS_PER_HZ)
 }
 
