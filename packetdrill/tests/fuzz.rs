@@ -76,6 +76,27 @@ fn any_first_phase_of_bbr_will_do() {
     assert!(most > 3, "{most}");
 }
 
+/// Those that are not drawn are set by their sockets, and their scripts pass, too.
+#[test]
+fn any_controller_of_linux_can_be_named() {
+    for controller in Controller::all() {
+        for number in 0..20 {
+            let case = Case::drawn(1, number).with_controller(controller);
+            let script = case.played().script;
+            let is_drawn = Controller::drawn_from().any(|drawn| drawn == controller);
+            let is_set = script.contains("TCP_CONGESTION");
+            assert_eq!(is_set, !is_drawn, "{}", controller.name());
+            let verdict = check(&script, &strict());
+            assert_eq!(
+                verdict,
+                Ok(Verdict::Passed),
+                "{} {number}",
+                controller.name()
+            );
+        }
+    }
+}
+
 /// A new controller of the registry changes what seeds mean, if Linux has it: then these change.
 #[test]
 fn seeds_draw_the_controllers_that_they_drew() {

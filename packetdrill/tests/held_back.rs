@@ -73,12 +73,3 @@ fn a_cork_holds_back_what_does_not_fill_a_segment() {
          +0 > FP. 1201:1801(600) ack 1\n"
     ));
 }
-
-/// Where packets have several segments it is not modelled, and named.
-#[test]
-fn in_bursts_it_is_named() {
-    let text =
-        "0 `ip link set dev tun0 gso_max_segs 65535`\n+0 send(4, ..., 300, MSG_MORE) = 300\n";
-    let missing = common::missing(&after_opening(text));
-    assert_eq!(missing, ["MSG_MORE with gso_max_segs"]);
-}

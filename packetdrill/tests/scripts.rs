@@ -151,10 +151,6 @@ fn what_is_missing_is_named() {
             "MSG_MORE with MSG_EOR",
         ),
         (
-            "+0 `ip link set dev tun0 gso_max_segs 9`\n+0 send(4, ..., 9, MSG_EOR) = 9",
-            "MSG_EOR with gso_max_segs",
-        ),
-        (
             "+0 setsockopt(3, SOL_TCP, TCP_USER_TIMEOUT, [9], 4) = 0",
             "TCP_USER_TIMEOUT before a connection",
         ),

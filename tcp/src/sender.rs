@@ -67,7 +67,7 @@ use bursts::Bursts;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use handshake::Handshake;
-use held_end::Cork;
+use held_end::{Cork, Corked};
 use pushes::{Pushes, Write};
 use recovery::{Probe, Recovery, Repair};
 use send_buffer::SendBuffer;
@@ -79,6 +79,7 @@ use user_timeout::UserTimeout;
 use write_queue::Bound;
 
 pub use transmit::Transmission;
+pub use write_queue::FollowedBy;
 
 /// DupThresh (RFC 5681 section 3.2; `tcp_reordering`).
 const DUPLICATES_THRESHOLD: u32 = 3;
@@ -207,8 +208,8 @@ pub struct Sender {
     cwr_due: bool,
     /// Whether there is one in `rare.cut`.
     is_cut: bool,
-    /// Whether the end of what was written waits for its host's queue.
-    is_corked: bool,
+    /// What of the last write waits: for its host's queue, or for more.
+    corked: Corked,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
     cork: Cork,
@@ -250,6 +251,8 @@ struct Rare {
     /// Where a segment ends that the next one is of, full or not: the last of a record, or one of which a probe
     /// of the window has taken the beginning while others follow it.
     cut: u64,
+    /// The application may write while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes.
+    most_unsent_bytes: u32,
     /// Where records end that were not acknowledged when the last of them was written; ascending.
     record_ends: Vec<u64>,
     user_timeout: UserTimeout,
@@ -280,6 +283,7 @@ impl Sender {
                 repair: Repair::new(tcp.prr),
                 statistics: Statistics::default(),
                 cut: 0,
+                most_unsent_bytes: u32::MAX,
                 record_ends: Vec::new(),
                 user_timeout: UserTimeout::default(),
                 peer_has_finished: false,
@@ -297,7 +301,7 @@ impl Sender {
             ecn: false,
             cwr_due: false,
             is_cut: false,
-            is_corked: false,
+            corked: Corked::No,
             nagle: true,
             cork: Cork::Off,
             had_data: false,
@@ -352,7 +356,7 @@ impl Sender {
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.begin_write(now);
         if self.bursts.is_some() {
-            return self.write_in_bursts(bytes, Bound::None);
+            return self.write_in_bursts(bytes, Bound::None, FollowedBy::Anything);
         }
         self.has_written = bytes > u64::from(self.settings.mss_bytes);
         self.pushes.write(Write {
@@ -371,7 +375,7 @@ impl Sender {
     pub fn close(&mut self) {
         self.quiet = Quiet::No;
         self.copy_all();
-        self.is_corked = false;
+        self.corked = Corked::No;
         self.is_closing = true;
     }
 
@@ -418,7 +422,7 @@ impl Sender {
     #[inline(never)]
     fn on_other(&mut self, segment: &Segment, now: Time) {
         self.quiet = Quiet::No;
-        self.is_corked = false;
+        self.corked = Corked::No;
         self.has_written = false;
         let acknowledges = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN);
         // RFC 9293 section 3.10.7.4, fifth check: dropped whole.

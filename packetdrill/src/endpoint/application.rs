@@ -2,26 +2,51 @@
 
 use super::{Endpoint, State};
 use crate::language::script::TcpFlags;
-use crate::plan::operations::FollowedBy;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::TIMESTAMPS_BYTES;
-use dumbbell_tcp::sender::{Phase, Sender};
+use dumbbell_tcp::sender::{FollowedBy, Phase, Sender};
 use std::collections::VecDeque;
 
 /// What the application does.
 impl Endpoint {
-    /// Writes something, which the application says that this follows.
-    pub fn write(&mut self, bytes: u64, followed_by: FollowedBy, now: Time) {
-        self.written_end += bytes;
-        if let Some(sender) = &mut self.sender {
-            match followed_by {
-                FollowedBy::Anything => sender.write(bytes, now),
-                FollowedBy::More => sender.write_more(bytes, now),
-                FollowedBy::Record => sender.write_record(bytes, now),
-            }
-        }
+    /// Writes what the send buffer has room for, which the application says that this follows. Returns how
+    /// many bytes it took.
+    pub fn write(&mut self, bytes: u64, followed_by: FollowedBy, now: Time) -> u64 {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let Some(sender) = &mut self.sender else {
+            return 0;
+        };
+        sender.write_what_fits_before(bytes, followed_by, now);
         self.poll(now);
+        let sender = self.sender.as_mut();
+        let taken = bytes - sender.map_or(0, Sender::take_refused);
+        self.written_end += u64::from(taken);
+        u64::from(taken)
+    }
+
+    /// `TCP_NOTSENT_LOWAT` of an open connection.
+    pub fn limit_unsent(&mut self, most_bytes: u32) {
+        self.setup.most_unsent_bytes = most_bytes;
+        let most_bytes = self.most_unsent_bytes();
+        if let Some(sender) = &mut self.sender {
+            sender.limit_unsent(most_bytes);
+        }
+    }
+
+    pub(super) fn most_unsent_bytes(&self) -> u32 {
+        match self.setup.most_unsent_bytes {
+            0 => self.setup.host.most_unsent_bytes,
+            most_bytes => most_bytes,
+        }
+    }
+
+    /// `SO_SNDBUF` of an open connection: so much memory.
+    pub fn fix_send_buffer(&mut self, memory_bytes: u64) {
+        self.setup.send_memory_bytes = Some(memory_bytes);
+        if let Some(sender) = &mut self.sender {
+            sender.fix_send_buffer(memory_bytes);
+        }
     }
 
     /// A write was not taken whole: the application waits until there is space.

@@ -71,6 +71,11 @@ pub struct Setup {
     pub nodelay: bool,
     /// `TCP_CORK`
     pub corks: bool,
+    /// Memory of its send buffer, if that was asked for (`SO_SNDBUF`, doubled), bytes.
+    pub send_memory_bytes: Option<u64>,
+    /// It may write while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes; 0 for what the host
+    /// says.
+    pub most_unsent_bytes: u32,
     /// Largest segment of its own (`TCP_MAXSEG`), bytes.
     pub mss_bytes: u32,
     /// How often its SYN is sent again at most (`tcp_syn_retries`, `TCP_SYNCNT`).
@@ -167,6 +172,14 @@ pub struct Endpoint {
     pub sent: VecDeque<SentPacket>,
 }
 
+/// Memory that a send buffer has room for by the packet of the other end's largest segment, bytes
+/// (`tcp_sndbuf_expand`): with headers and what stands behind the payload a power of two, and the sk_buff.
+fn packet_memory_bytes(mss_bytes: u32) -> u64 {
+    const HEADERS_BYTES: u32 = 640;
+    const SK_BUFF_BYTES: u64 = 256;
+    u64::from((mss_bytes + HEADERS_BYTES).next_power_of_two()) + SK_BUFF_BYTES
+}
+
 impl Endpoint {
     fn new(setup: &Setup, state: State) -> Endpoint {
         let tcp = &setup.host.tcp;
@@ -236,6 +249,7 @@ impl Endpoint {
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("settings of hosts have names of the registry");
         let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        tcp.packet_memory_bytes = packet_memory_bytes(self.agreed.mss_bytes);
         let mut settings = Settings::new(tcp, algorithm, MTU_BYTES, TIMER_HZ);
         settings.mss_bytes = self.agreed.mss_bytes - options;
         settings

@@ -78,7 +78,15 @@ impl Endpoint {
         if !self.setup.host.probes {
             sender = sender.without_probes();
         }
-        sender
+        sender.limit_unsent(self.most_unsent_bytes());
+        match self.setup.send_memory_bytes {
+            Some(memory_bytes) => sender.fix_send_buffer(memory_bytes),
+            None => sender = sender.with_send_memory(self.setup.host.send_memory_bytes),
+        }
+        match self.setup.host.least_burst_pkts {
+            Some(pkts) => sender.with_least_burst_pkts(pkts),
+            None => sender,
+        }
     }
 
     /// RFC 9293 section 3.10.7.3: SYN-SENT.

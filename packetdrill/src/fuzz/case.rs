@@ -15,23 +15,30 @@ pub(super) const SHORTEST_RTT_US: u64 = 10_000;
 /// so nobody could say which side of it an acknowledgement is on.
 pub(super) const SHORTEST_SPACING_US: u64 = 100;
 
-/// A congestion controller that is held to Linux's, by its name.
+/// Controllers of the simulator that Linux 6.1 does not have.
+const NOT_IN_LINUX: [Algorithm; 2] = [Algorithm::Manual, Algorithm::LedbatPlusPlus];
+
+/// A congestion controller that Linux has by the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Controller(Algorithm);
 
 impl Controller {
-    /// All of them, in the order of the registry. What a seed means depends on how many there are.
+    /// All that Linux has, in the order of the registry.
     pub fn all() -> impl Iterator<Item = Controller> {
-        let held = { cca::ALL.iter() }.filter(|each| each.is_held_to_linux());
-        held.copied().map(Controller)
+        let both = { cca::ALL.iter() }.filter(|each| !NOT_IN_LINUX.contains(each));
+        both.copied().map(Controller)
+    }
+
+    /// Those that do what Linux's do, packet for packet: where none is named one of these is drawn.
+    /// What a seed means depends on how many there are.
+    pub fn drawn_from() -> impl Iterator<Item = Controller> {
+        Controller::all().filter(|each| each.0.is_held_to_linux())
     }
 
     /// As `tcp_congestion_control` has it.
     pub fn name(self) -> &'static str {
-        self.0
-            .name()
-            .expect("only those with a name are held to Linux's")
+        self.0.name().expect("those without a name are not Linux's")
     }
 
     /// Which of the registry.
@@ -143,7 +150,7 @@ impl Case {
     pub fn drawn(seed: u64, number: u64) -> Case {
         let mut stream = Stream::new(seed, number, "packetdrill/fuzz");
         let mut one_of = |n: u64| stream.below(n);
-        let controllers: Vec<Controller> = Controller::all().collect();
+        let controllers: Vec<Controller> = Controller::drawn_from().collect();
         let controller = controllers[one_of(controllers.len() as u64) as usize];
         let mut case = Case {
             controller,
@@ -204,6 +211,15 @@ impl Case {
             }
         }
         case
+    }
+
+    /// The same with that congestion controller.
+    pub fn with_controller(self, controller: Controller) -> Case {
+        Case {
+            controller,
+            ecn: self.ecn || controller.0.needs_ecn(),
+            ..self
+        }
     }
 
     /// The same with sk_buffs of up to `segments` segments.

@@ -1,17 +1,17 @@
 //! Playing a case: the engine's sender, a path, the receiver, and the script of what happened.
 
-use super::case::{AckFate, Case, Fate};
+use super::case::{AckFate, Case, Controller, Fate};
 use super::receiver::{Due, Receiver, WINDOW_SCALE};
 use crate::clock::{instant, since_start};
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::plan::host_settings::{Ecn, HostSetting, HostSettings};
-use crate::plan::operations::FollowedBy;
 use crate::run::field;
 use crate::segments::shown;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 use dumbbell_tcp::segment::TIMESTAMPS_BYTES;
+use dumbbell_tcp::sender::FollowedBy;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -119,13 +119,23 @@ impl Case {
         u64::from(u32::from(MSS_BYTES) - options)
     }
 
+    /// Only these can be the congestion control of a fresh network in Linux (`tcp_allowed_congestion_control`
+    /// says which others a socket may have).
+    fn is_set_by_sysctl(&self) -> bool {
+        Controller::drawn_from().any(|each| each == self.controller)
+    }
+
     fn settings_line(&self) -> String {
+        let set = match self.is_set_by_sysctl() {
+            true => self.controller.name(),
+            false => "reno",
+        };
         let number = |on: bool, value: u8| if on { value } else { 0 };
         format!(
             "`sysctl -q net.ipv4.tcp_congestion_control={} net.ipv4.tcp_sack={} \
              net.ipv4.tcp_timestamps={} net.ipv4.tcp_ecn={} net.ipv4.tcp_recovery={} \
              net.ipv4.tcp_early_retrans={} net.ipv4.tcp_wmem=\"{SEND_BUFFER}\"`",
-            self.controller.name(),
+            set,
             number(self.sack, 1),
             number(self.timestamps, 1),
             number(self.ecn, 1),
@@ -153,6 +163,8 @@ impl Play<'_> {
             host,
             nodelay: true,
             corks: false,
+            send_memory_bytes: None,
+            most_unsent_bytes: 0,
             mss_bytes: OWN_MSS_BYTES,
             first_phase: case.first_phase,
         };
@@ -197,6 +209,13 @@ impl Play<'_> {
             self.line(&format!("0 `ip link set dev tun0 gso_max_segs {segments}`"));
         }
         self.line("0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3");
+        let name = self.case.controller.name();
+        if !self.case.is_set_by_sysctl() {
+            let length = name.len();
+            self.line(&format!(
+                "+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"{name}\", {length}) = 0"
+            ));
+        }
         self.line_at(0, "setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0");
         self.line_at(0, "fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0");
         let waits = "connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)";

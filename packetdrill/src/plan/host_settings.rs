@@ -52,6 +52,10 @@ pub struct HostSettings {
     pub fast_open_key: Key,
     /// `tcp_syn_retries`
     pub syn_retries: u32,
+    /// `tcp_notsent_lowat`, bytes.
+    pub most_unsent_bytes: u32,
+    /// `tcp_min_tso_segs`; None for Linux's.
+    pub least_burst_pkts: Option<u32>,
 }
 
 /// One setting.
@@ -99,6 +103,10 @@ pub enum HostSetting {
     ForgetMetrics,
     /// `tcp_syn_retries`
     SynRetries(u32),
+    /// `tcp_notsent_lowat`
+    MostUnsent(u32),
+    /// `tcp_min_tso_segs`
+    LeastBurst(u32),
     /// Counters begin again (`nstat`).
     RestartCounters,
     /// A message about a segment outside the window has come since (`nstat | grep ...`).
@@ -130,6 +138,8 @@ impl HostSettings {
             // A fresh host draws one at random; this stands for it.
             fast_open_key: Key([0; 16]),
             syn_retries: SYN_RETRIES,
+            most_unsent_bytes: u32::MAX,
+            least_burst_pkts: None,
         }
     }
 
@@ -181,6 +191,8 @@ impl HostSettings {
             HostSetting::FastOpen(flags) => self.fast_open = *flags,
             HostSetting::FastOpenKey(key) => self.fast_open_key = *key,
             HostSetting::SynRetries(times) => self.syn_retries = *times,
+            HostSetting::MostUnsent(bytes) => self.most_unsent_bytes = *bytes,
+            HostSetting::LeastBurst(pkts) => self.least_burst_pkts = Some(*pkts),
             HostSetting::HostQueueKeeps
             | HostSetting::HostQueueLoses(_)
             | HostSetting::ForgetMetrics

@@ -113,9 +113,6 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
         }
     }
     missing.extend(plan.user_timeout_while_opening());
-    if let Some(missing_in_bursts) = plan.ends_shaped_in_bursts() {
-        missing.push(missing_in_bursts);
-    }
     match missing.into_iter().reduce(Missing::with) {
         Some(missing) => Err(missing),
         None => Ok(plan),
@@ -147,28 +144,6 @@ impl Plan {
                 _ => {}
             }
             None
-        })
-    }
-
-    /// What is done to the end of what is written, where packets have several segments.
-    fn ends_shaped_in_bursts(&self) -> Option<Missing> {
-        let is_burst = |setting: &HostSetting| matches!(setting, HostSetting::GsoMaxSegs(2..));
-        let mut settings = self.steps.iter().filter_map(|step| match &step.act {
-            Act::Set(settings) => Some(settings),
-            _ => None,
-        });
-        if !settings.any(|settings| settings.iter().any(is_burst)) {
-            return None;
-        }
-        self.steps.iter().find_map(|step| match &step.act {
-            Act::Call(call) => {
-                let name = call.operation.shapes_the_end()?;
-                Some(Missing::new(
-                    step.place,
-                    format!("{name} with gso_max_segs"),
-                ))
-            }
-            _ => None,
         })
     }
 

@@ -5,6 +5,7 @@ use super::polling::{self, Events, Polled, Timeout};
 use crate::fast_open::Key;
 use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
+use dumbbell_tcp::sender::FollowedBy;
 
 /// A call, and what it must return.
 #[derive(Debug, Clone)]
@@ -78,18 +79,6 @@ pub struct Reading {
     pub readable_bytes: Option<u64>,
 }
 
-/// What the application says of what it writes next (send(2)).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum FollowedBy {
-    /// Nothing.
-    #[default]
-    Anything,
-    /// `MSG_MORE`: there is more, for which the end waits.
-    More,
-    /// `MSG_EOR`: another record, which does not begin in the same segment.
-    Record,
-}
-
 /// How something is written (send(2)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sending {
@@ -107,45 +96,15 @@ pub struct Sending {
     pub lacks_buffer: bool,
 }
 
-impl Operation {
-    /// The name of what is done to the end of what is written, if something is: where packets have several
-    /// segments that is not modelled.
-    pub(super) fn shapes_the_end(&self) -> Option<&'static str> {
-        match self {
-            Operation::Write(_, _, sending) => sending.followed_by.name(),
-            Operation::Set(_, SocketOption::Cork(true)) => Some("TCP_CORK"),
-            _ => None,
-        }
-    }
-}
-
-impl FollowedBy {
-    fn name(self) -> Option<&'static str> {
-        match self {
-            FollowedBy::Anything => None,
-            FollowedBy::More => Some("MSG_MORE"),
-            FollowedBy::Record => Some("MSG_EOR"),
-        }
-    }
-
-    /// Says this too; the error names what is not simulated.
+impl Sending {
+    /// Says what follows, too; the error names what is not simulated.
     fn say(&mut self, said: FollowedBy) -> Result<(), String> {
-        match *self {
-            FollowedBy::Anything => *self = said,
+        match self.followed_by {
+            FollowedBy::Anything => self.followed_by = said,
             other if other == said => {}
             _ => return Err("MSG_MORE with MSG_EOR".into()),
         }
         Ok(())
-    }
-}
-
-impl Sending {
-    /// What follows the part that the send buffer takes: a record ends with the last byte of its write.
-    pub fn followed_by(&self, is_last: bool) -> FollowedBy {
-        match self.followed_by {
-            FollowedBy::Record if !is_last => FollowedBy::Anything,
-            followed_by => followed_by,
-        }
     }
 
     /// Sets the flag with this name; the error names one that is not simulated.
@@ -153,8 +112,8 @@ impl Sending {
         match name {
             "MSG_FASTOPEN" => self.opens = true,
             "MSG_DONTWAIT" => self.does_not_wait = true,
-            "MSG_MORE" => self.followed_by.say(FollowedBy::More)?,
-            "MSG_EOR" => self.followed_by.say(FollowedBy::Record)?,
+            "MSG_MORE" => self.say(FollowedBy::More)?,
+            "MSG_EOR" => self.say(FollowedBy::Record)?,
             "MSG_ZEROCOPY" => self.is_zero_copy = true,
             "MSG_NOSIGNAL" => {}
             _ => return Err(name.to_owned()),
@@ -181,6 +140,8 @@ pub enum SocketOption {
     Neutral,
     /// `SO_SNDBUF`, bytes.
     SendBuffer(u64),
+    /// `TCP_NOTSENT_LOWAT`, bytes; 0 for what the host says.
+    MostUnsent(u32),
     /// `SO_ERROR`
     Error(i64),
     /// `TCP_NODELAY`
@@ -481,6 +442,7 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
         "TCP_USER_TIMEOUT" => SocketOption::UserTimeout(positive()? as u32),
         "TCP_INQ" => SocketOption::TellsReadable(positive()? != 0),
         "SO_SNDBUF" => SocketOption::SendBuffer(positive()?),
+        "TCP_NOTSENT_LOWAT" => SocketOption::MostUnsent(positive()? as u32),
         "SO_ERROR" => SocketOption::Error(value.ok_or_else(unsupported)?),
         "TCP_NODELAY" => SocketOption::NoDelay(positive()? != 0),
         "TCP_CORK" => SocketOption::Cork(positive()? != 0),
@@ -513,9 +475,6 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
             Ok(times @ 1..=127) => SocketOption::SynRetries(times),
             _ => return Err(unsupported()),
         },
-        "TCP_NOTSENT_LOWAT" if value == Some(0) && call.name == "getsockopt" => {
-            SocketOption::Neutral
-        }
         "" => return Err(format!("arguments of {}", call.name)),
         _ => return Err(unsupported()),
     })

@@ -5,22 +5,20 @@ use crate::fast_open::{Flags, Key};
 use dumbbell_tcp::cca::Algorithm;
 
 /// Settings whose default is all there is, with that.
-const FIXED: [(&str, &[&str]); 7] = [
+const FIXED: [(&str, &[&str]); 6] = [
     ("tcp_reordering", &["3"]),
     ("tcp_frto", &["1", "2"]),
     ("tcp_dsack", &["1"]),
     ("tcp_pacing_ss_ratio", &["200"]),
     ("tcp_pacing_ca_ratio", &["120"]),
-    ("tcp_notsent_lowat", &["4294967295", "-1"]),
     ("tcp_mtu_probing", &["0"]),
 ];
 /// Settings that change nothing here: sizes of TSO packets (segments are compared one by one or
 /// together, whichever the script has), for how long Fast Open rests behind a firewall that drops
 /// it (Linux 6.1 does not), retries of what is not given up here.
-const WITHOUT_EFFECT: [&str; 13] = [
+const WITHOUT_EFFECT: [&str; 12] = [
     "tcp_fack",
     "tcp_tso_win_divisor",
-    "tcp_min_tso_segs",
     "tcp_tso_rtt_log",
     "tcp_fastopen_blackhole_timeout_sec",
     "tcp_syncookies",
@@ -204,6 +202,15 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
         ("tcp_fastopen_cookies", _) => HostSetting::ForgetMetrics,
         ("tcp_syn_retries", times) => match number(times).filter(|times| *times <= 127) {
             Some(times) => HostSetting::SynRetries(times),
+            None => return unsupported(),
+        },
+        ("tcp_notsent_lowat", "-1") => HostSetting::MostUnsent(u32::MAX),
+        ("tcp_notsent_lowat", bytes) => match number(bytes) {
+            Some(bytes) => HostSetting::MostUnsent(bytes),
+            None => return unsupported(),
+        },
+        ("tcp_min_tso_segs", pkts) => match number(pkts).filter(|pkts| *pkts > 0) {
+            Some(pkts) => HostSetting::LeastBurst(pkts),
             None => return unsupported(),
         },
         ("tcp_rmem", sizes) => match size(sizes, 2) {

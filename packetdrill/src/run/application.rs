@@ -17,10 +17,9 @@ use crate::plan::polling::{Events, Timeout};
 use crate::verdict::Difference;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca::Algorithm;
+use dumbbell_tcp::sender::Sender;
 use polling::Epoll;
 
-/// Memory of a packet beside its payload, bytes, as the engine's senders reckon.
-const STRUCTURE_BYTES: u64 = 768;
 /// What SO_SNDBUF gives at most (`net.core.wmem_max`), before it is doubled, bytes.
 const MOST_SEND_BUFFER_BYTES: u64 = 212_992;
 
@@ -45,6 +44,8 @@ struct Socket {
     corks: bool,
     mss_bytes: u32,
     send_buffer_bytes: Option<u64>,
+    /// `TCP_NOTSENT_LOWAT`, bytes; 0 for what the host says.
+    most_unsent_bytes: u32,
     congestion_control: Option<Algorithm>,
     reads_no_more: bool,
     /// Its error has been told.
@@ -355,6 +356,7 @@ impl Run<'_> {
             corks: false,
             mss_bytes: OWN_MSS_BYTES,
             send_buffer_bytes: None,
+            most_unsent_bytes: 0,
             congestion_control: None,
             reads_no_more: false,
             was_told: false,
@@ -434,7 +436,6 @@ impl Run<'_> {
         {
             return outcome;
         }
-        let initial_bytes = self.host.send_memory_bytes;
         let Some(connection) = self.connection_of(fd) else {
             return Outcome::Fails("EPIPE");
         };
@@ -457,12 +458,8 @@ impl Run<'_> {
         if sending.lacks_buffer && bytes > 0 {
             return Outcome::Fails("EFAULT");
         }
-        let room = room_bytes(connection, &socket, initial_bytes);
         if socket.is_nonblocking {
-            let taken = room.min(bytes);
-            if taken > 0 {
-                connection.write(taken, sending.followed_by(taken == bytes), now);
-            }
+            let taken = connection.write(bytes, sending.followed_by, now);
             if taken < bytes {
                 connection.wait_for_space();
             }
@@ -472,13 +469,8 @@ impl Run<'_> {
             return Outcome::Returns(taken as i64);
         }
         let left = bytes - *written;
-        let mut taken = room.min(left);
-        if *written > 0 && taken < left && !is_writable(connection, &socket) {
-            taken = 0;
-        }
-        if taken > 0 {
-            connection.write(taken, sending.followed_by(taken == left), now);
-            *written += taken;
+        if *written == 0 || is_writable(connection) {
+            *written += connection.write(left, sending.followed_by, now);
         }
         if *written < bytes {
             connection.wait_for_space();
@@ -521,44 +513,9 @@ impl Run<'_> {
     }
 }
 
-/// What the send buffer takes. A buffer that was asked for holds twice that (socket(7),
-/// SO_SNDBUF), and the last segment may be beyond it.
-fn room_bytes(connection: &Endpoint, socket: &Socket, initial_bytes: u64) -> u64 {
-    let Some(sender) = connection.sender() else {
-        return 0;
-    };
-    match socket.send_buffer_bytes {
-        None => {
-            let initial = initial_bytes.saturating_sub(sender.unacknowledged_bytes());
-            sender.room_bytes().max(initial)
-        }
-        Some(asked) => {
-            let free = (2 * asked).saturating_sub(memory_bytes(connection));
-            let mss_bytes = u64::from(connection.mss_bytes());
-            free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
-        }
-    }
-}
-
-/// Memory of what was written and not acknowledged.
-fn memory_bytes(connection: &Endpoint) -> u64 {
-    let Some(sender) = connection.sender() else {
-        return 0;
-    };
-    let bytes = sender.unacknowledged_bytes();
-    bytes + bytes * STRUCTURE_BYTES / u64::from(connection.mss_bytes().max(1))
-}
-
-/// Whether who waits to write is woken: a third of the buffer is free.
-fn is_writable(connection: &Endpoint, socket: &Socket) -> bool {
-    match (socket.send_buffer_bytes, connection.sender()) {
-        (Some(asked), _) => {
-            let used = memory_bytes(connection);
-            (2 * asked).saturating_sub(used) >= used / 2
-        }
-        (None, Some(sender)) => sender.is_writable(),
-        (None, None) => false,
-    }
+/// Whether who waits to write is woken.
+fn is_writable(connection: &Endpoint) -> bool {
+    connection.sender().is_some_and(Sender::is_writable)
 }
 
 fn differs(call: &Call, found: &str) -> Difference {

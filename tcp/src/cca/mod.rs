@@ -231,10 +231,11 @@ pub trait Controller {
         2
     }
 
-    /// Segments of a burst at least, where the sender makes bursts (`min_tso_segs`).
-    fn least_burst_pkts(&self, window: &Window) -> u32 {
+    /// Segments of a burst at least, where the sender makes bursts (`min_tso_segs`); None for what its host
+    /// says.
+    fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
         let _ = window;
-        2
+        None
     }
 }
 
@@ -410,7 +411,7 @@ macro_rules! controllers {
             }
 
             /// See [`Controller::least_burst_pkts`].
-            pub fn least_burst_pkts(&self, window: &Window) -> u32 {
+            pub fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
                 match self { $(Cca::$variant(state) => state.least_burst_pkts(window),)+ }
             }
 
@@ -491,7 +492,7 @@ impl<State: Controller> Controller for Box<State> {
         (**self).send_buffer_windows()
     }
 
-    fn least_burst_pkts(&self, window: &Window) -> u32 {
+    fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
         (**self).least_burst_pkts(window)
     }
 }

@@ -185,7 +185,7 @@ pub trait Code: fmt::Debug + Send + Sync {
     /// See [`Controller::limits_itself`].
     fn limits_itself(&self, state: &[u64]) -> bool;
 
-    /// See [`Controller::least_burst_pkts`]; None for what others have.
+    /// See [`Controller::least_burst_pkts`].
     fn least_burst_pkts(&self, state: &[u64], window: &Window) -> Option<u32>;
 }
 
@@ -373,9 +373,8 @@ impl Controller for Outside {
         self.traits.send_buffer_windows
     }
 
-    fn least_burst_pkts(&self, window: &Window) -> u32 {
-        let own = self.module.0.least_burst_pkts(&self.state, window);
-        own.unwrap_or(2)
+    fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
+        self.module.0.least_burst_pkts(&self.state, window)
     }
 }
 

@@ -14,6 +14,7 @@
 //! Source: net/ipv4/tcp.c. The idea: E. Dumazet, "tcp: auto corking", commit f54b311142a9 (2013).
 
 use super::Sender;
+use super::held_end::Corked;
 use crate::small_queue::truesize_bytes;
 
 impl Sender {
@@ -26,9 +27,14 @@ impl Sender {
                 (self.written - self.segment_start(), mss_bytes)
             }
         };
-        self.is_corked = self.settings.is_linux()
+        let waits = self.settings.is_linux()
             && (1..full_bytes).contains(&tail_bytes)
             && self.board.packets_out() > 0
             && self.small_queue.corks(truesize_bytes(tail_bytes as u32));
+        self.corked = match (waits, self.bursts.is_some()) {
+            (true, true) => Corked::All,
+            (true, false) => Corked::End,
+            (false, _) => Corked::No,
+        };
     }
 }

@@ -21,7 +21,8 @@
 
 use super::Sender;
 use super::held::Held;
-use super::write_queue::{Bound, WriteQueue, Writing};
+use super::held_end::Corked;
+use super::write_queue::{Bound, FollowedBy, Free, WriteQueue, Writing};
 use crate::STRUCTURE_BYTES;
 use crate::cca::State;
 use crate::rtt::as_us;
@@ -44,6 +45,9 @@ const SOON_US: u64 = 1000;
 const WINDOW_DIVISOR: u64 = 3;
 /// A window below which all of it, not half, bounds an sk_buff (`TCP_MSS_DEFAULT`).
 const SMALL_WINDOW_BYTES: u64 = 536;
+/// Segments of a burst at least (`tcp_min_tso_segs`).
+const LEAST_SEGMENTS: u32 = 2;
+
 /// What is going out segment by segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Going {
@@ -73,6 +77,8 @@ pub(super) enum Push {
 pub(super) struct Bursts {
     /// Segments at most.
     most_segments: u32,
+    /// Segments of a burst at least, unless the controller says it (`tcp_min_tso_segs`).
+    least_segments: u32,
     /// What is written and not sent.
     pub(super) queue: WriteQueue,
     going: Going,
@@ -95,6 +101,7 @@ impl Bursts {
         (most_segments > 1).then(|| {
             Box::new(Bursts {
                 most_segments,
+                least_segments: LEAST_SEGMENTS,
                 queue: WriteQueue::default(),
                 going: Going::Nothing,
                 is_inside: false,
@@ -105,6 +112,11 @@ impl Bursts {
                 is_limited: false,
             })
         })
+    }
+
+    /// Segments of a burst at least.
+    pub(super) fn set_least_segments(&mut self, segments: u32) {
+        self.least_segments = segments;
     }
 
     /// Has fetched what is sent next.
@@ -197,10 +209,11 @@ impl Sender {
 
     /// The application writes `bytes` bytes. They are copied as far as nothing can be sent before:
     /// what is sent in between changes where sk_buffs end.
-    pub(super) fn write_in_bursts(&mut self, bytes: u64, bound: Bound) {
+    pub(super) fn write_in_bursts(&mut self, bytes: u64, bound: Bound, followed_by: FollowedBy) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         if let Some(bursts) = &mut self.bursts {
-            bursts.queue.write(bytes, bound, next, goal);
+            let how = (bound, followed_by);
+            bursts.queue.write(bytes, how, next, goal);
         }
         self.copy();
     }
@@ -220,14 +233,24 @@ impl Sender {
     fn copy(&mut self) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         let half_window = u64::from(self.largest_window_bytes / 2);
-        let free_bytes = self.free_memory_bytes();
+        let free = Free {
+            memory_bytes: self.free_memory_bytes(),
+            most_unsent_bytes: self.most_unsent_bytes(),
+        };
         if let Some(bursts) = &mut self.bursts {
-            self.written += bursts.queue.copy(next, goal, half_window, free_bytes);
+            self.written += bursts.queue.copy(next, goal, half_window, free);
             let (refused, writing) = (bursts.queue.take_refused(), bursts.queue.writing());
+            let followed_by = bursts.queue.followed_by();
             // Of writes of 32 bits.
             self.refuse(refused as u32);
             if writing == Writing::Nothing {
                 self.cork();
+                match followed_by {
+                    FollowedBy::Anything => {}
+                    FollowedBy::More if self.corked == Corked::All => {}
+                    FollowedBy::More => self.corked = Corked::End,
+                    FollowedBy::Record => self.end_record(1),
+                }
             }
         }
     }
@@ -238,7 +261,9 @@ impl Sender {
         loop {
             let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
             let begins = match queue.map_or(Writing::Nothing, WriteQueue::writing) {
-                Writing::Nothing => return !self.is_corked && self.plan_new(Push::Pending, now),
+                Writing::Nothing => {
+                    return self.corked != Corked::All && self.plan_new(Push::Pending, now);
+                }
                 Writing::Copying => false,
                 Writing::PushesOne => {
                     let begins = self.plan_new(Push::One, now);
@@ -280,7 +305,8 @@ impl Sender {
             bytes += LARGEST_BYTES >> shift;
         }
         let pkts = bytes.min(LARGEST_BYTES) / u64::from(self.settings.mss_bytes);
-        let least = self.cca.least_burst_pkts(&self.window);
+        let by_controller = self.cca.least_burst_pkts(&self.window);
+        let least = by_controller.unwrap_or(bursts.least_segments);
         (pkts as u32).max(least).min(bursts.most_segments)
     }
 
@@ -315,7 +341,7 @@ impl Sender {
         }
         let most = self.most_pkts();
         if pkts == 1 {
-            if waits && self.waits_for_more() {
+            if waits && (self.waits_for_more() || (is_last && self.holds_next())) {
                 return false;
             }
         } else if may_defer && self.defers(bytes, is_last, has_fin, most, now) {
@@ -378,7 +404,8 @@ impl Sender {
         }
         let partial = needed % mss;
         let small_is_out = self.small_end > self.una;
-        if partial > 0 && self.nagle && waits && small_is_out {
+        let is_held = self.holds_small() || (self.nagle && small_is_out);
+        if partial > 0 && waits && is_held {
             needed - partial
         } else {
             needed
@@ -469,6 +496,7 @@ impl Sender {
             && payload_to(self, self.board.get(number).end()) < space
             && is_alone(self, number)
             && is_alone(self, number + 1)
+            && !self.ends_record(self.board.get(number).end())
             && !self.board.get(number + 1).is_sacked()
             && payload_to(self, self.board.get(number + 1).end()) <= space
             && self.board.get(number + 1).end() <= self.window_end

@@ -6,6 +6,7 @@
 //! debug builds both ways are gone and compared.
 
 use super::acknowledge::{AckSummary, Cleaned};
+use super::held_end::Corked;
 use super::recovery::GoesFirst;
 use super::{Phase, Quiet, Sender};
 use crate::cca::State;
@@ -57,7 +58,7 @@ impl Sender {
     pub(super) fn on_expected(&mut self, header: &Header, pkts: u32, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
         self.quiet = self.quiet_after_expected();
-        self.is_corked = false;
+        self.corked = Corked::No;
         self.has_written = false;
         self.echo_ms = header.timestamps.and_then(Timestamps::echo);
         self.recent.take(header.timestamps);

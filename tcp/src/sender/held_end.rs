@@ -7,11 +7,21 @@
 //! | so do those of all writes (`tp->nonagle`) | `set_cork` |
 //! | `TCP_NODELAY` lets go what waits, whatever holds it (`TCP_NAGLE_PUSH`) | `push_held` |
 //! | with nothing out it waits as long as a probe of the window (`tcp_check_probe_timer`) | `watch_window` |
-//!
-//! Where sk_buffs have several segments (`gso_max_segs`) this is not modelled.
 
+use super::write_queue::{Bound, FollowedBy};
 use super::{Quiet, Sender};
 use dumbbell_core::time::Time;
+
+/// What of the last write waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Corked {
+    /// Nothing.
+    No,
+    /// Its last segment, if it is not full.
+    End,
+    /// All that is left of it: an sk_buff that is not full.
+    All,
+}
 
 /// What `TCP_CORK` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,23 +37,27 @@ pub(super) enum Cork {
 impl Sender {
     /// As `write`, and more will be written: the last segment waits for it, if it is not full, and has no PSH.
     pub fn write_more(&mut self, bytes: u64, now: Time) {
-        debug_assert!(self.bursts.is_none());
         self.begin_write(now);
-        self.written += bytes;
-        self.is_corked = true;
+        match self.bursts.is_some() {
+            true => self.write_in_bursts(bytes, Bound::None, FollowedBy::More),
+            false => {
+                self.written += bytes;
+                self.corked = Corked::End;
+            }
+        }
     }
 
     /// The end of each write waits from now on, or no more (`TCP_CORK`).
     pub fn set_cork(&mut self, on: bool) {
         self.quiet = Quiet::No;
-        self.is_corked = false;
+        self.corked = Corked::No;
         self.cork = if on { Cork::On } else { Cork::Off };
     }
 
     /// What is held back goes now.
     pub fn push_held(&mut self) {
         self.quiet = Quiet::No;
-        self.is_corked = false;
+        self.corked = Corked::No;
         self.lift_cork(Cork::On, Cork::Lifted);
     }
 
@@ -60,7 +74,7 @@ impl Sender {
 
     /// Whether the application holds back a segment that is not full.
     pub(super) fn holds_small(&self) -> bool {
-        (self.is_corked || self.cork == Cork::On) && !self.is_closing
+        (self.corked != Corked::No || self.cork == Cork::On) && !self.is_closing
     }
 
     /// Whether nothing but that keeps the next segment from being sent.

@@ -1,6 +1,7 @@
 //! What a sender knows of the queue of its own host: the account of TCP small queues
 //! (`tcp::small_queue`).
 
+use super::held_end::Corked;
 use super::{Quiet, Sender};
 use crate::pacing;
 use crate::small_queue::{Candidate, truesize_bytes};
@@ -42,7 +43,7 @@ impl Sender {
             false => self.small_queue.leave(truesize_bytes, now),
         };
         if wakes {
-            self.is_corked = false;
+            self.corked = Corked::No;
             self.quiet = Quiet::No;
             self.recovery.end_waiting();
         }
@@ -74,7 +75,7 @@ impl Sender {
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         if self.small_queue.catch_up(bound) {
-            self.is_corked = false;
+            self.corked = Corked::No;
             self.quiet = Quiet::No;
             self.recovery.end_waiting();
         }

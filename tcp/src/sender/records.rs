@@ -7,25 +7,44 @@
 //! | a record may begin in the segment of the write before it, if that is not full | yes |
 //! | that segment is sent alone when it is lost (`tcp_retrans_try_collapse`) | yes: segments stay as they are |
 //! | its end waits for no more (`tcp_should_autocork`), but for Nagle's algorithm while it is the last | yes |
-//!
-//! Where sk_buffs have several segments (`gso_max_segs`) this is not modelled.
 
 use super::Sender;
+use super::held_end::Corked;
+use super::write_queue::{Bound, FollowedBy};
 use dumbbell_core::time::Time;
 
 impl Sender {
     /// As `write`, and what is written next begins another segment.
     pub fn write_record(&mut self, bytes: u64, now: Time) {
-        debug_assert!(self.bursts.is_none());
-        self.write(bytes, now);
+        match self.bursts.is_some() {
+            true => {
+                self.begin_write(now);
+                self.write_in_bursts(bytes, Bound::None, FollowedBy::Record);
+            }
+            false => {
+                self.write(bytes, now);
+                self.end_record(bytes);
+            }
+        }
+    }
+
+    /// What was written last, which is so much, ends with a record.
+    pub(super) fn end_record(&mut self, bytes: u64) {
         if bytes == 0 {
             return;
         }
-        self.is_corked = false;
+        self.corked = Corked::No;
         let una = self.una;
         self.rare.record_ends.retain(|end| *end > una);
         self.rare.record_ends.push(self.written);
-        self.find_record_end();
+        if self.bursts.is_none() {
+            self.find_record_end();
+        }
+    }
+
+    /// Whether a record ends there.
+    pub(super) fn ends_record(&self, end: u64) -> bool {
+        self.rare.record_ends.contains(&end)
     }
 
     /// Where the segment begins that a write goes on with, or its own first one.

@@ -85,10 +85,11 @@ impl Sender {
         // It was sent, all the same.
         self.rare.statistics.sent_pkts += u64::from(pkts);
         self.rare.statistics.sent_payload_bytes += payload_end - self.next.min(payload_end);
+        let ends_record = self.ends_record(payload_end);
         if let Some(bursts) = &mut self.bursts
             && self.next < payload_end
         {
-            bursts.queue.take_back(payload_end, is_pushed);
+            bursts.queue.take_back(payload_end, is_pushed, ends_record);
         }
         self.pushes.forget_ahead();
         self.small_end = self.small_end.min(self.next);

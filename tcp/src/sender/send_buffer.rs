@@ -3,7 +3,7 @@
 //! Linux counts memory: of each packet its payload and the structures around it.
 
 use super::Sender;
-use super::write_queue::Bound;
+use super::write_queue::{Bound, FollowedBy};
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::time::Time;
 
@@ -62,7 +62,48 @@ impl Sender {
         }
         let free = memory_bytes.saturating_sub(self.used_memory_bytes());
         let mss_bytes = u64::from(self.settings.mss_bytes);
-        free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes
+        let room = free.div_ceil(mss_bytes + STRUCTURE_BYTES) * mss_bytes;
+        match self.rare.most_unsent_bytes {
+            u32::MAX => room,
+            most_bytes => room.min(self.room_behind_unsent(u64::from(most_bytes))),
+        }
+    }
+
+    /// What may be written until so much waits to be sent, where segments go as they are written, bytes.
+    fn room_behind_unsent(&self, most_bytes: u64) -> u64 {
+        let mss_bytes = u64::from(self.settings.mss_bytes);
+        let by_window = self.window_end.saturating_sub(self.next);
+        let pkts = (self.window.cwnd_pkts).saturating_sub(self.board.in_flight());
+        let can_go = by_window.min(u64::from(pkts) * mss_bytes) / mss_bytes * mss_bytes;
+        let room = (can_go + most_bytes).saturating_sub(self.unsent_bytes());
+        room.div_ceil(mss_bytes) * mss_bytes
+    }
+
+    /// It takes more only while less than so much waits to be sent (`TCP_NOTSENT_LOWAT`, tcp(7)).
+    pub fn limit_unsent(&mut self, most_bytes: u32) {
+        self.rare.most_unsent_bytes = most_bytes;
+    }
+
+    /// Whether less than half of that waits: so Linux wakes who waits to write (`tcp_stream_memory_free`).
+    fn waits_for_little(&self) -> bool {
+        let most_bytes = self.rare.most_unsent_bytes;
+        most_bytes == u32::MAX || 2 * self.unsent_bytes() < u64::from(most_bytes)
+    }
+
+    pub(super) fn most_unsent_bytes(&self) -> u64 {
+        u64::from(self.rare.most_unsent_bytes)
+    }
+
+    /// Holds so much memory from now on, whatever the window (`SO_SNDBUF`, doubled).
+    pub fn fix_send_buffer(&mut self, memory_bytes: u64) {
+        self.send_buffer.memory_bytes = memory_bytes;
+        self.send_buffer.is_fixed = true;
+    }
+
+    /// Holds so much memory at least (`tcp_wmem`, the second).
+    pub fn with_send_memory(mut self, memory_bytes: u64) -> Sender {
+        self.send_buffer.memory_bytes = self.send_buffer.memory_bytes.max(memory_bytes);
+        self
     }
 
     /// Memory that is free: an sk_buff more may begin where some is.
@@ -102,13 +143,23 @@ impl Sender {
     /// sk_buffs hold several segments, that is looked at for each as they are sent, since those that are cut
     /// have structures of their own. Ask `take_refused` for the rest when nothing more is to be sent.
     pub fn write_what_fits(&mut self, bytes: u32, now: Time) {
+        self.write_what_fits_before(bytes, FollowedBy::Anything, now);
+    }
+
+    /// The same, which the application says that this follows.
+    pub fn write_what_fits_before(&mut self, bytes: u32, followed_by: FollowedBy, now: Time) {
         if self.bursts.is_some() {
             self.begin_write(now);
-            return self.write_in_bursts(u64::from(bytes), Bound::Memory);
+            return self.write_in_bursts(u64::from(bytes), Bound::Memory, followed_by);
         }
         let taken = u64::from(bytes).min(self.room_bytes());
-        if taken > 0 {
-            self.write(taken, now);
+        let is_whole = taken == u64::from(bytes);
+        match followed_by {
+            _ if taken == 0 => {}
+            FollowedBy::More => self.write_more(taken, now),
+            // A record ends with the last byte of its write.
+            FollowedBy::Record if is_whole => self.write_record(taken, now),
+            FollowedBy::Record | FollowedBy::Anything => self.write(taken, now),
         }
         self.send_buffer.refused_bytes += bytes - taken as u32;
         // Otherwise it is full when what was taken is sent.
@@ -127,10 +178,11 @@ impl Sender {
     }
 
     /// Whether an application that waits is woken to write: a third of the buffer is free
-    /// (`sk_stream_is_writeable`).
+    /// (`sk_stream_is_writeable`), and less than half of what may wait to be sent does.
     pub fn is_writable(&self) -> bool {
         let used = self.used_memory_bytes();
-        self.send_buffer.memory_bytes.saturating_sub(used) >= used / 2
+        let has_room = self.send_buffer.memory_bytes.saturating_sub(used) >= used / 2;
+        has_room && self.waits_for_little()
     }
 
     /// Memory of what was written and is not acknowledged. Of a packet that is SACKed after its

@@ -33,6 +33,15 @@ impl Sender {
         self
     }
 
+    /// Sends bursts of so many segments at least, where it makes any and its controller says nothing else
+    /// (`tcp_min_tso_segs`).
+    pub fn with_least_burst_pkts(mut self, pkts: u32) -> Sender {
+        if let Some(bursts) = &mut self.bursts {
+            bursts.set_least_segments(pkts);
+        }
+        self
+    }
+
     /// From now on small segments wait, or do not (`TCP_NODELAY`).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.quiet = Quiet::No;

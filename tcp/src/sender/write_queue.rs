@@ -7,6 +7,8 @@
 //! | as does all that can after more than half of the largest window (`forced_push`) | `Writing::PushesAll` |
 //! | the end of a write, and what was forced, carries PSH (`tcp_mark_push`) | `push_last` |
 //! | a later write takes PSH off the one that it goes on with | `write` |
+//! | the end of a write that is to go on carries none (`MSG_MORE`) | `FollowedBy::More` |
+//! | none goes on with a record's last, nor with what is cut off behind it (`tcp_skb_can_collapse_to`, `tcp_skb_fragment_eor`) | `Buffer::ends_record` |
 
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::prefetch::prefetch;
@@ -31,6 +33,18 @@ pub(super) enum Writing {
     PushesAll,
 }
 
+/// What the application says of what it writes next (send(2)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FollowedBy {
+    /// Nothing.
+    #[default]
+    Anything,
+    /// `MSG_MORE`: there is more, for which the end waits.
+    More,
+    /// `MSG_EOR`: another record, which does not begin in the same segment.
+    Record,
+}
+
 /// How much a write takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bound {
@@ -40,6 +54,15 @@ pub(super) enum Bound {
     Memory,
 }
 
+/// What bounds a write that does not take all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Free {
+    /// Memory of the send buffer that is free, bytes.
+    pub(super) memory_bytes: u64,
+    /// It goes on only while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes.
+    pub(super) most_unsent_bytes: u64,
+}
+
 /// An sk_buff.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Buffer {
@@ -47,6 +70,8 @@ struct Buffer {
     end: u64,
     /// Its last segment carries PSH.
     is_pushed: bool,
+    /// It ends with a record.
+    ends_record: bool,
 }
 
 /// The sk_buffs of a sender that are not sent. The first begins with what is sent next, the last may
@@ -62,6 +87,8 @@ pub(super) struct WriteQueue {
     to_copy: u64,
     /// Where a write ends that is not copied whole.
     bound: Bound,
+    /// What follows it.
+    followed_by: FollowedBy,
     /// Of a write that ended there, what was not copied, until it is taken.
     refused: u64,
     /// One past the last byte that was copied.
@@ -78,6 +105,7 @@ impl Default for WriteQueue {
             writing: Writing::Nothing,
             to_copy: 0,
             bound: Bound::None,
+            followed_by: FollowedBy::Anything,
             refused: 0,
             written: 1,
             pushed: 1,
@@ -145,8 +173,12 @@ impl WriteQueue {
     }
 
     /// The one that was sent last, up to `end`, was not sent after all.
-    pub(super) fn take_back(&mut self, end: u64, is_pushed: bool) {
-        self.buffers.push_front(Buffer { end, is_pushed });
+    pub(super) fn take_back(&mut self, end: u64, is_pushed: bool, ends_record: bool) {
+        self.buffers.push_front(Buffer {
+            end,
+            is_pushed,
+            ends_record,
+        });
         self.note_first();
     }
 
@@ -156,6 +188,7 @@ impl WriteQueue {
             self.buffers.push_front(Buffer {
                 end: at,
                 is_pushed: false,
+                ends_record: false,
             });
             self.note_first();
         }
@@ -191,7 +224,8 @@ impl WriteQueue {
 
     /// Bytes that the last has room for, if what is sent next is `next` and a full one holds `full`.
     pub(super) fn room(&self, next: u64, full: u64) -> u64 {
-        let start = self.last_start(next);
+        let is_open = self.buffers.back().is_some_and(|last| !last.ends_record);
+        let start = self.last_start(next).filter(|_| is_open);
         start.map_or(0, |start| full.saturating_sub(self.written - start))
     }
 
@@ -200,10 +234,21 @@ impl WriteQueue {
         std::mem::take(&mut self.refused)
     }
 
+    /// What follows the last write.
+    pub(super) fn followed_by(&self) -> FollowedBy {
+        self.followed_by
+    }
+
     /// `bytes` bytes are written, and nothing of them is copied yet.
-    pub(super) fn write(&mut self, bytes: u64, bound: Bound, next: u64, full: u64) {
+    pub(super) fn write(
+        &mut self,
+        bytes: u64,
+        (bound, followed_by): (Bound, FollowedBy),
+        next: u64,
+        full: u64,
+    ) {
         self.to_copy += bytes;
-        self.bound = bound;
+        (self.bound, self.followed_by) = (bound, followed_by);
         self.writing = Writing::Copying;
         let goes_on = self.room(next, full) > 0;
         if let Some(last) = self.buffers.back_mut() {
@@ -216,16 +261,20 @@ impl WriteQueue {
         self.writing = Writing::Copying;
     }
 
-    /// Copies until something is to be sent, or all is copied, or of `free_bytes` of memory nothing is left to
-    /// begin one more sk_buff in. Returns how many bytes.
-    pub(super) fn copy(&mut self, next: u64, full: u64, half_window: u64, free_bytes: u64) -> u64 {
+    /// Copies until something is to be sent, or all is copied, or nothing of what is free is left to begin
+    /// one more sk_buff in. Returns how many bytes.
+    pub(super) fn copy(&mut self, next: u64, full: u64, half_window: u64, free: Free) -> u64 {
         let (before, buffers_before) = (self.written, self.buffers.len());
         while self.to_copy > 0 {
             let begun = (self.buffers.len() - buffers_before) as u64;
             let used_bytes = self.written - before + begun * STRUCTURE_BYTES;
-            let is_full = used_bytes >= free_bytes && self.room(next, full) == 0;
-            if is_full && self.bound == Bound::Memory {
+            let unsent_bytes = self.written.saturating_sub(next);
+            let is_bounded =
+                used_bytes >= free.memory_bytes || unsent_bytes >= free.most_unsent_bytes;
+            if self.room(next, full) == 0 && is_bounded && self.bound == Bound::Memory {
                 self.refused += std::mem::take(&mut self.to_copy);
+                // Who waits for room lets go what there is.
+                self.followed_by = FollowedBy::Anything;
                 break;
             }
             let is_filled = self.copy_some(next, full);
@@ -243,7 +292,12 @@ impl WriteQueue {
                 return self.written - before;
             }
         }
-        self.push_last();
+        if self.followed_by != FollowedBy::More || self.written > self.pushed + half_window {
+            self.push_last();
+        }
+        if let Some(last) = self.buffers.back_mut() {
+            last.ends_record |= self.followed_by == FollowedBy::Record;
+        }
         self.writing = Writing::Nothing;
         self.written - before
     }
@@ -263,6 +317,7 @@ impl WriteQueue {
             None => self.buffers.push_back(Buffer {
                 end: self.written,
                 is_pushed: false,
+                ends_record: false,
             }),
         }
         self.note_first();
@@ -283,6 +338,10 @@ mod tests {
 
     const FULL: u64 = 4000;
     const FAR: u64 = 1 << 40;
+    const ALL: Free = Free {
+        memory_bytes: FAR,
+        most_unsent_bytes: FAR,
+    };
 
     /// Ends of what waits, and whether they are pushed.
     fn waiting(queue: &WriteQueue) -> Vec<(u64, bool)> {
@@ -293,17 +352,17 @@ mod tests {
     #[test]
     fn a_full_one_that_is_first_goes_before_the_write_goes_on() {
         let mut queue = WriteQueue::default();
-        queue.write(9000, Bound::None, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, FAR, FAR), 4000);
+        queue.write(9000, (Bound::None, FollowedBy::Anything), 1, FULL);
+        assert_eq!(queue.copy(1, FULL, FAR, ALL), 4000);
         assert_eq!(queue.writing(), Writing::PushesOne);
         // Half of it is sent: the rest is filled again.
         queue.cut(2001);
         assert!(!queue.advance(2001));
         queue.go_on();
-        assert_eq!(queue.copy(2001, FULL, FAR, FAR), 2000);
+        assert_eq!(queue.copy(2001, FULL, FAR, ALL), 2000);
         assert_eq!(queue.writing(), Writing::PushesOne);
         queue.go_on();
-        assert_eq!(queue.copy(2001, FULL, FAR, FAR), 3000);
+        assert_eq!(queue.copy(2001, FULL, FAR, ALL), 3000);
         assert_eq!(queue.writing(), Writing::Nothing);
         assert_eq!(waiting(&queue), [(6001, false), (9001, true)]);
     }
@@ -311,29 +370,29 @@ mod tests {
     #[test]
     fn more_than_half_a_window_is_pushed() {
         let mut queue = WriteQueue::default();
-        queue.write(20_000, Bound::None, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, 6000, FAR), 4000);
+        queue.write(20_000, (Bound::None, FollowedBy::Anything), 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 6000, ALL), 4000);
         queue.go_on();
-        assert_eq!(queue.copy(1, FULL, 6000, FAR), 4000);
+        assert_eq!(queue.copy(1, FULL, 6000, ALL), 4000);
         assert_eq!(queue.writing(), Writing::PushesAll);
         assert_eq!(waiting(&queue), [(4001, false), (8001, true)]);
         // Exactly half is not more than half.
         let mut queue = WriteQueue::default();
-        queue.write(20_000, Bound::None, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, 4000, FAR), 4000);
+        queue.write(20_000, (Bound::None, FollowedBy::Anything), 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 4000, ALL), 4000);
         assert_eq!(queue.writing(), Writing::PushesOne);
     }
 
     #[test]
     fn a_write_that_ends_with_a_full_one_is_pushed_with_its_end() {
         let mut queue = WriteQueue::default();
-        queue.write(FULL, Bound::None, 1, FULL);
-        assert_eq!(queue.copy(1, FULL, 0, FAR), FULL);
+        queue.write(FULL, (Bound::None, FollowedBy::Anything), 1, FULL);
+        assert_eq!(queue.copy(1, FULL, 0, ALL), FULL);
         assert_eq!(queue.writing(), Writing::Nothing);
         assert_eq!(waiting(&queue), [(4001, true)]);
         // The next begins another.
-        queue.write(1, Bound::None, 1, FULL);
-        queue.copy(1, FULL, FAR, FAR);
+        queue.write(1, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.copy(1, FULL, FAR, ALL);
         assert_eq!(waiting(&queue), [(4001, true), (4002, true)]);
         assert!(queue.advance(4001));
     }
@@ -342,8 +401,8 @@ mod tests {
     fn a_later_write_takes_the_push_along() {
         let mut queue = WriteQueue::default();
         for (bytes, end) in [(500, 501), (700, 1201)] {
-            queue.write(bytes, Bound::None, 1, FULL);
-            assert_eq!(queue.copy(1, FULL, FAR, FAR), bytes);
+            queue.write(bytes, (Bound::None, FollowedBy::Anything), 1, FULL);
+            assert_eq!(queue.copy(1, FULL, FAR, ALL), bytes);
             assert_eq!(waiting(&queue), [(end, true)]);
         }
         // What is cut off is not pushed, what a probe takes is, and its rest.
@@ -356,11 +415,11 @@ mod tests {
     #[test]
     fn a_write_of_a_terabyte_is_kept_in_little() {
         let mut queue = WriteQueue::default();
-        queue.write(1 << 40, Bound::None, 1, FULL);
+        queue.write(1 << 40, (Bound::None, FollowedBy::Anything), 1, FULL);
         while queue.to_copy() > 0 {
-            queue.copy(1, FULL, FAR, FAR);
+            queue.copy(1, FULL, FAR, ALL);
         }
         assert!(queue.buffers() as usize <= MOST_BUFFERS + 1);
-        assert_eq!(queue.copy(1, FULL, FAR, FAR), 0);
+        assert_eq!(queue.copy(1, FULL, FAR, ALL), 0);
     }
 }

@@ -57,6 +57,8 @@ impl Run<'_> {
             host,
             nodelay: socket.nodelay,
             corks: socket.corks,
+            send_memory_bytes: socket.send_buffer_bytes.map(|asked| 2 * asked),
+            most_unsent_bytes: socket.most_unsent_bytes,
             mss_bytes: socket.mss_bytes,
             first_phase: self.first_phase,
         }

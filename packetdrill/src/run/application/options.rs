@@ -22,6 +22,7 @@ impl Run<'_> {
             SocketOption::SendBuffer(bytes) => {
                 socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
             }
+            SocketOption::MostUnsent(bytes) => socket.most_unsent_bytes = *bytes,
             SocketOption::NoDelay(on) => socket.nodelay = *on,
             SocketOption::Cork(on) => socket.corks = *on,
             SocketOption::LargestSegment(bytes) => socket.mss_bytes = *bytes,
@@ -40,6 +41,10 @@ impl Run<'_> {
         if let Some(connection) = self.connection_of(fd) {
             match option {
                 SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
+                SocketOption::SendBuffer(bytes) => {
+                    connection.fix_send_buffer(2 * (*bytes).min(MOST_SEND_BUFFER_BYTES));
+                }
+                SocketOption::MostUnsent(bytes) => connection.limit_unsent(*bytes),
                 SocketOption::Cork(on) => connection.set_cork(*on, now),
                 SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
                 SocketOption::UserTimeout(limit_ms) => connection.set_user_timeout(*limit_ms),
@@ -60,6 +65,9 @@ impl Run<'_> {
             SocketOption::SendBuffer(bytes) => {
                 let asked = socket.send_buffer_bytes.map(|asked| 2 * asked);
                 (asked.unwrap_or(*bytes), *bytes)
+            }
+            SocketOption::MostUnsent(bytes) => {
+                (u64::from(socket.most_unsent_bytes), u64::from(*bytes))
             }
             SocketOption::NoDelay(on) => (u64::from(socket.nodelay), u64::from(*on)),
             SocketOption::Cork(on) => (u64::from(socket.corks), u64::from(*on)),

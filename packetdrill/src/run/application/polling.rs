@@ -95,7 +95,7 @@ impl Run<'_> {
         if connection.unread_bytes() > 0 {
             events = events.with(Events::IN);
         }
-        if connection.is_closing() || is_writable(connection, socket) {
+        if connection.is_closing() || is_writable(connection) {
             events = events.with(Events::OUT);
         }
         Some(events)
@@ -170,7 +170,7 @@ impl Run<'_> {
             received_bytes: connection.received_bytes(),
             has_ended: connection.has_peer_finished(),
             state: Some(connection.state()),
-            is_writable: socket.is_some_and(|socket| is_writable(connection, socket)),
+            is_writable: is_writable(connection),
             completed: connection.completed_zero_copies(),
             has_child: false,
         }

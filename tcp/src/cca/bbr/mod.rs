@@ -493,7 +493,7 @@ impl Controller for Bbr {
         3
     }
 
-    fn least_burst_pkts(&self, window: &Window) -> u32 {
-        window::least_burst_pkts(window)
+    fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
+        Some(window::least_burst_pkts(window))
     }
 }
