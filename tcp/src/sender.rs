@@ -498,6 +498,7 @@ impl Sender {
         Snapshot {
             now,
             in_flight_pkts: self.board.in_flight(),
+            next_pkts: self.board.tail(),
             flight_size_pkts: self.board.packets_out(),
             is_app_limited: self.rate.is_app_limited(),
             srtt: self.rtt.srtt(),

@@ -139,6 +139,7 @@ impl Sender {
         Snapshot {
             now: self.now,
             in_flight_pkts: self.in_flight_pkts(),
+            next_pkts: self.next_pkts,
             flight_size_pkts: self.in_flight_pkts(),
             is_app_limited: self.now.0.is_multiple_of(2),
             srtt: self.srtt,
@@ -234,6 +235,7 @@ impl Sender {
         let ack = Ack {
             now: self.now,
             acked_pkts,
+            cleaned_pkts: acked_pkts,
             newly_delivered_pkts,
             rtt,
             srtt: self.srtt,

@@ -77,6 +77,32 @@ pub struct RttSample {
     pub is_echo: bool,
 }
 
+/// An acknowledgement has come (Linux's `in_ack_event`): what it acknowledges is off the scoreboard, if there was
+/// anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckArrival {
+    /// When.
+    pub now: Time,
+    /// First byte that is not acknowledged now.
+    pub una_bytes: u64,
+    /// Whether its window and options are those of the one before (header prediction).
+    pub is_predicted: bool,
+}
+
+/// What an acknowledgement acknowledges is off the scoreboard (Linux's `pkts_acked`), and losses are still to be
+/// looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cleaned {
+    /// When.
+    pub now: Time,
+    /// Acknowledged cumulatively, also what was SACKed before.
+    pub pkts: u32,
+    /// Round-trip time it measured.
+    pub rtt: Option<Time>,
+    /// What the sender has done about losses before it.
+    pub state: State,
+}
+
 /// An acknowledgement, as a controller sees it, after the sender has entered it in its
 /// scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +111,8 @@ pub struct Ack {
     pub now: Time,
     /// Newly acknowledged cumulatively.
     pub acked_pkts: u32,
+    /// Acknowledged cumulatively, also what was SACKed before (`sample->pkts_acked`).
+    pub cleaned_pkts: u32,
     /// Newly acknowledged or SACKed.
     pub newly_delivered_pkts: u32,
     /// Round-trip time it measured (`sample->rtt_us`); None for none.
@@ -123,6 +151,8 @@ pub struct Snapshot {
     /// In flight: sent, neither acknowledged nor SACKed nor taken for lost
     /// (`tcp_packets_in_flight`).
     pub in_flight_pkts: u32,
+    /// Next packet to be sent; counted from the start of the connection.
+    pub next_pkts: u64,
     /// Sent and not acknowledged cumulatively: the FlightSize of RFC 5681.
     pub flight_size_pkts: u32,
     /// Whether the application has had nothing to send (`tp->app_limited`).

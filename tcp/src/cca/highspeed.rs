@@ -99,9 +99,14 @@ impl Parameters {
             from_pkts: before_pkts + 1,
             to_pkts: last_pkts,
             increase_pkts,
-            decrease: Parameters::at(last_pkts).decrease,
+            decrease: in_256ths(Parameters::at(last_pkts).decrease),
         }
     }
+}
+
+/// Linux's table has whole 256ths.
+fn in_256ths(decrease: f64) -> f64 {
+    (decrease * 256.0).floor() / 256.0
 }
 
 /// The first window whose a(w) is at least this; the high window where that is less.
@@ -138,6 +143,25 @@ impl HighSpeed {
             };
         }
     }
+
+    /// In whole packets, and slow start leaves nothing over for what comes behind it.
+    fn on_ack_as_linux(&mut self, window: &mut Window, ack: &Ack) {
+        if !ack.is_cwnd_limited {
+            return;
+        }
+        if window.is_in_slow_start() {
+            window.slow_start(ack.newly_delivered_pkts);
+            return;
+        }
+        self.look_up(window.cwnd_pkts);
+        let increase_pkts = self.parameters.increase_pkts as u32;
+        window.acked_since_growth_pkts =
+            window.acked_since_growth_pkts.saturating_add(increase_pkts);
+        if window.acked_since_growth_pkts >= window.cwnd_pkts {
+            window.acked_since_growth_pkts -= window.cwnd_pkts;
+            window.set_cwnd(window.cwnd_pkts.saturating_add(1));
+        }
+    }
 }
 
 impl Controller for HighSpeed {
@@ -151,7 +175,9 @@ impl Controller for HighSpeed {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if window.is_in_slow_start() {
+        if self.profile == Profile::Linux61 {
+            self.on_ack_as_linux(window, ack);
+        } else if window.is_in_slow_start() {
             self.reno.on_ack(window, ack);
         } else if ack.is_cwnd_limited {
             self.look_up(window.cwnd_pkts);
@@ -162,7 +188,9 @@ impl Controller for HighSpeed {
 
     fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         self.growth = Growth::default();
-        self.look_up(window.cwnd_pkts);
+        if self.profile == Profile::Rfc {
+            self.look_up(window.cwnd_pkts);
+        }
         let cut_pkts = (f64::from(window.cwnd_pkts) * self.parameters.decrease) as u32;
         window.ssthresh_pkts = (window.cwnd_pkts - cut_pkts).max(LEAST_SSTHRESH_PKTS);
     }

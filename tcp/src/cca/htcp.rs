@@ -4,19 +4,22 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | increase: 1 for Delta_L = 1 s, then 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2 packets a round trip | yes; `linux-6.1`: whole, at least 1 |
+//! | increase: 1 for Delta_L = 1 s, then 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2 packets a round trip | yes; `linux-6.1`: in whole numbers (`htcp/linux.rs`) |
 //! | times 2 (1 - beta) | yes |
 //! | increase in proportion to the round-trip time (100 ms as 1, between 0.1 and 2) | `linux-6.1` (`use_rtt_scaling`); an option of the draft, off in `rfc` |
-//! | beta = RTTmin/RTTmax, between 0.5 and 0.8 | yes; `linux-6.1`: of smoothed times, not for paths below 10 ms |
-//! | beta = 0.5 where the throughput before the loss is off by more than 20 % from that before the last one | yes, by that of the last whole round trip; `linux-6.1` (`use_bandwidth_switch`): at one loss more |
+//! | beta = RTTmin/RTTmax, between 0.5 and 0.8 | yes; `linux-6.1`: not for paths of 10 ms or less |
+//! | beta = 0.5 where the throughput before the loss is off by more than 20 % from that before the last one | yes, by that of the last whole round trip; `linux-6.1` (`use_bandwidth_switch`): by the greatest of the smoothed, and at one loss more |
 //! | Delta | since the loss; `linux-6.1`: since the end of recovery |
 //! | RTTmax | `linux-6.1`: at each loss nearer to RTTmin by a twentieth |
 
+mod linux;
+
 use super::reno::Reno;
 use super::window::Growth;
-use super::{Ack, Controller, Options, Snapshot, Window};
+use super::{Ack, Cleaned, Controller, Options, Snapshot, State, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
+use linux::Whole;
 
 /// Delta_L: so long after a loss it grows as Reno, seconds.
 const LOW_SPEED_S: f64 = 1.0;
@@ -25,15 +28,6 @@ const LEAST_BETA: f64 = 0.5;
 const MOST_BETA: f64 = 0.8;
 /// By how much the throughput may have changed for the adaptive cut.
 const MOST_CHANGE: f64 = 0.2;
-/// Round-trip time with which Linux's growth is that of the formula, seconds.
-const REFERENCE_RTT_S: f64 = 0.1;
-/// Bounds of its scale.
-const LEAST_SCALE: f64 = 0.1;
-const MOST_SCALE: f64 = 2.0;
-/// Linux adapts the cut on longer paths only.
-const LINUX_SHORT_PATH: Time = Time::from_ns(10_000_000);
-/// What is left in Linux of the queue that it remembers, at a loss.
-const LINUX_KEPT_OF_QUEUE: f64 = 0.95;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
@@ -54,7 +48,8 @@ struct Range {
 /// H-TCP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Htcp {
-    profile: Profile,
+    /// As Linux does it; None in the profile `rfc`.
+    linux: Option<Whole>,
     reno: Reno,
     growth: Growth,
     /// From when the time without a loss counts.
@@ -65,41 +60,25 @@ pub struct Htcp {
     throughput_pps: f64,
     /// The same when the last loss came; 0 before the first.
     throughput_at_loss_pps: f64,
-    /// Whether the last loss found it as the one before.
-    was_steady: bool,
     /// What the last loss has left of the window, and the next will at least scale growth by.
     beta: f64,
 }
 
 impl Htcp {
-    fn is_linux(&self) -> bool {
-        self.profile == Profile::Linux61
-    }
-
     /// Packets more in a round trip, `delta_s` after the last loss.
     fn increase_pkts(&self, delta_s: f64) -> f64 {
         let beyond_s = (delta_s - LOW_SPEED_S).max(0.0);
         let half_s = beyond_s / 2.0;
-        let mut increase_pkts = 1.0 + 10.0 * beyond_s + half_s * half_s;
-        if self.is_linux() {
-            let least = self
-                .rtts
-                .map_or(REFERENCE_RTT_S, |rtts| rtts.least.as_seconds());
-            let scale = (least / REFERENCE_RTT_S).clamp(LEAST_SCALE, MOST_SCALE);
-            increase_pkts = (increase_pkts.floor() * scale).floor().max(1.0);
-        }
-        2.0 * (1.0 - self.beta) * increase_pkts
+        2.0 * (1.0 - self.beta) * (1.0 + 10.0 * beyond_s + half_s * half_s)
     }
 
     /// What a loss leaves of the window.
-    fn adapted_beta(&mut self) -> f64 {
+    fn adapted_beta(&self) -> f64 {
         let before_pps = self.throughput_at_loss_pps;
         let change = (self.throughput_pps - before_pps).abs();
         let is_steady = before_pps > 0.0 && change <= MOST_CHANGE * before_pps;
-        let was_steady = std::mem::replace(&mut self.was_steady, is_steady);
-        let adapts = is_steady && (was_steady || !self.is_linux());
         match self.rtts {
-            Some(rtts) if adapts && !(self.is_linux() && rtts.least <= LINUX_SHORT_PATH) => {
+            Some(rtts) if is_steady => {
                 let share = rtts.least.as_seconds() / rtts.greatest.as_seconds();
                 share.clamp(LEAST_BETA, MOST_BETA)
             }
@@ -108,8 +87,7 @@ impl Htcp {
     }
 
     fn measure(&mut self, ack: &Ack) {
-        let rtt = if self.is_linux() { ack.srtt } else { ack.rtt };
-        if let Some(rtt) = rtt.filter(|rtt| rtt.0 > 0) {
+        if let Some(rtt) = ack.rtt.filter(|rtt| rtt.0 > 0) {
             let Range { least, greatest } = self.rtts.unwrap_or(Range {
                 least: rtt,
                 greatest: rtt,
@@ -137,9 +115,12 @@ impl Htcp {
 }
 
 impl Controller for Htcp {
+    const HEARS_EACH_ACK: bool = true;
+
     fn new(options: &Options, now: Time) -> Htcp {
+        let is_linux = options.profile == Profile::Linux61;
         Htcp {
-            profile: options.profile,
+            linux: is_linux.then(|| Whole::new(options.timer_hz, now)),
             reno: Reno::new(options, now),
             growth: Growth::default(),
             since: now,
@@ -147,12 +128,26 @@ impl Controller for Htcp {
             start: None,
             throughput_pps: 0.0,
             throughput_at_loss_pps: 0.0,
-            was_steady: false,
             beta: LEAST_BETA,
         }
     }
 
+    fn init(&mut self, _window: &mut Window, snapshot: &Snapshot) {
+        if let Some(whole) = &mut self.linux {
+            whole.begin(snapshot.now);
+        }
+    }
+
+    fn on_cleaned(&mut self, window: &mut Window, cleaned: &Cleaned) {
+        if let Some(whole) = &mut self.linux {
+            whole.on_cleaned(window.cwnd_pkts, cleaned);
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if let Some(whole) = &mut self.linux {
+            return whole.on_ack(window, ack);
+        }
         self.measure(ack);
         if window.is_in_slow_start() {
             self.reno.on_ack(window, ack);
@@ -166,23 +161,30 @@ impl Controller for Htcp {
     }
 
     fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        self.growth = Growth::default();
-        self.beta = self.adapted_beta();
-        self.throughput_at_loss_pps = self.throughput_pps;
-        self.since = snapshot.now;
-        let is_linux = self.is_linux();
-        if let Some(rtts) = self.rtts.as_mut().filter(|_| is_linux) {
-            let queue_s = (rtts.greatest - rtts.least).as_seconds();
-            rtts.greatest = rtts.least + Time::from_seconds(LINUX_KEPT_OF_QUEUE * queue_s);
-        }
-        let left_pkts = (f64::from(window.cwnd_pkts) * self.beta) as u32;
+        let left_pkts = match &mut self.linux {
+            Some(whole) => whole.threshold_pkts(window.cwnd_pkts, snapshot.now),
+            None => {
+                self.growth = Growth::default();
+                self.beta = self.adapted_beta();
+                self.throughput_at_loss_pps = self.throughput_pps;
+                self.since = snapshot.now;
+                (f64::from(window.cwnd_pkts) * self.beta) as u32
+            }
+        };
         window.ssthresh_pkts = left_pkts.max(LEAST_SSTHRESH_PKTS);
     }
 
-    fn on_exit_recovery(&mut self, _window: &mut Window, snapshot: &Snapshot) {
-        if self.is_linux() {
-            self.since = snapshot.now;
+    fn on_state(&mut self, _window: &mut Window, state: State, snapshot: &Snapshot) {
+        if let Some(whole) = &mut self.linux {
+            whole.on_state(state, snapshot.now);
         }
+    }
+
+    fn on_undo(&mut self, window: &mut Window) {
+        if let Some(whole) = &mut self.linux {
+            whole.on_undo();
+        }
+        window.restore();
     }
 }
 
@@ -212,16 +214,6 @@ mod tests {
     fn growth_is_the_polynomial_of_the_time_since_the_last_loss() {
         for (delta_s, increase_pkts) in [(0.0, 1.0), (1.0, 1.0), (2.0, 11.25), (5.0, 45.0)] {
             let got = htcp(Profile::Rfc).increase_pkts(delta_s);
-            assert!((got - increase_pkts).abs() < 1e-9, "{delta_s} {got}");
-        }
-        // Linux: whole, and at 40 ms 0.4 of it, at least 1.
-        let mut linux = htcp(Profile::Linux61);
-        linux.rtts = Some(Range {
-            least: ms(40),
-            greatest: ms(80),
-        });
-        for (delta_s, increase_pkts) in [(0.5, 1.0), (1.2, 1.0), (2.0, 4.0), (5.0, 18.0)] {
-            let got = linux.increase_pkts(delta_s);
             assert!((got - increase_pkts).abs() < 1e-9, "{delta_s} {got}");
         }
     }
@@ -260,17 +252,6 @@ mod tests {
     }
 
     #[test]
-    fn linux_waits_for_a_second_loss_with_the_same_rate() {
-        let mut htcp = seen(Profile::Linux61, ms(150), 1000.0, 1000.0);
-        for left in [50, 67] {
-            let mut window = window(100, 1448);
-            htcp.on_loss(&mut window, &testing::snapshot(ms(5000)));
-            assert_eq!(window.ssthresh_pkts, left);
-            // A twentieth of the queue is forgotten: 100 / 147.5 ms is 0.678.
-        }
-    }
-
-    #[test]
     fn throughput_is_what_a_round_trip_delivered() {
         let mut htcp = htcp(Profile::Rfc);
         let mut window = window(100, 1448);
@@ -282,15 +263,5 @@ mod tests {
             htcp.on_ack(&mut window, &ack);
         }
         assert!((htcp.throughput_pps - 1000.0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn linux_forgets_a_twentieth_of_the_queue_and_counts_from_the_end_of_recovery() {
-        let mut htcp = seen(Profile::Linux61, ms(200), 1000.0, 1000.0);
-        let mut window = window(100, 1448);
-        htcp.on_loss(&mut window, &testing::snapshot(ms(5000)));
-        assert_eq!(htcp.rtts.unwrap().greatest, ms(195));
-        htcp.on_exit_recovery(&mut window, &testing::snapshot(ms(5200)));
-        assert_eq!(htcp.since, ms(5200));
     }
 }

@@ -10,13 +10,18 @@
 //! | alpha_max again only after theta = 5 round trips below d_1 | yes |
 //! | below W_thresh = 15 packets alpha = 1, beta = 1/2 | yes |
 //! | after a timeout alpha = 1, beta = 1/2 | yes |
-//! | growth | alpha a round trip: `linux-6.1` counts packets, `rfc` acknowledgements |
+//! | growth | alpha a round trip: `rfc` counts acknowledgements; `linux-6.1` packets, and what is over when the window grows is dropped |
+//! | numbers | `rfc`: real; `linux-6.1`: alpha in 1/128, beta in 1/64, times in microseconds, all rounded down |
+//! | a round trip | `linux-6.1`: of all acknowledgements, those in recovery too, to the first beyond what was sent when it began |
+//! | the round trips below d_1 | in a row; `linux-6.1`: since the delay was first beyond it |
 
 use super::reno::Reno;
 use super::round_trips::RoundTrips;
 use super::window::Growth;
-use super::{Ack, Controller, Options, Snapshot, Window};
+use super::{Ack, Controller, Options, RttSample, Snapshot, Window};
+use crate::rtt::as_us;
 use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Profile;
 
 const MOST_ALPHA_PKTS: f64 = 10.0;
 const LEAST_ALPHA_PKTS: f64 = 0.3;
@@ -35,9 +40,24 @@ const RENO_WINDOW_PKTS: u32 = 15;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
+/// Parts of a packet that Linux's alpha is a whole number of, and parts of the window of its beta.
+const LINUX_ALPHA_PARTS: f64 = 128.0;
+const LINUX_BETA_PARTS: f64 = 64.0;
+
+/// The round trip that goes on, as Linux measures it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct LinuxRoundTrip {
+    /// It is over when more than this has been acknowledged.
+    end_pkts: u64,
+    sum_us: u64,
+    count: u64,
+}
+
 /// TCP-Illinois.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Illinois {
+    profile: Profile,
+    linux_round_trip: LinuxRoundTrip,
     reno: Reno,
     growth: Growth,
     round_trips: RoundTrips,
@@ -69,7 +89,100 @@ fn beta(share: f64) -> f64 {
     LEAST_BETA + between.clamp(0.0, 1.0) * (MOST_BETA - LEAST_BETA)
 }
 
+/// What is left of a number that Linux keeps in whole parts.
+fn in_parts(value: f64, parts: f64) -> f64 {
+    (value * parts).floor() / parts
+}
+
+/// As `alpha_pkts`, of a mean and a greatest delay in microseconds.
+fn linux_alpha_pkts(mean_us: u64, greatest_us: u64) -> f64 {
+    let least_parts = (LEAST_ALPHA_PKTS * LINUX_ALPHA_PARTS) as u64;
+    let most_parts = (MOST_ALPHA_PKTS * LINUX_ALPHA_PARTS) as u64;
+    // kappa_1 / (kappa_2 + d_a), both times (alpha_max - alpha_min) / alpha_min.
+    let d1_us = greatest_us / 100;
+    let (over_us, span_us) = (mean_us - d1_us, greatest_us - d1_us);
+    let slowed_us = over_us * (most_parts - least_parts) / least_parts;
+    (span_us * most_parts / (span_us + slowed_us)) as f64 / LINUX_ALPHA_PARTS
+}
+
+/// As `beta`, of a mean and a greatest delay in microseconds.
+fn linux_beta(mean_us: u64, greatest_us: u64) -> f64 {
+    let (d2_us, d3_us) = (greatest_us / 10, 8 * greatest_us / 10);
+    if mean_us <= d2_us {
+        return LEAST_BETA;
+    }
+    if mean_us >= d3_us || d3_us <= d2_us {
+        return MOST_BETA;
+    }
+    let part = (mean_us - d2_us) as f64 / (d3_us - d2_us) as f64;
+    let exact = LEAST_BETA + part * (MOST_BETA - LEAST_BETA);
+    // A part of a whole number that is one must not be rounded away.
+    in_parts(exact + 1e-9, LINUX_BETA_PARTS)
+}
+
 impl Illinois {
+    /// As `adapt`, where a round trip is over.
+    fn adapt_as_linux(&mut self, cwnd_pkts: u32) {
+        if cwnd_pkts < RENO_WINDOW_PKTS {
+            (self.alpha_pkts, self.beta) = (RENO_ALPHA_PKTS, MOST_BETA);
+            return;
+        }
+        let LinuxRoundTrip { sum_us, count, .. } = self.linux_round_trip;
+        let (Some(least_rtt), 1..) = (self.least_rtt, count) else {
+            return;
+        };
+        let least_us = as_us(least_rtt);
+        let greatest_us = as_us(self.greatest_rtt) - least_us;
+        let mean_us = (sum_us / count).saturating_sub(least_us);
+        self.beta = linux_beta(mean_us, greatest_us);
+        if mean_us > greatest_us / 100 {
+            self.was_slowed = true;
+            self.alpha_pkts = linux_alpha_pkts(mean_us, greatest_us);
+        } else if !self.was_slowed {
+            self.alpha_pkts = MOST_ALPHA_PKTS;
+        } else {
+            self.round_trips_below += 1;
+            if self.round_trips_below >= ROUND_TRIPS_BEFORE_FULL_GROWTH {
+                (self.was_slowed, self.round_trips_below) = (false, 0);
+                self.alpha_pkts = MOST_ALPHA_PKTS;
+            }
+        }
+    }
+
+    fn begin_round_trip(&mut self, end_pkts: u64) {
+        self.linux_round_trip = LinuxRoundTrip {
+            end_pkts,
+            ..LinuxRoundTrip::default()
+        };
+    }
+
+    fn note_rtt(&mut self, rtt: Time) {
+        self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        self.greatest_rtt = self.greatest_rtt.max(rtt);
+    }
+
+    fn on_ack_as_linux(&mut self, window: &mut Window, ack: &Ack) {
+        if ack.una_pkts > self.linux_round_trip.end_pkts {
+            self.adapt_as_linux(window.cwnd_pkts);
+            self.begin_round_trip(ack.next_pkts);
+        }
+        if !ack.is_cwnd_limited {
+            return;
+        }
+        if window.is_in_slow_start() {
+            window.slow_start(ack.newly_delivered_pkts);
+            return;
+        }
+        window.acked_since_growth_pkts =
+            (window.acked_since_growth_pkts).saturating_add(ack.cleaned_pkts);
+        let grown_pkts = f64::from(window.acked_since_growth_pkts) * self.alpha_pkts;
+        let by_pkts = grown_pkts as u32 / window.cwnd_pkts.max(1);
+        if by_pkts > 0 {
+            window.set_cwnd(window.cwnd_pkts.saturating_add(by_pkts));
+            window.acked_since_growth_pkts = 0;
+        }
+    }
+
     /// A round trip with this mean is over.
     fn adapt(&mut self, cwnd_pkts: u32, mean_rtt: Time) {
         let least_rtt = self.least_rtt.unwrap_or(mean_rtt);
@@ -103,6 +216,8 @@ impl Illinois {
 impl Controller for Illinois {
     fn new(options: &Options, now: Time) -> Illinois {
         Illinois {
+            profile: options.profile,
+            linux_round_trip: LinuxRoundTrip::default(),
             reno: Reno::new(options, now),
             growth: Growth::default(),
             round_trips: RoundTrips::default(),
@@ -115,10 +230,29 @@ impl Controller for Illinois {
         }
     }
 
+    /// What the handshake measured does not count.
+    fn init(&mut self, _window: &mut Window, snapshot: &Snapshot) {
+        if self.profile == Profile::Linux61 {
+            (self.least_rtt, self.greatest_rtt) = (None, Time::ZERO);
+            self.begin_round_trip(snapshot.next_pkts);
+        }
+    }
+
+    fn on_rtt(&mut self, _window: &mut Window, sample: &RttSample) {
+        if self.profile == Profile::Linux61 {
+            self.note_rtt(sample.rtt);
+            let sum_us = &mut self.linux_round_trip.sum_us;
+            *sum_us = sum_us.saturating_add(as_us(sample.rtt));
+            self.linux_round_trip.count += 1;
+        }
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if self.profile == Profile::Linux61 {
+            return self.on_ack_as_linux(window, ack);
+        }
         if let Some(rtt) = ack.rtt {
-            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
-            self.greatest_rtt = self.greatest_rtt.max(rtt);
+            self.note_rtt(rtt);
         }
         if let Some(over) = self.round_trips.enter(ack) {
             self.adapt(window.cwnd_pkts, over.mean);
@@ -138,7 +272,8 @@ impl Controller for Illinois {
         window.ssthresh_pkts = (window.cwnd_pkts - cut_pkts).max(LEAST_SSTHRESH_PKTS);
     }
 
-    fn on_enter_loss(&mut self, _window: &mut Window, _snapshot: &Snapshot) {
+    fn on_enter_loss(&mut self, _window: &mut Window, snapshot: &Snapshot) {
+        self.begin_round_trip(snapshot.next_pkts);
         (self.alpha_pkts, self.beta) = (RENO_ALPHA_PKTS, MOST_BETA);
         (self.was_slowed, self.round_trips_below) = (false, 0);
         self.round_trips = RoundTrips::default();
@@ -149,13 +284,78 @@ impl Controller for Illinois {
 mod tests {
     use super::*;
     use crate::cca::testing::{ack, ms, options, snapshot, window};
-    use dumbbell_spec::tcp::Profile;
 
     fn illinois() -> Illinois {
         Illinois {
             least_rtt: Some(ms(100)),
             greatest_rtt: ms(200),
-            ..Illinois::new(&options(Profile::Linux61), Time::ZERO)
+            ..Illinois::new(&options(Profile::Rfc), Time::ZERO)
+        }
+    }
+
+    /// The same as Linux does it; a round trip with this mean is over.
+    fn linux(mean: Time) -> Illinois {
+        Illinois {
+            profile: Profile::Linux61,
+            linux_round_trip: LinuxRoundTrip {
+                end_pkts: 10,
+                sum_us: 3 * as_us(mean),
+                count: 3,
+            },
+            ..illinois()
+        }
+    }
+
+    #[test]
+    fn linux_has_the_curves_in_whole_parts() {
+        for (queue_ms, alpha_parts, beta_parts) in [
+            (0, 1280, 8),
+            (1, 1280, 8),
+            // 99 of 100 ms times 1280 over 99 ms and 9 ms times 1242/38: 322.1
+            (10, 322, 8),
+            (45, 82, 20),
+            (46, 80, 20),
+            (80, 47, 32),
+            (100, 38, 32),
+        ] {
+            let mut linux = linux(ms(100 + queue_ms));
+            linux.adapt_as_linux(100);
+            let got = (
+                linux.alpha_pkts * LINUX_ALPHA_PARTS,
+                linux.beta * LINUX_BETA_PARTS,
+            );
+            let expected = (f64::from(alpha_parts), f64::from(beta_parts));
+            assert_eq!(got, expected, "{queue_ms}");
+        }
+    }
+
+    #[test]
+    fn linux_adapts_with_the_first_packet_beyond_a_round_trip() {
+        let mut linux = linux(ms(150));
+        let mut window = window(100, 1448);
+        for (una_pkts, is_over) in [(10, false), (11, true)] {
+            let event = Ack {
+                una_pkts,
+                next_pkts: 111,
+                ..ack(ms(1), 1, ms(100))
+            };
+            linux.on_ack(&mut window, &event);
+            assert_eq!(linux.beta < MOST_BETA, is_over, "{una_pkts}");
+        }
+        assert_eq!(linux.linux_round_trip.end_pkts, 111);
+        linux.on_enter_loss(&mut window, &snapshot(Time::ZERO));
+        assert_eq!(linux.linux_round_trip.end_pkts, 0);
+    }
+
+    #[test]
+    fn linux_drops_what_is_over_when_the_window_grows() {
+        let mut linux = linux(ms(150));
+        linux.alpha_pkts = MOST_ALPHA_PKTS;
+        let mut window = window(100, 1448);
+        // Ten packets for each: 12 are a packet and a fifth.
+        for (acked_pkts, grown_pkts) in [(8, 0), (4, 1), (8, 1), (4, 2), (20, 3)] {
+            linux.on_ack(&mut window, &ack(ms(1), acked_pkts, ms(100)));
+            assert_eq!(window.cwnd_pkts, 100 + grown_pkts);
         }
     }
 
@@ -204,8 +404,8 @@ mod tests {
     fn a_window_of_packets_adds_alpha_and_a_loss_takes_beta() {
         let mut illinois = illinois();
         let mut window = window(100, 1448);
-        for _ in 0..25 {
-            illinois.on_ack(&mut window, &ack(ms(1), 4, ms(100)));
+        for _ in 0..100 {
+            illinois.on_ack(&mut window, &ack(ms(1), 1, ms(100)));
         }
         assert!((108..=110).contains(&window.cwnd_pkts));
         illinois.adapt(100, ms(145));

@@ -27,6 +27,7 @@ mod round_trips;
 pub mod scalable;
 #[cfg(test)]
 pub(crate) mod testing;
+mod ticks;
 pub mod vegas;
 pub mod westwood;
 mod window;
@@ -38,7 +39,7 @@ use dctcp::Dctcp;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
-pub use events::{Ack, RateSample, RttSample, Snapshot, State};
+pub use events::{Ack, AckArrival, Cleaned, RateSample, RttSample, Snapshot, State};
 use highspeed::HighSpeed;
 use htcp::Htcp;
 use illinois::Illinois;
@@ -135,6 +136,9 @@ pub trait Controller {
     /// Whether random packet scripts hold it against Linux's, packet by packet.
     const IS_HELD_TO_LINUX: bool = false;
 
+    /// Whether it is told of each acknowledgement, in every state.
+    const HEARS_EACH_ACK: bool = false;
+
     /// At the start of a connection.
     fn new(options: &Options, now: Time) -> Self
     where
@@ -142,6 +146,13 @@ pub trait Controller {
 
     /// The handshake is over, the initial window set.
     fn init(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
+
+    /// An acknowledgement has come, in whatever state, and what it acknowledges is off the scoreboard: only with
+    /// `HEARS_EACH_ACK`.
+    fn on_cleaned(&mut self, _window: &mut Window, _cleaned: &Cleaned) {}
+
+    /// The same, behind `on_cleaned`, and also where nothing was out.
+    fn on_arrival(&mut self, _window: &mut Window, _arrival: &AckArrival) {}
 
     /// An acknowledgement has measured a round-trip time: in every state, also while the window is
     /// being reduced, and before losses are looked for (Linux's `pkts_acked`).
@@ -165,6 +176,10 @@ pub trait Controller {
     /// `TCP_CA_Loss`). What is lost by that has been counted, and the sender has set the window.
     fn on_enter_loss(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
+    /// The sender does this about losses from now on (Linux's `set_state`): whenever that changes, behind the
+    /// event that changes it.
+    fn on_state(&mut self, _window: &mut Window, _state: State, _snapshot: &Snapshot) {}
+
     /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold.
     /// By default as for a loss.
     fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
@@ -178,8 +193,7 @@ pub trait Controller {
     /// The reduction was for nothing: sets the window to what it was before. The sender then
     /// restores the threshold.
     fn on_undo(&mut self, window: &mut Window) {
-        let restored = window.cwnd_pkts.max(window.prior_cwnd_pkts);
-        window.set_cwnd(restored);
+        window.restore();
     }
 
     /// The first packet is about to be sent when nothing is in flight (`CA_EVENT_TX_START`).
@@ -324,6 +338,22 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.init(window, snapshot),)+ }
             }
 
+            /// See [`Controller::HEARS_EACH_ACK`].
+            #[inline]
+            pub fn hears_each_ack(&self) -> bool {
+                match self { $(Cca::$variant(_) => <$state as Controller>::HEARS_EACH_ACK,)+ }
+            }
+
+            /// See [`Controller::on_arrival`].
+            pub fn on_arrival(&mut self, window: &mut Window, arrival: &AckArrival) {
+                match self { $(Cca::$variant(state) => state.on_arrival(window, arrival),)+ }
+            }
+
+            /// See [`Controller::on_cleaned`].
+            pub fn on_cleaned(&mut self, window: &mut Window, cleaned: &Cleaned) {
+                match self { $(Cca::$variant(state) => state.on_cleaned(window, cleaned),)+ }
+            }
+
             /// See [`Controller::on_rtt`].
             #[inline]
             pub fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
@@ -349,6 +379,11 @@ macro_rules! controllers {
             /// See [`Controller::on_enter_loss`].
             pub fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
                 match self { $(Cca::$variant(state) => state.on_enter_loss(window, snapshot),)+ }
+            }
+
+            /// See [`Controller::on_state`].
+            pub fn on_state(&mut self, window: &mut Window, state: State, snapshot: &Snapshot) {
+                match self { $(Cca::$variant(own) => own.on_state(window, state, snapshot),)+ }
             }
 
             /// See [`Controller::on_ecn`].
@@ -430,6 +465,15 @@ impl<State: Controller> Controller for Box<State> {
     const SENDS_ECT1: bool = State::SENDS_ECT1;
     const HEEDS_LOSSES: bool = State::HEEDS_LOSSES;
     const IS_HELD_TO_LINUX: bool = State::IS_HELD_TO_LINUX;
+    const HEARS_EACH_ACK: bool = State::HEARS_EACH_ACK;
+
+    fn on_arrival(&mut self, window: &mut Window, arrival: &AckArrival) {
+        (**self).on_arrival(window, arrival);
+    }
+
+    fn on_cleaned(&mut self, window: &mut Window, cleaned: &Cleaned) {
+        (**self).on_cleaned(window, cleaned);
+    }
 
     fn new(options: &Options, now: Time) -> Box<State> {
         Box::new(State::new(options, now))
@@ -452,6 +496,10 @@ impl<State: Controller> Controller for Box<State> {
     fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).on_enter_loss(window, snapshot);
     }
+    fn on_state(&mut self, window: &mut Window, state: self::State, snapshot: &Snapshot) {
+        (**self).on_state(window, state, snapshot);
+    }
+
     fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).on_ecn(window, snapshot);
     }
@@ -511,7 +559,7 @@ controllers! {
     /// HighSpeed TCP (RFC 3649).
     HighSpeed(HighSpeed) = "highspeed";
     /// TCP Westwood+ (Mascolo et al., MobiCom 2001).
-    Westwood(Westwood) = "westwood";
+    Westwood(Box<Westwood>) = "westwood";
     /// TCP Vegas (Brakmo and Peterson, IEEE JSAC 13(8), 1995).
     Vegas(Box<Vegas>) = "vegas";
     /// H-TCP (draft-leith-tcp-htcp-06).

@@ -45,6 +45,7 @@ pub fn ack(now: Time, acked_pkts: u32, rtt: Time) -> Ack {
     Ack {
         now,
         acked_pkts,
+        cleaned_pkts: acked_pkts,
         newly_delivered_pkts: acked_pkts,
         rtt: Some(rtt),
         srtt: Some(rtt),
@@ -70,6 +71,7 @@ pub fn snapshot(now: Time) -> Snapshot {
     Snapshot {
         now,
         in_flight_pkts: 0,
+        next_pkts: 0,
         flight_size_pkts: 0,
         is_app_limited: false,
         srtt: None,

@@ -12,10 +12,15 @@
 //! | section 3.1, retransmission | the sender's: RACK, SACK |
 //! | section 3.1, window after a loss | Reno's |
 //! | fewer than three round-trip times measured | `linux-6.1`: Reno for this round trip |
+//! | while anything is taken for lost, or out of order | `linux-6.1`: Reno |
+//! | after a pause, and where a timeout leaves nothing in flight | `linux-6.1`: BaseRTT is measured anew |
+//! | round-trip times | `linux-6.1`: in microseconds and one more, of all acknowledgements, those in recovery too |
+//! | growth while the application, not the window, limits | `rfc`: none; `linux-6.1`: as ever |
 
 use super::reno::Reno;
 use super::round_trips::{RoundTrip, RoundTrips};
-use super::{Ack, Controller, Options, Snapshot, Window};
+use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use crate::rtt::as_us;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 
@@ -35,9 +40,45 @@ struct Thresholds {
     gamma_pkts: f64,
 }
 
+/// What Linux measures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct LinuxTimes {
+    /// Whether the window follows it; otherwise it is Reno's.
+    is_on: bool,
+    /// BaseRTT, microseconds.
+    base_us: u64,
+    /// The least of the round trip that goes on, microseconds.
+    least_us: u64,
+    count: u64,
+    /// That is over when more than this has been acknowledged.
+    end_pkts: u64,
+}
+
+impl LinuxTimes {
+    /// Nothing is known, and what is sent next begins a round trip.
+    fn anew(next_pkts: u64) -> LinuxTimes {
+        LinuxTimes {
+            is_on: true,
+            base_us: u64::MAX,
+            least_us: u64::MAX,
+            count: 0,
+            end_pkts: next_pkts,
+        }
+    }
+
+    /// The same with the BaseRTT that is known.
+    fn again(self, next_pkts: u64) -> LinuxTimes {
+        LinuxTimes {
+            base_us: self.base_us,
+            ..LinuxTimes::anew(next_pkts)
+        }
+    }
+}
+
 /// TCP Vegas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vegas {
+    linux: LinuxTimes,
     profile: Profile,
     reno: Reno,
     thresholds: Thresholds,
@@ -49,32 +90,23 @@ pub struct Vegas {
 
 impl Vegas {
     /// Diff: packets of the window that wait in the queue.
-    fn queued_pkts(&self, cwnd_pkts: u32, base_rtt: Time, rtt: Time) -> f64 {
+    fn queued_pkts(cwnd_pkts: u32, base_rtt: Time, rtt: Time) -> f64 {
         let waiting = rtt.saturating_sub(base_rtt).as_seconds();
-        let cwnd_pkts = f64::from(cwnd_pkts);
-        match self.profile {
-            Profile::Linux61 => (cwnd_pkts * waiting / base_rtt.as_seconds()).floor(),
-            Profile::Rfc => cwnd_pkts * waiting / rtt.as_seconds(),
-        }
+        f64::from(cwnd_pkts) * waiting / rtt.as_seconds()
     }
 
     fn end_round_trip(&mut self, window: &mut Window, over: &RoundTrip, ack: &Ack) {
-        let is_linux = self.profile == Profile::Linux61;
-        if is_linux && over.count <= LINUX_TOO_FEW {
-            self.reno.on_ack(window, ack);
-            return;
-        }
         let Some(base_rtt) = self.base_rtt.filter(|least| least.0 > 0) else {
             return;
         };
-        let rtt = if is_linux { over.least } else { over.last };
-        let queued_pkts = self.queued_pkts(window.cwnd_pkts, base_rtt, rtt);
+        let queued_pkts = Vegas::queued_pkts(window.cwnd_pkts, base_rtt, over.last);
         if window.is_in_slow_start() {
             // What has just grown says nothing: its acknowledgements are still to come.
-            let is_comparable = is_linux || !self.grows;
-            self.grows = is_linux || !self.grows;
+            let is_comparable = !self.grows;
+            self.grows = !self.grows;
             if is_comparable && queued_pkts > self.thresholds.gamma_pkts {
-                self.end_slow_start(window, base_rtt, rtt);
+                let below_pkts = window.cwnd_pkts.saturating_sub(1);
+                window.ssthresh_pkts = below_pkts.max(LEAST_WINDOW_PKTS);
             } else if self.grows {
                 self.reno.on_ack(window, ack);
             }
@@ -89,14 +121,51 @@ impl Vegas {
         }
     }
 
-    fn end_slow_start(&mut self, window: &mut Window, base_rtt: Time, rtt: Time) {
-        if self.profile == Profile::Linux61 {
-            let share = base_rtt.as_seconds() / rtt.as_seconds();
-            let carried_pkts = (f64::from(window.cwnd_pkts) * share) as u32;
-            window.set_cwnd(window.cwnd_pkts.min(carried_pkts + 1));
+    fn on_ack_as_linux(&mut self, window: &mut Window, ack: &Ack) {
+        if !self.linux.is_on {
+            self.reno.on_ack(window, ack);
+        } else if ack.una_pkts > self.linux.end_pkts {
+            if self.linux.count <= LINUX_TOO_FEW {
+                self.reno.on_ack(window, ack);
+            } else {
+                self.adapt_as_linux(window, ack);
+            }
+            self.linux = self.linux.again(ack.next_pkts);
+        } else if window.is_in_slow_start() {
+            window.slow_start(ack.newly_delivered_pkts);
         }
-        let below_pkts = window.cwnd_pkts.saturating_sub(1);
-        window.ssthresh_pkts = below_pkts.max(LEAST_WINDOW_PKTS);
+    }
+
+    /// As `end_round_trip`, in whole packets.
+    fn adapt_as_linux(&mut self, window: &mut Window, ack: &Ack) {
+        let LinuxTimes {
+            base_us, least_us, ..
+        } = self.linux;
+        let cwnd_pkts = u64::from(window.cwnd_pkts);
+        // Of Diff times RTT, not BaseRTT.
+        let queued_pkts = (cwnd_pkts.saturating_mul(least_us - base_us) / base_us) as f64;
+        if window.is_in_slow_start() {
+            if queued_pkts > self.thresholds.gamma_pkts {
+                let carried_pkts = (cwnd_pkts.saturating_mul(base_us) / least_us) as u32;
+                window.set_cwnd(window.cwnd_pkts.min(carried_pkts.saturating_add(1)));
+                window.ssthresh_pkts = window.ssthresh_pkts.min(window.cwnd_pkts);
+            } else {
+                window.slow_start(ack.newly_delivered_pkts);
+            }
+        } else if queued_pkts > self.thresholds.beta_pkts {
+            window.set_cwnd(window.cwnd_pkts.saturating_sub(1));
+            window.ssthresh_pkts = window.ssthresh_pkts.min(window.cwnd_pkts);
+        } else if queued_pkts < self.thresholds.alpha_pkts {
+            window.set_cwnd(window.cwnd_pkts.saturating_add(1));
+        }
+        window.set_cwnd(window.cwnd_pkts.max(LEAST_WINDOW_PKTS));
+        // Three quarters of the window are good (`tcp_current_ssthresh`).
+        let good_pkts = (window.cwnd_pkts >> 1) + (window.cwnd_pkts >> 2);
+        window.ssthresh_pkts = window.ssthresh_pkts.max(good_pkts);
+    }
+
+    fn is_linux(&self) -> bool {
+        self.profile == Profile::Linux61
     }
 }
 
@@ -107,6 +176,7 @@ impl Controller for Vegas {
             Profile::Rfc => (1.0, 3.0),
         };
         Vegas {
+            linux: LinuxTimes::anew(0),
             profile: options.profile,
             reno: Reno::new(options, now),
             thresholds: Thresholds {
@@ -120,7 +190,24 @@ impl Controller for Vegas {
         }
     }
 
+    /// What the handshake measured does not count.
+    fn init(&mut self, _window: &mut Window, snapshot: &Snapshot) {
+        self.linux = LinuxTimes::anew(snapshot.next_pkts);
+    }
+
+    fn on_rtt(&mut self, _window: &mut Window, sample: &RttSample) {
+        // Never 0.
+        let rtt_us = as_us(sample.rtt) + 1;
+        let linux = &mut self.linux;
+        linux.base_us = linux.base_us.min(rtt_us);
+        linux.least_us = linux.least_us.min(rtt_us);
+        linux.count += 1;
+    }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if self.is_linux() {
+            return self.on_ack_as_linux(window, ack);
+        }
         if let Some(rtt) = ack.rtt {
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |least| least.min(rtt)));
         }
@@ -135,6 +222,16 @@ impl Controller for Vegas {
         self.reno.on_loss(window, snapshot);
     }
 
+    fn on_state(&mut self, _window: &mut Window, state: State, snapshot: &Snapshot) {
+        // What is sent again with nothing in flight begins anew, as after a pause.
+        let begins_anew = state == State::Loss && snapshot.in_flight_pkts == 0;
+        match state {
+            State::Open => self.linux = self.linux.again(snapshot.next_pkts),
+            _ if begins_anew => self.linux = LinuxTimes::anew(snapshot.next_pkts),
+            _ => self.linux.is_on = false,
+        }
+    }
+
     /// What was measured before is of another window.
     fn on_exit_recovery(&mut self, _window: &mut Window, _snapshot: &Snapshot) {
         self.round_trips = RoundTrips::default();
@@ -145,9 +242,14 @@ impl Controller for Vegas {
         &mut self,
         _window: &mut Window,
         _last_sent: Option<Time>,
-        _snapshot: &Snapshot,
+        snapshot: &Snapshot,
     ) {
         self.round_trips = RoundTrips::default();
+        self.linux = LinuxTimes::anew(snapshot.next_pkts);
+    }
+
+    fn on_idle_restart(&mut self, _window: &mut Window, snapshot: &Snapshot) {
+        self.linux = LinuxTimes::anew(snapshot.next_pkts);
     }
 }
 
@@ -166,6 +268,14 @@ mod tests {
                 next_pkts: *una_pkts + u64::from(window.cwnd_pkts),
                 ..testing::ack(ms(1), 1, rtt)
             };
+            let sample = RttSample {
+                now: ack.now,
+                rtt,
+                una_pkts: ack.una_pkts,
+                next_pkts: ack.next_pkts,
+                is_echo: false,
+            };
+            vegas.on_rtt(window, &sample);
             vegas.on_ack(window, &ack);
         }
     }
@@ -173,17 +283,27 @@ mod tests {
     fn begun(profile: Profile) -> Vegas {
         let mut vegas = Vegas::new(&options(profile), Time::ZERO);
         vegas.base_rtt = Some(ms(100));
+        vegas.linux.base_us = 100_001;
         vegas
+    }
+
+    /// A round trip with this least round-trip time is over.
+    fn over(vegas: &mut Vegas, window: &mut Window, least: Time) {
+        (vegas.linux.least_us, vegas.linux.count) = (as_us(least) + 1, 3);
+        let ack = Ack {
+            una_pkts: vegas.linux.end_pkts + 1,
+            next_pkts: 1000,
+            ..testing::ack(ms(1), 1, least)
+        };
+        vegas.on_ack(window, &ack);
     }
 
     #[test]
     fn diff_is_the_papers() {
         // 50 packets, 100 ms without a queue, 125 ms now: 500/s expected, 400/s seen, and the
-        // difference in 100 ms is 10 packets. Linux multiplies by 125 ms.
-        for (profile, queued_pkts) in [(Profile::Rfc, 10.0), (Profile::Linux61, 12.0)] {
-            let got = begun(profile).queued_pkts(50, ms(100), ms(125));
-            assert!((got - queued_pkts).abs() < 1e-9, "{got}");
-        }
+        // difference in 100 ms is 10 packets.
+        let got = Vegas::queued_pkts(50, ms(100), ms(125));
+        assert!((got - 10.0).abs() < 1e-9, "{got}");
     }
 
     #[test]
@@ -194,11 +314,12 @@ mod tests {
             (Profile::Rfc, 103, 0),
             (Profile::Rfc, 106, 0),
             (Profile::Rfc, 107, -1),
-            (Profile::Linux61, 103, 1),
-            (Profile::Linux61, 104, 0),
-            // 4.5 packets are 4.
-            (Profile::Linux61, 109, 0),
-            (Profile::Linux61, 110, -1),
+            // With the microsecond more, 4 ms are a little less than two packets.
+            (Profile::Linux61, 104, 1),
+            (Profile::Linux61, 105, 0),
+            // 4.99 packets are 4.
+            (Profile::Linux61, 110, 0),
+            (Profile::Linux61, 111, -1),
         ] {
             let mut vegas = begun(profile);
             let (mut window, mut una_pkts) = (window(50, 1448), 0);
@@ -238,7 +359,7 @@ mod tests {
                     break;
                 }
             }
-            assert!(window.ssthresh_pkts < window.cwnd_pkts, "{profile:?}");
+            assert!(!window.is_in_slow_start(), "{profile:?}");
             assert!(window.cwnd_pkts <= 82, "{profile:?} {}", window.cwnd_pkts);
         }
     }
@@ -248,8 +369,44 @@ mod tests {
         let mut vegas = begun(Profile::Linux61);
         let mut window = fresh_window(60);
         // 60 packets in 150 ms: 40 of them in 100 ms.
-        vegas.end_slow_start(&mut window, ms(100), ms(150));
-        assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (41, 40));
+        over(&mut vegas, &mut window, ms(150));
+        assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (41, 41));
+    }
+
+    #[test]
+    fn linux_is_reno_until_all_is_in_order_again() {
+        let mut vegas = begun(Profile::Linux61);
+        let mut window = window(50, 1448);
+        let seen = Snapshot {
+            in_flight_pkts: 3,
+            next_pkts: 70,
+            ..snapshot(Time::ZERO)
+        };
+        vegas.on_state(&mut window, State::Disorder, &seen);
+        over(&mut vegas, &mut window, ms(101));
+        assert_eq!(window.cwnd_pkts, 50);
+        vegas.on_state(&mut window, State::Open, &seen);
+        assert_eq!((vegas.linux.end_pkts, vegas.linux.base_us), (70, 100_001));
+        over(&mut vegas, &mut window, ms(101));
+        assert_eq!(window.cwnd_pkts, 51);
+    }
+
+    #[test]
+    fn linux_measures_base_rtt_anew_after_a_pause_and_a_timeout() {
+        let mut window = window(50, 1448);
+        for in_flight_pkts in [0, 3] {
+            let mut vegas = begun(Profile::Linux61);
+            let seen = Snapshot {
+                in_flight_pkts,
+                ..snapshot(Time::ZERO)
+            };
+            vegas.on_state(&mut window, State::Loss, &seen);
+            let is_anew = in_flight_pkts == 0;
+            assert_eq!(vegas.linux.is_on, is_anew);
+            assert_eq!(vegas.linux.base_us == u64::MAX, is_anew);
+            vegas.on_transmit_start(&mut window, None, &seen);
+            assert_eq!(vegas.linux.base_us, u64::MAX);
+        }
     }
 
     #[test]

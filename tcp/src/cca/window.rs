@@ -74,6 +74,11 @@ impl Window {
         self.cwnd_pkts = self.cwnd_pkts.min(self.cwnd_clamp_pkts);
     }
 
+    /// As it was before the last reduction, or larger (`tcp_reno_undo_cwnd`).
+    pub fn restore(&mut self) {
+        self.set_cwnd(self.cwnd_pkts.max(self.prior_cwnd_pkts));
+    }
+
     /// Sets the congestion window, within 1 packet and the clamp.
     #[inline]
     pub fn set_cwnd(&mut self, cwnd_pkts: u32) {

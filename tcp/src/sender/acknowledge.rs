@@ -52,6 +52,10 @@ pub(super) struct AckSummary {
     /// When the first and last of the packets newly SACKed that were sent once were sent.
     pub(super) first_sacked_us: Option<u64>,
     pub(super) last_sacked_us: u64,
+    /// It is like the one before: window and options are the same (header prediction).
+    pub(super) is_predicted: bool,
+    /// Packets that it acknowledges cumulatively.
+    pub(super) cleaned_pkts: u32,
     /// Round-trip time for the controller, microseconds.
     pub(super) rtt_us: Option<u64>,
     /// For the rate sample.
@@ -79,6 +83,8 @@ impl AckSummary {
             lowest_reordered: next,
             first_sacked_us: None,
             last_sacked_us: 0,
+            is_predicted: false,
+            cleaned_pkts: 0,
             rtt_us: None,
             delivery: Delivery::default(),
         }
@@ -111,6 +117,11 @@ impl Sender {
         self.recovery.goes_first = GoesFirst::Lost;
         self.echo_ms = segment.timestamps.and_then(Timestamps::echo);
         let mut summary = AckSummary::new(self.next);
+        let is_same_window = segment.window_bytes == u64::from(self.window_bytes);
+        summary.is_predicted = is_same_window
+            && segment.sack.is_empty()
+            && segment.payload_bytes == 0
+            && !segment.flags.has(Flags::ECE);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);
         if segment.ack < prior_una {
             self.on_old_ack(segment, now, &mut summary);
@@ -133,14 +144,15 @@ impl Sender {
         summary.is_echo = self.ecn && segment.flags.has(Flags::ECE);
         self.tell_ack_begins(&summary, now);
         if prior_out == 0 {
+            self.tell_arrival(&summary, now);
             self.on_ack_of_nothing(now, &mut summary);
             return;
         }
-        let pkts = self.clean(prior_una, prior_highest, now_us, &mut summary);
+        self.clean(prior_una, prior_highest, now_us, &mut summary);
         if let Some(rtt_us) = summary.rtt_us {
             self.tell_round_trip(rtt_us, summary.is_echo, now);
         }
-        self.tell_acked(&summary, pkts, now);
+        self.tell_acked(&summary, now);
         self.update_rack_window(&summary);
         self.judge_probe(segment.ack, now, &summary);
         if summary.is_dubious(self.recovery.state) {
@@ -235,14 +247,8 @@ impl Sender {
         }
     }
 
-    /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`). Returns how many packets.
-    fn clean(
-        &mut self,
-        prior_una: u64,
-        prior_highest: u64,
-        now_us: u64,
-        summary: &mut AckSummary,
-    ) -> u32 {
+    /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`).
+    fn clean(&mut self, prior_una: u64, prior_highest: u64, now_us: u64, summary: &mut AckSummary) {
         let prior_sacked = self.board.sacked_out();
         let mut lowest = self.next;
         let cleaned = self.pop_acked(now_us, &mut lowest, summary);
@@ -274,7 +280,7 @@ impl Sender {
             // The timer starts again only if the head was sent after what was SACKed.
             summary.sets_timer |= sack_us > now_us.saturating_sub(first.sent_us);
         }
-        cleaned.pkts
+        summary.cleaned_pkts = cleaned.pkts;
     }
 
     fn pop_acked(&mut self, now_us: u64, lowest: &mut u64, summary: &mut AckSummary) -> Cleaned {
@@ -410,6 +416,7 @@ impl Sender {
         Ack {
             now,
             acked_pkts: delivered_pkts,
+            cleaned_pkts: summary.cleaned_pkts,
             newly_delivered_pkts: delivered_pkts,
             rtt: rate.rtt,
             srtt: self.rtt.srtt(),

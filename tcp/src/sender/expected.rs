@@ -67,12 +67,15 @@ impl Sender {
         let (delivered, prior_in_flight) = (self.rate.delivered_pkts, self.board.packets_out());
         self.una = header.ack;
         self.window_seq = header.seq;
+        let is_same_window = header.window_bytes == u64::from(self.window_bytes);
         self.set_window(header.window_bytes);
 
         let mut summary = AckSummary::new(self.next);
+        summary.is_predicted = is_same_window && header.payload_bytes == 0;
         (summary.advances, summary.window_updated) = (true, true);
         self.tell_ack_begins(&summary, now);
         (summary.data_acked, summary.sets_timer) = (true, true);
+        summary.cleaned_pkts = pkts;
         let (cleaned, lowest) = self.pop_once_sent(pkts, now_us, &mut summary);
         let first_us = cleaned.first_us.unwrap_or(now_us);
         let rtt_us = now_us.saturating_sub(cleaned.last_us);
@@ -89,7 +92,7 @@ impl Sender {
             self.check_reordering(lowest);
         }
         self.tell_round_trip(rtt_us, false, now);
-        self.tell_acked(&summary, pkts, now);
+        self.tell_acked(&summary, now);
         self.update_rack_window(&summary);
         self.set_timer(now);
         let delivered = (self.rate.delivered_pkts - delivered) as u32;

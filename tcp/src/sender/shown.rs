@@ -4,7 +4,8 @@
 use super::Sender;
 use super::acknowledge::AckSummary;
 use crate::cca::outside::{AckBegins, Acked, Event, NO_TIME_NS, SenderView};
-use crate::cca::{Cca, State};
+use crate::cca::{AckArrival, Cca, Cleaned, State};
+use crate::rtt::from_us;
 use dumbbell_core::time::Time;
 
 impl Sender {
@@ -61,10 +62,12 @@ impl Sender {
     }
 
     /// The sender will do this about losses from now on (`tcp_set_ca_state`).
-    #[inline(always)]
     pub(super) fn tell_state(&mut self, state: State, now: Time) {
         if self.sees_sender() {
             self.tell_shown(Event::State(state), now);
+        } else {
+            let snapshot = self.snapshot(now);
+            self.cca.on_state(&mut self.window, state, &snapshot);
         }
     }
 
@@ -83,17 +86,36 @@ impl Sender {
 
     /// It has been taken off the scoreboard (`pkts_acked`).
     #[inline(always)]
-    pub(super) fn tell_acked(&mut self, summary: &AckSummary, pkts: u32, now: Time) {
+    pub(super) fn tell_acked(&mut self, summary: &AckSummary, now: Time) {
         if self.sees_sender() {
             let prior_pkts = summary.delivery.prior_delivered_pkts().unwrap_or(0);
             let since_pkts = self.rate.delivered_pkts.saturating_sub(prior_pkts);
             let acked = Acked {
                 rtt_ns: summary.rtt_us.map_or(NO_TIME_NS, |rtt_us| 1000 * rtt_us),
-                acked_pkts: pkts,
+                acked_pkts: summary.cleaned_pkts,
                 delivered_since_pkts: u32::try_from(since_pkts).unwrap_or(u32::MAX),
             };
             self.tell_shown(Event::Acked(&acked), now);
+        } else if self.cca.hears_each_ack() {
+            let cleaned = Cleaned {
+                now,
+                pkts: summary.cleaned_pkts,
+                rtt: summary.rtt_us.map(from_us),
+                state: self.recovery.state,
+            };
+            self.cca.on_cleaned(&mut self.window, &cleaned);
+            self.tell_arrival(summary, now);
         }
+    }
+
+    /// As above, also where nothing was out.
+    pub(super) fn tell_arrival(&mut self, summary: &AckSummary, now: Time) {
+        let arrival = AckArrival {
+            now,
+            una_bytes: self.una,
+            is_predicted: summary.is_predicted,
+        };
+        self.cca.on_arrival(&mut self.window, &arrival);
     }
 
     /// Packets were delivered by an acknowledgement with a mark.

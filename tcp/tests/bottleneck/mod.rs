@@ -10,7 +10,8 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 use dumbbell_tcp::cca::{
-    Ack, Algorithm, Cca, Options, RateSample, RttSample, Snapshot, State, Window,
+    Ack, AckArrival, Algorithm, Cca, Cleaned, Options, RateSample, RttSample, Snapshot, State,
+    Window,
 };
 use std::collections::VecDeque;
 
@@ -209,6 +210,19 @@ impl Bottleneck {
             is_echo: false,
         };
         self.cca.on_rtt(&mut self.window, &sample);
+        let cleaned = Cleaned {
+            now: self.now,
+            pkts: 1,
+            rtt: Some(sample.rtt),
+            state: self.state,
+        };
+        self.cca.on_cleaned(&mut self.window, &cleaned);
+        let arrival = AckArrival {
+            now: self.now,
+            una_bytes: sample.una_pkts * u64::from(MSS_BYTES),
+            is_predicted: true,
+        };
+        self.cca.on_arrival(&mut self.window, &arrival);
         self.change_state(sent.number, losses_pkts, prior_in_flight_pkts);
         let sending = sent.sent_at - sent.first_sent_at;
         let acking = self.now - sent.prior_delivered_time;
@@ -235,6 +249,7 @@ impl Bottleneck {
         };
         if self.state == State::Recovery && acked > self.recovery_end {
             self.state = State::Open;
+            self.cca.on_state(&mut self.window, State::Open, &snapshot);
             self.cca.on_exit_recovery(&mut self.window, &snapshot);
         }
         if losses_pkts > 0 && self.state == State::Open {
@@ -243,6 +258,8 @@ impl Bottleneck {
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
             self.window.acked_since_growth_pkts = 0;
             self.cca.on_loss(&mut self.window, &snapshot);
+            self.cca
+                .on_state(&mut self.window, State::Recovery, &snapshot);
             if !self.cca.owns_recovery() {
                 self.window.set_cwnd(self.window.ssthresh_pkts);
             }
@@ -253,6 +270,7 @@ impl Bottleneck {
         let ack = Ack {
             now: self.now,
             acked_pkts: 1,
+            cleaned_pkts: 1,
             newly_delivered_pkts: 1,
             rtt: Some(rtt),
             srtt: self.srtt,
@@ -281,6 +299,7 @@ impl Bottleneck {
         Snapshot {
             now: self.now,
             in_flight_pkts: self.in_flight_pkts(),
+            next_pkts: self.next,
             flight_size_pkts: self.in_flight_pkts(),
             is_app_limited: self.app_limited_until_pkts > 0,
             srtt: self.srtt,
