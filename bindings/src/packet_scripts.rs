@@ -2,7 +2,7 @@
 
 use crate::errors;
 use dumbbell_engine::spec::tcp::Profile;
-use dumbbell_packetdrill::fuzz::{Case, Played};
+use dumbbell_packetdrill::fuzz::{Case, Controller, Played};
 use dumbbell_packetdrill::{Options, SyntaxError, Verdict, check, record};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -39,10 +39,28 @@ fn judge_packet_script_record(py: Python<'_>, record: &str) -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (seed, number, gso_max_segs))]
-fn fuzz_packet_script(py: Python<'_>, seed: u64, number: u64, gso_max_segs: u32) -> String {
-    let case = Case::drawn(seed, number).with_gso_max_segs(gso_max_segs);
-    py.detach(|| played(&case)).to_string()
+#[pyo3(signature = (seed, number, gso_max_segs, controller = None))]
+fn fuzz_packet_script(
+    py: Python<'_>,
+    seed: u64,
+    number: u64,
+    gso_max_segs: u32,
+    controller: Option<&str>,
+) -> PyResult<String> {
+    let mut case = Case::drawn(seed, number).with_gso_max_segs(gso_max_segs);
+    if let Some(name) = controller {
+        let controller = Controller::try_from(name.to_owned()).map_err(|_| {
+            let allowed = format!("one of {}", fuzzed_controllers().join(", "));
+            errors::spec_invalid("controller", name, &allowed, None)
+        })?;
+        case = case.with_controller(controller);
+    }
+    Ok(py.detach(|| played(&case)).to_string())
+}
+
+#[pyfunction]
+fn fuzzed_controllers() -> Vec<&'static str> {
+    Controller::all().map(Controller::name).collect()
 }
 
 #[pyfunction]
@@ -104,6 +122,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_packet_script, module)?)?;
     module.add_function(wrap_pyfunction!(judge_packet_script_record, module)?)?;
     module.add_function(wrap_pyfunction!(fuzz_packet_script, module)?)?;
+    module.add_function(wrap_pyfunction!(fuzzed_controllers, module)?)?;
     module.add_function(wrap_pyfunction!(shorter_packet_scripts, module)?)?;
     module.add_function(wrap_pyfunction!(packet_scripts_of_each_phase, module)?)
 }

@@ -57,6 +57,7 @@ __all__ = [
     "format_size",
     "format_time",
     "fuzz_packet_script",
+    "fuzzed_controllers",
     "golden_stream",
     "judge_packet_script_record",
     "packet_scripts_of_each_phase",
@@ -260,19 +261,28 @@ def judge_packet_script_record(record: str) -> str:
         JSON as of `check_packet_script`; ``unsupported`` where it has more than assertions.
     """
 
-def fuzz_packet_script(seed: int, number: int, gso_max_segs: int) -> str:
+def fuzz_packet_script(
+    seed: int, number: int, gso_max_segs: int, controller: str | None = None
+) -> str:
     """What the simulator's sender does against a random receiver, as a script.
 
     Args:
         seed: Cases follow from it and their numbers.
         number: Of the case.
         gso_max_segs: Segments of one sk_buff at most; 1 for each by itself.
+        controller: Congestion control, one of `fuzzed_controllers`; None to draw reno, cubic or bbr.
 
     Returns:
         JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the
         first line at which an acknowledgement comes within 50 microseconds of a timer, or null;
         ``sent_pkts``.
+
+    Raises:
+        SpecInvalid: No such controller.
     """
+
+def fuzzed_controllers() -> list[str]:
+    """The congestion controllers that random scripts can be about: those Linux 6.1 has, too."""
 
 def shorter_packet_scripts(case: str) -> str:
     """The same of cases that are a little shorter, the boldest first.

@@ -76,6 +76,13 @@ def packetdrill_command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of --fuzz.")] = 1,
+    congestion_control: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --fuzz: the congestion control of all; otherwise reno, cubic or bbr, drawn.",
+            metavar="NAME",
+        ),
+    ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(help="Of --fuzz: folder for scripts on which they differ.", metavar="DIR"),
@@ -100,11 +107,16 @@ def packetdrill_command(
         if kernel != _USUAL_KERNEL:
             allowed = f"{_USUAL_KERNEL} with --fuzz, whose scripts are of what its TCP does"
             raise SpecError("--kernel", kernel, allowed)
+        if congestion_control is not None:
+            from dumbbell._engine import fuzzed_controllers
+
+            _check_word("--congestion-control", congestion_control, fuzzed_controllers())
         _fuzz(
             fuzz,
             seed,
             backends,
             keep,
+            controller=congestion_control,
             gso_max_segs=gso_max_segs or 1,
             jobs=jobs,
             shrink=shrink,
@@ -147,6 +159,7 @@ def _fuzz(
     backends: tuple[str, ...],
     keep: Path | None,
     *,
+    controller: str | None,
     gso_max_segs: int,
     jobs: int,
     shrink: int,
@@ -159,13 +172,16 @@ def _fuzz(
             count,
             seed,
             keep,
+            controller=controller,
             gso_max_segs=gso_max_segs,
             jobs=jobs,
             shrink=shrink,
             as_json=as_json,
         )
     else:
-        fuzz_by_simulator(count, seed, gso_max_segs, as_json=as_json)
+        fuzz_by_simulator(
+            count, seed, controller=controller, gso_max_segs=gso_max_segs, as_json=as_json
+        )
 
 
 def _build(source: Path, *, as_json: bool, is_all: bool) -> None:

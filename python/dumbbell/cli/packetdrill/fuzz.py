@@ -24,6 +24,7 @@ def fuzz_by_kernel(
     seed: int,
     keep: Path | None,
     *,
+    controller: str | None,
     gso_max_segs: int,
     jobs: int,
     shrink: int,
@@ -35,6 +36,7 @@ def fuzz_by_kernel(
         count: How many.
         seed: Where they come from.
         keep: Folder that gets the scripts on which they do not.
+        controller: Congestion control of all; None to draw one of each.
         gso_max_segs: Segments of one sk_buff at most, of both.
         jobs: Kernels side by side.
         shrink: How many of each kind, and controller, are made as short as can be first.
@@ -46,7 +48,7 @@ def fuzz_by_kernel(
     conditions = Conditions(gso_max_segs=gso_max_segs, offloads=gso_max_segs == 1)
     found: list[Fuzzed] = []
     of_each: Counter[tuple[str, str]] = Counter()
-    for each in fuzz(count, seed, threads=jobs, conditions=conditions):
+    for each in fuzz(count, seed, controller=controller, threads=jobs, conditions=conditions):
         found.append(each)
         kind = each.kind
         if kind is DifferenceKind.AGREES:
@@ -70,12 +72,15 @@ def fuzz_by_kernel(
         raise typer.Exit(EXIT_CONTRADICTED_OR_FAILED)
 
 
-def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int, *, as_json: bool) -> None:
+def fuzz_by_simulator(
+    count: int, seed: int, *, controller: str | None, gso_max_segs: int, as_json: bool
+) -> None:
     """Write scripts and have the simulator itself read and run them: all must pass.
 
     Args:
         count: How many.
         seed: Where they come from.
+        controller: Congestion control of all; None to draw one of each.
         gso_max_segs: Segments of one packet at most.
         as_json: Print JSON only.
     """
@@ -84,7 +89,7 @@ def fuzz_by_simulator(count: int, seed: int, gso_max_segs: int, *, as_json: bool
     began = time.monotonic()
     failed: dict[int, Any] = {}
     for number in range(count):
-        script = json.loads(fuzz_packet_script(seed, number, gso_max_segs))["script"]
+        script = json.loads(fuzz_packet_script(seed, number, gso_max_segs, controller))["script"]
         verdict = json.loads(check_packet_script(script, "linux-6.1"))
         if verdict["verdict"] != "passed":
             failed[number] = verdict

@@ -125,6 +125,7 @@ def fuzz(
     seed: int,
     *,
     first: int = 0,
+    controller: str | None = None,
     threads: int = 1,
     conditions: Conditions = CONDITIONS,
 ) -> Iterator[Fuzzed]:
@@ -134,6 +135,7 @@ def fuzz(
         count: How many.
         seed: They follow from it and their numbers.
         first: Number of the first.
+        controller: Congestion control of all; None to draw one of each.
         threads: Guests side by side; 0 for one a core.
         conditions: Of the kernel's device.
 
@@ -149,7 +151,8 @@ def fuzz(
         numbers = range(start, min(start + at_once, first + count))
         segments = conditions.gso_max_segs or KERNELS_OWN_SEGMENTS
         written = [
-            (number, json.loads(fuzz_packet_script(seed, number, segments))) for number in numbers
+            (number, json.loads(fuzz_packet_script(seed, number, segments, controller)))
+            for number in numbers
         ]
         yield from _found(written, conditions, threads)
 
