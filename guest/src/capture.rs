@@ -297,7 +297,10 @@ impl Pairing {
         let equal = self.waiting.entry(identity).or_default();
         // What came before the numbers began again and has not gone was dropped, or this one's departure
         // would be taken for its.
-        while equal.front().is_some_and(|(before, _)| place - before >= NUMBERS) {
+        while equal
+            .front()
+            .is_some_and(|(before, _)| place - before >= NUMBERS)
+        {
             equal.pop_front();
         }
         equal.push_back((place, sighting.ecn));

@@ -22,7 +22,7 @@
 
 mod pi;
 
-use super::fq_codel::memory_bytes;
+use super::flow_queues::memory_bytes;
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::ring::Ring;

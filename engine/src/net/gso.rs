@@ -245,9 +245,9 @@ mod tests {
     fn a_mark_is_on_every_segment() {
         let mut gso = Gso::default();
         let capable: Vec<Packet> = { segments(2).into_iter() }
-            .map(|segment| Packet {
-                traffic_class: 0b10,
-                ..segment
+            .map(|mut segment| {
+                segment.traffic_class = 0b10;
+                segment
             })
             .collect();
         let mut packet = gso.join(&capable);
