@@ -71,6 +71,7 @@ fn snapshot() -> Snapshot {
         now: Time::from_ns(1),
         in_flight_pkts: 2,
         flight_size_pkts: 3,
+        next_pkts: 8,
         is_app_limited: true,
         srtt: Some(Time::from_ns(4)),
         min_rtt: None,
@@ -173,7 +174,7 @@ fn every_field_crosses_the_boundary() {
     let mut sum = Sum::default();
     assert!(echo.owns_recovery() && echo.wants_pacing());
     assert_eq!(echo.send_buffer_windows(), 3);
-    assert_eq!(echo.least_burst_pkts(&window), 11);
+    assert_eq!(echo.least_burst_pkts(&window), Some(11));
     assert!(!echo.limits_itself());
     echo.init(&mut window, &snapshot());
     assert!(echo.limits_itself());
@@ -191,6 +192,7 @@ fn every_field_crosses_the_boundary() {
         let ack = Ack {
             now: at(1),
             acked_pkts: 2,
+            cleaned_pkts: 2,
             newly_delivered_pkts: 3,
             rtt: Some(at(4)),
             srtt: Some(at(5)),
@@ -284,7 +286,7 @@ const struct dumbbell_cc_ops dumbbell_cc = {
     assert_eq!(window, untouched);
     assert_eq!(
         (wild.send_buffer_windows(), wild.least_burst_pkts(&window)),
-        (2, 2)
+        (2, None)
     );
     assert!(!wild.owns_recovery() && !wild.wants_pacing() && !wild.limits_itself());
     window.prior_cwnd_pkts = 30;
@@ -301,6 +303,7 @@ fn dumbbell_ack() -> Ack {
     Ack {
         now: Time::ZERO,
         acked_pkts: 1,
+        cleaned_pkts: 1,
         newly_delivered_pkts: 1,
         rtt: None,
         srtt: None,
