@@ -53,11 +53,11 @@ fn over_a_link_without_a_delay_a_packet_comes_after_the_departures_of_the_instan
     // takes 2 ms there is one in transmission and one that waits, so every other packet is dropped.
     let packets: Vec<(u64, u32)> = (0..9).map(|_| (0, BYTES)).collect();
     let slow = |end: &mut LinkEnd| end.rate_bps = 500_000;
-    let shapes: [(&str, &dyn Fn(&mut LinkEnd)); 4] = [
-        ("folded", &|_| ()),
-        ("pipe", &|end| end.delay_ns = MS),
-        ("events", &|end| end.record_packets = true),
-        ("lossy", &|end| end.loss_every_pkts = 1_000),
+    let shapes: [(&str, fn(&mut LinkEnd)); 4] = [
+        ("folded", |_| ()),
+        ("pipe", |end| end.delay_ns = MS),
+        ("events", |end| end.record_packets = true),
+        ("lossy", |end| end.loss_every_pkts = 1_000),
     ];
     for (name, shape) in shapes {
         for is_second in [false, true] {
