@@ -37,6 +37,10 @@ pub enum DropReason {
     Pi2 = 15,
     /// The same, when it arrived (`drop_enqueue`).
     Pi2AtEnqueue = 16,
+    /// choke found it to be of the flow of one that waited.
+    ChokeMatch = 17,
+    /// It waited, and choke found one that arrived to be of its flow.
+    ChokeChosen = 18,
 }
 
 /// Which counters of a queue a dropped packet goes to.
@@ -68,7 +72,9 @@ impl DropReason {
             | DropReason::CeThreshold
             | DropReason::Blue
             | DropReason::Pi2
-            | DropReason::Pi2AtEnqueue => DropCause::QueueManagement,
+            | DropReason::Pi2AtEnqueue
+            | DropReason::ChokeMatch
+            | DropReason::ChokeChosen => DropCause::QueueManagement,
             DropReason::Policed => DropCause::Policer,
             DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
         }

@@ -10,6 +10,7 @@
 
 pub mod cake;
 pub mod child;
+pub mod choke;
 pub mod codel;
 pub mod dualpi2;
 pub mod events;
@@ -40,6 +41,7 @@ pub use setting::{Above, DEFAULT_TIMER_HZ, Ends, Setting};
 pub use timers::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT, timer_period_ns};
 
 use cake::Cake;
+use choke::Choke;
 use codel::Codel;
 use dualpi2::Dualpi2;
 use dumbbell_core::packet::Packet;
@@ -300,6 +302,8 @@ disciplines! {
     Dualpi2(Box<Dualpi2>): Dualpi2;
     /// `red`.
     Red(Box<Red>): Red;
+    /// `choke`.
+    Choke(Box<Choke>): Choke;
     /// `sfq`.
     Sfq(Box<Sfq>): Sfq;
     /// `tbf`.

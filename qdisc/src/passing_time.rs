@@ -46,6 +46,7 @@ pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
         | Config::FqPie(_)
         | Config::Pie(_)
         | Config::Red(_)
+        | Config::Choke(_)
         | Config::Sfq(_) => false,
     }
 }
@@ -71,6 +72,7 @@ mod tests {
             "red limit 400kb min 1kb max 10kb avpkt 100 burst 30 probability 0.5",
             "prio",
             "sfq",
+            "choke limit 100 bandwidth 10mbit",
             "fq_pie",
             "netem limit 1000",
             "netem loss 10%",

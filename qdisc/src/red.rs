@@ -36,7 +36,7 @@ use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::red::IdleTable;
-use dumbbell_tc::qdisc::{Bfifo, Red as Config};
+use dumbbell_tc::qdisc::{Bfifo, Choke, Red as Config};
 
 /// `RED_ONE_PERCENT`, in units of 2^-32.
 const ONE_PERCENT: u32 = ((1 << 32) + 50u64).div_euclid(100) as u32;
@@ -48,7 +48,7 @@ const ADAPTATION_NS: u64 = 500_000_000;
 
 /// What becomes of a packet that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Pass,
     /// Between the thresholds, by chance.
     Early,
@@ -66,10 +66,10 @@ enum Side {
 
 /// The upper half of the state: the average and what follows from it.
 #[derive(Debug, Clone)]
-struct Average {
+pub(super) struct Average {
     /// The weight W is 2^-this.
     weight_log2: u32,
-    /// Thresholds, with `weight_log2` bits after the point.
+    /// Thresholds, with `weight_log2` bits after the point; in bytes here and below, or in packets of `choke`.
     min: u64,
     max: u64,
     /// Bytes between the thresholds.
@@ -93,21 +93,48 @@ struct Average {
 
 impl Average {
     fn new(config: &Config) -> Average {
+        let thresholds = [config.min_bytes, config.max_bytes];
+        let (weight_log2, idle_table) = (config.weight_log2(), config.idle_table());
+        Average::between(
+            thresholds,
+            weight_log2,
+            idle_table,
+            config.probability_q32(),
+        )
+    }
+
+    /// Of packets, for `choke`.
+    pub(super) fn of_packets(config: &Choke) -> Average {
+        let thresholds = [config.min_packets, config.max_packets];
+        let (weight_log2, idle_table) = (config.weight_log2(), config.idle_table());
+        Average::between(
+            thresholds,
+            weight_log2,
+            idle_table,
+            config.probability_q32(),
+        )
+    }
+
+    fn between(
+        [min, max]: [u32; 2],
+        weight_log2: Option<u8>,
+        idle_table: Option<IdleTable>,
+        probability: u32,
+    ) -> Average {
         // `Config::check` has found both, and thresholds that fit.
-        let weight_log2 = u32::from(config.weight_log2().unwrap_or(1));
-        let idle_table = config.idle_table().unwrap_or(IdleTable {
+        let weight_log2 = u32::from(weight_log2.unwrap_or(1));
+        let idle_table = idle_table.unwrap_or(IdleTable {
             cell_log2: 0,
             halvings: [0; dumbbell_tc::qdisc::red::IDLE_TABLE_SIZE],
         });
         // `qth_delta`, 1 where both are the same.
-        let width_bytes = (config.max_bytes - config.min_bytes).max(1);
+        let width_bytes = (max - min).max(1);
         let fifth = u64::from(width_bytes / 5);
-        let min_bytes = u64::from(config.min_bytes);
-        let probability = config.probability_q32();
+        let min_bytes = u64::from(min);
         Average {
             weight_log2,
             min: min_bytes << weight_log2,
-            max: u64::from(config.max_bytes) << weight_log2,
+            max: u64::from(max) << weight_log2,
             width_bytes,
             target_bytes: (min_bytes + 2 * fifth, min_bytes + 3 * fifth),
             idle_table,
@@ -121,7 +148,7 @@ impl Average {
     }
 
     /// Section 4: `avg <- (1 - W) avg + W q`, or its decay over the idle time.
-    fn update(&mut self, backlog_bytes: u64, now: Time) {
+    pub(super) fn update(&mut self, backlog_bytes: u64, now: Time) {
         self.average = match self.idle_since.take() {
             Some(since) => self.decayed(now - since),
             None => self.average + backlog_bytes - (self.average >> self.weight_log2),
@@ -154,6 +181,28 @@ impl Average {
             self.count = -1;
             return Verdict::Forced;
         }
+        self.judge_by_count(stream)
+    }
+
+    /// `choke`: whether the average is above the lower threshold.
+    pub(super) fn is_above_min(&mut self) -> bool {
+        let is_above = self.average > self.min;
+        if !is_above {
+            self.count = -1;
+        }
+        is_above
+    }
+
+    /// `choke`: as [`Average::judge`] from there on.
+    pub(super) fn judge_above_min(&mut self, stream: &mut Stream) -> Verdict {
+        if self.average > self.max {
+            self.count = -1;
+            return Verdict::Forced;
+        }
+        self.judge_by_count(stream)
+    }
+
+    fn judge_by_count(&mut self, stream: &mut Stream) -> Verdict {
         self.count += 1;
         if self.count == 0 {
             self.threshold = self.draw(stream);
@@ -202,8 +251,13 @@ impl Average {
         self.slope = (rounded as u32).max(1);
     }
 
+    /// The queue was asked while it was empty.
+    pub(super) fn become_idle(&mut self, now: Time) {
+        self.idle_since.get_or_insert(now);
+    }
+
     /// Section 4's `p_b`: the probability for one packet.
-    fn drop_probability(&self) -> f64 {
+    pub(super) fn drop_probability(&self) -> f64 {
         if self.average >= self.max {
             return 1.0;
         }
@@ -323,8 +377,8 @@ impl Discipline for Red {
         self.catch_up(now);
         let leaving = self.queue.dequeue(now, events);
         let is_idle = leaving == Dequeued::Empty && self.is_asked_while_empty;
-        if is_idle && self.average.idle_since.is_none() {
-            self.average.idle_since = Some(now);
+        if is_idle {
+            self.average.become_idle(now);
         }
         leaving
     }

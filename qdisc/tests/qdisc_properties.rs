@@ -37,6 +37,7 @@ const DISCIPLINES: &[&str] = &[
     "red limit 20kb min 1kb max 4kb avpkt 500 burst 3 probability 0.5 adaptive ecn nodrop",
     "red limit 9kb min 2kb max 6kb avpkt 500 burst 6",
     "pfifo_fast",
+    "choke limit 30 bandwidth 1mbit min 3 max 12 burst 6 probability 0.3 ecn",
     "fq_pie limit 12 flows 4 quantum 300 target 1ms tupdate 2ms",
     "fq_pie limit 30 target 1us tupdate 1ms ecn ecn_prob 99 bytemode dq_rate_estimator",
     "sfq limit 12 flows 6 divisor 8 depth 5 quantum 300 perturb 1",

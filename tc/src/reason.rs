@@ -17,9 +17,9 @@ pub enum Reason {
     Replaced,
     /// It has more digits than are held here, and than show.
     TooFine,
-    /// `red`: tc finds no weight of the average for it, or one too small for the kernel.
+    /// `red`, `choke`: tc finds no weight of the average for it, or one too small for the kernel.
     NoWeight,
-    /// `red`: tc divides by the microseconds that an average packet takes, which are none.
+    /// `red`, `choke`: tc divides by the microseconds that an average packet takes, which are none.
     NoTime,
     /// No packet would ever get through.
     DropsAll,

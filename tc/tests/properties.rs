@@ -1,8 +1,11 @@
 //! What is written reads back as the same number, and readers of text agree with each other.
 
+mod drawn;
+
+use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Dualpi2, Filter, Fq, FqCodel, FqPie,
-    Htb, HtbClass, Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Selector, Sfq, Tbf, cake,
+    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Filter, Fq, FqCodel, FqPie, Htb,
+    HtbClass, Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Selector, Tbf, cake,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -409,62 +412,6 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
     })
 }
 
-fn dualpi2s() -> impl Strategy<Value = Qdisc> {
-    let times = || (1..=u64::from(u32::MAX)).prop_map(|us| us * 1000);
-    let gains = || prop_oneof![1..1u32 << 24, 1..2000u32];
-    let steps = prop_oneof![
-        times().prop_map(|ns| (Some(ns), None)),
-        (1..=u32::MAX).prop_map(|packets| (None, Some(packets))),
-    ];
-    let limits = (1..=u32::MAX, prop::option::of(1..=u32::MAX));
-    let control = (times(), times(), gains(), gains(), any::<u8>());
-    let l4s = (steps, any::<u32>(), 0..=100u8);
-    (limits, control, l4s, any::<[bool; 4]>()).prop_map(|(limits, control, l4s, words)| {
-        let (limit_packets, memlimit_bytes) = limits;
-        let (target_ns, tupdate_ns, alpha, beta, coupling_factor) = control;
-        let ((step_thresh_ns, step_thresh_packets), min_qlen_step_packets, percent) = l4s;
-        let [drop_on_overload, drop_dequeue, l4s_ect, split_gso] = words;
-        Qdisc::Dualpi2(Dualpi2 {
-            limit_packets,
-            memlimit_bytes,
-            target_ns,
-            tupdate_ns,
-            alpha,
-            beta,
-            coupling_factor,
-            step_thresh_ns,
-            step_thresh_packets,
-            min_qlen_step_packets,
-            drop_on_overload,
-            drop_dequeue,
-            classic_protection_percent: percent,
-            l4s_ect,
-            split_gso,
-        })
-    })
-}
-
-fn sfqs() -> impl Strategy<Value = Qdisc> {
-    let numbers = (2..=65_408u32, 1..=127u32, 1..=65_408u32, 0..=16u32);
-    let words = (0..=2_147_483u32, any::<bool>());
-    let quanta = prop::option::of(256..=1u32 << 20);
-    (numbers, quanta, words).prop_filter_map(
-        "numbers that hold each other",
-        |((limit_packets, depth_packets, flows, log2), quantum_bytes, (perturb_s, headdrop))| {
-            let sfq = Qdisc::Sfq(Sfq {
-                limit_packets,
-                depth_packets,
-                flows: flows.min(limit_packets).min(1 << log2),
-                divisor: 1 << log2,
-                quantum_bytes,
-                perturb_s,
-                headdrop,
-            });
-            sfq.check().is_ok().then_some(sfq)
-        },
-    )
-}
-
 fn leaves() -> impl Strategy<Value = Qdisc> {
     let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
     prop_oneof![
@@ -477,6 +424,7 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         cakes(),
         dualpi2s(),
         sfqs(),
+        chokes(),
         managed(),
     ]
 }

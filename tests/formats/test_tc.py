@@ -134,6 +134,10 @@ def test_numbers_are_those_of_the_last_sample() -> None:
             "beta 20 quantum 1514b memory_limit 32Mb ecn_prob 10 ecn ",
         ),
         (
+            "choke limit 1000 bandwidth 10mbit ecn",
+            "choke 1: root refcnt 2 limit 1000p min 83p max 250p ecn ",
+        ),
+        (
             "sfq perturb 10",
             "sfq 1: root refcnt 2 limit 127p quantum 1514b depth 127 flows 128 divisor 1024 "
             "perturb 10sec ",

@@ -195,6 +195,11 @@ def _cake_numbers(config: Config) -> dict[str, Any]:
     return numbers
 
 
+def _choke_numbers(config: Config) -> dict[str, Any]:
+    packets = {key: config[f"{key}_packets"] for key in ("limit", "min", "max")}
+    return {**packets, "probability": config["probability_ppb"] / 1e9}
+
+
 def _sfq_numbers(config: Config) -> dict[str, Any]:
     numbers = {"limit": config["limit_packets"], "depth": config["depth_packets"]}
     numbers |= {key: config[key] for key in ("flows", "divisor")}
@@ -214,6 +219,7 @@ _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "pie": _pie_numbers,
     "fq_pie": _fq_pie_numbers,
     "red": _red_numbers,
+    "choke": _choke_numbers,
     "sfq": _sfq_numbers,
     "netem": _netem_numbers,
     "prio": lambda config: {"bands": config["bands"]},

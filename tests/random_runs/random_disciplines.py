@@ -194,6 +194,20 @@ def _dualpi2(draw: random.Random, _: int) -> str:
     return " ".join(["dualpi2", *_some(draw, words)])
 
 
+def _choke(draw: random.Random, rate_bps: int) -> str:
+    least = draw.randrange(2, 40)
+    most = least * draw.randrange(2, 5)
+    words = [
+        f"limit {most + draw.randrange(200)}",
+        f"bandwidth {min(_rate(draw, rate_bps), 8_000_000_000)}bit",
+        f"min {least}",
+        f"max {most}",
+        f"burst {least + draw.randrange(1, 20)}",
+    ]
+    optional = [f"probability {draw.choice(['0.01', '0.1', '0.5', '0.999'])}", "ecn"]
+    return " ".join(["choke", *words, *_some(draw, optional)])
+
+
 def _red(draw: random.Random, rate_bps: int) -> str:
     average = draw.randrange(100, 1500)
     # Where the least is no longer than a packet, no weight lets a burst pass.
@@ -325,6 +339,6 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
 _Maker = Callable[[random.Random, int], str]
 _LEAVES: tuple[_Maker, ...] = (
     _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
-    _sfq, _fq_pie,
+    _sfq, _fq_pie, _choke,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)

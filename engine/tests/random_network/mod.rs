@@ -40,6 +40,8 @@ const LINES: &[&str] = &[
     "red limit 9kb min 2kb max 6kb avpkt 500 burst 6",
     "fq_pie limit 12 flows 4 quantum 300 target 1ms tupdate 2ms",
     "fq_pie limit 30 target 1us tupdate 1ms ecn bytemode dq_rate_estimator",
+    "choke limit 20 bandwidth 1mbit min 2 max 9 burst 4 probability 0.3",
+    "choke limit 30 bandwidth 1mbit min 3 max 12 burst 6 ecn",
     "sfq limit 9 flows 4 divisor 4 depth 4 quantum 300 perturb 1",
     "sfq limit 12 depth 5 headdrop",
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",

@@ -19,6 +19,7 @@
 mod bfifo;
 pub mod cake;
 mod chain;
+mod choke;
 mod codel;
 mod discipline;
 pub mod dualpi2;
@@ -43,6 +44,7 @@ mod words;
 
 pub use bfifo::Bfifo;
 pub use cake::Cake;
+pub use choke::Choke;
 pub use codel::Codel;
 pub use discipline::{COMPUTED, Discipline, Parameter, REQUIRED, Value};
 pub use dualpi2::Dualpi2;
@@ -299,6 +301,7 @@ qdiscs! {
     Dualpi2;
     FqPie;
     Red;
+    Choke;
     Sfq;
 }
 
@@ -317,7 +320,6 @@ impl fmt::Display for Qdisc {
 const NOT_IMPLEMENTED: &[&str] = &[
     "blackhole",
     "cbs",
-    "choke",
     "drr",
     "etf",
     "ets",

@@ -230,7 +230,9 @@ impl Grammar for Red {
                 "max" => red.max_bytes = words.size_bytes(parameter, ignored)?,
                 "avpkt" => red.avpkt_bytes = words.size_bytes(parameter, Reason::Ignored)?,
                 "burst" => red.burst_packets = words.count(parameter)?,
-                "probability" => red.probability_ppb = probability_ppb(words, parameter)?,
+                "probability" => {
+                    red.probability_ppb = probability_ppb(words, parameter, &Red::DISCIPLINE)?
+                }
                 "bandwidth" => red.bandwidth_bps = words.rate_bps(parameter, ignored)?,
                 "ecn" => red.ecn = true,
                 "harddrop" => red.harddrop = true,
@@ -259,11 +261,7 @@ impl Grammar for Red {
         if self.max_bytes > MOST_MAX_BYTES {
             return refuse(&MAX, self.max_bytes);
         }
-        let width_bytes = self.max_bytes - self.min_bytes;
-        let slope = f64::from(self.probability_ppb) / f64::from(PPB) / f64::from(width_bytes);
-        // `tc_red_eval_P`: a byte above the minimum must count.
-        let is_steep = width_bytes == 0 || slope * f64::from(1u32 << LARGEST_SHIFT) > 1.0;
-        if !(1..PPB).contains(&self.probability_ppb) || !is_steep {
+        if !self.is_steep() {
             let probability = probability_text(self.probability_ppb);
             return Err(Red::DISCIPLINE.out_of_range(&PROBABILITY, probability));
         }
@@ -337,6 +335,14 @@ impl Red {
             self.burst_packets = bytes / packet_bytes;
         }
         Ok(())
+    }
+
+    /// Whether tc finds a slope of the probability (`tc_red_eval_P`): a byte above the minimum must count.
+    pub(super) fn is_steep(&self) -> bool {
+        let width_bytes = self.max_bytes - self.min_bytes;
+        let slope = f64::from(self.probability_ppb) / f64::from(PPB) / f64::from(width_bytes);
+        let is_steep = width_bytes == 0 || slope * f64::from(1u32 << LARGEST_SHIFT) > 1.0;
+        (1..PPB).contains(&self.probability_ppb) && is_steep
     }
 
     /// Whether tc finds a weight of the average (`tc_red_eval_ewma`) that the kernel takes: it keeps
@@ -480,16 +486,20 @@ impl fmt::Display for Red {
 }
 
 /// The probability after its word: one of which the kernel has the same part of 2^32.
-fn probability_ppb(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
+pub(super) fn probability_ppb(
+    words: &mut Words,
+    parameter: &'static Parameter,
+    discipline: &Discipline,
+) -> Result<u32, QdiscError> {
     let number = words.real(parameter)?;
-    let refused = |reason| Err(Red::DISCIPLINE.not_taken(parameter, number, reason));
+    let refused = |reason| Err(discipline.not_taken(parameter, number, reason));
     if number.is_nan() || number >= 1.0 {
         return refused(Reason::Wraps);
     }
     let ppb = libm::rint(number * f64::from(PPB)) as u32;
     let of_kernel = |number: f64| (number * PROBABILITY_ONE) as u64;
     if number <= 0.0 {
-        return Err(Red::DISCIPLINE.out_of_range(parameter, number));
+        return Err(discipline.out_of_range(parameter, number));
     }
     if ppb == 0 || of_kernel(f64::from(ppb) / f64::from(PPB)) != of_kernel(number) {
         return refused(Reason::TooFine);
@@ -498,6 +508,6 @@ fn probability_ppb(words: &mut Words, parameter: &'static Parameter) -> Result<u
 }
 
 /// As a decimal number, without zeros at the end.
-fn probability_text(ppb: u32) -> String {
+pub(super) fn probability_text(ppb: u32) -> String {
     format!("0.{}", format!("{ppb:09}").trim_end_matches('0'))
 }

@@ -26,6 +26,7 @@ const DISCIPLINES: &[&str] = &[
     "codel limit 10000",
     "fq_codel",
     "sfq",
+    "choke limit 10000 bandwidth 100mbit min 100 max 300",
     "fq_pie",
     "cake besteffort",
     "cake bandwidth 100mbit",

@@ -96,6 +96,7 @@ fn shaped(config: &Config) -> Shaped {
         },
         Config::Fq(fq) => classful(f64::from(fq.limit_packets)),
         Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
+        Config::Choke(choke) => plain(f64::from(choke.limit_packets)),
         Config::Sfq(sfq) => plain(f64::from(sfq.limit_packets)),
         Config::Codel(_)
         | Config::FqCodel(_)

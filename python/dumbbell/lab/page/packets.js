@@ -2,9 +2,9 @@
 
 /** `packets.event` */
 const Event = { enqueue: 0, dequeue: 1, drop: 2, mark: 3 };
-/** `packets.reason` of a drop from the queue (CoDel, the fattest flow, its memory limit, BLUE, PI2); what is dropped
+/** `packets.reason` of a drop from the queue (CoDel, the fattest flow, its memory limit, BLUE, PI2, choke); what is dropped
  * for another is refused. */
-const FROM_INSIDE = [3, 9, 11, 14, 15];
+const FROM_INSIDE = [3, 9, 11, 14, 15, 18];
 
 /** @param {number} event */
 export function isEntry(event) {

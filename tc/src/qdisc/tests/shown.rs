@@ -116,6 +116,11 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         r#"{"limit":409600,"min":30720,"max":92160,"ecn":true,"harddrop":false,"adaptive":false,"nodrop":true}"#,
     ),
     (
+        "choke limit 1000 bandwidth 10mbit ecn",
+        "limit 1000p min 83p max 250p ecn ",
+        r#"{"limit":1000,"min":83,"max":250,"ecn":true,"harddrop":false,"adaptive":false,"nodrop":false}"#,
+    ),
+    (
         "sfq perturb 10 headdrop limit 100",
         "limit 100p quantum 1514b depth 127 headdrop flows 100 divisor 1024 perturb 10sec ",
         r#"{"limit":100,"quantum":1514,"depth":127,"headdrop":true,"flows":100,"divisor":1024,"perturb":10}"#,

@@ -1,0 +1,335 @@
+//! `choke`: random early detection that compares what arrives with what waits (Pan, Prabhakar and Psounis,
+//! IEEE INFOCOM 2000; tc-choke(8), iproute2 `tc/q_choke.c`).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `limit PACKETS`, to 131071, and `bandwidth RATE`: required | yes |
+//! | no `max`: a quarter of `limit`; no `min`: a third of `max`; `min` below `max` | yes |
+//! | no `burst`: (2 min + max) / 3 packets | yes |
+//! | `avpkt SIZE` (1000), `probability P` (0.02) | yes |
+//! | `ecn` | yes |
+//! | `burst` too small or too large for a weight (Wlog) | refused |
+//! | `bandwidth 5%` (of the device's speed) | no |
+
+use super::red::{IdleTable, probability_ppb, probability_text};
+use super::words::{PPB, Words};
+use super::{
+    Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Red, Value,
+};
+use crate::reason::Reason;
+use crate::units::in_tc::is_rate;
+use crate::units::{format_rate, format_size};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// `CHOKE_MAX_QUEUE`.
+const MOST_PACKETS: u32 = (128 << 10) - 1;
+
+/// First in, first out, that drops a packet that arrives, and a waiting one of the same flow that chance
+/// points at, while the average number of packets is high; else as RED.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choke {
+    /// Packets that may wait; 1 to 131071.
+    pub limit_packets: u32,
+    /// Average number of packets up to which nothing is dropped; at least 1, below the maximum.
+    pub min_packets: u32,
+    /// Average number of packets above which every packet is dropped; at most the limit.
+    pub max_packets: u32,
+    /// Bytes of an average packet; at least 1.
+    pub avpkt_bytes: u32,
+    /// Packets of a burst that is to pass: sets the weight of the average.
+    pub burst_packets: u32,
+    /// Probability at the maximum, in units of 10^-9; 1 to 10^9 - 1.
+    pub probability_ppb: u32,
+    /// Rate of the link in bit/s, a multiple of 8, for idle times.
+    pub bandwidth_bps: u64,
+    /// Whether packets that can be marked are marked instead of dropped.
+    pub ecn: bool,
+}
+
+const LIMIT: Parameter = Parameter {
+    name: "limit",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "limit_packets",
+    unit: "packets",
+    default: Value::Number(1000),
+    default_source: REQUIRED,
+    range: "1 to 131071 packets",
+    effect: "A packet that arrives while this many wait is dropped.",
+};
+
+const MIN: Parameter = Parameter {
+    name: "min",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "min_packets",
+    unit: "packets",
+    default: Value::Number(83),
+    default_source: "computed: a third of max",
+    range: "1 packet to below max",
+    effect: "While the average number of packets is at most this, nothing is dropped or marked. Above it, \
+             a packet that arrives is compared with one that waits; of the same flow, both are dropped.",
+};
+
+const MAX: Parameter = Parameter {
+    name: "max",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "max_packets",
+    unit: "packets",
+    default: Value::Number(250),
+    default_source: "computed: a quarter of limit",
+    range: "above min, to limit",
+    effect: "Above this average number of packets, every packet is dropped or marked.",
+};
+
+const AVPKT: Parameter = Parameter {
+    name: "avpkt",
+    aliases: &[],
+    argument: "SIZE",
+    key: "avpkt_bytes",
+    unit: "bytes",
+    default: Value::Number(1000),
+    default_source: "tc",
+    range: "1 to 4294967295 bytes",
+    effect: "Length of an average packet: sets with `bandwidth` how fast the average decays while the \
+             queue is idle.",
+};
+
+const BURST: Parameter = Parameter {
+    name: "burst",
+    aliases: &[],
+    argument: "PACKETS",
+    key: "burst_packets",
+    unit: "packets",
+    default: Value::Number(138),
+    default_source: "computed: (2 min + max) / 3",
+    range: "from min on, while there is a weight that lets them pass",
+    effect: "How many packets may come at once before any is dropped: sets the weight of the average.",
+};
+
+const PROBABILITY: Parameter = Parameter {
+    name: "probability",
+    aliases: &[],
+    argument: "PROBABILITY",
+    key: "probability_ppb",
+    unit: "1e-9",
+    default: Value::Number(20_000_000),
+    default_source: "tc: 0.02",
+    range: "0.000000001 to 0.999999999",
+    effect: "The probability of a drop or mark when the average reaches `max`.",
+};
+
+const BANDWIDTH: Parameter = Parameter {
+    name: "bandwidth",
+    aliases: &[],
+    argument: "RATE",
+    key: "bandwidth_bps",
+    unit: "bit/s",
+    default: Value::Nothing,
+    default_source: REQUIRED,
+    range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
+    effect: "The link's rate: how many packets would have left while the queue was empty.",
+};
+
+impl Grammar for Choke {
+    const DISCIPLINE: Discipline = Discipline {
+        name: "choke",
+        summary: "RED without state of flows that still takes most from those who send most: a packet is \
+                  dropped with a waiting one of its flow.",
+        source: "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000; tc-choke(8); iproute2 tc/q_choke.c and \
+                 tc/tc_red.c; Linux net/sched/sch_choke.c, include/net/red.h",
+        parameters: &[
+            LIMIT,
+            BANDWIDTH,
+            MIN,
+            MAX,
+            AVPKT,
+            BURST,
+            PROBABILITY,
+            Parameter::flag(
+                "ecn",
+                "tc",
+                &[],
+                "Marks ECN-capable packets instead of dropping them, but those of the flow compared with.",
+            ),
+        ],
+        not_implemented: &[],
+        once: &[],
+        abbreviated: &[],
+    };
+
+    fn parse(words: &mut Words) -> Result<Choke, QdiscError> {
+        let mut choke = Choke {
+            limit_packets: 0,
+            min_packets: 0,
+            max_packets: 0,
+            avpkt_bytes: AVPKT.default.number() as u32,
+            burst_packets: 0,
+            probability_ppb: PROBABILITY.default.number() as u32,
+            bandwidth_bps: 0,
+            ecn: false,
+        };
+        let ignored = Reason::Ignored;
+        while let Some(parameter) = words.parameter()? {
+            match parameter.name {
+                "limit" => choke.limit_packets = words.count(parameter)?,
+                "min" => choke.min_packets = words.count(parameter)?,
+                "max" => choke.max_packets = words.count(parameter)?,
+                "avpkt" => choke.avpkt_bytes = words.size_bytes(parameter, ignored)?,
+                "burst" => choke.burst_packets = words.count(parameter)?,
+                "probability" => {
+                    choke.probability_ppb = probability_ppb(words, parameter, &Choke::DISCIPLINE)?;
+                }
+                "bandwidth" => choke.bandwidth_bps = words.rate_bps(parameter, ignored)?,
+                "ecn" => choke.ecn = true,
+                other => return Err(words.unknown(other)),
+            }
+        }
+        words.require_all()?;
+        choke.fill_in()?;
+        choke.check()?;
+        Ok(choke)
+    }
+
+    fn check(&self) -> Result<(), QdiscError> {
+        let discipline = &Choke::DISCIPLINE;
+        for (is_fine, parameter, value) in [
+            (
+                (1..=MOST_PACKETS).contains(&self.limit_packets),
+                &LIMIT,
+                self.limit_packets,
+            ),
+            (self.avpkt_bytes > 0, &AVPKT, 0),
+            (
+                (1..self.max_packets).contains(&self.min_packets),
+                &MIN,
+                self.min_packets,
+            ),
+            (
+                self.max_packets <= self.limit_packets,
+                &MAX,
+                self.max_packets,
+            ),
+        ] {
+            if !is_fine {
+                return Err(discipline.out_of_range(parameter, value));
+            }
+        }
+        let bandwidth = || format_rate(self.bandwidth_bps);
+        let bytes_per_s = self.bandwidth_bps / 8;
+        if !is_rate(self.bandwidth_bps) || !(1..=u64::from(u32::MAX)).contains(&bytes_per_s) {
+            return Err(discipline.out_of_range(&BANDWIDTH, self.bandwidth_bps));
+        }
+        let Some(red) = self.in_bytes() else {
+            return Err(discipline.not_taken(&AVPKT, self.avpkt_bytes, Reason::Wraps));
+        };
+        if !red.is_steep() {
+            let probability = probability_text(self.probability_ppb);
+            return Err(discipline.out_of_range(&PROBABILITY, probability));
+        }
+        let log2 = red.weight_log2().map(u32::from);
+        if log2.is_none_or(|log2| log2 >= self.max_packets.leading_zeros()) {
+            return Err(discipline.not_taken(&BURST, self.burst_packets, Reason::NoWeight));
+        }
+        if self.bandwidth_bps > 8_000_000 * u64::from(self.avpkt_bytes) {
+            return Err(discipline.not_taken(&BANDWIDTH, bandwidth(), Reason::NoTime));
+        }
+        if red.idle_table().is_none() {
+            return Err(discipline.not_taken(&BANDWIDTH, bandwidth(), Reason::Wraps));
+        }
+        Ok(())
+    }
+
+    /// Without the words that only `-d` adds.
+    fn options(&self, _: Device) -> Options {
+        let mut options = Options::default();
+        for (word, packets) in [
+            ("limit", self.limit_packets),
+            ("min", self.min_packets),
+            ("max", self.max_packets),
+        ] {
+            options = options.show(word, packets, &format!("{word} {packets}p "));
+        }
+        let ecn = if self.ecn { "ecn " } else { "" };
+        let options = options.show("ecn", Field::Flag(self.ecn), ecn);
+        let flags = ["harddrop", "adaptive", "nodrop"].into_iter();
+        flags.fold(options, |options, word| {
+            options.show(word, Field::Flag(false), "")
+        })
+    }
+}
+
+impl Choke {
+    /// What tc computes from the rest, in 32 bits.
+    fn fill_in(&mut self) -> Result<(), QdiscError> {
+        if self.max_packets == 0 {
+            self.max_packets = self.limit_packets / 4;
+        }
+        if self.min_packets == 0 {
+            self.min_packets = self.max_packets / 3;
+        }
+        if self.burst_packets == 0 {
+            let packets = { self.min_packets.checked_mul(2) }
+                .and_then(|packets| packets.checked_add(self.max_packets));
+            let wraps = || Choke::DISCIPLINE.not_taken(&BURST, "computed", Reason::Wraps);
+            self.burst_packets = packets.ok_or_else(wraps)? / 3;
+        }
+        Ok(())
+    }
+
+    /// The RED of which tc takes the weight and the table of idle times: thresholds in bytes of average
+    /// packets. None where they do not fit into 32 bits.
+    fn in_bytes(&self) -> Option<Red> {
+        let bytes = |packets: u32| packets.checked_mul(self.avpkt_bytes);
+        Some(Red {
+            limit_bytes: u32::MAX,
+            min_bytes: bytes(self.min_packets)?,
+            max_bytes: bytes(self.max_packets)?,
+            avpkt_bytes: self.avpkt_bytes,
+            burst_packets: self.burst_packets,
+            probability_ppb: self.probability_ppb,
+            bandwidth_bps: self.bandwidth_bps,
+            ecn: self.ecn,
+            harddrop: false,
+            adaptive: false,
+            nodrop: false,
+        })
+    }
+
+    /// As [`Red::weight_log2`].
+    pub fn weight_log2(&self) -> Option<u8> {
+        self.in_bytes()?.weight_log2()
+    }
+
+    /// As [`Red::idle_table`].
+    pub fn idle_table(&self) -> Option<IdleTable> {
+        self.in_bytes()?.idle_table()
+    }
+
+    /// As [`Red::probability_q32`].
+    pub fn probability_q32(&self) -> u32 {
+        (((u64::from(self.probability_ppb) << 32) / u64::from(PPB)).min(u32::MAX.into())) as u32
+    }
+}
+
+impl fmt::Display for Choke {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let bandwidth = format_rate(self.bandwidth_bps);
+        write!(
+            f,
+            "choke limit {} bandwidth {bandwidth}",
+            self.limit_packets
+        )?;
+        write!(f, " min {} max {}", self.min_packets, self.max_packets)?;
+        let avpkt = format_size(self.avpkt_bytes.into());
+        write!(f, " avpkt {avpkt} burst {}", self.burst_packets)?;
+        write!(f, " probability {}", probability_text(self.probability_ppb))?;
+        if self.ecn {
+            f.write_str(" ecn")?;
+        }
+        Ok(())
+    }
+}
