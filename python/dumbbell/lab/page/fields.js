@@ -111,7 +111,14 @@ export class Field {
     if (this.chips.length) this.input.after(this.#chipsInARow());
     if (control.effect) this.#explain(label, control.effect);
     this.input.addEventListener("input", () => changed(control, this.value(), false));
-    if (control.kind === "text") this.input.addEventListener("input", () => grow(this.input));
+    if (control.kind === "text") {
+      this.input.addEventListener("input", () => grow(this.input));
+      const again = () => {
+        if (this.input.isConnected) grow(this.input);
+        else window.removeEventListener("resize", again);
+      };
+      window.addEventListener("resize", again);
+    }
     this.input.addEventListener("change", () => changed(control, this.value(), true));
   }
 
@@ -156,7 +163,10 @@ export class Field {
     this.input.disabled = isNothing;
     this.element.hidden = isNothing && this.control.hides === true;
     this.tell("");
-    for (const chip of this.chips) chip.button.setAttribute("aria-pressed", String(this.#isAt(chip.value, value)));
+    for (const chip of this.chips) {
+      const isPressed = String(this.#isAt(chip.value, value));
+      if (chip.button.getAttribute("aria-pressed") !== isPressed) chip.button.setAttribute("aria-pressed", isPressed);
+    }
     if (isNothing) {
       this.output.textContent = "";
     } else if (this.control.kind === "slider") {
@@ -165,8 +175,9 @@ export class Field {
       const words = this.control.words?.(value, described) ?? String(value);
       this.output.textContent = words;
       this.input.setAttribute("aria-valuetext", words);
-    } else if (document.activeElement !== this.input) {
+    } else if (document.activeElement !== this.input && this.input.value !== String(value)) {
       this.input.value = String(value);
+      // The page is laid out anew for it: not with every run.
       if (this.control.kind === "text") grow(this.input);
     }
   }

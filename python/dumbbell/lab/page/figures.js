@@ -109,7 +109,8 @@ function probes(canvas, what) {
     const own = lookOf(name);
     chart.line(t_s, rtt_ms, { ...own, width: 1.4 });
     // One between two that were lost has no line.
-    chart.dots(t_s, rtt_ms, own.ink, 0.9);
+    const isGap = (/** @type {number} */ i) => !Number.isFinite(rtt_ms[i]);
+    chart.dots(t_s, rtt_ms.map((/** @type {number} */ each, /** @type {number} */ i) => (isGap(i - 1) && isGap(i + 1) ? each : NaN)), own.ink, 0.9);
   }
   const lost = all.flatMap((/** @type {any} */ each) => [...each.lost_s]);
   const step = Math.ceil(lost.length / MOST_TICKS);

@@ -20,7 +20,7 @@ export class Form {
     /** @type {Field[]} */
     this.fixed = [];
     /** Numbers of each text, and of what they were made.
-     * @type {Record<string, {place: HTMLElement, shape: string, fields: Field[]}>} */
+     * @type {Record<string, {place: HTMLElement, words: string, shape: string, fields: Field[]}>} */
     this.numbers = {};
   }
 
@@ -48,7 +48,7 @@ export class Form {
   #placeOf(id) {
     if (!(id in TEXTS)) return [];
     const place = element("div", { class: "numbers", role: "group", "aria-label": TEXTS[/** @type {keyof typeof TEXTS} */ (id)] });
-    this.numbers[id] = { place, shape: "", fields: [] };
+    this.numbers[id] = { place, words: "", shape: "", fields: [] };
     return [place];
   }
 
@@ -64,6 +64,10 @@ export class Form {
   #number(key, described) {
     const own = this.numbers[key];
     const object = endOf(described, this.queue)[key];
+    // While a slider moves only numbers are others.
+    const words = JSON.stringify(object, (_, value) => (typeof value === "number" ? null : value));
+    if (words === own.words) return;
+    own.words = words;
     const kind = key === "police" ? key : object.kind;
     const groups = groupsOf(object, `${endPath(this.queue)}.${key}`, key, kind, this.known.numbers, kind);
     const shape = JSON.stringify(groups.map(({ title, controls }) => [title, controls.map(({ id }) => id)]));
