@@ -179,6 +179,7 @@ impl Grammar for FqCodel {
             INTERVAL,
             ECN,
             CE_THRESHOLD,
+            SELECTOR,
             MEMORY_LIMIT,
             DROP_BATCH,
         ],
