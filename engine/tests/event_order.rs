@@ -28,6 +28,9 @@ fn a_packet_that_leaves_as_another_arrives_has_made_room() {
     assert_eq!(drops(&[(0, BYTES), (0, BYTES), (MS - 1, BYTES)], 1), 1);
 }
 
+/// What a queue is given besides its rate.
+type Shape = fn(&mut LinkEnd);
+
 /// Packets to `c` over a link from `a` that has no delay, into a queue of one at `b`, and their drops.
 fn drops_behind_a_link(
     packets: &[(u64, u32)],
@@ -53,7 +56,7 @@ fn over_a_link_without_a_delay_a_packet_comes_after_the_departures_of_the_instan
     // takes 2 ms there is one in transmission and one that waits, so every other packet is dropped.
     let packets: Vec<(u64, u32)> = (0..9).map(|_| (0, BYTES)).collect();
     let slow = |end: &mut LinkEnd| end.rate_bps = 500_000;
-    let shapes: [(&str, fn(&mut LinkEnd)); 4] = [
+    let shapes: [(&str, Shape); 4] = [
         ("folded", |_| ()),
         ("pipe", |end| end.delay_ns = MS),
         ("events", |end| end.record_packets = true),

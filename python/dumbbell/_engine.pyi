@@ -270,7 +270,7 @@ def fuzz_packet_script(
         seed: Cases follow from it and their numbers.
         number: Of the case.
         gso_max_segs: Segments of one sk_buff at most; 1 for each by itself.
-        controller: Congestion control, one of `fuzzed_controllers`; None to draw reno, cubic or bbr.
+        controller: Congestion control, one of `fuzzed_controllers`; None to draw one.
 
     Returns:
         JSON: ``case``, text for `shorter_packet_scripts`; ``script``; ``near_timer_line``, the

@@ -85,6 +85,7 @@ def test_what_is_no_script_is_refused_with_its_place(tmp_path: Path) -> None:
         (["."], "a folder with *.pkt in it"),
         (["--profile", "bsd", "nowhere.pkt"], "one of linux-6.1, rfc"),
         (["--fuzz", "3", "--backend", "both", "--kernel", "6.12"], "6.1 with --fuzz"),
+        (["--fuzz", "3", "--congestion-control", "vega"], "vegas"),
     ],
 )
 def test_bad_input_is_refused(

@@ -107,10 +107,6 @@ def packetdrill_command(
         if kernel != _USUAL_KERNEL:
             allowed = f"{_USUAL_KERNEL} with --fuzz, whose scripts are of what its TCP does"
             raise SpecError("--kernel", kernel, allowed)
-        if congestion_control is not None:
-            from dumbbell._engine import fuzzed_controllers
-
-            _check_word("--congestion-control", congestion_control, fuzzed_controllers())
         _fuzz(
             fuzz,
             seed,
@@ -165,7 +161,11 @@ def _fuzz(
     shrink: int,
     as_json: bool,
 ) -> None:
+    from dumbbell._engine import fuzzed_controllers
     from dumbbell.cli.packetdrill.fuzz import fuzz_by_kernel, fuzz_by_simulator
+
+    if controller is not None:
+        _check_word("--congestion-control", controller, fuzzed_controllers())
 
     if KERNEL in backends:
         fuzz_by_kernel(
