@@ -41,6 +41,8 @@ pytestmark = pytest.mark.slow
 
 LONGEST_ANSWER = 90
 """Characters: a clause."""
+MOST_TERMS = 5
+"""Words of the field that a page explains while its evidence is folded."""
 LONGEST_MEASURED = 400
 """Characters of what stands beside it in the margin."""
 TEXTS = {
@@ -341,6 +343,7 @@ def test_a_quick_page_answers_advises_and_fits(browser: Browser, name: str, tmp_
         page, seen = opened(browser, tmp_path / name / "index.html", width, height)
         assert page.evaluate("document.documentElement.scrollHeight") <= screens * height
         assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator("dfn:visible").count() <= MOST_TERMS
         assert seen.messages == []
         assert barriers(page) == []
         page.close()

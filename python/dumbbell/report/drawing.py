@@ -29,8 +29,10 @@ class Style:
 
 
 WIDE = Style(box_width=92, row_height=92, least_gap=120, font_size=12.5, full_text=True)
-NARROW = Style(box_width=62, row_height=64, least_gap=58, font_size=10.5, full_text=False)
+NARROW = Style(box_width=62, row_height=64, least_gap=58, font_size=11.5, full_text=False)
 
+_LEAST_SCALE = 0.9
+"""A drawing that is wider than its page is shrunk to so much, then it scrolls: it can be read."""
 _EDGE_OF_BOX = 6.0
 _MARGIN = 8.0
 _CHARACTER_WIDTH = 0.6
@@ -117,7 +119,8 @@ class _Drawing:
         return (
             f'<svg class="topology {kind}" role="img" viewBox="0 0 {self.width:.0f} '
             f'{self.height:.0f}" width="{self.width:.0f}" height="{self.height:.0f}" '
-            f'font-size="{self.style.font_size:g}"><title>{escape(title)}</title>'
+            f'font-size="{self.style.font_size:g}" '
+            f'style="min-width:{_LEAST_SCALE * self.width:.0f}px"><title>{escape(title)}</title>'
             + "".join(parts)
             + "</svg>"
         )

@@ -110,8 +110,8 @@ def distributions(drawn: DrawnFlows) -> Iterator[Figure]:
                     widths=_WIDTHS,
                 )
                 caption = (
-                    f"{_CAPTIONS[what, workload, size]} The axis ends at the {100 * _CDF_END:g}th "
-                    f"percentile of all curves. {drawn.words}"
+                    f"{_CAPTIONS[what, workload, size]} The axis ends where {100 * _CDF_END:g} % "
+                    f"of all flows do. {drawn.words}"
                 )
                 yield Figure(
                     f"{what.lower()}-{workload}-{size}",

@@ -25,8 +25,8 @@ _PREDICTED = 0.95
 DONE = (
     "A tree of 18 source nodes sends through one bottleneck of 50 Mbit/s, once with a buffer of "
     "18 packets, as the rule for many flows has it, and once with 500, as the rule of thumb has "
-    "it. Two kinds of traffic are tried with both: persistent flows among mice, and users in a "
-    "closed loop who ask, wait and think. How many flows there were, how large and by which TCP "
+    "it. Two kinds of traffic are tried with both: persistent flows among mice, and users who "
+    "ask, wait and think. How many flows there were, how large and by which TCP "
     "the source does not say, so every observation is looked at over a grid of what it leaves out."
 )
 

@@ -90,8 +90,7 @@ def rtt_cdf(found: AsPublished, label: str, where: str, senders: Poisson | None)
     )
     caption = (
         f"Round-trip times of one run as published, {where}: 1000 pings of each sender in the "
-        "first 200 s, starting from an empty queue. Diamonds: the quartiles that the source "
-        "prints."
+        "first 200 s, starting from an empty queue. Diamonds are what the source prints."
     )
     if curves:
         caption += (

@@ -28,12 +28,12 @@ from dumbbell.studies.traffic_policing.standstill import (
 from dumbbell.studies.traffic_policing.titles import title_of
 
 DONE = (
-    "A greedy TCP flow goes through a token bucket that lets a burst pass at the peak rate and "
-    "after that only the policing rate, with a queue of 20 packets for what has no token. The "
-    "published run is repeated with every choice that its page leaves open, and each row of its "
-    "table is held against all of them. Then Linux's controllers take the same way, once through "
-    "the queue and once through a policer without one, and the burst, the policing rate and the "
-    "length of the path are changed one at a time."
+    "A greedy TCP flow goes through a token bucket that passes packets at the peak rate while it "
+    "is not empty and after that only at the policing rate, with a queue of 20 packets for what "
+    "has no token. The published run is repeated with every choice that its page leaves open, and "
+    "each row of its table is held against all of them. Then Linux's controllers take the same "
+    "way, once through the queue and once through a policer without one, and the bucket, the "
+    "policing rate and the length of the path are changed one at a time."
 )
 
 
