@@ -1,7 +1,7 @@
 //! Packets on their way through links of which all is known beforehand (`net/pipe.rs`), and through
 //! chains of them (`net/chains.rs`): one event, where they come out.
 
-use super::World;
+use super::{AFTER_DEPARTURES, World};
 use crate::net::chains::Onward;
 use crate::net::link::Link;
 use crate::qdisc::DropReason;
@@ -154,7 +154,8 @@ impl World {
         let host = self.links[index].to;
         if let Onward::IntoQueue(queue) = self.links[index].onward {
             let packet = self.take_out_for_queue(queue as usize, index);
-            if self.is_last_of_departures() {
+            if self.arriving.is_empty() && !self.departs_now() {
+                self.onward_turn = AFTER_DEPARTURES;
                 self.offer_queued(queue as usize, packet);
             } else {
                 self.push_arriving(packet, host);
@@ -165,17 +166,9 @@ impl World {
         let sink = &mut self.conversations[packet.conversation as usize];
         if sink.counts_at(host) {
             sink.receive(&packet, self.now, self.warm_up);
-        } else if self.is_last_of_departures() {
-            self.arrive(packet, host);
         } else {
-            self.push_arriving(packet, host);
+            self.arrive_at_once(packet, host);
         }
-    }
-
-    /// Whether what departs now would be the next to arrive of this instant.
-    #[inline(always)]
-    fn is_last_of_departures(&self) -> bool {
-        self.arriving.is_empty() && !self.departs_now()
     }
 }
 

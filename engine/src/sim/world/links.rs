@@ -203,12 +203,11 @@ impl World {
         self.traverse_chain(index, packet, out);
     }
 
-    /// A packet that crossed a link without delay. At its goal it is delivered here and now;
-    /// on the way it waits its turn within the instant, since the link is in use.
+    /// A packet that crossed a link without delay waits its turn within the instant. A datagram at its goal is
+    /// counted here and now, as nothing follows from that.
     #[inline(always)]
     pub(super) fn arrive_at_once(&mut self, packet: Packet, host: u32) {
-        // TCP answers what arrives: it too waits its turn.
-        if host == self.goal(&packet).0 && packet.kind() != Kind::Tcp {
+        if packet.kind() == Kind::Udp && host == self.goal(&packet).0 {
             self.deliver(packet, host);
         } else {
             self.push_arriving(packet, host);
