@@ -28,7 +28,7 @@ QUEUES = {
     "pie": "pie target 10ms",
     "dualpi2": "dualpi2 target 5ms step_thresh 500us",
     "fq_pie": "fq_pie target 10ms",
-    "choke": "choke limit 100 bandwidth 3mbit min 5 max 15 burst 10",
+    "choke": "choke limit 100 bandwidth 3mbit min 2 max 8 burst 3",
     "sfq": "sfq perturb 1",
 }
 """A line of tc for each discipline."""
@@ -55,7 +55,7 @@ SET_OTHERWISE = {
     "cake unlimited": "cake unlimited precedence hosts memlimit 40kb",
     "fq_pie many words": "fq_pie flows 2 quantum 300 limit 40 target 5ms tupdate 8ms alpha 4 "
     "beta 30 ecn ecn_prob 50 bytemode dq_rate_estimator",
-    "choke ecn": "choke limit 60 bandwidth 3mbit min 5 max 15 burst 10 probability 0.1 ecn",
+    "choke ecn": "choke limit 60 bandwidth 3mbit min 2 max 6 burst 3 probability 0.5 ecn",
     "sfq few flows": "sfq flows 2 divisor 2 depth 20 limit 30 quantum 300 headdrop",
     "red ecn harddrop": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.1 "
     "bandwidth 3mbit ecn harddrop",

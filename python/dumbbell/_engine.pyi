@@ -285,20 +285,14 @@ def fuzzed_controllers() -> list[str]:
     """The congestion controllers that random scripts can be about: those Linux 6.1 has, too."""
 
 def shorter_packet_scripts(case: str) -> str:
-    """The same of cases that are a little shorter, the boldest first.
-
-    Returns:
-        JSON: a list of what `fuzz_packet_script` returns.
+    """JSON: a list of the same of cases that are a little shorter, the boldest first.
 
     Raises:
         SpecInvalid: The text is no case.
     """
 
 def packet_scripts_of_each_phase(case: str) -> str:
-    """The same of a case with each of BBR's first phases, of which Linux draws one at random.
-
-    Returns:
-        JSON: a list of what `fuzz_packet_script` returns; one where the phase changes nothing.
+    """JSON: the same of a case with each of BBR's first phases, of which Linux draws one at random.
 
     Raises:
         SpecInvalid: The text is no case.

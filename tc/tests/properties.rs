@@ -434,7 +434,7 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
 fn every_discipline_of_the_table_is_drawn() {
     let mut runner = TestRunner::deterministic();
     let strategy = qdiscs();
-    let drawn: BTreeSet<&str> = (0..2000)
+    let drawn: BTreeSet<&str> = (0..8000)
         .map(|_| strategy.new_tree(&mut runner).unwrap().current())
         .map(|qdisc| qdisc.discipline().name)
         .collect();

@@ -50,7 +50,7 @@ def undocumented(where: str, thing: object) -> Iterator[str]:
     if not (doc or "").strip() or (doc or "").startswith(f"{name}("):
         yield where
     if inspect.isclass(thing):
-        for key, member in vars(thing).items():
+        for key, member in tuple(vars(thing).items()):
             function = getattr(member, "fget", None) or getattr(member, "__func__", member)
             if key.startswith("_") or not inspect.isfunction(function):
                 continue
@@ -66,7 +66,7 @@ def test_everything_public_has_a_docstring(package: str) -> None:
     for module in modules_of(package):
         if not (module.__doc__ or "").strip():
             missing.append(module.__name__)
-        for name, thing in vars(module).items():
+        for name, thing in tuple(vars(module).items()):
             is_here = getattr(thing, "__module__", None) == module.__name__
             if name.startswith("_") or not is_here:
                 continue

@@ -152,10 +152,22 @@ MUTANTS = (
         '&format!("{}{}", flow.name, self.experiment.flows.len()))',
     ),
     Mutant(
-        "a folded departure of this instant is done before its turn",
+        "a packet comes to a folded queue before the departures of its instant",
         "engine/src/sim/world/folded.rs",
-        "self.current > Turn::new(class::DEPARTURE, index as u32)",
-        "self.current > Turn::new(class::CHANGE, index as u32)",
+        "let bound = self.now + Time(1);",
+        "let bound = self.now;",
+    ),
+    Mutant(
+        "what crosses a link without a delay arrives before the departures of its instant",
+        "engine/src/sim/world.rs",
+        "if self.arriving.is_empty() || self.departs_now() {",
+        "if self.arriving.is_empty() {",
+    ),
+    Mutant(
+        "hosts act before the departures of their instant",
+        "engine/src/sim/world/tcp.rs",
+        "flow.catch_up_with_host_queue(self.now + Time(1));",
+        "flow.catch_up_with_host_queue(self.now);",
     ),
     Mutant(
         "a folded departure is not caught up with before a sample",
@@ -174,12 +186,6 @@ MUTANTS = (
         "engine/src/sim/world/merged.rs",
         "self.merge_arrivals_before(index, (self.now, self.current));",
         "self.merge_arrivals_before(index, (self.now, Turn::new(class::SAMPLE, 0)));",
-    ),
-    Mutant(
-        "what joins in the instant of a departure finds its packet still there",
-        "engine/src/sim/world/merged.rs",
-        "link.cross(packet.size(), at, turn >= departure)",
-        "link.cross(packet.size(), at, turn < departure)",
     ),
     Mutant(
         "a link that changes lets nothing overtake",
@@ -255,9 +261,9 @@ MUTANTS = (
     ),
     Mutant(
         "fq_codel's new queue is new again at once",
-        "qdisc/src/fq_codel.rs",
-        "if is_new && !self.old_flows.is_empty() {",
-        "if is_new && self.old_flows.len() > 65_536 {",
+        "qdisc/src/flow_queues.rs",
+        "let waits = is_new && !self.old.is_empty();",
+        "let waits = is_new && self.old.len() > 65_536;",
     ),
     Mutant(
         "fq_codel drops half a queue, however many packets",
@@ -450,24 +456,6 @@ MUTANTS = (
         "qdisc/src/netem.rs",
         "if events.notes_delayed && self.takes_time {",
         "if events.notes_delayed & !self.takes_time & false {",
-    ),
-    Mutant(
-        "hosts act before the departure that they act on",
-        "engine/src/sim/world/tcp.rs",
-        "let is_past = self.current >= departure;",
-        "let is_past = self.current > departure;",
-    ),
-    Mutant(
-        "a host never hears of a departure of its instant",
-        "engine/src/sim/world/tcp.rs",
-        "let is_past = self.current >= departure;",
-        "let is_past = self.current >= departure && self.now > Time::NEVER;",
-    ),
-    Mutant(
-        "a host hears of a departure of its instant before it",
-        "engine/src/sim/world/tcp.rs",
-        "let is_past = self.current >= departure;",
-        "let is_past = self.current >= departure || self.now < Time::NEVER;",
     ),
 )
 

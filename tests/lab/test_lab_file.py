@@ -64,6 +64,7 @@ def test_the_bottleneck_is_the_slowest_queue_on_the_way() -> None:
         "router->receiver",
         "switch->client",
         "router->receiver",
+        "router->internet",
         "sender->receiver",
     ]
     lonely = Experiment.from_toml('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')

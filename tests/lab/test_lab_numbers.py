@@ -39,6 +39,18 @@ DEPENDENT = {
     ("netem", "cell_size_bytes"),
     ("netem", "cell_overhead_bytes"),
     ("prio", "bands"),  # with as many children
+    ("sfq", "limit_packets"),  # with depth, flows and divisor
+    ("sfq", "depth_packets"),
+    ("sfq", "flows"),
+    ("sfq", "divisor"),
+    ("choke", "limit_packets"),  # not below max, and as of red
+    ("choke", "min_packets"),
+    ("choke", "max_packets"),
+    ("choke", "burst_packets"),
+    ("choke", "avpkt_bytes"),
+    ("choke", "bandwidth_bps"),
+    ("dualpi2", "alpha"),  # the table rounds the greatest
+    ("dualpi2", "beta"),
 }
 """What may have a value that the others of the example do not go with."""
 
@@ -46,6 +58,7 @@ DEPENDENT = {
 FAR = {
     ("red", "probability_ppb", 1),
     ("red", "bandwidth_bps", 8),
+    ("choke", "probability_ppb", 1),
     ("police", "rate_bps", 8),
     ("police", "burst_bytes", 4294967295),
     ("netem", "delay_ns", 274877906000),  # no whole tick
@@ -106,6 +119,7 @@ def _refusal(kind: str, key: str, value: float | None) -> str:
         ("at least 8 bit/s, in whole bytes per second", "bit/s", (8, None)),
         ("8bit to 34359738352bit", "bit/s", (8, 34359738352)),
         ("0% to 100%; needs delay", "parts per billion", (0, 10**9)),
+        ("0% to 100%, whole per cent", "%", (0, 100)),
         ("0.000000001 to 0.999999999", "1e-9", (1, 999999999)),
         ("-64 to 256, bytes without unit", "bytes", (-64, 256)),
         ("min to 1073741823 bytes", "bytes", (1, 1073741823)),

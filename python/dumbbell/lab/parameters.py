@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ _LEAST = re.compile(rf"(?:at least )?{_BOUND}(?![\w.])")
 _MOST = re.compile(rf" to {_BOUND}(?![\w.])")
 _RESOLVED = {"us": 1000.0, "%": 1e7}
 """What a bound of the prose is in the unit of the resolved description."""
-_SHARE = {"1e-9": 1e9}
+_SHARE = {"1e-9": 1e9, "1/256 Hz": 256.0}
 """The same of bounds that have no unit, by the unit of the number."""
 _STEPS = {"ns": (1, 1000, 8000), "bit/s": (8,)}
 """Of what times and rates may be multiples: microseconds, those of ticks of 64 ns; whole bytes."""
@@ -128,8 +129,11 @@ def bounds(words: str, unit: str) -> tuple[float, float | None]:
     def number(found: re.Match[str] | None) -> float | None:
         if found is None:
             return None
-        value = float(found[1]) * _RESOLVED.get(found[2] or "", _SHARE.get(unit, 1.0))
-        return int(value) if value == int(value) else value
+        is_resolved = found[2] == unit
+        factor = 1.0 if is_resolved else _RESOLVED.get(found[2] or "", _SHARE.get(unit, 1.0))
+        value = float(found[1]) * factor
+        # A bound that is rounded in the words is none but a little further in.
+        return math.floor(value + 1e-6)
 
     least, most = number(_LEAST.match(words)), number(_MOST.search(words))
     return 1 if least is None else least, most

@@ -128,7 +128,7 @@ const BANDWIDTH: Parameter = Parameter {
     argument: "RATE",
     key: "bandwidth_bps",
     unit: "bit/s",
-    default: Value::Nothing,
+    default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
     effect: "The link's rate: how many packets would have left while the queue was empty.",

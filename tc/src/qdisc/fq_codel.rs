@@ -70,7 +70,7 @@ pub struct FqCodel {
     #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
     pub ce_threshold_ns: Option<u64>,
     /// To what packets that threshold applies; none for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)] // descriptions of before 0.9.0 have none
     pub ce_threshold_selector: Option<Selector>,
     /// Bytes of the kernel's memory that packets may take in all; 1 to 2^31.
     pub memory_limit_bytes: u32,

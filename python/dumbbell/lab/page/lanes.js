@@ -1,8 +1,8 @@
 // Rows of the slow motion: one for each flow where the discipline keeps a queue for each.
 import { endOf } from "./ends.js";
 
-/** Disciplines with a queue for each flow (tc-fq(8), tc-fq_codel(8), tc-cake(8)). */
-const FAIR = ["fq", "fq_codel", "cake"];
+/** Disciplines with a queue for each flow: their manual pages in tc(8). */
+const FAIR = ["fq", "fq_codel", "fq_pie", "cake", "sfq"];
 /** Rows at most; the last of more is all the others'. */
 const MOST_LANES = 8;
 /** Whose shares are fair, by cake's words for it: who sends, or who receives. */
