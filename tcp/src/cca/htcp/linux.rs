@@ -1,6 +1,6 @@
 //! H-TCP as Linux 6.1 does it: in ticks of the host's timer, and windows in 1/128.
 //!
-//! | here | what was seen of Linux 6.1 (packet scripts) |
+//! | here | Linux 6.1 (facts of `tcp_htcp.c`, confirmed by packet scripts) |
 //! | --- | --- |
 //! | `note_rtt` | RTTmin of all round-trip times, RTTmax only while nothing is missing, and by 20 ms at a time |
 //! | `measure` | the throughput of a window: in the first three round trips after a loss the last, then 3 of 4 are kept |

@@ -1,7 +1,7 @@
 //! The estimate as Linux 6.1 makes it: bytes a tick, in whole numbers, by cumulative acknowledgements and
 //! duplicates, as section 2 of the paper of 2001 counts them (its procedure AckedCount).
 //!
-//! | here | what was seen of Linux 6.1 (packet scripts) |
+//! | here | Linux 6.1 (facts of `tcp_westwood.c`, confirmed by packet scripts) |
 //! | --- | --- |
 //! | `LEAST_SAMPLE` | no sample over less than a twentieth of a second |
 //! | `filtered` | 7 of 8 of the value are kept, twice, rounded down |
