@@ -36,6 +36,7 @@ use dumbbell_tc::qdisc::FqCodel as Config;
 
 /// `FQ_CODEL_QUANTUM_MAX`, and what the kernel raises smaller ones to.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
+
 /// One of the queues.
 #[derive(Debug, Clone, Copy)]
 struct Flow {

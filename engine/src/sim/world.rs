@@ -98,7 +98,7 @@ pub struct World {
     routes: Routes,
     /// Of the event being done.
     current: Turn,
-    /// The turn of what comes to a host now, by a link without delay.
+    /// The turn with which packets that are handed on now, over a link without delay, wait to arrive.
     onward_turn: Turn,
     /// A flow whose sender its host's queue has woken in this very instant, outside of the tournament:
     /// what it was to be woken for is pending there as before.
@@ -271,7 +271,7 @@ impl World {
         }
         self.now = time;
         self.events += 1;
-        self.has_no_arrivals_pending = true;
+        self.has_no_arrivals_pending = self.arriving.is_empty();
         self.current = Turn(turn);
         self.onward_turn = self.current;
         let component = self.current.component() as usize;
@@ -379,7 +379,7 @@ impl World {
         self.wheel_due = self.wheel.first().map_or(Time::NEVER, |entry| entry.time);
         self.now = entry.time;
         self.events += 1;
-        self.has_no_arrivals_pending = true;
+        self.has_no_arrivals_pending = self.arriving.is_empty();
         match (entry.order.class, entry.order.component) {
             (class::CHANGE, WHOLE_RUN) => self.start_measuring(),
             (class::CHANGE, link) => self.change(link as usize, entry.payload),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dumbbell.cli.run.number_texts import difference_text
-from dumbbell.compare import Comparison, Difference, Of, Outcome
+from dumbbell.cli.run.number_texts import change_text
+from dumbbell.compare import Comparison, Difference, Of, Outcome, Quantity
 from dumbbell.compare.judging import BackendAgreement
+from dumbbell.compare.measures import Scale
 from dumbbell.compare.words import shown_number, with_unit
 
 MOST_CHANGES = 2
@@ -77,17 +78,22 @@ def _largest(found: Comparison, rows: Sequence[Difference]) -> list[Difference]:
         is_seen = each.quantity.of is not Of.QUEUE
         return is_seen, abs(after - before) / (max(abs(before), abs(after)) or 1.0)
 
-    of_each: dict[str, Difference] = {}
+    of_each: dict[tuple[Of, str, str | Scale], Difference] = {}
     for each in sorted(rows, key=change, reverse=True):
-        of_each.setdefault(each.quantity.words.rpartition(",")[0] or each.quantity.words, each)
+        of_each.setdefault(_distribution(each.quantity), each)
     return [*of_each.values()][:MOST_CHANGES]
+
+
+def _distribution(quantity: Quantity) -> tuple[Of, str, str | Scale]:
+    """What a number is of, alike for a mean and for percentiles of one delay."""
+    is_delay = quantity.measure.scale in (Scale.DELAY, Scale.TAIL)
+    return quantity.of, quantity.name, Scale.DELAY if is_delay else quantity.metric
 
 
 def _change(found: Comparison, each: Difference) -> str:
     before, after = _both(found, each)
-    by = difference_text(each).rpartition(" ")[0]
-    to = with_unit(each.quantity, after)
-    return f"{each.quantity.words}: {shown_number(each.quantity, before)} to {to} ({by})"
+    numbers = f"{shown_number(each.quantity, before)} to {with_unit(each.quantity, after)}"
+    return f"{each.quantity.words}: {numbers} ({change_text(each)})"
 
 
 def _both(found: Comparison, each: Difference) -> tuple[float, float]:

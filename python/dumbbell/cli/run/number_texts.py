@@ -29,15 +29,20 @@ def difference_mark(each: Difference) -> str:
     return MARKS[each.outcome]
 
 
-def difference_text(each: Difference) -> str:
-    """How much more or less, or how many times as much; with its mark where runs were repeated."""
-    mark, number = MARKS[each.outcome], each.measured
+def change_text(each: Difference) -> str:
+    """How much more or less, or how many times as much."""
+    number = each.measured
     if number.basis is Basis.GEOMETRIC:
         times = f"×{digits(number.value)}"
-        return f"{times} {_percent(number)} {mark}" if number.has_ends else f"{times} {mark}"
-    text = measured_text(each.quantity, number)
+        return f"{times} {_percent(number)}" if number.has_ends else times
     sign = "+" if number.value > 0 else ""
-    return f"{sign}{text} {mark}" if number.n > 1 else f"{sign}{text}"
+    return f"{sign}{measured_text(each.quantity, number)}"
+
+
+def difference_text(each: Difference) -> str:
+    """The same with its mark, where runs were repeated."""
+    has_mark = each.measured.basis is Basis.GEOMETRIC or each.measured.n > 1
+    return f"{change_text(each)} {difference_mark(each)}" if has_mark else change_text(each)
 
 
 def _percent(number: Measured) -> str:
