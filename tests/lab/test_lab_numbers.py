@@ -16,7 +16,7 @@ from lab_page import Opener, check_equal, moved, typed
 
 from browsing import barriers, outside
 from dumbbell import _engine
-from dumbbell.lab.parameters import bounds, numbers
+from dumbbell.lab.parameters import numbers
 
 KNOWN: Mapping[str, Any] = numbers()
 NUMBERS: Mapping[str, list[dict[str, Any]]] = KNOWN["numbers"]
@@ -109,27 +109,6 @@ def _refusal(kind: str, key: str, value: float | None) -> str:
     except _engine.QdiscError as error:
         return str(error)
     return ""
-
-
-@pytest.mark.parametrize(
-    ("words", "unit", "expected"),
-    [
-        ("1 to 4294967295 packets", "packets", (1, 4294967295)),
-        ("1us to 4294967295us, whole microseconds", "ns", (1000, 4294967295000)),
-        ("at least 8 bit/s, in whole bytes per second", "bit/s", (8, None)),
-        ("8bit to 34359738352bit", "bit/s", (8, 34359738352)),
-        ("0% to 100%; needs delay", "parts per billion", (0, 10**9)),
-        ("0% to 100%, whole per cent", "%", (0, 100)),
-        ("0.000000001 to 0.999999999", "1e-9", (1, 999999999)),
-        ("-64 to 256, bytes without unit", "bytes", (-64, 256)),
-        ("min to 1073741823 bytes", "bytes", (1, 1073741823)),
-        ("from min / avpkt on, while there is a weight", "packets", (1, None)),
-    ],
-)
-def test_a_range_in_words_is_read(
-    words: str, unit: str, expected: tuple[float, float | None]
-) -> None:
-    assert bounds(words, unit) == expected
 
 
 def test_every_number_of_the_table_is_there() -> None:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dumbbell import _engine
 
-_BOUND = r"(-?\d+(?:\.\d+)?)(us|ns|bit|%)?"
-_LEAST = re.compile(rf"(?:at least )?{_BOUND}(?![\w.])")
-_MOST = re.compile(rf" to {_BOUND}(?![\w.])")
-_RESOLVED = {"us": 1000.0, "%": 1e7}
-"""What a bound of the prose is in the unit of the resolved description."""
-_SHARE = {"1e-9": 1e9, "1/256 Hz": 256.0}
-"""The same of bounds that have no unit, by the unit of the number."""
 _STEPS = {"ns": (1, 1000, 8000), "bit/s": (8,)}
 """Of what times and rates may be multiples: microseconds, those of ticks of 64 ns; whole bytes."""
 _PRIME = 977
@@ -79,7 +70,7 @@ def _numbers(table: Mapping[str, Any], takes: Takes = _any) -> Iterator[dict[str
         if not is_number or not is_typed or key in seen:
             continue
         seen.add(key)
-        least, most = bounds(parameter["range"], unit)
+        least, most = parameter["bounds"]["least"], parameter["bounds"]["most"]
         # A loss is a model with numbers of its own, and no number.
         if default is None and not takes(key, least):
             continue
@@ -113,27 +104,3 @@ def _step(key: str, unit: str, takes: Takes) -> int:
 def _further(key: str) -> str:
     """What a further argument is called: `delay TIME JITTER` has ``jitter_ns``."""
     return key.rsplit("_", 1)[0].replace("_", " ")
-
-
-def bounds(words: str, unit: str) -> tuple[float, float | None]:
-    """The least and the greatest number of a range of the table, in the unit of its number.
-
-    Args:
-        words: As the table has it: ``1us to 4294967295us, whole microseconds``.
-        unit: Of the resolved number.
-
-    Returns:
-        The least is 1 where the range does not say it; the greatest None.
-    """
-
-    def number(found: re.Match[str] | None) -> float | None:
-        if found is None:
-            return None
-        is_resolved = found[2] == unit
-        factor = 1.0 if is_resolved else _RESOLVED.get(found[2] or "", _SHARE.get(unit, 1.0))
-        value = float(found[1]) * factor
-        # A bound that is rounded in the words is none but a little further in.
-        return math.floor(value + 1e-6)
-
-    least, most = number(_LEAST.match(words)), number(_MOST.search(words))
-    return 1 if least is None else least, most

@@ -13,7 +13,7 @@
 
 use super::pfifo::DEFAULT_TXQUEUELEN_PACKETS;
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
 use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(DEFAULT_LIMIT_BYTES as u64),
     default_source: "txqueuelen times MTU and link header: 1000 x (1500 + 14) for Ethernet",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that would bring the waiting bytes, link headers counted, above this is \
              dropped; a smaller one after it may still fit.",
 };

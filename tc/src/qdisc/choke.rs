@@ -14,7 +14,8 @@
 use super::red::{IdleTable, probability_ppb, probability_text};
 use super::words::{PPB, Words};
 use super::{
-    Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Red, Value,
+    Bounds, Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Red,
+    Value,
 };
 use crate::reason::Reason;
 use crate::units::in_tc::is_rate;
@@ -57,6 +58,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: REQUIRED,
     range: "1 to 131071 packets",
+    bounds: Bounds::within(1, 131_071),
     effect: "A packet that arrives while this many wait is dropped.",
 };
 
@@ -69,6 +71,7 @@ const MIN: Parameter = Parameter {
     default: Value::Number(83),
     default_source: "computed: a third of max",
     range: "1 packet to below max",
+    bounds: Bounds::at_least(1),
     effect: "While the average number of packets is at most this, nothing is dropped or marked. Above it, \
              a packet that arrives is compared with one that waits; of the same flow, both are dropped.",
 };
@@ -82,6 +85,7 @@ const MAX: Parameter = Parameter {
     default: Value::Number(250),
     default_source: "computed: a quarter of limit",
     range: "above min, to limit",
+    bounds: Bounds::at_least(1),
     effect: "Above this average number of packets, every packet is dropped or marked.",
 };
 
@@ -94,6 +98,7 @@ const AVPKT: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: "tc",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Length of an average packet: sets with `bandwidth` how fast the average decays while the \
              queue is idle.",
 };
@@ -107,6 +112,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(138),
     default_source: "computed: (2 min + max) / 3",
     range: "from min on, while there is a weight that lets them pass",
+    bounds: Bounds::at_least(1),
     effect: "How many packets may come at once before any is dropped: sets the weight of the average.",
 };
 
@@ -119,6 +125,7 @@ const PROBABILITY: Parameter = Parameter {
     default: Value::Number(20_000_000),
     default_source: "tc: 0.02",
     range: "0.000000001 to 0.999999999",
+    bounds: Bounds::within(1, 999_999_999),
     effect: "The probability of a drop or mark when the average reaches `max`.",
 };
 
@@ -131,6 +138,7 @@ const BANDWIDTH: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
+    bounds: Bounds::at_least(8),
     effect: "The link's rate: how many packets would have left while the queue was empty.",
 };
 

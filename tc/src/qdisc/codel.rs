@@ -9,7 +9,7 @@
 //! | `limit 0`, `target 0`, `interval 0` (tc does not pass them on) | refused |
 
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
 use crate::units::in_tc::format_time_us;
 use crate::units::shown;
@@ -46,6 +46,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: "Linux",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many wait is dropped.",
 };
 
@@ -58,6 +59,7 @@ pub(super) const TARGET: Parameter = Parameter {
     default: Value::Number(5_000_000),
     default_source: "Linux; RFC 8289 section 4.3",
     range: "1us to 4294967295us, whole microseconds",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     effect: "The standing delay that is accepted: packets are dropped once none has stayed \
              shorter for an interval. A bare number is microseconds.",
 };
@@ -71,6 +73,7 @@ pub(super) const INTERVAL: Parameter = Parameter {
     default: Value::Number(100_000_000),
     default_source: "Linux; RFC 8289 section 4.2",
     range: "1us to 4294967295us, whole microseconds",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     effect: "How long the target may be exceeded before the first drop, about the largest \
              round-trip time to be expected; the n-th drop follows after interval / sqrt(n).",
 };
@@ -84,6 +87,7 @@ pub(super) const CE_THRESHOLD: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: none",
     range: "0us to 4294967294us, whole microseconds",
+    bounds: Bounds::within(0, 4_294_967_294_000),
     effect: "Every ECN-capable packet that has stayed longer is marked, whether or not `ecn` is \
              given.",
 };

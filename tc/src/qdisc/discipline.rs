@@ -34,8 +34,8 @@ pub struct Discipline {
 
 /// A parameter of a discipline.
 ///
-/// A flag is one without argument; its aliases switch it off (`ecn`, `noecn`). A further argument of a word is a row of its own, whose name
-/// is what stands before it (`delay TIME`).
+/// A flag is one without argument; its aliases switch it off (`ecn`, `noecn`). A further argument of
+/// a word is a row of its own, whose name is what stands before it (`delay TIME`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Parameter {
     /// The word as typed.
@@ -56,8 +56,41 @@ pub struct Parameter {
     pub default_source: &'static str,
     /// What values it takes.
     pub range: &'static str,
+    /// Of a number, the ends of that range.
+    pub bounds: Bounds,
     /// What it does to packets.
     pub effect: &'static str,
+}
+
+/// The least and the greatest number that a parameter takes, both included, in the unit of the JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bounds {
+    /// `None` of what is no number.
+    pub least: Option<i64>,
+    /// `None` where other parameters decide it, or nothing does.
+    pub most: Option<i64>,
+}
+
+impl Bounds {
+    /// Of a flag, a word or a class.
+    pub const NONE: Self = Self {
+        least: None,
+        most: None,
+    };
+
+    pub(crate) const fn at_least(least: i64) -> Self {
+        Self {
+            least: Some(least),
+            most: None,
+        }
+    }
+
+    pub(crate) const fn within(least: i64, most: i64) -> Self {
+        Self {
+            least: Some(least),
+            most: Some(most),
+        }
+    }
 }
 
 /// A value as it stands in the JSON of a discipline.
@@ -201,6 +234,7 @@ impl Parameter {
             default: Value::Flag(false),
             default_source,
             range: "a word without value",
+            bounds: Bounds::NONE,
             effect,
         }
     }

@@ -17,7 +17,7 @@ use super::codel::{
     CE_THRESHOLD, ce_threshold_ns, check_ce_threshold, show_ce_threshold, time_text,
 };
 use super::words::Words;
-use super::{Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, Value};
 use crate::c_numbers::Base;
 use crate::reason::Reason;
 use crate::units::in_tc::is_rate;
@@ -85,6 +85,7 @@ const fn packets(
         default: Value::Number(default),
         default_source: "Linux",
         range: "1 to 4294967295 packets",
+        bounds: Bounds::within(1, 4_294_967_295),
         effect,
     }
 }
@@ -112,6 +113,7 @@ const QUANTUM: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: twice the interface's MTU and header, 3028",
     range: "1 to 1048576, bytes without unit",
+    bounds: Bounds::within(1, 1_048_576),
     effect: "How many bytes a flow may send before it is another's turn.",
 };
 
@@ -124,6 +126,7 @@ const INITIAL_QUANTUM: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: ten times the interface's MTU and header, 15140",
     range: "0 to 2147483647, bytes without unit",
+    bounds: Bounds::within(0, 2_147_483_647),
     effect: "The same of a flow's first turn.",
 };
 
@@ -136,6 +139,7 @@ const MAXRATE: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: none",
     range: "8bit to 34359738352bit",
+    bounds: Bounds::within(8, 34_359_738_352),
     effect: "The most that each flow may send, over TCP or not, where there is `pacing`.",
 };
 
@@ -148,6 +152,7 @@ const PACING: Parameter = Parameter {
     default: Value::Flag(true),
     default_source: "Linux",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "TCP senders of this host, of whatever controller, say of each packet when it may leave \
              at the earliest, by their pacing rate, and it waits here until then.",
 };
@@ -167,6 +172,7 @@ const fn time(
         default: Value::Number(default_ns),
         default_source: "Linux",
         range: "0us to 4294967295us, whole microseconds",
+        bounds: Bounds::within(0, 4_294_967_295_000),
         effect,
     }
 }
@@ -188,12 +194,14 @@ const LOW_RATE_THRESHOLD: Parameter = Parameter {
     default: Value::Number(550_000),
     default_source: "Linux",
     range: "8bit to 34359738352bit",
+    bounds: Bounds::within(8, 34_359_738_352),
     effect: "Where `maxrate` is at most this, what does not come from TCP of this host is spaced \
              packet by packet, and not quantum by quantum.",
 };
 
 const TIMER_SLACK: Parameter = Parameter {
     range: "0ns to 4294967295ns",
+    bounds: Bounds::within(0, 4_294_967_295),
     ..time(
         "timer_slack",
         "timer_slack_ns",
@@ -220,6 +228,7 @@ const HORIZON_DROP: Parameter = Parameter {
     default: Value::Flag(true),
     default_source: "Linux",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "Drops packets beyond the `horizon`.",
 };
 

@@ -16,7 +16,7 @@ use super::codel::{
     show_ce_threshold, show_time, time_text,
 };
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::c_numbers::{Base, strtol};
 use crate::reason::Reason;
 use crate::units::{format_size, shown};
@@ -87,6 +87,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(10_240),
     default_source: "Linux",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "When a packet would be more than this many in all, the flow with the longest backlog \
              loses packets from its head: half its bytes, but at most `drop_batch` packets.",
 };
@@ -100,6 +101,7 @@ const FLOWS: Parameter = Parameter {
     default: Value::Number(1024),
     default_source: "Linux",
     range: "1 to 65536",
+    bounds: Bounds::within(1, 65_536),
     effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
 };
 
@@ -112,6 +114,7 @@ const QUANTUM: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: the interface's MTU and header, 1514",
     range: "256 to 1048576, bytes without unit",
+    bounds: Bounds::within(256, 1_048_576),
     effect: "How many bytes a queue may send before it is another's turn.",
 };
 
@@ -124,6 +127,7 @@ const ECN: Parameter = Parameter {
     default: Value::Flag(true),
     default_source: "Linux",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "Marks ECN-capable packets instead of dropping them, unless a limit is exceeded.",
 };
 
@@ -136,6 +140,7 @@ const SELECTOR: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: every packet",
     range: "0 to 254, and 1 to 255; `0x1/0x3` for ECT(1)",
+    bounds: Bounds::within(0, 254),
     effect: "`ce_threshold` marks only packets whose byte of DSCP and ECN, masked, is the value.",
 };
 
@@ -148,6 +153,7 @@ const MEMORY_LIMIT: Parameter = Parameter {
     default: Value::Number(32 << 20),
     default_source: "Linux",
     range: "1 to 2147483648 bytes",
+    bounds: Bounds::within(1, 2_147_483_648),
     effect: "As `limit`, of the memory the kernel would need for the packets (2304 bytes for one \
              of 1514).",
 };
@@ -161,6 +167,7 @@ const DROP_BATCH: Parameter = Parameter {
     default: Value::Number(64),
     default_source: "Linux",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "How many packets are dropped at most when a limit is exceeded.",
 };
 

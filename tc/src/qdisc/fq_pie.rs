@@ -13,7 +13,7 @@
 use super::codel::{check_time, show_time, time_text};
 use super::pie::{ALPHA, BETA, TARGET, TUPDATE, gain};
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
 use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(10_240),
     default_source: "Linux",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many wait in all is dropped.",
 };
 
@@ -78,6 +79,7 @@ const FLOWS: Parameter = Parameter {
     default: Value::Number(1024),
     default_source: "Linux",
     range: "1 to 65536",
+    bounds: Bounds::within(1, 65_536),
     effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
 };
 
@@ -90,6 +92,7 @@ const QUANTUM: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: the interface's MTU and header, 1514",
     range: "256 to 1048576 bytes",
+    bounds: Bounds::within(256, 1_048_576),
     effect: "How many bytes a queue may send before it is another's turn.",
 };
 
@@ -102,6 +105,7 @@ const MEMORY_LIMIT: Parameter = Parameter {
     default: Value::Number(32 << 20),
     default_source: "Linux",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "None on packets: Linux counts those that come while the others need more memory.",
 };
 
@@ -114,6 +118,7 @@ const ECN_PROB: Parameter = Parameter {
     default: Value::Number(10),
     default_source: "Linux; RFC 8033 section 5.1",
     range: "1 to 99, a whole number without unit",
+    bounds: Bounds::within(1, 99),
     effect: "With `ecn`: above this probability packets are dropped all the same.",
 };
 

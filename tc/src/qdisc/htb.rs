@@ -13,8 +13,8 @@
 
 use super::words::Words;
 use super::{
-    Branch, Device, Discipline, Filter, Grammar, MAX_DEPTH, Options, Parameter, Qdisc, QdiscError,
-    REQUIRED, Value, filter,
+    Bounds, Branch, Device, Discipline, Filter, Grammar, MAX_DEPTH, Options, Parameter, Qdisc,
+    QdiscError, REQUIRED, Value, filter,
 };
 use crate::c_numbers::Base;
 use crate::notice::Notice;
@@ -81,6 +81,7 @@ const DEFAULT: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: none",
     range: "0 to ffff, hexadecimal",
+    bounds: Bounds::NONE,
     effect: "The class of packets that no filter has. Without such a leaf they pass at once, \
              before all others.",
 };
@@ -94,6 +95,7 @@ const R2Q: Parameter = Parameter {
     default: Value::Number(10),
     default_source: "tc",
     range: "1 to 2147483647",
+    bounds: Bounds::within(1, 2_147_483_647),
     effect: "The quantum of a leaf that says none: its rate in bytes per second over this, from \
              1000 to 200000 bytes.",
 };
@@ -107,6 +109,7 @@ const DIRECT_QLEN: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
     range: "0 to 4294967294 packets",
+    bounds: Bounds::within(0, 4_294_967_294),
     effect: "Packets that may wait to pass unshaped.",
 };
 
@@ -119,6 +122,7 @@ const RATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second",
+    bounds: Bounds::at_least(8),
     effect: "What the class has whatever others do, link headers counted.",
 };
 
@@ -131,6 +135,7 @@ const CEIL: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "the rate",
     range: "at least 8 bit/s, in whole bytes per second",
+    bounds: Bounds::at_least(8),
     effect: "What it may reach by borrowing from its parent.",
 };
 
@@ -143,6 +148,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "rate / 10^9 s + mtu",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bucket of the rate. A class sends while it has any tokens, so that a packet may \
              overdraw it.",
 };
@@ -156,6 +162,7 @@ const CBURST: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "ceil / 10^9 s + mtu",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bucket of the ceiling.",
 };
 
@@ -168,6 +175,7 @@ const PRIO: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "0 to 7",
+    bounds: Bounds::within(0, 7),
     effect: "Leaves of a lower number send first, and are offered what can be borrowed first.",
 };
 
@@ -180,6 +188,7 @@ const QUANTUM: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: rate / r2q",
     range: "1 to 4294967295, a number",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bytes that a leaf sends before the next of its priority has its turn.",
 };
 
@@ -192,6 +201,7 @@ const MTU: Parameter = Parameter {
     default: Value::Number(DEFAULT_MTU_BYTES as u64),
     default_source: "tc",
     range: "1 to 4294967295, a number",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Added to a burst or cburst that is not said.",
 };
 

@@ -46,7 +46,7 @@ pub use bfifo::Bfifo;
 pub use cake::Cake;
 pub use choke::Choke;
 pub use codel::Codel;
-pub use discipline::{COMPUTED, Discipline, Parameter, REQUIRED, Value};
+pub use discipline::{Bounds, COMPUTED, Discipline, Parameter, REQUIRED, Value};
 pub use dualpi2::Dualpi2;
 pub use error::QdiscError;
 pub use filter::Filter;

@@ -9,7 +9,7 @@
 //! | `1000p`, as tc prints it (and refuses it) | refused |
 
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -33,6 +33,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(DEFAULT_TXQUEUELEN_PACKETS as u64),
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many wait is dropped.",
 };
 

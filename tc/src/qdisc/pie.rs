@@ -12,7 +12,7 @@
 
 use super::codel::{check_time, show_time, time_text};
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,6 +56,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: "Linux",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many wait is dropped.",
 };
 
@@ -68,6 +69,7 @@ pub(super) const TARGET: Parameter = Parameter {
     default: Value::Number(15_000_000),
     default_source: "Linux; RFC 8033 section 4.2 (QDELAY_REF)",
     range: "1us to 4294967295us, whole microseconds",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     effect: "The queueing delay it steers to. A bare number is microseconds.",
 };
 
@@ -80,6 +82,7 @@ pub(super) const TUPDATE: Parameter = Parameter {
     default: Value::Number(15_000_000),
     default_source: "Linux; RFC 8033 section 4.2 (T_UPDATE)",
     range: "1us to 4294967295us, whole microseconds",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     effect: "How often the probability is updated; rounded up to whole ticks of the kernel's \
              timer.",
 };
@@ -93,6 +96,7 @@ pub(super) const ALPHA: Parameter = Parameter {
     default: Value::Number(2),
     default_source: "Linux; RFC 8033 section 4.2 (1/8)",
     range: "1 to 32",
+    bounds: Bounds::within(1, 32),
     effect: "How much the probability follows the deviation from the target.",
 };
 
@@ -105,6 +109,7 @@ pub(super) const BETA: Parameter = Parameter {
     default: Value::Number(20),
     default_source: "Linux; RFC 8033 section 4.2 (1 + 1/4)",
     range: "1 to 32",
+    bounds: Bounds::within(1, 32),
     effect: "How much the probability follows the trend of the delay.",
 };
 

@@ -13,7 +13,7 @@
 //! It is no discipline: it stands in front of one, at an interface's `clsact` egress hook.
 
 use super::words::Words;
-use super::{Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value};
+use super::{Bounds, Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value};
 use crate::notice::Notice;
 use crate::reason::Reason;
 use crate::units::in_tc::{fits_ticks, is_rate};
@@ -47,6 +47,7 @@ const RATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second",
+    bounds: Bounds::at_least(8),
     effect: "Tokens for this number of bits come into the bucket each second; over a long time no more \
              passes.",
 };
@@ -60,6 +61,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bytes of tokens that the bucket holds: what may pass at once after a pause.",
 };
 
@@ -72,6 +74,7 @@ const MTU: Parameter = Parameter {
     default: Value::Number(DEFAULT_MTU_BYTES),
     default_source: "tc and Linux: 255 cells of 8 bytes",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A longer packet is dropped, link headers counted.",
 };
 
@@ -84,6 +87,7 @@ const PEAKRATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: none",
     range: "above rate, in whole bytes per second; needs mtu",
+    bounds: Bounds::at_least(1),
     effect: "The rate of a second bucket, that of mtu.",
 };
 
@@ -96,6 +100,7 @@ const DROP: Parameter = Parameter {
     default: Value::Flag(true),
     default_source: REQUIRED,
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "What exceeds the rate is dropped.",
 };
 

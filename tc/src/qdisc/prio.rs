@@ -10,8 +10,8 @@
 
 use super::words::{Token, Words};
 use super::{
-    Branch, Device, Discipline, Field, Filter, Grammar, Options, Parameter, Qdisc, QdiscError,
-    Value, filter,
+    Bounds, Branch, Device, Discipline, Field, Filter, Grammar, Options, Parameter, Qdisc,
+    QdiscError, Value, filter,
 };
 use crate::c_numbers::Base;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,7 @@ const BANDS: Parameter = Parameter {
     default: Value::Number(DEFAULT_BANDS as u64),
     default_source: "tc",
     range: "2 to 16",
+    bounds: Bounds::within(2, 16),
     effect: "Number of queues; one sends when those before it are empty.",
 };
 
@@ -56,6 +57,7 @@ const MAP: Parameter = Parameter {
     default: Value::Numbers(&[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]),
     default_source: "tc",
     range: "up to 16 numbers below bands, others as they are without; the default needs 3 bands",
+    bounds: Bounds::NONE,
     effect: "The band of each priority that Linux gives a packet by its TOS byte: 0 best effort, \
              2 bulk (TOS 0x08), 6 interactive (0x10), 4 both.",
 };

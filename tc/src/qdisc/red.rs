@@ -18,7 +18,9 @@
 //! from these words ([`Red::weight_log2`], [`Red::idle_table`]) and the kernel keeps only those.
 
 use super::words::{PPB, Words};
-use super::{Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Value};
+use super::{
+    Bounds, Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Value,
+};
 use crate::reason::Reason;
 use crate::units::in_tc::{TICK_NS, in_ticks_ns, is_rate};
 use crate::units::{format_rate, format_size, shown};
@@ -82,6 +84,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(400_000),
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that would make the backlog longer is dropped; larger than `max` and a \
              burst.",
 };
@@ -95,6 +98,7 @@ const MIN: Parameter = Parameter {
     default: Value::Number(33_333),
     default_source: "computed: a third of max",
     range: "1 byte to max",
+    bounds: Bounds::at_least(1),
     effect: "While the average backlog is below this, nothing is dropped or marked.",
 };
 
@@ -107,6 +111,7 @@ const MAX: Parameter = Parameter {
     default: Value::Number(100_000),
     default_source: "computed: three times min, or a quarter of limit",
     range: "min to 1073741823 bytes",
+    bounds: Bounds::within(1, 1_073_741_823),
     effect: "From this average backlog on, every packet is dropped or marked.",
 };
 
@@ -119,6 +124,7 @@ const AVPKT: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Length of an average packet: sets with `burst` and `bandwidth` how fast the average \
              follows.",
 };
@@ -132,6 +138,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(55),
     default_source: "computed: (2 min + max) / (3 avpkt)",
     range: "from min / avpkt on, while there is a weight that lets them pass",
+    bounds: Bounds::at_least(1),
     effect: "How many packets may come at once before any is dropped: sets the weight of the \
              average.",
 };
@@ -145,6 +152,7 @@ const PROBABILITY: Parameter = Parameter {
     default: Value::Number(20_000_000),
     default_source: "tc: 0.02",
     range: "0.000000001 to 0.999999999",
+    bounds: Bounds::within(1, 999_999_999),
     effect: "The probability of a drop or mark when the average reaches `max`.",
 };
 
@@ -157,6 +165,7 @@ const BANDWIDTH: Parameter = Parameter {
     default: Value::Number(10_000_000),
     default_source: "tc",
     range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
+    bounds: Bounds::at_least(8),
     effect: "The link's rate: how many packets would have left while the queue was empty.",
 };
 

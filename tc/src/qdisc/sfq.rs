@@ -14,7 +14,7 @@
 //! | filters that choose the flow (`tc filter`) | no |
 
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::c_numbers::Base;
 use crate::reason::Reason;
 use crate::units::{format_size, shown};
@@ -64,6 +64,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(DEFAULT_LIMIT_PACKETS as u64),
     default_source: "Linux",
     range: "2 to depth times flows packets",
+    bounds: Bounds::at_least(2),
     effect: "When a packet would be more than this many in all, the flow with the most packets loses \
              its newest, or its oldest with `headdrop`.",
 };
@@ -77,6 +78,7 @@ const DEPTH: Parameter = Parameter {
     default: Value::Number(MOST_DEPTH_PACKETS as u64),
     default_source: "Linux",
     range: "1 to 127 packets",
+    bounds: Bounds::within(1, 127),
     effect: "A packet of a flow of which this many wait is dropped, or with `headdrop` takes the place \
              of the flow's oldest.",
 };
@@ -90,6 +92,7 @@ const FLOWS: Parameter = Parameter {
     default: Value::Number(DEFAULT_FLOWS as u64),
     default_source: "Linux: 128, or divisor or limit if less",
     range: "1 to 65408, at most divisor and limit",
+    bounds: Bounds::within(1, 65_408),
     effect: "How many flows may have packets at once; one more is refused.",
 };
 
@@ -102,6 +105,7 @@ const DIVISOR: Parameter = Parameter {
     default: Value::Number(DEFAULT_DIVISOR as u64),
     default_source: "Linux",
     range: "a power of two, 1 to 65536",
+    bounds: Bounds::within(1, 65_536),
     effect: "How many values the hash has; flows of the same value are one to it.",
 };
 
@@ -114,6 +118,7 @@ const QUANTUM: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: the interface's MTU and header, 1514",
     range: "256 to 1048576 bytes",
+    bounds: Bounds::within(256, 1_048_576),
     effect: "How many bytes a flow may send before it is another's turn.",
 };
 
@@ -126,6 +131,7 @@ const PERTURB: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: never",
     range: "0 to 2147483 seconds, a whole number without unit",
+    bounds: Bounds::within(0, 2_147_483),
     effect: "After so long the hash has another key, so that flows that share a queue do so no longer; \
              packets that wait move with it.",
 };

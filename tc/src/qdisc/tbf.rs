@@ -17,8 +17,8 @@
 
 use super::words::Words;
 use super::{
-    Branch, Device, Discipline, Field, Grammar, Options, Parameter, Qdisc, QdiscError, REQUIRED,
-    Value,
+    Bounds, Branch, Device, Discipline, Field, Grammar, Options, Parameter, Qdisc, QdiscError,
+    REQUIRED, Value,
 };
 use crate::reason::Reason;
 use crate::units::in_tc::is_rate;
@@ -55,6 +55,7 @@ const RATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second",
+    bounds: Bounds::at_least(8),
     effect: "Tokens for this number of bits come into the bucket each second, link headers counted; \
              over a long time nothing leaves faster.",
 };
@@ -68,6 +69,7 @@ const BURST: Parameter = Parameter {
     default: Value::Number(0),
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bytes of tokens that the bucket holds: what may leave at once after a pause. A \
              longer packet is dropped.",
 };
@@ -81,6 +83,7 @@ const LIMIT: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "required, or latency",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bytes that may wait for tokens, link headers counted: the limit of the bfifo \
              inside, if no other discipline is put there.",
 };
@@ -94,6 +97,7 @@ const LATENCY: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "in place of limit",
     range: "1us to 4294967295us, and a limit of 1 to 4294967295 bytes from it",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     effect: "The longest wait: sets the limit to rate times latency plus burst, or to peakrate \
              times latency plus mtu where that is less. Whole microseconds; a bare number is \
              microseconds.",
@@ -108,6 +112,7 @@ const PEAKRATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: none",
     range: "above rate, in whole bytes per second; needs mtu",
+    bounds: Bounds::at_least(1),
     effect: "The rate of a second bucket, that of mtu: bursts leave at this rate, not at once.",
 };
 
@@ -120,6 +125,7 @@ const MTU: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: none",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bytes that the bucket of peakrate holds. A longer packet is dropped, link headers \
              counted: an Ethernet frame of a 1500 byte MTU needs 1514. Without peakrate it does \
              nothing.",

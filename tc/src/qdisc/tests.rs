@@ -473,6 +473,7 @@ fn flags_and_further_arguments_have_their_usage() {
         default: Value::Nothing,
         default_source: "",
         range: "",
+        bounds: Bounds::NONE,
         effect: "",
     };
     let discipline = Discipline {

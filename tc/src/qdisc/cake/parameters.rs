@@ -1,6 +1,6 @@
 //! The table of cake's words.
 
-use super::super::{Parameter, Value};
+use super::super::{Bounds, Parameter, Value};
 
 /// One of several words that stand by themselves, the default first.
 const fn words(
@@ -19,6 +19,7 @@ const fn words(
         default: Value::Word(name),
         default_source,
         range: "one of these words",
+        bounds: Bounds::NONE,
         effect,
     }
 }
@@ -32,6 +33,7 @@ pub(super) const BANDWIDTH: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "Linux: unlimited",
     range: "at least 8 bit/s, in whole bytes per second",
+    bounds: Bounds::at_least(8),
     effect: "Packets leave at this rate, one after the other and without a burst, as `overhead`, \
              `mpu` and `atm` or `ptm` count them.",
 };
@@ -45,6 +47,7 @@ pub(super) const UNLIMITED: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "in place of bandwidth",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "No shaper: packets leave as fast as the link takes them.",
 };
 
@@ -91,6 +94,7 @@ pub(super) const NAT: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "in place of nonat",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "Looks for hosts behind a translation of addresses. There is none here, so it does \
              nothing and is written nowhere.",
 };
@@ -119,6 +123,7 @@ pub(super) const SPLIT_GSO: Parameter = Parameter {
     default: Value::Flag(true),
     default_source: "Linux",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "GSO packets come to it segment by segment.",
 };
 
@@ -131,6 +136,7 @@ pub(super) const RTT: Parameter = Parameter {
     default: Value::Number(100_000_000),
     default_source: "Linux",
     range: "1us to 4294967295us",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     effect: "The round trip that COBALT is set for: its interval; its target is a twentieth of it, \
              and at least one and a half times what a packet of the MTU takes at the bandwidth.",
 };
@@ -152,6 +158,7 @@ pub(super) const RTT_WORDS: Parameter = Parameter {
     default: Value::Number(100_000_000),
     default_source: "in place of rtt",
     range: "one of these words",
+    bounds: Bounds::NONE,
     effect: "`rtt` of 100 ms, 100 us, 1 ms, 10 ms, 30 ms, 300 ms, 1 s and 1000 s.",
 };
 
@@ -180,6 +187,7 @@ pub(super) const FRAMING: Parameter = Parameter {
     default: Value::Flag(true),
     default_source: "Linux",
     range: "these words, in turn",
+    bounds: Bounds::NONE,
     effect: "What the shaper counts for a packet: its size as the device has it, or its IP size and \
              48 bytes in ATM cells, 38 (`mpu` 84), 4 more, 18 (`mpu` 64), 30 and 22 in PTM, 8, 16, \
              24, 32, 10, 14, 32 and 40 in ATM cells. All but the first two add to what was said \
@@ -195,6 +203,7 @@ pub(super) const OVERHEAD: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "Linux",
     range: "-64 to 256, bytes without unit",
+    bounds: Bounds::within(-64, 256),
     effect: "The shaper counts this many bytes more than a packet's IP size.",
 };
 
@@ -207,6 +216,7 @@ pub(super) const MPU: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "Linux",
     range: "0 to 256, bytes without unit",
+    bounds: Bounds::within(0, 256),
     effect: "The least that the shaper counts for a packet, with the overhead and before cells.",
 };
 
@@ -228,6 +238,7 @@ pub(super) const MEMLIMIT: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux: 4 times rtt at the bandwidth, at least 4 MiB; at most 10240 packets of the MTU",
     range: "1 to 4294967295 bytes",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "When packets take more of the kernel's memory (2304 bytes for one of 1514), the \
              longest queue of all tins loses packets from its head.",
 };
@@ -241,5 +252,6 @@ pub(super) const ACK_FILTER: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "in place of ack-filter",
     range: "a word without value",
+    bounds: Bounds::NONE,
     effect: "Acknowledgements are not filtered.",
 };

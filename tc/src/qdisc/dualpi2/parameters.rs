@@ -1,6 +1,6 @@
 //! The table of dualpi2's words.
 
-use super::super::{Parameter, Value};
+use super::super::{Bounds, Parameter, Value};
 
 const LINUX: &str = "Linux 6.17";
 const DERIVED: &str = "in place of target, tupdate, alpha and beta";
@@ -20,6 +20,7 @@ const fn choice(
         default: Value::Flag(true),
         default_source: LINUX,
         range: "a word without value",
+        bounds: Bounds::NONE,
         effect,
     }
 }
@@ -40,6 +41,7 @@ const fn time(
         default: Value::Number(default_ns),
         default_source,
         range: "1us to 4294967295us, whole microseconds",
+        bounds: Bounds::within(1_000, 4_294_967_295_000),
         effect,
     }
 }
@@ -59,6 +61,7 @@ const fn gain(
         default: Value::Number(default),
         default_source,
         range: "0.00390625 to 65535.99 Hz, cut off to 1/256",
+        bounds: Bounds::within(1, 16_777_213),
         effect,
     }
 }
@@ -72,6 +75,7 @@ pub(super) const LIMIT: Parameter = Parameter {
     default: Value::Number(10_000),
     default_source: LINUX,
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many wait in both queues is dropped.",
 };
 
@@ -84,6 +88,7 @@ pub(super) const MEMLIMIT: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux 6.17: two frames of the interface for each packet of limit",
     range: "1 to 4294967295 bytes, without unit",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "As `limit`, of the memory the kernel would need for the packets (2304 bytes for one \
              of 1514).",
 };
@@ -97,6 +102,7 @@ pub(super) const COUPLING_FACTOR: Parameter = Parameter {
     default: Value::Number(2),
     default_source: "Linux 6.17; RFC 9332 section 2.5.1 (k)",
     range: "0 to 255",
+    bounds: Bounds::within(0, 255),
     effect: "Packets of L4S are marked with this many times the base probability; all others are \
              dropped or marked with its square.",
 };
@@ -118,6 +124,7 @@ pub(super) const STEP_THRESH_PACKETS: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "Linux 6.17: a time",
     range: "1p to 4294967295p (or pkt, pkts, packet, packets)",
+    bounds: Bounds::at_least(1),
     effect: "The same, in place of a time, while more packets wait in the queue of L4S, the one \
              that leaves among them.",
 };
@@ -131,6 +138,7 @@ pub(super) const MIN_QLEN_STEP: Parameter = Parameter {
     default: Value::Number(0),
     default_source: LINUX,
     range: "0 to 4294967295 packets",
+    bounds: Bounds::within(0, 4_294_967_295),
     effect: "The threshold counts only for packets that find this many in the queue of L4S.",
 };
 
@@ -163,6 +171,7 @@ pub(super) const CLASSIC_PROTECTION: Parameter = Parameter {
     default: Value::Number(10),
     default_source: LINUX,
     range: "0% to 100%, whole per cent",
+    bounds: Bounds::within(0, 100),
     effect: "Share of the bytes that the other queue sends at least while packets wait in both.",
 };
 
@@ -182,6 +191,7 @@ pub(super) const MAX_RTT: Parameter = Parameter {
 pub(super) const TYPICAL_RTT: Parameter = Parameter {
     default: Value::Nothing,
     range: "1us to 4294967295us, whole microseconds; at most max_rtt",
+    bounds: Bounds::within(1_000, 4_294_967_295_000),
     ..time(
         "typical_rtt",
         "typical_rtt_ns",

@@ -1,7 +1,7 @@
 //! The table of netem's parameters.
 
 use super::Distribution;
-use crate::qdisc::{Parameter, Value};
+use crate::qdisc::{Bounds, Parameter, Value};
 use std::ops::RangeInclusive;
 
 /// tc's own default, whatever the interface (`tc/q_netem.c`).
@@ -56,6 +56,7 @@ pub(super) const LIMIT: Parameter = Parameter {
     default: Value::Number(DEFAULT_LIMIT_PACKETS as u64),
     default_source: "tc",
     range: "1 to 4294967295 packets",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many are inside, the one being sent included, is \
              dropped.",
 };
@@ -69,6 +70,7 @@ pub(super) const DELAY: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "0 to 274877906us; above 0 with distribution or reorder",
+    bounds: Bounds::within(0, 274_877_906_000),
     effect: "The mean delay, in whole microseconds, of which tc makes ticks of 64 ns, cut off; a \
              bare number is microseconds. Packets whose time comes earlier \
              leave earlier. With rate the delay also runs while others are sent.",
@@ -83,6 +85,7 @@ pub(super) const JITTER: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: constant delay",
     range: "0 to 2147483us; above 0 with distribution",
+    bounds: Bounds::within(0, 2_147_483_000),
     effect: "How far the delay varies: uniformly within this on either side, or as distribution \
              says. Packets overtake each other when it exceeds their distance.",
 };
@@ -96,6 +99,7 @@ pub(super) const DELAY_CORRELATION: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: independent",
     range: "0% to 100%",
+    bounds: Bounds::within(0, 1_000_000_000),
     effect: "How much of each random number is the one before it. Next to no effect, as in the \
              kernel: it takes the remainder of the number after division by 4096, or by twice the \
              jitter, and the last digits are not correlated.",
@@ -110,6 +114,7 @@ pub(super) const DISTRIBUTION: Parameter = Parameter {
     default: Value::Word("uniform"),
     default_source: "tc, without the word",
     range: "normal, pareto or paretonormal; uniform is what there is without the word",
+    bounds: Bounds::NONE,
     effect: "How the delay varies, in units of the jitter: iproute2's tables of 4096 values, \
              made here from the same formulas.",
 };
@@ -124,6 +129,7 @@ pub(super) const LOSS: Parameter = Parameter {
     default: Value::Nothing,
     default_source: "tc",
     range: "0% to 100% each; above 0% with ecn",
+    bounds: Bounds::within(0, 1_000_000_000),
     effect: "Which packets are lost as they arrive: by chance; by a Markov chain of gaps and \
              bursts, with P31 = 100% - P13, P32 = 0%, P23 = 100% and P14 = 0% unless said; or by \
              Gilbert and Elliott's of a good and a bad state, with R = 100% - P, 1-H = 100% and \
@@ -141,6 +147,7 @@ pub(super) const ECN: Parameter = Parameter {
     default: Value::Flag(false),
     default_source: "tc",
     range: "only with loss",
+    bounds: Bounds::NONE,
     effect: "Packets of ECN-capable transports are marked in place of being lost.",
 };
 
@@ -153,6 +160,7 @@ pub(super) const DUPLICATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "0% to 100%",
+    bounds: Bounds::within(0, 1_000_000_000),
     effect: "This share of packets is sent twice: the copy goes through the root discipline again, \
              and is not copied once more.",
 };
@@ -166,6 +174,7 @@ pub(super) const DUPLICATE_CORRELATION: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: independent",
     range: "0% to 100%, with another correlation",
+    bounds: Bounds::within(0, 1_000_000_000),
     effect: "As for loss. tc hands it to the kernel only when another correlation is given too, \
              such as `delay 0ms 0ms 0%`; without one it is refused.",
 };
@@ -179,6 +188,7 @@ pub(super) const REORDER: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "0% to 100%; needs delay",
+    bounds: Bounds::within(0, 1_000_000_000),
     effect: "This share of packets is not delayed but leaves at once, before all others.",
 };
 
@@ -191,6 +201,7 @@ pub(super) const REORDER_CORRELATION: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: independent",
     range: "0% to 100%",
+    bounds: Bounds::within(0, 1_000_000_000),
     effect: "As for loss.",
 };
 
@@ -203,6 +214,7 @@ pub(super) const GAP: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: 1 with reorder",
     range: "1 to 4294967295 packets; needs reorder",
+    bounds: Bounds::within(1, 4_294_967_295),
     effect: "One packet of this number may be reordered: the others since the last one are \
              delayed for certain.",
 };
@@ -216,6 +228,7 @@ pub(super) const RATE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: no rate",
     range: "at least 8 bit/s, in whole bytes per second; no rate: leave it out",
+    bounds: Bounds::at_least(8),
     effect: "Packets leave one after the other at this rate, link headers counted; rounded down \
              to whole bytes per second, and a bare number is bit/s.",
 };
@@ -229,6 +242,7 @@ pub(super) const PACKET_OVERHEAD: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "-28 to 65535 bytes",
+    bounds: Bounds::within(-28, 65_535),
     effect: "The rate counts this number of bytes more, or fewer, for each packet.",
 };
 
@@ -241,6 +255,7 @@ pub(super) const CELL_SIZE: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc: no cells",
     range: "0 to 65535 bytes",
+    bounds: Bounds::within(0, 65_535),
     effect: "The rate counts whole cells of this number of bytes (ATM: 48).",
 };
 
@@ -253,5 +268,6 @@ pub(super) const CELL_OVERHEAD: Parameter = Parameter {
     default: Value::Number(0),
     default_source: "tc",
     range: "-65535 to 65535 bytes, and a cell longer than 0",
+    bounds: Bounds::within(-65_535, 65_535),
     effect: "The rate counts this number of bytes more, or fewer, for each cell (ATM: 5).",
 };
