@@ -177,7 +177,7 @@ test-python: $(VENV)/.test $(VENV)/.native
 	@$(call step,$(VENV)/bin/lint-imports)
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "not long and not slow and not kernel" tests scripts bench $(PYTEST_ARGS))
 
-# SHARE=INDEX/COUNT runs that share of the tests alone, chosen by their names: `.ci/run` does a half
+# SHARE=INDEX/COUNT runs that share of the tests alone, chosen by their names: `.ci/run` does a third
 # of test-slow and test-kernel, by the day of the commit, so that it ends within an hour.
 SHARED = $(if $(SHARE),--part $(SHARE))
 

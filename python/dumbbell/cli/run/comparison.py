@@ -148,9 +148,11 @@ def _print_found(found: Comparison, asked: RunOptions, console: Console) -> None
 
 def _formats(asked: RunOptions) -> Sequence[Format]:
     """What ``--to`` asks for; refused before anything is run where it is of single runs."""
+    if asked.to is None:
+        return ()
     from dumbbell.compare.exporting import check_comparable, formats_of
 
-    formats = formats_of(asked.to) if asked.to is not None else ()
+    formats = formats_of(asked.to)
     check_comparable(formats)
     return formats
 
