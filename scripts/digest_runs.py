@@ -15,6 +15,8 @@ QUEUES = {
     "bfifo": "bfifo limit 20000",
     "pfifo_fast": "pfifo_fast",
     "prio": "root handle 1: prio bands 3\nparent 1:2 pfifo limit 10",
+    "ets": "root handle 1: ets bands 3 strict 1 quanta 3000 priomap 1 1 2 1 1 1 0\n"
+    "parent 1:2 pfifo limit 10",
     "tbf": "tbf rate 2mbit burst 5kb limit 30kb",
     "htb": "root handle 1: htb default 10\n"
     "class add parent 1: classid 1:1 htb rate 3mbit\n"

@@ -20,7 +20,7 @@
 //! TCP's part, and who is paced: `tcp::pacing`. Between network namespaces Linux keeps a packet's time
 //! (`mono_delivery_time`), between machines it does not: here a queue on the way does without.
 
-use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setting, htb, prio};
+use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setting, bands, htb};
 use dumbbell_core::packet::{Kind, Packet};
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Fq as Parameters;
@@ -105,10 +105,18 @@ pub fn paces(config: &Config, traffic_class: u8) -> bool {
     match config {
         Config::Fq(fq) => fq.pacing,
         Config::Tbf(tbf) => inside(tbf.child.as_deref()),
-        Config::Prio(prio) => {
-            let band = prio::band_of(prio, traffic_class);
-            inside(prio.children.get(band).and_then(Option::as_deref))
-        }
+        Config::Prio(prio) => inside(bands::child_of(
+            traffic_class,
+            &prio.filters,
+            &prio.children,
+            &prio.priomap,
+        )),
+        Config::Ets(ets) => inside(bands::child_of(
+            traffic_class,
+            &ets.filters,
+            &ets.children,
+            &ets.priomap,
+        )),
         Config::Htb(htb) => {
             let leaf = htb::leaf_of(htb, traffic_class);
             leaf.is_some_and(|leaf| inside(leaf.child.as_deref()))

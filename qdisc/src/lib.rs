@@ -8,11 +8,13 @@
 //! Adding one: its grammar in the crate `dumbbell-tc`, a file here whose state implements
 //! `Discipline` and `Build`, and a line in the list given to the macro `disciplines` below.
 
+pub mod bands;
 pub mod cake;
 pub mod child;
 pub mod choke;
 pub mod codel;
 pub mod dualpi2;
+pub mod ets;
 pub mod events;
 pub mod fifo;
 pub mod flow_queues;
@@ -46,6 +48,7 @@ use codel::Codel;
 use dualpi2::Dualpi2;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
+use ets::Ets;
 use fifo::Fifo;
 use fq::Fq;
 use fq_codel::FqCodel;
@@ -310,6 +313,8 @@ disciplines! {
     Tbf(Box<Tbf>): Tbf;
     /// `prio`.
     Prio(Box<Prio>): Prio;
+    /// `ets`.
+    Ets(Box<Ets>): Ets;
     /// `pfifo_fast`.
     PfifoFast(Box<PfifoFast>): PfifoFast;
     /// `htb`.

@@ -5,7 +5,7 @@
 //! `fq_codel`, ...); with an infinite rate behind them a packet passes in the instant it came.
 //! Those that shape do not: `netem` with a delay or a rate, `tbf`, `htb`.
 
-use super::{Config, htb, netem, prio};
+use super::{Config, bands, htb, netem};
 use crate::token_bucket::PschedRate;
 
 /// The shortest packet that TCP sends: headers of IP and TCP without options.
@@ -25,10 +25,18 @@ pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
     match config {
         Config::Netem(netem) => netem::holds_back(netem),
         Config::Tbf(tbf) => bucket_takes_tokens(tbf.rate_bps) || inside(tbf.child.as_deref()),
-        Config::Prio(prio) => {
-            let band = prio::band_of(prio, traffic_class);
-            inside(prio.children.get(band).and_then(Option::as_deref))
-        }
+        Config::Prio(prio) => inside(bands::child_of(
+            traffic_class,
+            &prio.filters,
+            &prio.children,
+            &prio.priomap,
+        )),
+        Config::Ets(ets) => inside(bands::child_of(
+            traffic_class,
+            &ets.filters,
+            &ets.children,
+            &ets.priomap,
+        )),
         Config::Htb(htb) => {
             let leaf = htb::leaf_of(htb, traffic_class);
             leaf.is_some_and(|leaf| {

@@ -9,89 +9,26 @@
 //! | a shaper looks into each band in turn | yes |
 //! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
 
-use super::{
-    Above, Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics,
-    priority,
-};
+use super::bands::{Classifier, backlog_of, bands_of, first_of};
+use super::{Above, Build, Child, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
-use dumbbell_tc::qdisc::{Filter, Pfifo, Prio as Parameters};
-
-/// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
-const TXQUEUELEN: Pfifo = Pfifo {
-    limit_packets: 1000,
-};
+use dumbbell_tc::qdisc::Prio as Parameters;
 
 /// The state of the bands.
 #[derive(Debug, Clone)]
 pub struct Prio {
     bands: Vec<Child>,
-    band_of_priority: [u8; 16],
-    filters: Vec<Filter>,
+    classifier: Classifier,
     above: Above,
-}
-
-impl Prio {
-    /// The band a packet belongs to.
-    fn classify(&self, packet: &Packet) -> usize {
-        let bands = self.bands.len();
-        classified(
-            packet.traffic_class,
-            &self.filters,
-            bands,
-            &self.band_of_priority,
-        )
-    }
-}
-
-/// The band of a byte of DSCP and ECN.
-fn classified(tos: u8, filters: &[Filter], bands: usize, band_of_priority: &[u8; 16]) -> usize {
-    let priority = match filters.iter().find(|filter| filter.matches(tos)) {
-        Some(filter) => {
-            let band = usize::from(filter.minor).wrapping_sub(1);
-            if band < bands {
-                return band;
-            }
-            0
-        }
-        None => priority::of_tos(tos),
-    };
-    usize::from(band_of_priority[usize::from(priority)])
-}
-
-/// The band that packets with this byte of DSCP and ECN belong to, from 0.
-pub(super) fn band_of(parameters: &Parameters, tos: u8) -> usize {
-    let bands = parameters.children.len();
-    classified(tos, &parameters.filters, bands, &parameters.priomap)
-}
-
-/// The answer of the first band that has a packet now, or else the soonest instant of any.
-fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued) -> Dequeued {
-    let mut wake = None;
-    for band in bands {
-        match ask(band) {
-            Dequeued::Packet(packet) => return Dequeued::Packet(packet),
-            Dequeued::NotBefore(later) => {
-                wake = Some(wake.map_or(later, |wake: Time| wake.min(later)));
-            }
-            Dequeued::Empty => {}
-        }
-    }
-    wake.map_or(Dequeued::Empty, Dequeued::NotBefore)
 }
 
 impl Build<Parameters> for Prio {
     fn build(parameters: &Parameters, setting: &Setting) -> Prio {
-        let default = Config::Pfifo(TXQUEUELEN);
-        let children = parameters.children.iter().zip(1..);
-        let bands = children.map(|(child, minor)| {
-            let setting = setting.child(&format!("{minor:x}"));
-            Child::new(child.as_deref().unwrap_or(&default), &setting)
-        });
+        let bands = bands_of(&parameters.children, setting);
         Prio {
-            bands: bands.collect(),
-            band_of_priority: parameters.priomap,
-            filters: parameters.filters.clone(),
+            classifier: Classifier::new(&parameters.filters, parameters.priomap, bands.len()),
+            bands,
             above: setting.above,
         }
     }
@@ -104,7 +41,7 @@ impl Discipline for Prio {
         now: Time,
         events: &mut Events,
     ) -> Result<(), DropReason> {
-        let band = self.classify(&packet);
+        let band = self.classifier.band_of(&packet);
         self.bands[band].enqueue(packet, now, events)
     }
 
@@ -122,8 +59,7 @@ impl Discipline for Prio {
     }
 
     fn backlog(&self) -> (u32, u64) {
-        let bands = self.bands.iter().map(Child::backlog);
-        bands.fold((0, 0), |all, band| (all.0 + band.0, all.1 + band.1))
+        backlog_of(&self.bands)
     }
 
     fn statistics(&self) -> Statistics {

@@ -43,6 +43,8 @@ const DISCIPLINES: &[&str] = &[
     "sfq limit 12 flows 6 divisor 8 depth 5 quantum 300 perturb 1",
     "sfq limit 9 depth 3 headdrop",
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",
+    "root handle 1: ets strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0; parent 1:1 pfifo limit 2; \
+     parent 1:2 bfifo limit 3kb; parent 1:3 codel limit 4",
     "tbf rate 1mbit burst 2kb limit 6kb",
     "tbf rate 999kbit burst 700 limit 6kb",
     "tbf rate 1mbit burst 6kb limit 6kb peakrate 1.7mbit mtu 1600",

@@ -4,7 +4,7 @@ mod drawn;
 
 use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Filter, Fq, FqCodel, FqPie, Htb,
+    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Ets, Filter, Fq, FqCodel, FqPie, Htb,
     HtbClass, Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Selector, Tbf, cake,
 };
 use dumbbell_tc::{
@@ -116,7 +116,12 @@ fn netems() -> impl Strategy<Value = Netem> {
 
 fn qdiscs() -> impl Strategy<Value = Qdisc> {
     leaves().prop_recursive(4, 8, 4, |inner| {
-        prop_oneof![tbfs(Some(inner.clone())), prios(inner.clone()), htbs(inner)]
+        prop_oneof![
+            tbfs(Some(inner.clone())),
+            prios(inner.clone()),
+            etses(inner.clone()),
+            htbs(inner)
+        ]
     })
 }
 
@@ -330,6 +335,25 @@ fn prios(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
             bands,
             priomap: priomap.map(|band| band % bands),
             children,
+            filters,
+        })
+    })
+}
+
+fn etses(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
+    let child = prop::option::of(children.prop_map(Box::new));
+    let strict = prop::collection::vec(child.clone(), 0..=2);
+    let sharing = prop::collection::vec((child, 1..=u32::MAX), 1..=3);
+    let drawn = (strict, sharing, any::<[u8; 16]>(), filters());
+    drawn.prop_map(|(strict, sharing, priomap, filters)| {
+        let (of_sharing, quanta_bytes): (Vec<_>, Vec<u32>) = sharing.into_iter().unzip();
+        let bands = (strict.len() + quanta_bytes.len()) as u8;
+        Qdisc::Ets(Ets {
+            bands,
+            strict: strict.len() as u8,
+            quanta_bytes,
+            priomap: priomap.map(|band| band % bands),
+            children: [strict, of_sharing].concat(),
             filters,
         })
     })

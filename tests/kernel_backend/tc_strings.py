@@ -189,6 +189,11 @@ _VALUES: Mapping[str, Callable[[random.Random], list[str]]] = {
     "ecn_prob": lambda draw: [draw.choice(("10", "99", "100", "5%", "0", "07", _whole(draw)))],
     "divisor": lambda draw: [draw.choice(("1", "16", "0x40", "1024", "65536", _whole(draw)))],
     "priomap": _priomap,
+    "strict": lambda draw: [draw.choice(("0", "1", "2", "3", "16", "17", "02", "-1"))],
+    "quanta": lambda draw: [
+        draw.choice(("1", "1514", "0", "4500", "4294967295", "1k", "010"))
+        for _ in range(draw.choice((0, 1, 2, 3)))
+    ],
     "probability": lambda draw: [
         draw.choice(("0.02", "0.1", "1e-3", "1", "0", "0.12345678912", "0.5x", "-1", ".5", "0x.1"))
     ],

@@ -132,6 +132,17 @@ DETERMINISTIC = {
         "filter add parent 1: u32 match ip dsfield 0x08 0xff flowid 1:4;"
         "parent 1:1 pfifo limit 5; parent 1:2 pfifo limit 6; parent 1:4 bfifo limit 3kb",
     },
+    "ets": {
+        "rate": "1mbit",
+        "qdisc": "root handle 1: ets bands 4 strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0;"
+        "filter add parent 1: u32 match ip dsfield 0x08 0xff flowid 1:4;"
+        "parent 1:1 pfifo limit 5; parent 1:2 pfifo limit 6; parent 1:4 bfifo limit 3kb",
+    },
+    "tbf over ets of codel": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1; parent 1:1 handle 2: ets"
+        " quanta 1514 500 900 priomap 0 1 2 0 0 0 1; parent 2:1 codel limit 5;"
+        "parent 2:2 codel limit 6 target 20ms; parent 2:3 pfifo limit 4"
+    },
     "cake": {"qdisc": "cake bandwidth 1mbit besteffort flowblind"},
     "cake, tins and cells": {
         "qdisc": "cake bandwidth 1200kbit diffserv8 metro atm overhead 40 mpu 96",

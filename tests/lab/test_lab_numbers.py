@@ -38,6 +38,8 @@ DEPENDENT = {
     ("netem", "packet_overhead_bytes"),
     ("netem", "cell_size_bytes"),
     ("netem", "cell_overhead_bytes"),
+    ("ets", "bands"),  # with as many quanta and children
+    ("ets", "strict"),
     ("prio", "bands"),  # with as many children
     ("sfq", "limit_packets"),  # with depth, flows and divisor
     ("sfq", "depth_packets"),

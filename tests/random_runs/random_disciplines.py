@@ -287,12 +287,28 @@ def _prio(draw: random.Random, rate_bps: int) -> str:
     # tc's own map names three bands.
     if bands == 2 or draw.random() < 0.5:
         words[0] += " priomap " + " ".join(str(draw.randrange(bands)) for _ in range(16))
+    return "; ".join([*words, *_in_bands(draw, bands, rate_bps)])
+
+
+def _in_bands(draw: random.Random, bands: int, rate_bps: int) -> list[str]:
+    """What queues in some of the bands, and filters to them."""
     lines = [
         f"parent 1:{band} handle {band + 10}: {leaf(draw, rate_bps)}"
         for band in range(1, bands + 1)
         if draw.random() < 0.5
     ]
-    return "; ".join([*words, *lines, *_filters(draw, [f"1:{band + 1}" for band in range(bands)])])
+    return [*lines, *_filters(draw, [f"1:{band + 1}" for band in range(bands)])]
+
+
+def _ets(draw: random.Random, rate_bps: int) -> str:
+    bands = draw.randrange(1, 5)
+    strict = draw.randrange(bands + 1)
+    quanta = [str(draw.choice((1, 300, 1514, 4500, 65536))) for _ in range(bands - strict)]
+    words = [f"root handle 1: ets bands {bands} strict {strict}"]
+    if quanta:
+        words[0] += " quanta " + " ".join(quanta)
+    words[0] += " priomap " + " ".join(str(draw.randrange(bands)) for _ in range(16))
+    return "; ".join([*words, *_in_bands(draw, bands, rate_bps)])
 
 
 def _htb(draw: random.Random, rate_bps: int) -> str:
@@ -341,4 +357,4 @@ _LEAVES: tuple[_Maker, ...] = (
     _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
     _sfq, _fq_pie, _choke,
 )  # fmt: skip
-_CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _htb)
+_CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _ets, _htb)

@@ -45,6 +45,7 @@ const LINES: &[&str] = &[
     "sfq limit 9 flows 4 divisor 4 depth 4 quantum 300 perturb 1",
     "sfq limit 12 depth 5 headdrop",
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",
+    "root handle 1: ets strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0; parent 1:2 pfifo limit 4",
     "root handle 1: prio; parent 1:1 codel limit 4; parent 1:2 pie limit 9 target 1ms tupdate 2ms",
     "tbf rate 1mbit burst 2kb limit 6kb",
     "root handle 1: tbf rate 1mbit burst 2kb limit 9kb; parent 1:1 fq_codel limit 12 target 1ms",

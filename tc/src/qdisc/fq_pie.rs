@@ -191,7 +191,14 @@ impl Grammar for FqPie {
                 "memory_limit" => {
                     config.memory_limit_bytes = words.size_bytes(parameter, ignored)?;
                 }
-                "ecn_prob" => config.ecn_prob_percent = words.count(parameter)?,
+                "ecn_prob" => {
+                    let percent = words.count(parameter)?;
+                    // tc refuses it where it stands, also where another follows.
+                    if percent > MOST_ECN_PERCENT {
+                        return Err(Self::DISCIPLINE.out_of_range(parameter, percent));
+                    }
+                    config.ecn_prob_percent = percent;
+                }
                 "ecn" => config.ecn = words.flag(parameter),
                 "bytemode" => config.bytemode = words.flag(parameter),
                 "dq_rate_estimator" => config.dq_rate_estimator = words.flag(parameter),

@@ -24,6 +24,7 @@ mod codel;
 mod discipline;
 pub mod dualpi2;
 mod error;
+mod ets;
 mod filter;
 mod fq;
 mod fq_codel;
@@ -49,6 +50,7 @@ pub use codel::Codel;
 pub use discipline::{Bounds, COMPUTED, Discipline, Parameter, REQUIRED, Value};
 pub use dualpi2::Dualpi2;
 pub use error::QdiscError;
+pub use ets::Ets;
 pub use filter::Filter;
 pub use fq::Fq;
 pub use fq_codel::{FqCodel, Selector};
@@ -290,6 +292,7 @@ qdiscs! {
     PfifoFast;
     Bfifo;
     Prio;
+    Ets;
     Tbf;
     Htb;
     Netem;
@@ -322,7 +325,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "cbs",
     "drr",
     "etf",
-    "ets",
     "gred",
     "hfsc",
     "hhf",

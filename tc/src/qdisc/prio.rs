@@ -127,23 +127,11 @@ impl Grammar for Prio {
     }
 
     fn shaped_bps(&self) -> u64 {
-        let bands = self.children.iter();
-        let mut bands = bands.map(|child| child.as_ref().map_or(0, |child| child.shaped_bps()));
-        let sum = |sum: u64, band_bps| (band_bps > 0).then(|| sum.saturating_add(band_bps));
-        bands.try_fold(0, sum).unwrap_or(0)
+        shaped_together_bps(&self.children)
     }
 
     fn branches(&self) -> Vec<Branch<'_>> {
-        let bands = (1..).zip(&self.children);
-        let branches = bands.filter_map(|(minor, child)| {
-            let child = child.as_deref()?;
-            Some(Branch {
-                minor,
-                child,
-                takes_every_packet: false,
-            })
-        });
-        branches.collect()
+        branches_of(&self.children)
     }
 
     fn class(&self, minor: u16) -> Option<u16> {
@@ -165,13 +153,39 @@ impl Grammar for Prio {
     }
 }
 
+/// The rate of all bands together; 0 where a band is not shaped.
+pub(super) fn shaped_together_bps(bands: &[Option<Box<Qdisc>>]) -> u64 {
+    let mut bands = bands
+        .iter()
+        .map(|child| child.as_ref().map_or(0, |child| child.shaped_bps()));
+    let sum = |sum: u64, band_bps| (band_bps > 0).then(|| sum.saturating_add(band_bps));
+    bands.try_fold(0, sum).unwrap_or(0)
+}
+
+/// The disciplines of the bands that have one, by the class of the band.
+pub(super) fn branches_of(bands: &[Option<Box<Qdisc>>]) -> Vec<Branch<'_>> {
+    let branches = (1..).zip(bands).filter_map(|(minor, child)| {
+        let child = child.as_deref()?;
+        Some(Branch {
+            minor,
+            child,
+            takes_every_packet: false,
+        })
+    });
+    branches.collect()
+}
+
 /// What `q_prio.c` prints.
 pub(super) fn bands_options(bands: u8, priomap: &[u8; 16]) -> Options {
     let numbers: Vec<String> = priomap.iter().map(u8::to_string).collect();
     let text = format!("priomap {}", numbers.join(" "));
     Options::default()
         .show("bands", u32::from(bands), &format!("bands {bands} "))
-        .show("priomap", Field::Numbers(priomap.to_vec()), &text)
+        .show(
+            "priomap",
+            Field::Numbers(priomap.map(u32::from).to_vec()),
+            &text,
+        )
         .show("multiqueue", Field::Flag(false), "")
 }
 

@@ -53,7 +53,7 @@ pub enum Field {
     /// What tc prints as text in JSON, too.
     Text(String),
     /// Several.
-    Numbers(Vec<u8>),
+    Numbers(Vec<u32>),
     /// An object inside.
     Fields(Fields),
 }

@@ -87,6 +87,7 @@ fn shaped(config: &Config) -> Shaped {
         },
         // What is in their classes may shape some packets and others not.
         Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
+        Config::Ets(ets) => classful(1000.0 * f64::from(ets.bands)),
         Config::Htb(htb) => classful(1000.0 * (1 + htb.classes.len()) as f64),
         // Each flow has a rate of its own.
         // Packets of the MTU that its memory is for, at most.

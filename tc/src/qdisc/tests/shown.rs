@@ -15,6 +15,16 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     ("bfifo limit 51199", "limit 50Kb", r#"{"limit":51199}"#),
     (
+        "ets bands 5 strict 2 quanta 4500 3000 priomap 4 3",
+        "bands 5 strict 2 quanta 4500 3000 1514 priomap 4 3 4 4 4 4 4 4 4 4 4 4 4 4 4 4 ",
+        r#"{"bands":5,"strict":2,"quanta":[4500,3000,1514],"priomap":[4,3,4,4,4,4,4,4,4,4,4,4,4,4,4,4]}"#,
+    ),
+    (
+        "ets strict 2",
+        "bands 2 strict 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ",
+        r#"{"bands":2,"strict":2,"priomap":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}"#,
+    ),
+    (
         "prio bands 4 priomap 3",
         "bands 4 priomap 3 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
         r#"{"bands":4,"priomap":[3,2,2,2,1,2,0,0,1,1,1,1,1,1,1,1],"multiqueue":false}"#,

@@ -1,0 +1,107 @@
+//! What `prio` and `ets` share: which band a packet belongs to, what queues in a band, and how bands
+//! are asked one after another.
+
+use super::{Child, Config, Dequeued, Setting, priority};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::{Filter, Pfifo};
+
+/// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
+const TXQUEUELEN: Pfifo = Pfifo {
+    limit_packets: 1000,
+};
+
+/// How packets are told apart: by the first filter that matches, else by the priority that Linux gives
+/// them by their TOS byte.
+#[derive(Debug, Clone)]
+pub struct Classifier {
+    filters: Vec<Filter>,
+    band_of_priority: [u8; 16],
+    bands: usize,
+}
+
+impl Classifier {
+    /// Of so many bands.
+    pub fn new(filters: &[Filter], band_of_priority: [u8; 16], bands: usize) -> Classifier {
+        Classifier {
+            filters: filters.to_vec(),
+            band_of_priority,
+            bands,
+        }
+    }
+
+    /// The band of a packet, from 0.
+    pub fn band_of(&self, packet: &Packet) -> usize {
+        band_of_tos(
+            packet.traffic_class,
+            &self.filters,
+            self.bands,
+            &self.band_of_priority,
+        )
+    }
+}
+
+/// The band of a byte of DSCP and ECN, from 0. A filter that names no band means priority 0.
+fn band_of_tos(tos: u8, filters: &[Filter], bands: usize, of_priority: &[u8; 16]) -> usize {
+    let priority = match filters.iter().find(|filter| filter.matches(tos)) {
+        Some(filter) => {
+            let band = usize::from(filter.minor).wrapping_sub(1);
+            if band < bands {
+                return band;
+            }
+            0
+        }
+        None => priority::of_tos(tos),
+    };
+    usize::from(of_priority[usize::from(priority)])
+}
+
+/// What is in the band of a byte of DSCP and ECN.
+pub fn child_of<'a>(
+    tos: u8,
+    filters: &[Filter],
+    children: &'a [Option<Box<Config>>],
+    of_priority: &[u8; 16],
+) -> Option<&'a Config> {
+    let band = band_of_tos(tos, filters, children.len(), of_priority);
+    children.get(band)?.as_deref()
+}
+
+/// The empty bands: each with its discipline, or with a `pfifo` of the interface's queue length.
+pub fn bands_of(children: &[Option<Box<Config>>], setting: &Setting) -> Vec<Child> {
+    let default = Config::Pfifo(TXQUEUELEN);
+    let bands = children.iter().zip(1..).map(|(child, minor)| {
+        let setting = setting.child(&format!("{minor:x}"));
+        Child::new(child.as_deref().unwrap_or(&default), &setting)
+    });
+    bands.collect()
+}
+
+/// The answer of the first band that has a packet now, or else the soonest instant of any.
+pub fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued) -> Dequeued {
+    let mut soonest = Dequeued::Empty;
+    for band in bands {
+        match ask(band) {
+            Dequeued::Packet(packet) => return Dequeued::Packet(packet),
+            other => soonest = sooner(soonest, other),
+        }
+    }
+    soonest
+}
+
+/// Of two answers without a packet the one that comes first.
+pub fn sooner(one: Dequeued, other: Dequeued) -> Dequeued {
+    match (one, other) {
+        (Dequeued::NotBefore(one), Dequeued::NotBefore(other)) => {
+            Dequeued::NotBefore(Time::min(one, other))
+        }
+        (Dequeued::Empty, other) => other,
+        (one, _) => one,
+    }
+}
+
+/// Packets and bytes of all bands.
+pub fn backlog_of(bands: &[Child]) -> (u32, u64) {
+    let bands = bands.iter().map(Child::backlog);
+    bands.fold((0, 0), |all, band| (all.0 + band.0, all.1 + band.1))
+}

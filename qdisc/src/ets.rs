@@ -1,0 +1,302 @@
+//! `ets`: strict bands, then bands that share by deficit round robin (tc-ets(8); Linux 6.1,
+//! `net/sched/sch_ets.c`; IEEE 802.1Qaz, enhanced transmission selection).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | a strict band sends when those before it have no packet | yes |
+//! | then the first band of the active list sends, if its packet is no longer than its deficit | yes |
+//! | else its deficit grows by its quantum and the next band's turn comes | yes |
+//! | a band that gets a packet while it has none goes to the end of the list with a whole quantum | yes |
+//! | a band that is empty leaves the list and its deficit | yes |
+//! | a band that shapes holds back those behind it while its turn lasts | yes |
+//! | the band from the first filter that matches, else from the priority by TOS and `priomap` | yes |
+//! | a band without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
+
+use super::bands::{Classifier, backlog_of, bands_of, first_of, sooner};
+use super::{Build, Child, Dequeued, Discipline, DropReason, Events, Setting};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::Ets as Parameters;
+use std::collections::VecDeque;
+
+/// The state of the bands.
+#[derive(Debug, Clone)]
+pub struct Ets {
+    bands: Vec<Child>,
+    strict: usize,
+    /// Of the bands after the strict ones.
+    turns: Vec<Turn>,
+    /// Bands with packets, of those that share, in the order of their turns.
+    active: VecDeque<usize>,
+    classifier: Classifier,
+    overhead_bytes: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Turn {
+    quantum_bytes: u64,
+    deficit_bytes: u64,
+    is_active: bool,
+}
+
+impl Turn {
+    /// Whether a packet may be sent in this turn; if it may, its bytes are taken off.
+    fn takes(&mut self, bytes: u64) -> bool {
+        let left = self.deficit_bytes.checked_sub(bytes);
+        self.deficit_bytes = left.unwrap_or(self.deficit_bytes + self.quantum_bytes);
+        left.is_some()
+    }
+
+    /// In how many further turns a packet is still too long.
+    fn turns_without(&self, bytes: u64) -> u64 {
+        let missing = bytes.saturating_sub(self.deficit_bytes);
+        missing.div_ceil(self.quantum_bytes)
+    }
+}
+
+impl Ets {
+    /// The packet of the bands that share.
+    fn next_of_active(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        let mut asked = 0;
+        let mut turns_without = u64::MAX;
+        while let Some(&band) = self.active.front() {
+            let child = &mut self.bands[band];
+            let turn = &mut self.turns[band - self.strict];
+            let packet = match child.peek(now, events) {
+                Dequeued::Packet(packet) => packet,
+                // Whoever has to wait keeps its turn.
+                later @ Dequeued::NotBefore(_) => return later,
+                Dequeued::Empty => {
+                    turn.is_active = false;
+                    self.active.pop_front();
+                    continue;
+                }
+            };
+            let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
+            if turn.takes(bytes) {
+                let leaving = child.dequeue(now, events);
+                if child.backlog().0 == 0 {
+                    turn.is_active = false;
+                    self.active.pop_front();
+                }
+                return leaving;
+            }
+            turns_without = turns_without.min(turn.turns_without(bytes));
+            self.active.rotate_left(1);
+            asked += 1;
+            // Rounds in which nobody sends, at once: a quantum may be a byte.
+            if asked == self.active.len() {
+                for band in &self.active {
+                    let turn = &mut self.turns[band - self.strict];
+                    turn.deficit_bytes += turn.quantum_bytes * turns_without;
+                }
+                (asked, turns_without) = (0, u64::MAX);
+            }
+        }
+        Dequeued::Empty
+    }
+}
+
+impl Build<Parameters> for Ets {
+    fn build(parameters: &Parameters, setting: &Setting) -> Ets {
+        let bands = bands_of(&parameters.children, setting);
+        let turns = parameters.quanta_bytes.iter().map(|quantum_bytes| Turn {
+            quantum_bytes: u64::from(*quantum_bytes),
+            deficit_bytes: 0,
+            is_active: false,
+        });
+        Ets {
+            classifier: Classifier::new(&parameters.filters, parameters.priomap, bands.len()),
+            bands,
+            strict: usize::from(parameters.strict),
+            turns: turns.collect(),
+            active: VecDeque::new(),
+            overhead_bytes: setting.overhead_bytes,
+        }
+    }
+}
+
+impl Discipline for Ets {
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let band = self.classifier.band_of(&packet);
+        self.bands[band].enqueue(packet, now, events)?;
+        let turn = band
+            .checked_sub(self.strict)
+            .map(|index| &mut self.turns[index]);
+        if let Some(turn) = turn.filter(|turn| !turn.is_active) {
+            turn.is_active = true;
+            turn.deficit_bytes = turn.quantum_bytes;
+            self.active.push_back(band);
+        }
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        let strict = &mut self.bands[..self.strict];
+        match first_of(strict, |band| band.dequeue(now, events)) {
+            Dequeued::Packet(packet) => Dequeued::Packet(packet),
+            later => sooner(later, self.next_of_active(now, events)),
+        }
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        backlog_of(&self.bands)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        Box::new(self.bands.iter().flat_map(Child::packets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Qdisc;
+    use dumbbell_core::packet::Kind;
+    use dumbbell_tc::parse_qdisc;
+
+    fn queue(text: &str) -> Qdisc {
+        Qdisc::new(&parse_qdisc(text).unwrap(), &Setting::for_tests())
+    }
+
+    /// Of so many bytes on the wire.
+    fn packet(tos: u8, wire_bytes: u32) -> Packet {
+        let overhead = Setting::for_tests().overhead_bytes;
+        let mut packet = Packet::new(Kind::Udp, 0, 1, (wire_bytes - overhead) as u16, Time::ZERO);
+        packet.traffic_class = tos;
+        packet
+    }
+
+    /// The TOS bytes of what leaves while each of the bands always has packets of such a length.
+    fn leaving(text: &str, lengths: &[(u8, u32)], count: usize) -> Vec<u8> {
+        let mut queue = queue(text);
+        let events = &mut Events::default();
+        for (tos, bytes) in lengths {
+            for _ in 0..2 {
+                let taken = queue.enqueue(packet(*tos, *bytes), Time::ZERO, events);
+                assert_eq!(taken, Ok(()));
+            }
+        }
+        let left = std::iter::from_fn(|| match queue.dequeue(Time::ZERO, events) {
+            Dequeued::Packet(packet) => {
+                // Another in its place.
+                let taken = queue.enqueue(packet, Time::ZERO, events);
+                assert_eq!(taken, Ok(()));
+                Some(packet.traffic_class)
+            }
+            _ => None,
+        });
+        left.take(count).collect()
+    }
+
+    // Priority 6, 0 and 2: TOS 0x10, 0x00, 0x08.
+    const MAP: &str = "priomap 1 1 2 1 1 1 0";
+
+    #[test]
+    fn strict_bands_go_first() {
+        let left = leaving(
+            &format!("ets bands 3 strict 2 {MAP}"),
+            &[(0x08, 100), (0x00, 100), (0x10, 100)],
+            3,
+        );
+        assert_eq!(left, [0x10; 3]);
+    }
+
+    #[test]
+    fn bands_share_by_their_quanta() {
+        let text = format!("ets quanta 1000 3000 6000 {MAP}");
+        // Packets of unlike lengths: what is shared are bytes.
+        let lengths = [(0x10, 500), (0x00, 1000), (0x08, 250)];
+        let left = leaving(&text, &lengths, 2900);
+        let bytes_of = |(tos, bytes): (u8, u32)| {
+            bytes * left.iter().filter(|each| **each == tos).count() as u32
+        };
+        assert_eq!(lengths.map(bytes_of), [100_000, 300_000, 600_000]);
+    }
+
+    /// A quantum of a byte gives the shares of any two equal quanta, and no rounds are walked through.
+    #[test]
+    fn a_small_quantum_costs_no_more() {
+        let lengths = [(0x10, 1514), (0x00, 1514)];
+        let left = leaving(&format!("ets quanta 1 1 1 {MAP}"), &lengths, 10);
+        assert_eq!(left.iter().filter(|tos| **tos == 0x10).count(), 5);
+    }
+
+    #[test]
+    fn rounds_that_are_skipped_are_those_walked_through() {
+        let mut walked: Vec<(u64, u64, u64)> = vec![(1, 1514, 0), (7, 300, 0), (2, 999, 0)];
+        let mut order = VecDeque::from([0, 1, 2]);
+        for each in &mut walked {
+            each.2 = each.0;
+        }
+        let mut expected = Vec::new();
+        while expected.len() < 100 {
+            let band = order[0];
+            let (quantum, bytes, deficit) = &mut walked[band];
+            if *bytes <= *deficit {
+                *deficit -= *bytes;
+                expected.push(band as u8);
+            } else {
+                *deficit += *quantum;
+                order.rotate_left(1);
+            }
+        }
+        let left = leaving(
+            &format!("ets quanta 1 7 2 {MAP}"),
+            &[(0x10, 1514), (0x00, 300), (0x08, 999)],
+            100,
+        );
+        let bands = left.iter().map(|tos| match tos {
+            0x10 => 0,
+            0x00 => 1,
+            _ => 2,
+        });
+        assert_eq!(bands.collect::<Vec<u8>>(), expected);
+    }
+
+    #[test]
+    fn a_band_that_comes_again_has_one_quantum() {
+        let mut queue = queue(&format!("ets quanta 1000 1000 1000 {MAP}"));
+        let events = &mut Events::default();
+        let mut send = |queue: &mut Qdisc| match queue.dequeue(Time::ZERO, events) {
+            Dequeued::Packet(packet) => packet.traffic_class,
+            other => panic!("{other:?}"),
+        };
+        let add = |queue: &mut Qdisc, tos, bytes| {
+            let taken = queue.enqueue(packet(tos, bytes), Time::ZERO, &mut Events::default());
+            assert_eq!(taken, Ok(()));
+        };
+        add(&mut queue, 0x10, 100);
+        assert_eq!(send(&mut queue), 0x10);
+        // It would have 900 of its last turn; the other comes first now, both with 1000.
+        add(&mut queue, 0x00, 600);
+        add(&mut queue, 0x00, 600);
+        for _ in 0..3 {
+            add(&mut queue, 0x10, 600);
+        }
+        let order: Vec<u8> = (0..5).map(|_| send(&mut queue)).collect();
+        assert_eq!(order, [0x00, 0x10, 0x00, 0x10, 0x10]);
+    }
+
+    #[test]
+    fn a_band_that_shapes_holds_back_those_behind_it() {
+        let mut queue = queue(&format!(
+            "root handle 1: ets bands 3 strict 1 {MAP}; parent 1:2 netem delay 10ms"
+        ));
+        let events = &mut Events::default();
+        for tos in [0x00, 0x08, 0x10] {
+            assert_eq!(queue.enqueue(packet(tos, 100), Time::ZERO, events), Ok(()));
+        }
+        let mut at = |ms: u64| queue.dequeue(Time::from_ns(ms * 1_000_000), events);
+        assert_eq!(at(0), Dequeued::Packet(packet(0x10, 100)));
+        assert_eq!(at(0), Dequeued::NotBefore(Time::from_ns(10_000_000)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x00, 100)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x08, 100)));
+    }
+}
