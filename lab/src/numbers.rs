@@ -1,6 +1,9 @@
 //! Numbers of a run that is over, by the paths and definitions of `dumbbell.metrics`.
 
 use crate::changes::number_of;
+use dumbbell_engine::sim::random::Stream;
+use dumbbell_engine::sim::time::Time;
+use dumbbell_engine::spec::trace::capacity::bits_between;
 use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, Source};
 use dumbbell_engine::tables::{Tables, Values};
 use serde::Serialize;
@@ -244,19 +247,35 @@ fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mu
 fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
     let measured_s = (experiment.duration_ns - experiment.warm_up_ns) as f64 / NS_PER_S;
     let ends = experiment.link_ends();
-    ends.map(|(_, _, end)| capacity_bits(experiment, end) / measured_s)
+    let names = experiment.queue_names();
+    ends.zip(names)
+        .map(|((_, _, end), name)| capacity_bits(experiment, end, &name) / measured_s)
         .collect()
 }
 
 /// What passes a link in the measured window, changes of its rate included; the slowest of link,
 /// discipline and policer governs.
-fn capacity_bits(experiment: &Experiment, end: &LinkEnd) -> f64 {
+fn capacity_bits(experiment: &Experiment, end: &LinkEnd, name: &str) -> f64 {
     let paced_bps = end.qdisc.shaped_bps();
     let policed_bps = end.police.as_ref().map_or(0, |police| police.rate_bps);
     let changes = end.changes.iter();
     let changes = changes.filter_map(|each| each.rate_bps.map(|rate_bps| (each.at_ns, rate_bps)));
     let steps: Vec<(u64, u64)> = std::iter::once((0, end.rate_bps)).chain(changes).collect();
     let (start_ns, stop_ns) = (experiment.warm_up_ns, experiment.duration_ns);
+    if let Some(trace) = &end.trace {
+        let stream = Stream::new(experiment.seed, 0, &format!("link/{name}/trace"));
+        let own = end.own_values();
+        let service = trace.service(&own, stop_ns, stream);
+        let edges = [Time::from_ns(start_ns), Time::from_ns(stop_ns)];
+        let traced = bits_between(service, &own, &edges)[0];
+        let others = [paced_bps, policed_bps]
+            .into_iter()
+            .filter(|limit| *limit > 0);
+        let measured_s = (stop_ns - start_ns) as f64 / NS_PER_S;
+        return others
+            .map(|limit| limit as f64 * measured_s)
+            .fold(traced, f64::min);
+    }
     let mut bits = 0.0;
     for (place, (since_ns, rate_bps)) in steps.iter().enumerate() {
         let until_ns = steps.get(place + 1).map_or(stop_ns, |next| next.0);

@@ -324,6 +324,7 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         Value::Sizes => listed(size),
         Value::Police => quoted(&typed::<tc::Police>(value).to_string()),
         Value::Qdisc => quoted(&typed::<tc::Qdisc>(value).to_string()),
+        Value::Trace => trace(value),
         Value::Changes => list(typed::<Vec<_>>(value).iter().map(change)),
         Value::CwndChanges => list(typed::<Vec<_>>(value).iter().map(cwnd_change)),
         Value::Probability
@@ -335,6 +336,33 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         | Value::Whole(_)
         | Value::Own => plain(value),
     }
+}
+
+/// A trace of a link, or a state of one: the unit of a number is the end of its name.
+fn trace(value: &serde_json::Value) -> String {
+    let mut pairs = Vec::new();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        let number = value.as_u64().unwrap_or_default();
+        let (name, unit) = key.rsplit_once('_').unwrap_or((key, ""));
+        let has_states = |list: &Vec<_>| list.iter().any(serde_json::Value::is_object);
+        let (name, written) = match (value, unit) {
+            (serde_json::Value::Null, _) => continue,
+            (serde_json::Value::Array(each), _) if has_states(each) => {
+                (key.as_str(), list(each.iter().map(trace)))
+            }
+            (serde_json::Value::Object(_), _) => {
+                (key.as_str(), quoted(&Drawn::Gap.text(&typed(value))))
+            }
+            (serde_json::Value::Number(_), "ns") => (name, time(&number)),
+            (serde_json::Value::Number(_), "bytes") => (name, size(number)),
+            (serde_json::Value::Number(_), "bps") if number == 0 => (name, quoted("0bit")),
+            (serde_json::Value::Number(_), "bps") => (name, rate(number)),
+            (serde_json::Value::String(text), "ms") => (name, quoted(text)),
+            _ => (key.as_str(), plain(value)),
+        };
+        pairs.push(format!("{name} = {written}"));
+    }
+    format!("{{ {} }}", pairs.join(", "))
 }
 
 /// A part of a description that was checked.

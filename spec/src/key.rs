@@ -73,6 +73,8 @@ pub enum Value {
     Qdisc,
     /// A time, or `off`; resolved in nanoseconds.
     Gro,
+    /// What a link does over time: a file, or a table by its kind.
+    Trace,
     /// New values of a link, each with its instant.
     Changes,
     /// Windows by hand, each with its instant.

@@ -14,12 +14,14 @@ pub mod link;
 pub mod route;
 pub mod source;
 pub mod tcp;
+pub mod trace;
 mod validate;
 
 pub use error::SpecError;
 pub use link::{Change, LinkEnd};
 pub use source::Source;
 pub use tcp::Tcp;
+pub use trace::Trace;
 
 /// The only version of this format.
 pub const SCHEMA: u32 = 1;

@@ -48,6 +48,12 @@ table! {
         "changes", Value::Changes, OrDefault,
         "New values at given times, in order.";
 
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trace: Option<crate::Trace> = None;
+        "trace", Value::Trace, OrAbsent,
+        "How the link varies over the whole run: a file of Mahimahi or a CSV file beside the \
+         experiment, or a table with a `kind` ([traces](traces.md)).";
+
         record_packets: bool = false;
         "record_packets", Value::Flag, OrDefault,
         "Whether to write every packet to the table `packets`.";
@@ -107,6 +113,21 @@ fn default_qdisc() -> dumbbell_tc::Qdisc {
 }
 
 impl LinkEnd {
+    /// What it has at the start of a run.
+    pub fn own_values(&self) -> crate::trace::Step {
+        crate::trace::Step {
+            at: dumbbell_core::time::Time::ZERO,
+            rate_bps: (self.rate_bps > 0).then_some(self.rate_bps),
+            delay: Some(dumbbell_core::time::Time::from_ns(self.delay_ns)),
+            loss: Some(self.loss),
+        }
+    }
+
+    /// Whether packets wait for a transmitter behind the queue, from the run's start on.
+    pub fn has_transmitter(&self) -> bool {
+        self.rate_bps > 0 || { self.trace.as_ref() }.is_some_and(|trace| trace.outline().has_rate)
+    }
+
     /// Whether super-packets may come out of it.
     pub fn has_offloads(&self) -> bool {
         self.tso || self.gro_ns.is_some()

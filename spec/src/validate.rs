@@ -304,6 +304,24 @@ impl Experiment {
     }
 }
 
+/// A link varies by changes or by a trace; one that says the rate does so alone.
+fn validate_trace(path: &str, end: &LinkEnd) -> Checked {
+    let Some(trace) = &end.trace else {
+        return Ok(());
+    };
+    let allowed = "no changes beside a trace, which has steps of its own";
+    let has_changes = !end.changes.is_empty();
+    require(
+        !has_changes,
+        &format!("{path}.changes"),
+        end.changes.len(),
+        allowed,
+    )?;
+    let is_alone = end.rate_bps == 0 || !trace.outline().has_rate;
+    let allowed = "no rate beside a trace that says it: leave it out, or write inf";
+    require(is_alone, &format!("{path}.rate_bps"), end.rate_bps, allowed)
+}
+
 fn validate_end(path: &str, end: &LinkEnd) -> Checked {
     end.check_ranges(path)?;
     validate_qdisc(&format!("{path}.qdisc"), &end.qdisc)?;
@@ -314,6 +332,7 @@ fn validate_end(path: &str, end: &LinkEnd) -> Checked {
         };
         police.check().map_err(refused)?;
     }
+    validate_trace(path, end)?;
     let mut last = 0;
     for (index, change) in end.changes.iter().enumerate() {
         let path = format!("{path}.changes[{index}]");

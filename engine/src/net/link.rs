@@ -17,6 +17,7 @@ use super::plan::{Entrance, Planned, Role};
 use super::propagation::{Propagation, Slab};
 use super::queued::Queued;
 use super::shaped::Shaped;
+use super::traced::Traced;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
@@ -147,6 +148,9 @@ pub struct Link {
     /// Where all packets go in the instant in which they are sent, if that is a pipe that no others go
     /// into.
     pub sole_downstream: Option<u32>,
+    /// Where a trace may say the delay: when the packet sent last arrives. None where packets may overtake
+    /// each other.
+    last_arrival: Option<Time>,
     /// What was measured.
     pub statistics: LinkStatistics,
     /// Discipline, transmitter and loss: of a pipe and a folded queue their settings alone are
@@ -167,16 +171,17 @@ impl Link {
         to: u32,
         is_captured_arriving: bool,
         observation: Observation,
+        traced: Option<Traced>,
         loss_stream: Stream,
         setting: &Setting,
     ) -> Link {
-        let propagation = if end.changes.is_empty() {
+        let propagation = if end.changes.is_empty() && traced.is_none() {
             Propagation::Ring(Ring::default())
         } else {
             Propagation::Slab(Slab::default())
         };
         let qdisc = Qdisc::new(&end.qdisc, setting);
-        let queued = Queued::new(end, qdisc, loss_stream);
+        let queued = Queued::new(end, qdisc, traced, loss_stream);
         let upstream = match planned.entrance {
             Entrance::Chained { upstream } => Some(upstream),
             Entrance::Open | Entrance::Merged { .. } => None,
@@ -212,6 +217,7 @@ impl Link {
             statistics: LinkStatistics::new(observation),
             propagation,
             delay: Time::from_ns(end.delay_ns),
+            last_arrival: end.trace.as_ref().map(|_| Time::ZERO),
             queued: Box::new(queued),
         };
         if let Entrance::Merged { turns } = &planned.entrance {
@@ -485,12 +491,25 @@ impl Link {
         self.statistics
             .departed(bytes, packet.arrived, service, now, warm_up);
         let lost = self.queued.loses();
+        self.delay = self.queued.traced_delay().unwrap_or(self.delay);
         self.statistics.total.lost_pkts += u64::from(lost);
         Transmitted {
             packet,
             lost,
             sojourn: now - packet.arrived,
         }
+    }
+
+    /// When a packet arrives that is sent now. By a trace it is delayed as the link is now, and not
+    /// before the packet in front of it.
+    #[inline]
+    pub fn arrival(&mut self, now: Time) -> Time {
+        let due = now.saturating_add(self.delay);
+        let Some(last) = &mut self.last_arrival else {
+            return due;
+        };
+        *last = due.max(*last);
+        *last
     }
 
     /// Takes new values. A packet in transmission ends as it began; packets already under way

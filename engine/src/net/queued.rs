@@ -9,6 +9,7 @@
 use super::gro::Gro;
 use super::gso::Gso;
 use super::policer::Policer;
+use super::traced::Traced;
 use crate::qdisc::{Dequeued, DropReason, Events, Qdisc};
 use crate::sim::link_statistics::Level;
 use crate::sim::packet::Packet;
@@ -42,6 +43,8 @@ pub struct Queued {
     pending: Time,
     /// None for an infinite rate.
     rate: Option<Rate>,
+    /// What says the rate instead, over the whole run.
+    traced: Option<Box<Traced>>,
     overhead_bytes: u32,
     /// Whether somebody asks which transmissions begin.
     notes_begun: bool,
@@ -58,7 +61,12 @@ pub struct Queued {
 
 impl Queued {
     /// An idle link end with this discipline.
-    pub fn new(end: &spec::LinkEnd, qdisc: Qdisc, loss_stream: Stream) -> Queued {
+    pub fn new(
+        end: &spec::LinkEnd,
+        qdisc: Qdisc,
+        traced: Option<Traced>,
+        loss_stream: Stream,
+    ) -> Queued {
         Queued {
             qdisc,
             events: Events::default(),
@@ -66,6 +74,7 @@ impl Queued {
             in_transmission: None,
             pending: Time::NEVER,
             rate: (end.rate_bps > 0).then(|| Rate::new(end.rate_bps)),
+            traced: traced.map(Box::new),
             overhead_bytes: end.overhead_bytes,
             notes_begun: end.is_captured(),
             policer: end.police.as_ref().map(Policer::new),
@@ -218,6 +227,9 @@ impl Queued {
     /// ends now, and how long it took.
     #[inline(always)]
     pub fn send(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if let Some(Traced::Opportune(_)) = self.traced.as_deref() {
+            return self.send_at_opportunity(now);
+        }
         match self.in_transmission {
             Some(_) if self.pending > now => None,
             Some(sending) => {
@@ -236,25 +248,31 @@ impl Queued {
     /// is already over, and the packet is returned.
     #[inline(always)]
     fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
+        let packet = self.next_packet(now)?;
+        self.begin(packet, now)
+    }
+
+    /// What the discipline gives to send. Without anything, `pending` says when to ask again.
+    #[inline(always)]
+    fn next_packet(&mut self, now: Time) -> Option<Packet> {
         if self.gso.is_some()
             && let Some(segment) = self.next_segment()
         {
-            return self.begin(segment, now);
+            return Some(segment);
         }
         match self.qdisc.dequeue(now, &mut self.events) {
             Dequeued::Packet(packet) => {
                 if packet.is_gso() {
                     if self.sends_whole {
                         self.leave_whole(&packet);
-                        return self.begin(packet, now);
+                        return Some(packet);
                     }
-                    let segment = self.cut(&packet)?;
-                    return self.begin(segment, now);
+                    return self.cut(&packet);
                 }
                 if self.notes_begun {
                     self.begun = Some(packet);
                 }
-                return self.begin(packet, now);
+                return Some(packet);
             }
             Dequeued::NotBefore(later) => self.pending = later,
             Dequeued::Empty => self.pending = Time::NEVER,
@@ -265,6 +283,9 @@ impl Queued {
     #[inline(always)]
     fn begin(&mut self, packet: Packet, now: Time) -> Option<(Packet, Time)> {
         let bytes = packet.wire_bytes(self.overhead_bytes);
+        if self.traced.is_some() {
+            return self.begin_traced(packet, bytes, now);
+        }
         let Some(rate) = &mut self.rate else {
             return Some((packet, self.qdisc.own_service_time(bytes)));
         };
@@ -272,6 +293,90 @@ impl Queued {
         self.in_transmission = Some((packet, service));
         self.pending = now + service;
         None
+    }
+
+    /// A transmission begins whose end the steps of a trace say, and what becomes of the packet then.
+    #[inline(never)]
+    fn begin_traced(&mut self, packet: Packet, bytes: u32, now: Time) -> Option<(Packet, Time)> {
+        let Some(Traced::Stepped(stepped)) = self.traced.as_deref_mut() else {
+            return None;
+        };
+        let end = stepped.finish(now, bytes);
+        self.loss.probability = stepped.loss;
+        let Some(end) = end else {
+            return Some((packet, self.qdisc.own_service_time(bytes)));
+        };
+        self.in_transmission = Some((packet, end.saturating_sub(now)));
+        self.pending = end;
+        None
+    }
+
+    /// As `send`, at the opportunities of a trace. The second of what is in transmission is when that
+    /// began.
+    #[inline(never)]
+    fn send_at_opportunity(&mut self, now: Time) -> Option<(Packet, Time)> {
+        let sent = self.use_opportunity(now);
+        self.cut_events();
+        sent
+    }
+
+    fn use_opportunity(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if self.pending <= now {
+            self.opportune()?.open(now);
+        }
+        loop {
+            if let Some((packet, began)) = self.in_transmission {
+                let opportune = self.opportune()?;
+                if opportune.send() {
+                    self.in_transmission = None;
+                    return Some((packet, now - began));
+                }
+                self.pending = opportune.first_from(now + Time(1));
+                return None;
+            }
+            let may_send = self.opportune()?.is_open();
+            let next = if may_send {
+                self.next_packet(now)
+            } else {
+                None
+            };
+            if let Some(packet) = next {
+                let bytes = packet.wire_bytes(self.overhead_bytes);
+                self.opportune()?.begin(bytes);
+                self.in_transmission = Some((packet, now));
+                continue;
+            }
+            let is_empty = self.level().backlog_pkts == 0;
+            let not_before = match may_send {
+                // What the discipline has said.
+                true => self.pending.max(now + Time(1)),
+                false if is_empty => Time::NEVER,
+                false => now + Time(1),
+            };
+            let opportune = self.opportune()?;
+            opportune.close();
+            self.pending = match not_before {
+                Time::NEVER => Time::NEVER,
+                instant => opportune.first_from(instant),
+            };
+            return None;
+        }
+    }
+
+    fn opportune(&mut self) -> Option<&mut super::traced::Opportune> {
+        match self.traced.as_deref_mut() {
+            Some(Traced::Opportune(opportune)) => Some(opportune),
+            _ => None,
+        }
+    }
+
+    /// The delay of the packet that has just been sent, where a trace says it.
+    #[inline(always)]
+    pub fn traced_delay(&self) -> Option<Time> {
+        match self.traced.as_deref()? {
+            Traced::Stepped(stepped) => Some(stepped.delay),
+            Traced::Opportune(_) => None,
+        }
     }
 
     #[inline(never)]

@@ -4,6 +4,7 @@ use crate::cca::Algorithm;
 use crate::cca::outside::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
+use crate::net::traced::Traced;
 use crate::qdisc::{self, Above, Config, Ends, Setting};
 use crate::sim::link_statistics::Observation;
 use crate::sim::random::Stream;
@@ -11,7 +12,7 @@ use crate::sim::time::Time;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::source::{FlowStreams, Generator};
 use crate::spec::tcp::Controller;
-use crate::spec::{Ecn, Experiment, Flow, Probe, Tcp};
+use crate::spec::{Ecn, Experiment, Flow, LinkEnd, Probe, Tcp};
 use crate::tcp::Settings;
 use crate::traffic::conversation::{Application, Conversation, Way};
 use crate::traffic::ping::Ping;
@@ -114,7 +115,7 @@ impl Builder<'_> {
                 overhead_bytes: end.overhead_bytes,
                 mtu_bytes: end.mtu_bytes,
                 timer_hz: self.experiment.timer_hz,
-                above: if end.rate_bps > 0 {
+                above: if end.has_transmitter() {
                     Above::Shaper
                 } else {
                     Above::Device
@@ -125,6 +126,7 @@ impl Builder<'_> {
                 is_root: true,
                 ends: Arc::clone(&conversations),
             };
+            let traced = self.traced(end, &name);
             let loss_stream = self.stream(&format!("link/{name}/loss"));
             let is_captured_arriving = end.capture || all[index ^ 1].capture_flows;
             let observation = match observed[index] {
@@ -137,11 +139,21 @@ impl Builder<'_> {
                 hop.to,
                 is_captured_arriving,
                 observation,
+                traced,
                 loss_stream,
                 &setting,
             )
         })
         .collect()
+    }
+
+    /// What serves the queue of a link with a trace.
+    fn traced(&self, end: &LinkEnd, name: &str) -> Option<Traced> {
+        let trace = end.trace.as_ref()?;
+        let own = end.own_values();
+        let stream = self.stream(&format!("link/{name}/trace"));
+        let service = trace.service(&own, self.experiment.duration_ns, stream);
+        Some(Traced::new(service, &own))
     }
 
     /// Between which hosts each conversation is: flows, then probes.

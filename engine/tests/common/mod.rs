@@ -28,6 +28,7 @@ pub fn end(rate_bps: u64) -> LinkEnd {
         loss_every_pkts: 0,
         qdisc: pfifo(1_000_000_000),
         changes: vec![],
+        trace: None,
         record_packets: false,
         capture: false,
         capture_flows: false,

@@ -7,6 +7,7 @@ use dumbbell_engine::spec::source::{
     self, Arrivals, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal,
 };
 use dumbbell_engine::spec::tcp::{Pacing, Tcp};
+use dumbbell_engine::spec::trace::{State, Trace};
 use dumbbell_engine::spec::{Change, Experiment, Flow, LinkEnd, SizeAt, Source};
 use dumbbell_tc::parse_qdisc;
 use dumbbell_tc::qdisc::{Bfifo, Loss, Netem, Pfifo, Tbf};
@@ -165,6 +166,59 @@ fn any_changes() -> impl Strategy<Value = Vec<Change>> {
     })
 }
 
+/// One of every kind; most links have none. TCP needs a rate or a delay from the start.
+fn any_trace() -> impl Strategy<Value = Option<Trace>> {
+    let gaps_ms = prop::collection::vec(0u64..20, 1..20).prop_map(|gaps_ms| {
+        let gaps_ms: Vec<_> = gaps_ms.iter().map(u64::to_string).collect();
+        format!("1 {}", gaps_ms.join(" ")).into()
+    });
+    let opportunities =
+        (gaps_ms, 100u32..4000).prop_map(|(gaps_ms, size_bytes)| Trace::Opportunities {
+            gaps_ms,
+            size_bytes,
+        });
+    let step = (1u64..50, 0u64..20, 0u64..20, 0u64..200);
+    let steps = prop::collection::vec(step, 0..10).prop_map(|steps| {
+        let step = |(gap, rate, delay, loss)| format!(" {gap}mr{rate}md{delay}ml{loss}m");
+        let later: Vec<String> = steps.into_iter().map(step).collect();
+        Trace::Steps {
+            steps: format!("0r1m{}", later.concat()).into(),
+            repeat_ns: Some(600 * MS),
+        }
+    });
+    let on_off = (1e-3f64..0.1, 1e-3f64..0.1).prop_map(|(on, off)| Trace::OnOff {
+        rate_bps: 5_000_000,
+        on: exponential(on),
+        off: exponential(off),
+    });
+    let state = |rate_bps, delay_ns| State {
+        hold: exponential(0.02),
+        rate_bps: Some(rate_bps),
+        delay_ns: Some(delay_ns),
+        loss: Some(0.01),
+        next: vec![],
+    };
+    let markov = (100_000u64..20_000_000, 0u64..20 * MS).prop_map(move |(rate_bps, delay_ns)| {
+        Trace::Markov {
+            states: vec![state(rate_bps, delay_ns), state(0, 0), state(1_000_000, 0)],
+        }
+    });
+    let handover = (5u64..100).prop_map(|every_ms| Trace::Handover {
+        every_ns: every_ms * MS,
+        outage: exponential(0.002),
+        least_rate_bps: 1_000_000,
+        most_rate_bps: 10_000_000,
+        least_delay_ns: MS,
+        most_delay_ns: 5 * MS,
+    });
+    let aggregation = (1e-3f64..1e-2).prop_map(|mean_s| Trace::Aggregation {
+        gap: exponential(mean_s),
+        size_bytes: 6000,
+    });
+    let any = prop_oneof![opportunities, steps, on_off, markov, handover, aggregation];
+    prop_oneof![4 => Just(None), 1 => any.prop_map(Some)]
+}
+
 /// Half of them plain, as most links of real descriptions are.
 fn any_end() -> impl Strategy<Value = LinkEnd> {
     prop_oneof![
@@ -174,6 +228,7 @@ fn any_end() -> impl Strategy<Value = LinkEnd> {
             loss: 0.0,
             loss_every_pkts: 0,
             changes: vec![],
+            trace: None,
             record_packets: false,
             ..end
         }),
@@ -190,6 +245,7 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
         any_qdisc(),
         any_changes(),
         any::<bool>(),
+        any_trace(),
     )
         .prop_map(
             |(
@@ -201,7 +257,12 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
                 qdisc,
                 changes,
                 record_packets,
+                trace,
             )| {
+                let (rate_bps, changes) = match &trace {
+                    Some(_) => (0, vec![]),
+                    None => (rate_bps, changes),
+                };
                 LinkEnd {
                     rate_bps,
                     delay_ns,
@@ -211,6 +272,7 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
                     loss_every_pkts: 0,
                     qdisc,
                     changes,
+                    trace,
                     record_packets,
                     capture: false,
                     capture_flows: false,

@@ -21,6 +21,7 @@ impl Link {
                 .departed(bytes, packet.arrived, service, now, warm_up);
         }
         let lost = self.queued.loses();
+        self.delay = self.queued.traced_delay().unwrap_or(self.delay);
         self.statistics.total.lost_pkts += u64::from(lost) * u64::from(packet.segments());
         Transmitted {
             packet,

@@ -27,6 +27,8 @@ pub enum Reason {
     Offloads,
     /// Rate, delay or loss change during the run.
     Changes,
+    /// Rate, delay or loss follow a trace.
+    Trace,
     /// Packets are lost at random or by count.
     Loss,
     /// Each packet is written to the table `packets`.
@@ -91,6 +93,7 @@ impl Reason {
             Reason::FastPathsOff => ("fast_paths_off", "fast paths are switched off"),
             Reason::Offloads => ("offloads", "a device of the network has tso or gro"),
             Reason::Changes => ("changes", "rate, delay or loss change during the run"),
+            Reason::Trace => ("trace", "the link follows a trace"),
             Reason::Loss => ("loss", "packets are lost behind the queue"),
             Reason::Recorded => ("recorded", "each packet is recorded"),
             Reason::Captured => ("captured", "packets are captured"),
@@ -152,7 +155,7 @@ pub struct Surroundings {
 pub struct Facts {
     pub(in crate::net) alone: Alone,
     pub(in crate::net) reason: Reason,
-    /// No loss, changes, records, captures or policer, and no offloads in the network.
+    /// No loss, changes, trace, records, captures or policer, and no offloads in the network.
     pub(in crate::net) is_foldable: bool,
     pub(in crate::net) has_delay: bool,
     /// Whether every packet takes time through it, however small.
@@ -179,6 +182,7 @@ impl Facts {
             police,
             qdisc,
             changes,
+            trace,
             record_packets,
             capture,
             capture_flows,
@@ -189,6 +193,7 @@ impl Facts {
         let obstacles = [
             (around.has_offloads, Reason::Offloads),
             (!changes.is_empty(), Reason::Changes),
+            (trace.is_some(), Reason::Trace),
             (*loss != 0.0 || *loss_every_pkts != 0, Reason::Loss),
             (*record_packets, Reason::Recorded),
             (
@@ -200,7 +205,7 @@ impl Facts {
         let obstacle = first_of(&obstacles);
         let (has_rate, has_delay) = (*rate_bps > 0, *delay_ns > 0);
         let fifo = Limit::of(qdisc);
-        let may_be_pending = has_rate || fifo.is_none() || !changes.is_empty();
+        let may_be_pending = has_rate || fifo.is_none() || !changes.is_empty() || trace.is_some();
         let is_foldable = obstacle.is_none();
         let takes_gso = around.has_gso_senders && (may_be_pending || !is_foldable);
         let folding = [
@@ -307,6 +312,7 @@ mod tests {
             police: None,
             qdisc: parse_qdisc(qdisc).unwrap(),
             changes: vec![],
+            trace: None,
             record_packets: false,
             capture: false,
             capture_flows: false,

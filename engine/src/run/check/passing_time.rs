@@ -20,8 +20,10 @@ const WITHOUT_ECN: &[u8] = &[0b00];
 /// it runs.
 pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
     let is_tcp = |flow: &&Flow| flow.transport == Transport::Tcp;
-    let may_be_instant = { experiment.link_ends() }
-        .any(|(_, _, end)| end.delay_ns == 0 && end.rate_bps == 0 || !end.changes.is_empty());
+    let may_be_instant = { experiment.link_ends() }.any(|(_, _, end)| {
+        let may_change = !end.changes.is_empty() || end.trace.is_some();
+        end.delay_ns == 0 && end.rate_bps == 0 || may_change
+    });
     if !may_be_instant || !experiment.flows.iter().any(|flow| is_tcp(&flow)) {
         return Ok(());
     }
@@ -73,7 +75,16 @@ fn is_instant(end: &LinkEnd, at_ns: u64) -> bool {
     };
     let rate_bps = last(|change| change.rate_bps).unwrap_or(end.rate_bps);
     let delay_ns = last(|change| change.delay_ns).unwrap_or(end.delay_ns);
-    rate_bps == 0 && delay_ns == 0
+    let Some(outline) = end.trace.as_ref().map(|trace| trace.outline()) else {
+        return rate_bps == 0 && delay_ns == 0;
+    };
+    // Once a trace has said a rate or a delay, it never takes that away: what counts is the start.
+    let least_ns = if outline.has_way {
+        outline.least_delay_ns.unwrap_or(0)
+    } else {
+        delay_ns
+    };
+    rate_bps == 0 && !outline.has_rate && least_ns == 0
 }
 
 fn allowed(at_ns: u64) -> String {

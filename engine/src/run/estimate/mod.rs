@@ -117,6 +117,11 @@ impl Estimate {
         let changes = experiment.link_ends().flat_map(|(_, _, end)| &end.changes);
         let end_of_warm_up = u32::from(experiment.warm_up_ns > 0);
         costs.events += changes.count() as f64 + f64::from(end_of_warm_up);
+        let traces = experiment
+            .link_ends()
+            .filter_map(|(_, _, end)| end.trace.as_ref());
+        let steps_per_s: f64 = traces.map(|trace| trace.outline().steps_per_s).sum();
+        costs.events += steps_per_s * duration_s;
         costs.events += costs.timer_updates(&ways, duration_s) / UPDATES_AN_EVENT as f64;
         let samples = match experiment.sample_interval_ns {
             0 => 0.0,

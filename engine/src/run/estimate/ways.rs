@@ -128,14 +128,22 @@ impl End {
         let policed_bps = end
             .police
             .map_or(f64::INFINITY, |police| police.rate_bps as f64);
-        let is_changed = !changes.is_empty();
+        let outline = end.trace.as_ref().map(|trace| trace.outline());
+        let is_changed = !changes.is_empty() || outline.is_some();
         let departs = end.rate_bps > 0 || shaped.holds_back || is_changed;
         let arrives = end.delay_ns > 0 || is_changed;
+        let most_bps = rates.fold(0.0, f64::max);
+        let traced_bps = match outline {
+            Some(outline) => outline.most_rate_bps.unwrap_or(f64::INFINITY),
+            None => most_bps,
+        };
+        let traced_ns = match outline {
+            Some(outline) if outline.has_way => Some(outline.least_delay_ns.unwrap_or(0)),
+            _ => None,
+        };
         End {
-            rate_bps: (rates.fold(0.0, f64::max))
-                .min(shaped.rate_bps)
-                .min(policed_bps),
-            delay_s: delay_ns as f64 * 1e-9 + shaped.delay_s,
+            rate_bps: traced_bps.min(shaped.rate_bps).min(policed_bps),
+            delay_s: traced_ns.unwrap_or(delay_ns) as f64 * 1e-9 + shaped.delay_s,
             loss: 1.0 - passed * (1.0 - shaped.loss),
             events: f64::from(u8::from(departs) + u8::from(arrives)),
             copies: shaped.copies,

@@ -179,7 +179,6 @@ impl World {
     #[inline(always)]
     pub(super) fn pass_on(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
-        let due = self.now.saturating_add(link.delay);
         match &mut link.propagation {
             Propagation::Ring(_) if link.delay == Time::ZERO => {
                 let host = link.to;
@@ -191,6 +190,7 @@ impl World {
             Propagation::Ring(_) => self.delay(index, packet),
             Propagation::Slab(slab) => {
                 let place = slab.insert(packet);
+                let due = link.arrival(self.now);
                 self.schedule(due, class::ARRIVAL, index as u32, place);
             }
         }

@@ -1,0 +1,168 @@
+//! A transmitter whose rate follows a trace (`spec::trace`).
+//!
+//! Of *steps* the end of a transmission is known when it begins, as the trace is: a packet in transmission
+//! goes on at the new rate, and over an outage (rate 0) it waits for the rate that comes next. In a busy
+//! period all bits that leave are the integral of the rate: what is left of the picosecond in which a
+//! packet ends belongs to the next. Delay and loss of a packet are those of the instant in which its
+//! transmission ends.
+//!
+//! At an *opportunity* some bytes may leave at once: of packets in the queue, one after the other, in
+//! parts if need be, the last one's rest at the next opportunity. What an opportunity has left when the
+//! queue is empty is lost. A packet leaves the discipline when its first byte is sent.
+//!
+//! Source: mm-link(1), whose account is of bytes too.
+
+use crate::sim::time::Time;
+use crate::spec::trace::{Opportunities, Opportunity, Service, Step, Steps};
+use std::iter::Peekable;
+
+/// 1 bit in bit/s times picoseconds.
+const PS_PER_S: u128 = 1_000_000_000_000;
+
+/// What serves a queue.
+#[derive(Debug)]
+pub enum Traced {
+    /// A rate that changes.
+    Stepped(Stepped),
+    /// Bytes at some instants.
+    Opportune(Opportune),
+}
+
+impl Traced {
+    /// A link of these own values at the start of a run.
+    pub fn new(service: Service, own: &Step) -> Traced {
+        match service {
+            Service::Steps(steps) => Traced::Stepped(Stepped::new(*steps, own)),
+            Service::Opportunities(all) => Traced::Opportune(Opportune::new(all)),
+        }
+    }
+}
+
+/// A transmitter at the steps of a trace.
+#[derive(Debug)]
+pub struct Stepped {
+    steps: Peekable<Steps>,
+    /// bit/s; None for infinite.
+    rate_bps: Option<u64>,
+    /// After the queue.
+    pub delay: Time,
+    /// Probability of loss after the queue.
+    pub loss: f64,
+    /// When the last transmission ended, and what was left of its last picosecond.
+    ended: (Time, u128),
+}
+
+impl Stepped {
+    fn new(steps: Steps, own: &Step) -> Stepped {
+        Stepped {
+            steps: steps.peekable(),
+            rate_bps: own.rate_bps,
+            delay: own.delay.unwrap_or(Time::ZERO),
+            loss: own.loss.unwrap_or(0.0),
+            ended: (Time::ZERO, 0),
+        }
+    }
+
+    /// Takes the steps up to an instant.
+    pub fn advance(&mut self, to: Time) {
+        while let Some(step) = self.steps.next_if(|step| step.at <= to) {
+            self.rate_bps = step.rate_bps.or(self.rate_bps);
+            self.delay = step.delay.unwrap_or(self.delay);
+            self.loss = step.loss.unwrap_or(self.loss);
+        }
+    }
+
+    /// When a transmission of so many bytes ends that begins now; None for at once, where the rate is
+    /// infinite. `NEVER` where the run ends in an outage.
+    pub fn finish(&mut self, now: Time, bytes: u32) -> Option<Time> {
+        self.advance(now);
+        self.rate_bps?;
+        let (ended, left) = self.ended;
+        let credit = if ended == now { left } else { 0 };
+        let mut work = (u128::from(bytes) * 8 * PS_PER_S).saturating_sub(credit);
+        let mut at = now;
+        loop {
+            let until = self.steps.peek().map_or(Time::NEVER, |step| step.at);
+            let rate = u128::from(self.rate_bps.unwrap_or(0));
+            if rate > 0 {
+                let needed = work.div_ceil(rate);
+                let end = u128::from(at.0) + needed;
+                if end <= u128::from(until.0) {
+                    let end = Time(end as u64);
+                    self.ended = (end, rate * needed - work);
+                    self.advance(end);
+                    return Some(end);
+                }
+            }
+            if until == Time::NEVER {
+                return Some(Time::NEVER);
+            }
+            work -= (rate * u128::from(until.0 - at.0)).min(work);
+            at = until;
+            self.advance(at);
+        }
+    }
+}
+
+/// A transmitter at the opportunities of a trace.
+#[derive(Debug)]
+pub struct Opportune {
+    all: Opportunities,
+    /// The first that has not been used or passed over.
+    next: Option<Opportunity>,
+    /// Bytes that may still leave in this instant.
+    left: u64,
+    /// Of the packet in transmission, bytes that have not left.
+    rest: u64,
+}
+
+impl Opportune {
+    fn new(mut all: Opportunities) -> Opportune {
+        Opportune {
+            next: all.next(),
+            all,
+            left: 0,
+            rest: 0,
+        }
+    }
+
+    /// Opens the opportunity of an instant.
+    pub fn open(&mut self, now: Time) {
+        while let Some(opportunity) = self.next.filter(|next| next.at <= now) {
+            self.left += opportunity.bytes;
+            self.next = self.all.next();
+        }
+    }
+
+    /// A packet's transmission begins.
+    pub fn begin(&mut self, bytes: u32) {
+        self.rest = u64::from(bytes);
+    }
+
+    /// Sends of the packet in transmission what may leave. Returns whether all has left.
+    pub fn send(&mut self) -> bool {
+        let sent = self.left.min(self.rest);
+        self.left -= sent;
+        self.rest -= sent;
+        self.rest == 0
+    }
+
+    /// Whether anything may still leave in this instant.
+    pub fn is_open(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Gives up what is left: nothing can be sent.
+    pub fn close(&mut self) {
+        self.left = 0;
+    }
+
+    /// The first opportunity from an instant on; those before it are passed over.
+    pub fn first_from(&mut self, instant: Time) -> Time {
+        while self.next.is_some_and(|next| next.at < instant) {
+            self.all.skip_rounds_before(instant.saturating_sub(Time(1)));
+            self.next = self.all.next();
+        }
+        self.next.map_or(Time::NEVER, |next| next.at)
+    }
+}

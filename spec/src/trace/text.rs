@@ -1,0 +1,98 @@
+//! A trace as text: entries with a space between them, short enough for ten million lines.
+//!
+//! A number may end with `k`, `m` or `g`: thousands, millions and billions of its unit. Written in one
+//! way only, so that the same trace has the same digest: the largest of them that divides it.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Longest text of a trace, bytes.
+pub const LONGEST_TEXT: usize = 128 << 20;
+
+/// The text of a trace; a copy of it is a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceText(Arc<str>);
+
+impl TraceText {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for TraceText {
+    fn from(text: String) -> TraceText {
+        TraceText(text.into())
+    }
+}
+
+impl Serialize for TraceText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for TraceText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TraceText, D::Error> {
+        String::deserialize(deserializer).map(TraceText::from)
+    }
+}
+
+/// The entries of a text, one after the other.
+#[derive(Debug, Clone)]
+pub(super) struct Entries {
+    text: TraceText,
+    at: usize,
+}
+
+impl Entries {
+    pub(super) fn of(text: &TraceText) -> Entries {
+        Entries {
+            text: text.clone(),
+            at: 0,
+        }
+    }
+
+    pub(super) fn begin_again(&mut self) {
+        self.at = 0;
+    }
+
+    /// The next entry; None at the end.
+    pub(super) fn next(&mut self) -> Option<&str> {
+        let rest = &self.text.0[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let length = rest.find(' ').unwrap_or(rest.len());
+        self.at = (self.at + length + 1).min(self.text.0.len());
+        Some(&rest[..length])
+    }
+}
+
+/// Reads a number from the front of an entry: the number, and what is behind it.
+pub(super) fn number(entry: &str) -> Option<(u64, &str)> {
+    let digits = entry.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = match digits {
+        1..=19 => entry[..digits].parse().ok()?,
+        _ => return None,
+    };
+    let rest = &entry[digits..];
+    let (unit, rest) = match rest.as_bytes().first() {
+        Some(b'k') => (1000, &rest[1..]),
+        Some(b'm') => (1_000_000, &rest[1..]),
+        Some(b'g') => (1_000_000_000, &rest[1..]),
+        _ => (1, rest),
+    };
+    Some((number.checked_mul(unit)?, rest))
+}
+
+/// Writes a number as `number` reads it.
+pub(super) fn write_number(text: &mut String, number: u64) {
+    let units = [(1_000_000_000, "g"), (1_000_000, "m"), (1000, "k")];
+    let found = units
+        .iter()
+        .find(|(unit, _)| number > 0 && number.is_multiple_of(*unit));
+    let (unit, word) = found.copied().unwrap_or((1, ""));
+    let _ = write!(text, "{}{word}", number / unit);
+}
