@@ -19,6 +19,7 @@ from dumbbell.spec.tcp import Tcp
 PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
 MODELS: tuple[type[SpecModel], ...] = (Change, LinkEnd, LinkOptions, Tcp)
 """Each derives from a model that is made from a table of keys."""
+LONGEST_LINE = 100
 _HEAD = '''\
 """Keys that are described in Rust; written by ``python scripts/key_models.py --write``."""
 
@@ -26,6 +27,7 @@ import collections.abc
 
 import dumbbell.spec.links
 import dumbbell.spec.tcp
+import dumbbell.spec.traces
 from dumbbell.spec.base import SpecModel
 '''
 
@@ -37,8 +39,17 @@ def stub() -> str:
 
 def _class(model: type[Any]) -> str:
     hints = typing.get_type_hints(model)
-    keys = (f"    {key}: {_named(hints[key])} = ...\n" for key in model.model_fields)
+    keys = (_line(key, _named(hints[key])) for key in model.model_fields)
     return f"\nclass {model.__name__}(SpecModel):\n{''.join(keys)}"
+
+
+def _line(key: str, named: str) -> str:
+    """A key, as ruff formats it."""
+    line = f"    {key}: {named} = ...\n"
+    if len(line) <= LONGEST_LINE + 1:
+        return line
+    choices = "\n        | ".join(named.split(" | "))
+    return f"    {key}: (\n        {choices}\n    ) = ...\n"
 
 
 def _named(hint: Any) -> str:
@@ -47,6 +58,8 @@ def _named(hint: Any) -> str:
         return " | ".join(_named(each) for each in typing.get_args(hint))
     if hint is types.NoneType:
         return "None"
+    if getattr(hint, "__module__", "").startswith("dumbbell."):
+        return f"{hint.__module__}.{hint.__name__}"
     return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
 
 

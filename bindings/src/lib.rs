@@ -8,6 +8,7 @@ mod errors;
 mod packet_scripts;
 mod python_controllers;
 mod text;
+mod traces;
 
 use dumbbell_engine::net::plan::{FastPaths, explained};
 use dumbbell_engine::run::{Estimate as EngineEstimate, check_passing_time, check_simulator};
@@ -80,6 +81,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
     text::register(module)?;
+    traces::register(module)?;
     agents::register(module)?;
     batch::register(module)?;
     captures::register(module)?;

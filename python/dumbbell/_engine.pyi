@@ -71,6 +71,7 @@ __all__ = [
     "qdisc_lines",
     "qdisc_notices",
     "rate_notices",
+    "read_trace",
     "render_police",
     "render_qdisc",
     "shaped_bps",
@@ -81,6 +82,8 @@ __all__ = [
     "simulate",
     "sources",
     "tcp_settings",
+    "trace_bits",
+    "trace_steps",
 ]
 
 __version__: str
@@ -347,6 +350,45 @@ def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
 
     Raises:
         SpecInvalid: It cannot be run.
+    """
+
+def read_trace(pieces: Iterable[bytes]) -> str:
+    """A trace of Mahimahi, or a CSV file of rates, delays and losses, from the pieces of its file.
+
+    Returns:
+        The trace in JSON, as the resolved description has it.
+
+    Raises:
+        SpecInvalid: It is none; ``path`` says the line.
+    """
+
+def trace_bits(
+    end_json: str, run: tuple[int, int, str, int], edges_ns: Iterable[int]
+) -> NDArray[np.float64]:
+    """Bits that a direction of a link with a trace can send between each edge and the next.
+
+    Args:
+        end_json: The direction, as the resolved description has it.
+        run: Seed, replication, name of the queue, and when the run ends, ns.
+        edges_ns: Not decreasing.
+
+    Returns:
+        One fewer than edges; infinite where nothing holds packets back. Empty without a trace.
+    """
+
+def trace_steps(
+    end_json: str, run: tuple[int, int, str, int], most: int
+) -> list[tuple[int, int | None, int | None, float | None]] | None:
+    """The first steps of a direction of a link with a trace.
+
+    Args:
+        end_json: The direction, as the resolved description has it.
+        run: Seed, replication, name of the queue, and when the run ends, ns.
+        most: So many at most.
+
+    Returns:
+        (instant in ns, new rate in bit/s, new delay in ns, new loss); None where it has
+        opportunities, or no trace.
     """
 
 def explain(resolved_json: str) -> str:

@@ -23,6 +23,7 @@ OTHERS: dict[str, Any] = {
     "gro": "50us",
     "bytes": "9000B",
     "whole": 7,
+    "trace": {"kind": "steps", "steps": "0d5m"},
     "changes": [{"at": "1s", "rate": "inf", "delay": "2ms", "loss": 0.5}],
 }
 """Of each kind of value one that is no default."""

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell import _engine
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Resolved
 from dumbbell.spec.resolved import Queue
@@ -50,10 +57,32 @@ def passed_bits(run: Run, queue: str | int) -> float:
     return _bits(run, end, end.qdisc.shaped_bps, end.police.rate_bps if end.police else 0)
 
 
+def traced_bits(run: Run, queue: str | int, edges_ns: Sequence[int]) -> NDArray[np.float64]:
+    """Bits that a link with a trace can send between each edge and the next.
+
+    Args:
+        run: A run.
+        queue: One whose link has a trace.
+        edges_ns: From the run's start, not decreasing.
+
+    Returns:
+        One fewer than edges; infinite where nothing holds packets back.
+    """
+    described = resolved_of(run)
+    end = described.queue(run.queue(queue))
+    drawn = (described.seed, run.replication, end.name, described.duration_ns)
+    return _engine.trace_bits(json.dumps(end.mapping), drawn, edges_ns)
+
+
 def _bits(run: Run, end: Queue, *limits_bps: int) -> float:
     """By the link's rate and what never changes; 0 stands for no limit."""
     described = resolved_of(run)
     start, stop = described.warm_up_ns, described.duration_ns
+    if end.trace is not None:
+        traced = float(traced_bits(run, end.index, [start, stop])[0])
+        return min(
+            traced, *((stop - start) / NS_PER_S * each for each in limits_bps if each), np.inf
+        )
     steps = [(0, end.rate_bps)]
     steps += [(each.at_ns, each.rate_bps) for each in end.changes if each.rate_bps is not None]
     total = 0.0

@@ -38,6 +38,7 @@ from dumbbell.spec.fields import (
     word,
 )
 from dumbbell.spec.refusal import Refused, nearest
+from dumbbell.spec.traces import TraceOrFile
 
 Kind = Literal[
     "flag",
@@ -52,6 +53,7 @@ Kind = Literal[
     "police",
     "qdisc",
     "gro",
+    "trace",
     "changes",
     "cwnd-changes",
     "own",
@@ -98,6 +100,8 @@ class Key:
     @cached_property
     def conversion(self) -> Conversion:
         """Of its values."""
+        if self.kind == "trace":
+            return Conversion(lambda trace: trace and trace.resolved(), same)
         if self.kind == "changes":
             return Conversion(lambda changes: [change.resolved() for change in changes], same)
         return PLAIN if self.kind in ("cwnd-changes", "own") else conversion_of(self.takes())
@@ -109,7 +113,7 @@ class Key:
             return next(word for word, size in OVERHEADS_BYTES.items() if size == self.default)
         if self.kind == "bytes":
             return f"{self.default}B"
-        words = {"police": NO_POLICER, "gro": NO_GRO, "changes": ()}
+        words = {"police": NO_POLICER, "gro": NO_GRO, "trace": None, "changes": ()}
         return words.get(self.kind) if self.kind in words else self.written(self.default)
 
     def takes(self) -> Any:
@@ -145,6 +149,7 @@ _TAKES: Mapping[Kind, Any] = {
     "police": Police,
     "qdisc": Qdisc,
     "gro": Gro,
+    "trace": TraceOrFile,
 }
 
 

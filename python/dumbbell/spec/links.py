@@ -50,6 +50,8 @@ def _in_order(changes: Sequence[Change]) -> tuple[Change, ...]:
 _TAKES = {
     name: Annotated[Sequence[Change], AfterValidator(_in_order)]
     if key.kind == "changes"
+    else key.takes() | None
+    if key.kind == "trace"
     else key.takes()
     for name, key in LINK.items()
 }
@@ -105,6 +107,17 @@ class LinkOptions(LinkKeys):
             value = key.number(getattr(self, name) if own is None else own)
             if key.presence != "or-absent" or value != key.default:
                 found[key.resolved] = value
+        return found | self._by_trace(direction)
+
+    def _by_trace(self, direction: LinkEnd) -> dict[str, Any]:
+        """What a trace says of a direction that does not say it itself: the link's own rate does
+        not hold, and packets have the overhead that the file counts."""
+        trace, found = direction.trace or self.trace, dict[str, Any]()
+        if direction.trace is not None and direction.rate is None and direction.trace.says_rate:
+            found["rate_bps"] = LINK["rate"].default
+        says_overhead = "overhead" in self.model_fields_set or direction.overhead is not None
+        if trace is not None and trace.own_overhead_bytes is not None and not says_overhead:
+            found["overhead_bytes"] = trace.own_overhead_bytes
         return found
 
 

@@ -11,12 +11,16 @@ from dumbbell.spec.experiment import Experiment
 from dumbbell.spec.laws import LAWS
 from dumbbell.spec.programs import MODELS as PROGRAMS
 from dumbbell.spec.sources import MODELS
+from dumbbell.spec.traces import MODELS as TRACES
 
 _SECTIONS = {
     "Experiment": "Top of the file",
     "Link": "`[[links]]`",
     "LinkEnd": "`forward` and `reverse` of a link",
     "Change": "`changes` of a link",
+    "TraceFile": "`trace` of a link: a file, as a table",
+    **{model.__name__: f'`trace` with `kind = "{kind}"`' for kind, model in TRACES.items()},
+    "TraceState": "`states` of a trace",
     "Dumbbell": '`shape` with `kind = "dumbbell"`',
     "Chain": '`shape` with `kind = "chain"`',
     "Flow": "`[[flows]]`",

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
+from dumbbell.errors import SpecError
 from dumbbell.spec.keys import LINK
 from dumbbell.spec.queue_lines import (
     NS_PER_US,
@@ -27,6 +28,7 @@ from dumbbell.spec.queue_lines import (
 )
 from dumbbell.spec.render_traffic import receiver_lines, traffic_lines
 from dumbbell.spec.topology import Interface, Topology
+from dumbbell.spec.trace_changes import check_trace, traces_as_changes
 
 if TYPE_CHECKING:
     from dumbbell.spec.experiment import Experiment
@@ -48,7 +50,7 @@ def testbed_lines(experiment: Experiment, *, sudo: bool = True) -> list[Line]:
         (host, command) in an order that works: addresses, routes, queues, receivers, then what
         sends. The last, one terminal each, are to be started together.
     """
-    resolved = experiment.resolved()
+    resolved, notes = _with_changes(experiment.resolved())
     topology = experiment.topology
     root = "sudo " if sudo else ""
     lines = [
@@ -59,12 +61,40 @@ def testbed_lines(experiment: Experiment, *, sudo: bool = True) -> list[Line]:
         *_queues(resolved, topology, root),
         *receiver_lines(resolved),
         *_changes(resolved, topology, root),
+        *((topology.interfaces[queue].host, note) for queue, note in notes),
         *traffic_lines(resolved),
     ]
     return lines
 
 
 testbed_lines.__test__ = False  # type: ignore[attr-defined]  # its name is no test's
+
+
+_MOST_CHANGES = 100
+"""That are typed for a trace; of a longer one a note says where it is."""
+
+
+def _with_changes(resolved: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, str]]]:
+    """Without traces: short ones as changes; of the others a note for their queue."""
+    notes, links = [], []
+    for index, link in enumerate(resolved["links"]):
+        changed = dict(link)
+        for place, way in enumerate(("forward", "reverse")):
+            if "trace" not in link[way]:
+                continue
+            try:
+                check_trace(f"links[{index}].{way}", link[way])
+                alone = {
+                    **resolved,
+                    "links": [{**link, "forward": link[way], "reverse": link[way]}],
+                }
+                changed[way] = traces_as_changes(alone, 0, _MOST_CHANGES)["links"][0]["forward"]
+            except SpecError:
+                changed[way] = {key: value for key, value in link[way].items() if key != "trace"}
+                note = "# the link follows a trace, which tc has no lines for: mm-link(1) may"
+                notes.append((2 * index + place, note))
+        links.append(changed)
+    return {**resolved, "links": links}, notes
 
 
 def _ends(resolved: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -54,7 +54,7 @@ def read_trace(name: str, folder: Path) -> Trace:
         Refused: The file is elsewhere, too large, or not such a table.
     """
     try:
-        text = _inside(name, folder).read_bytes().decode("utf-8-sig")
+        text = file_inside(name, folder, LARGEST_FILE_BYTES).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Refused(name, "a CSV file in UTF-8") from None
     except OSError as error:
@@ -67,8 +67,12 @@ def read_trace(name: str, folder: Path) -> Trace:
         raise Refused(f"line {rows.line_num}", f"a CSV file ({error})") from None
 
 
-def _inside(name: str, folder: Path) -> Path:
-    """The file, when it lies in the folder, also after following links, and is small enough."""
+def file_inside(name: str, folder: Path, largest_bytes: int) -> Path:
+    """The file, when it lies in the folder, also after following links, and is small enough.
+
+    Raises:
+        Refused: It does not, or is larger.
+    """
     allowed = "a relative path to a file in the experiment's own folder or below it"
     if "\0" in name or Path(name).is_absolute():
         raise Refused(name, allowed)
@@ -78,8 +82,8 @@ def _inside(name: str, folder: Path) -> Path:
         raise Refused(name, allowed)
     if not path.is_file():
         raise Refused(name, f"{allowed}; there is no such file")
-    if path.stat().st_size > LARGEST_FILE_BYTES:
-        raise Refused(name, f"a file of at most {LARGEST_FILE_BYTES >> 20} MiB")
+    if path.stat().st_size > largest_bytes:
+        raise Refused(name, f"a file of at most {largest_bytes >> 20} MiB")
     return path
 
 

@@ -222,6 +222,12 @@ class Queue(_View):
         return [Change(each) for each in self.mapping["changes"]]
 
     @property
+    def trace(self) -> Mapping[str, Any] | None:
+        """How it varies over the run, as resolved; None where it does not."""
+        found: Mapping[str, Any] | None = self.mapping.get("trace")
+        return found
+
+    @property
     def served_bps(self) -> int:
         """Rate at which it is served: of transmitter or discipline, the slower; 0 for no limit."""
         return _least(self.rate_bps, self.qdisc.shaped_bps)

@@ -16,6 +16,7 @@ from dumbbell.spec.source_forms import FORMS, ValueKind
 from dumbbell.spec.sources import TAKES
 from dumbbell.spec.tcp import SHORT_PACKET_MEMORY_BYTES, CwndChange
 from dumbbell.spec.tcp_settings import PROFILES, SETTINGS
+from dumbbell.spec.traces import written_trace
 
 _Table = dict[str, Any]
 
@@ -38,7 +39,8 @@ def _keys(keys: Mapping[str, Key], given: object) -> dict[str, tuple[str, Callab
     return {
         key.resolved: (name, key.written)
         for name, key in keys.items()
-        if key.kind != "changes" and (key.presence != "or-absent" or key.resolved in said)
+        if key.kind not in ("changes", "trace")
+        and (key.presence != "or-absent" or key.resolved in said)
     }
 
 
@@ -186,8 +188,11 @@ def _link(link: object, path: str) -> _Table:
 
 
 def _end(end: object, path: str) -> _Table:
-    written = _written(end, path, _keys(LINK, end), ("changes",))
+    traced = ["trace"] if isinstance(end, Mapping) and "trace" in end else []
+    written = _written(end, path, _keys(LINK, end), ("changes", *traced))
     assert isinstance(end, Mapping)
+    if traced:
+        written["trace"] = written_trace(end["trace"], f"{path}.trace", _written)
     written["changes"] = [
         _written(change, f"{path}.changes[{i}]", _keys(CHANGE, change))
         for i, change in enumerate(_list(end, "changes"))

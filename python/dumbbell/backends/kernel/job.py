@@ -4,6 +4,7 @@
 | --- | --- |
 | host i | network namespace ``hi``, with one end of a veth pair for each of its links |
 | queues, rates, delays, loss, `changes` | what `dumbbell.spec.queue_lines` writes |
+| steps of a trace | changes (`dumbbell.spec.trace_changes`) |
 | queues whose packets no schedule foretells | copies of what comes to them: `watching` |
 | addresses, routes | those of `dumbbell.spec.render`; neighbours are permanent, so no ARP |
 
@@ -54,6 +55,7 @@ from dumbbell.spec.queue_lines import (
     rate_change_lines,
 )
 from dumbbell.spec.topology import Interface, Topology
+from dumbbell.spec.trace_changes import check_trace, has_traces, traces_as_changes
 
 LARGEST_MTU_BYTES = 65_535
 MOST_FLOWS = 10_000
@@ -120,7 +122,11 @@ def job(
         programs: What the guest is told of the description's programs (`program_jobs`).
         controllers: Modules that it loads: path, name, flows.
     """
-    made = _Job(json.loads(resolved_json), tools, login)
+    resolved = json.loads(resolved_json)
+    if has_traces(resolved):
+        resolved = traces_as_changes(resolved, replication)
+        resolved_json = json.dumps(resolved)
+    made = _Job(resolved, tools, login)
     more = {"shell": shell, "programs": programs, "controllers": controllers}
     return made.to_json(resolved_json, replication, output, more)
 
@@ -136,6 +142,7 @@ def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _check_end(path: str, end: Mapping[str, Any]) -> None:
+    check_trace(path, end)
     _check_delay(f"{path}.delay", end["delay_ns"])
     for index, change in enumerate(end["changes"]):
         _check_delay(f"{path}.changes[{index}].delay", change["delay_ns"] or 0)
