@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "kernel": "kernel.command:kernel_app",
         "controller": "controller:controller_app",
         "ccperf": "ccperf:ccperf_app",
+        "mahimahi": "mahimahi:mahimahi_command",
     },
 }
 """The commands under the heading that ``dumbbell --help`` gives them, in its order, each with the

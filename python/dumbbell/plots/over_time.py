@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dumbbell.plots.chosen import MOST_CURVES, bottleneck, drawn_flows, tcp_flows
 from dumbbell.plots.errors import NothingToDrawError
+from dumbbell.plots.traced import with_trace_behind
 from dumbbell.report import Curve, Figure, Plot, line_with_band
 from dumbbell.report.figures import as_polars
 from dumbbell.report.sampling import MAX_POINTS
@@ -38,6 +39,12 @@ def queue_over_time(run: Run, queue: str | int | None = None) -> Figure:
     Raises:
         NothingToDrawError: The run has no samples, or nothing waited anywhere.
     """
+    figure, name = _queue_over_time(run, queue)
+    return with_trace_behind(figure, run, name)
+
+
+def _queue_over_time(run: Run, queue: str | int | None) -> tuple[Figure, str]:
+    """The figure without what is behind it, and the queue's name."""
     name = bottleneck(run) if queue is None else run.queue_names[run.queue(queue)]
     if name is None:
         raise NothingToDrawError("a queue over time", "no packet waited in any queue")
@@ -59,9 +66,8 @@ def queue_over_time(run: Run, queue: str | int | None = None) -> Figure:
             else "It dropped none."
         )
     )
-    return Figure(
-        "queue", _held_and_dropped(frame), frame, caption, title=f"The queue {name} over time"
-    )
+    title = f"The queue {name} over time"
+    return Figure("queue", _held_and_dropped(frame), frame, caption, title=title), name
 
 
 def throughput_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure:
@@ -88,12 +94,13 @@ def throughput_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure
     plot = line_with_band(
         curves, x_title=_TIME, y_title="Goodput (Mbit/s)", colour_title="Flow", points=False
     )
-    return Figure(
+    figure = Figure(
         "throughput",
         *plot,
         caption=f"Payload that arrived, every {_interval(run)}." + _left_out(run, names),
         title="What each flow gets",
     )
+    return with_trace_behind(figure, run, in_mbps=True)
 
 
 def cwnd_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure:
@@ -121,12 +128,13 @@ def cwnd_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure:
         colour_title="Flow",
         points=False,
     )
-    return Figure(
+    figure = Figure(
         "cwnd",
         *plot,
         caption=f"The sender's cwnd, sampled every {_interval(run)}." + _left_out(run, names),
         title="Congestion windows",
     )
+    return with_trace_behind(figure, run)
 
 
 def rtt_over_time(run: Run, probes: Sequence[str] | None = None) -> Figure:
@@ -252,7 +260,7 @@ def queues_over_time(runs: Mapping[str, Run], queue: str | int | None = None) ->
     frames, captions = [], []
     for name, run in runs.items():
         try:
-            figure = queue_over_time(run, queue)
+            figure, _ = _queue_over_time(run, queue)
         except NothingToDrawError:
             continue
         captions.append(figure.caption)
