@@ -1,0 +1,90 @@
+"""The options of ``dumbbell judge``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dumbbell.cli.common.options import (
+    AllowNative,
+    Backend,
+    Cluster,
+    Jobs,
+    Json,
+    Memory,
+    NoStore,
+    Page,
+    Replace,
+    Store,
+    Yes,
+    names_of,
+)
+from dumbbell.cli.common.store import Storing
+from dumbbell.cli.terminal.consoles import sentences_console
+
+
+def judge_command(
+    controller: Annotated[
+        str,
+        typer.Argument(
+            help="A congestion controller: bbr, linux:bbr, my_cc.c, mine.py:Mine.",
+            metavar="NAME|FILE",
+        ),
+    ],
+    *,
+    against: Annotated[
+        str,
+        typer.Option(help="Controllers that it shares links with.", metavar="NAME[,...]"),
+    ] = "reno,cubic,bbr",
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full/--quick", help="More cells and runs; quick (the default) takes minutes."
+        ),
+    ] = False,
+    backend: Backend = None,
+    jobs: Jobs = 0,
+    memory: Memory = None,
+    cluster: Cluster = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the page and all it needs (results/NAME-judged).", metavar="DIR"
+        ),
+    ] = None,
+    page: Page = None,
+    replace: Replace = False,
+    allow_native: AllowNative = False,
+    yes: Yes = False,
+    store: Store = None,
+    no_store: NoStore = False,
+    as_json: Json = False,
+) -> None:
+    """Judge a congestion controller by the sections of RFC 9743: alone, among itself, among others.
+
+    Exit status: 0 done, whatever was found; 1 a run failed; 2 bad input.
+    """
+    from dumbbell.cli.judge.judging import JudgeOptions, run_judge
+    from dumbbell.judge.asked import Depth
+    from dumbbell.spec.native import allowing_native
+
+    asked = JudgeOptions(
+        controller=controller,
+        against=names_of(against),
+        depth=Depth.FULL if full else Depth.QUICK,
+        backends=names_of(backend),
+        jobs=jobs,
+        memory=memory,
+        cluster=cluster,
+        out=out,
+        page=page,
+        replace=replace,
+        as_json=as_json,
+        yes=yes,
+        storing=Storing(store, not no_store),
+    )
+    with allowing_native(allow_native):
+        status = run_judge(asked, sentences_console(as_json=as_json))
+    raise typer.Exit(status)

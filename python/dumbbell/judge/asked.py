@@ -1,0 +1,51 @@
+"""What is judged, against what, and how thoroughly."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+
+class Depth(enum.Enum):
+    """How many cells and runs; each value has its replications of a cell."""
+
+    QUICK = 6
+    FULL = 20
+
+    @property
+    def replications(self) -> int:
+        """Of each cell. Those of `QUICK` are the first of those of `FULL`."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a dossier is about.
+
+    Attributes:
+        controller: As a description names it: ``bbr``, ``linux:bbr``, ``file:my_cc.c``.
+        against: Controllers that it shares links with.
+        depth: How thoroughly.
+    """
+
+    controller: str
+    against: tuple[str, ...] = ("reno", "cubic", "bbr")
+    depth: Depth = Depth.QUICK
+
+    @property
+    def name(self) -> str:
+        """What sentences call it: without the prefix and folder of a file."""
+        return self.controller.removeprefix("file:").rsplit("/", 1)[-1]
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Those of `against` that are another controller."""
+        return tuple(each for each in self.against if each != self.controller)
+
+    def cells(self, quick: Sequence[_T], more: Sequence[_T]) -> list[_T]:
+        """Values that are run: the quick ones, and at full depth more of them."""
+        return [*quick, *(more if self.depth is Depth.FULL else ())]

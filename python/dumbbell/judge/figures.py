@@ -1,0 +1,122 @@
+"""The figures of a dossier: what holds by section, and a section's numbers on their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import altair as alt
+import polars as pl
+
+from dumbbell.compare.checking.amounts import Scale
+from dumbbell.compare.quantity import Quantity
+from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.section import Expectation
+from dumbbell.judge.words import FAILS, HOLDS, OPEN
+from dumbbell.report import Figure, IntervalRow, points_with_interval
+from dumbbell.report.theme import FIGURE_WIDTH, INTERVAL, SERIES
+
+OVERVIEW = "sections"
+_ROW_HEIGHT = 26
+_BOUNDS = ("above", "below", "value")
+
+
+def figures_of(dossier: Dossier) -> Iterator[Figure]:
+    """The overview, then a figure for each section that has numbers to draw."""
+    yield overview(dossier)
+    for found in dossier.found:
+        figure = section_figure(found, dossier.backends)
+        if figure is not None:
+            yield figure
+
+
+def overview(dossier: Dossier) -> Figure:
+    """How many expectations of each section hold, do not hold, or are not decided."""
+    rows = [
+        {"section": _section_label(found), "what": what, "expectations": len(judged)}
+        for found in dossier.found
+        for what, judged in ((HOLDS, found.holds), (FAILS, found.fails), (OPEN, found.open))
+    ]
+    frame = pl.DataFrame(rows)
+    order = [_section_label(found) for found in dossier.found]
+    colours = alt.Scale(domain=[HOLDS, FAILS, OPEN], range=[SERIES[2], SERIES[1], INTERVAL])
+    base = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            x=alt.X("expectations:Q", title="expectations", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("section:N", title=None, sort=order, axis=alt.Axis(labelLimit=260)),
+            color=alt.Color("what:N", title=None, sort=None, scale=colours),
+            order=alt.Order("rank:Q"),
+            tooltip=["section:N", "what:N", "expectations:Q"],
+        )
+        .transform_calculate(rank=f"indexof({[HOLDS, FAILS, OPEN]}, datum.what)")
+    )
+    chart = alt.LayerChart(layer=[base]).properties(
+        width=FIGURE_WIDTH, height=_ROW_HEIGHT * len(order)
+    )
+    return Figure(
+        OVERVIEW,
+        chart,
+        frame,
+        caption="Of what is asked in each section: how much holds, does not hold, and is not "
+        "decided. The sections have the numbers of RFC 9743.",
+        title="What holds, by section",
+    )
+
+
+def section_figure(found: Found, backends: tuple[str, ...]) -> Figure | None:
+    """The numbers of a section's `Drawn` quantity; None where there are none."""
+    rows, scale = [], None
+    several = len(backends) > 1
+    for each in found.written.trial.expectations:
+        if not each.label or not each.quantity.endswith(f".{found.section.drawn.quantity}"):
+            continue
+        scale = Scale.of(Quantity.parse(each.quantity).measure)
+        for backend in backends:
+            number = found.measured(each, backend)
+            if not math.isfinite(number.value):
+                continue
+            low, high = (
+                scale.factor * end if number.has_ends else None for end in (number.low, number.high)
+            )
+            rows.append(
+                IntervalRow(
+                    each.label,
+                    scale.factor * number.value,
+                    low,
+                    high,
+                    theory=threshold(each, scale),
+                    style=backend if several else "",
+                )
+            )
+    if not rows or scale is None:
+        return None
+    section = found.section
+    unit = "" if scale.unit == "1" else f" ({scale.unit})"
+    return Figure(
+        section.id,
+        *points_with_interval(
+            rows,
+            x_title=f"{section.drawn.title}{unit}",
+            interval_title="95 % interval of the mean",
+            theory_title="what is asked",
+            coloured=several,
+        ),
+        caption=f"{section.question} The tick is the threshold.",
+        title=f"{section.rfc} {section.title}",
+        family="Section by section",
+    )
+
+
+def threshold(each: Expectation, scale: Scale) -> float | None:
+    """The number an expectation has for a bound, in the unit of the figure; None where it is none.
+
+    What is compared with another cell has none.
+    """
+    bound = next((each.rule[key] for key in _BOUNDS if key in each.rule), None)
+    return scale.read(bound, each.id) if isinstance(bound, str | int | float) else None
+
+
+def _section_label(found: Found) -> str:
+    return f"{found.section.rfc} {found.section.title}"

@@ -1,0 +1,51 @@
+"""RFC 9743 section 5.1.2: how full does it keep a deep buffer?"""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import (
+    QDISC,
+    RTT_MS,
+    SOJOURN,
+    bdp_words,
+    below,
+    fifo,
+    greedy,
+    line,
+)
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+
+def _trial(asked: Asked) -> Trial:
+    expectations = [
+        Expectation(
+            f"queue-{bdps}bdp",
+            f"Behind one flow of {asked.name} packets wait less than one round trip "
+            f"({RTT_MS} ms) in the mean, in a buffer of {bdp_words(bdps)}",
+            SOJOURN,
+            below(f"{RTT_MS}ms"),
+            {QDISC: fifo(bdps)},
+            bdp_words(bdps),
+        )
+        for bdps in asked.cells([4, 16], [64])
+    ]
+    document = {
+        "duration": "60s",
+        "warm_up": "20s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+BUFFERBLOAT = Section(
+    id="bufferbloat",
+    rfc="5.1.2",
+    title="Bufferbloat",
+    question="Does one flow keep a deep buffer full, so that all others wait?",
+    trouble="where buffers are deep",
+    drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),
+    trial=_trial,
+    unsaid="Standard Reno and CUBIC fill any buffer, too, as the RFC says itself: a failure here "
+    "is no reason against a controller that is no worse.",
+)

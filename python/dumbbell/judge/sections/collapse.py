@@ -1,0 +1,70 @@
+"""RFC 9743 section 5.1.1: does it stop sending where hardly anything arrives?"""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import LINK, QUEUE, above, below, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+_CHANGES = f"{LINK}.forward.changes"
+_LATER = {"duration": "40s", "warm_up": "20s"}
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    expectations = [
+        Expectation(
+            "silence",
+            f"From 5 s after nothing arrives any more, {name} sends less than one packet a second",
+            f"queue[{QUEUE}].arrival_rate_pps",
+            below("1pps"),
+            {"duration": "60s", "warm_up": "25s", _CHANGES: [{"at": "20s", "loss": 1.0}]},
+            "nothing arrives",
+        ),
+        Expectation(
+            "half-lost",
+            f"When every second packet is lost, {name} sends less than a tenth of what the link "
+            "carries",
+            f"queue[{QUEUE}].throughput_bps",
+            below("2mbit"),
+            {**_LATER, _CHANGES: [{"at": "20s", "loss": 0.5}]},
+            "half is lost",
+        ),
+    ]
+    for flows in asked.cells([20], [100]):
+        expectations.append(
+            Expectation(
+                f"useful-{flows}",
+                f"{flows} flows of {name} share 2 Mbit/s, with room for six packets in the queue: "
+                "80 % of the link is useful data",
+                "network.total_goodput_bps",
+                above("1.6mbit"),
+                {
+                    "flows[bulk].count": flows,
+                    f"{LINK}.forward.rate": "2mbit",
+                    f"{LINK}.forward.qdisc": "bfifo limit 10000",
+                },
+                f"{flows} flows at 2 Mbit/s",
+            )
+        )
+    document = {
+        "duration": "40s",
+        "warm_up": "10s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+COLLAPSE = Section(
+    id="collapse",
+    rfc="5.1.1",
+    title="Congestion collapse",
+    question="Does it back off when hardly anything arrives, and does it keep a crowded link "
+    "useful?",
+    trouble="where a path is badly overloaded",
+    drawn=Drawn("throughput_bps", "sent where half is lost"),
+    trial=_trial,
+    unsaid="Loss that begins after minutes, and senders that do not use TCP's retransmission "
+    "timer: the timer is our TCP's, whatever the controller.",
+)

@@ -1,0 +1,66 @@
+"""RFC 9743 section 7.1: does it react to ECN's marks?"""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import DROPPED, QDISC, SOJOURN, above, at_most, below, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+_QDISCS = {
+    "codel": "codel ecn",
+    "pie": "pie ecn",
+    "fq_codel": "fq_codel",
+    "dualpi2": "dualpi2",
+}
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    expectations = []
+    for words in asked.cells(["codel", "pie"], ["fq_codel", "dualpi2"]):
+        where = {QDISC: _QDISCS[words]}
+        expectations += [
+            Expectation(
+                f"wait-{words}",
+                f"With ECN packets of two flows of {name} wait less than 25 ms in {words}, in the "
+                "mean",
+                SOJOURN,
+                below("25ms"),
+                where,
+                words,
+            ),
+            Expectation(
+                f"lost-{words}",
+                f"With ECN {words} drops at most 0.1 % of the packets of {name}, as it marks instead",
+                DROPPED,
+                at_most(0.001),
+                where,
+            ),
+            Expectation(
+                f"goodput-{words}",
+                f"With ECN two flows of {name} get 16 of 20 Mbit/s or more through {words}",
+                "flows[bulk].total_goodput_bps",
+                above("16mbit"),
+                where,
+            ),
+        ]
+    tcp = {"congestion_control": asked.controller, "ecn": True}
+    document = {
+        "duration": "60s",
+        "warm_up": "10s",
+        "links": line(qdisc=_QDISCS["codel"]),
+        "flows": [greedy("bulk", asked.controller, count=2, tcp=tcp)],
+    }
+    return Trial(document, expectations)
+
+
+ECN = Section(
+    id="ecn",
+    rfc="7.1",
+    title="Explicit congestion notification",
+    question="Where queues mark packets in place of dropping them, does it react?",
+    trouble="with ECN",
+    drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),
+    trial=_trial,
+    unsaid="Paths that remove or invent marks, and coexistence of ECT(0) and ECT(1) in one queue.",
+)

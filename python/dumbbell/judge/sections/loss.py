@@ -1,0 +1,45 @@
+"""RFC 9743 section 5.1.3: how much do several flows lose?"""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import DROPPED, QDISC, at_most, bdp_words, fifo, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+
+def _trial(asked: Asked) -> Trial:
+    cells = asked.cells(
+        [(2, 0.5), (4, 0.5), (4, 1), (4, 4)], [(2, 1), (2, 4), (16, 0.5), (16, 1), (16, 4)]
+    )
+    expectations = [
+        Expectation(
+            f"lost-{flows}-{bdps}bdp",
+            f"{flows} flows of {asked.name} in a buffer of {bdp_words(bdps)} lose at most 5 % of "
+            "their packets",
+            DROPPED,
+            at_most(0.05),
+            {"flows[bulk].count": flows, QDISC: fifo(bdps)},
+            f"{flows} flows, {bdp_words(bdps)}",
+        )
+        for flows, bdps in cells
+    ]
+    document = {
+        "duration": "60s",
+        "warm_up": "10s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller, count=2)],
+    }
+    return Trial(document, expectations)
+
+
+LOSS = Section(
+    id="loss",
+    rfc="5.1.3",
+    title="High packet loss",
+    question="How much do several flows lose that share a buffer?",
+    trouble="where several flows share a small buffer",
+    drawn=Drawn("loss_ratio", "dropped"),
+    trial=_trial,
+    unsaid="More than 16 flows, and loss at the start alone: the first ten seconds are not "
+    "counted.",
+)

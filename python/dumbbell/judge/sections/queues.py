@@ -1,0 +1,64 @@
+"""RFC 9743 section 7.1: queue disciplines that manage their queue (AQM)."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import QDISC, SOJOURN, above, below, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+_QDISCS = {
+    "codel": "codel",
+    "fq_codel": "fq_codel",
+    "pie": "pie",
+    "red": "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 20mbit probability "
+    "0.02",
+    "cake": "cake bandwidth 20mbit",
+    "dualpi2": "dualpi2",
+}
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    expectations = []
+    for words in asked.cells(["codel", "fq_codel", "pie"], ["red", "cake", "dualpi2"]):
+        where = {QDISC: _QDISCS[words], "flows[bulk].count": 2}
+        if words == "cake":
+            # It shapes itself; the transmitter behind it must not be slower.
+            where["links[router->receiver].forward.rate"] = "100mbit"
+        expectations += [
+            Expectation(
+                f"goodput-{words}",
+                f"Two flows of {name} get 16 of 20 Mbit/s or more through {words}",
+                "flows[bulk].total_goodput_bps",
+                above("16mbit"),
+                where,
+            ),
+            Expectation(
+                f"wait-{words}",
+                f"Packets of two flows of {name} wait less than 25 ms in {words}, in the mean",
+                SOJOURN,
+                below("25ms"),
+                where,
+                words,
+            ),
+        ]
+    document = {
+        "duration": "60s",
+        "warm_up": "10s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+QUEUES = Section(
+    id="aqm",
+    rfc="7.1",
+    title="Active queue management",
+    question="Do flows leave the queue as short as the discipline wants it, and still use the "
+    "link?",
+    trouble="where an AQM controls the queue by drops",
+    drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),
+    trial=_trial,
+    unsaid="Settings of a discipline other than its defaults (of RED: those for this line).",
+)

@@ -1,0 +1,45 @@
+"""RFC 9743 section 7.7: packets overtake each other."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import above, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+_BEFORE = "links[sender->router].forward.qdisc"
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    expectations = [
+        Expectation(
+            f"early-{percent}",
+            f"{name} gets half of the link or more where {percent} % of its packets are 10 ms "
+            "ahead of the others",
+            "flow[bulk].goodput_bps",
+            above("10mbit"),
+            {_BEFORE: f"netem limit 10000 delay 10ms reorder {percent}%"},
+            f"{percent} % ahead",
+        )
+        for percent in asked.cells([1, 10], [50])
+    ]
+    document = {
+        "duration": "60s",
+        "warm_up": "10s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+REORDERING = Section(
+    id="reordering",
+    rfc="7.7",
+    title="Reordering",
+    question="What is left of the rate where packets overtake each other?",
+    trouble="where packets overtake each other",
+    drawn=Drawn("goodput_bps", "goodput"),
+    trial=_trial,
+    unsaid="How much is the controller's and how much the sender's loss detection (RACK, "
+    "RFC 8985), which is our TCP's.",
+)

@@ -1,0 +1,51 @@
+"""RFC 9743 section 7.4: very slow links."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    expectations = []
+    for rate in asked.cells(["128kbit", "1mbit"], ["32kbit"]):
+        where = {f"{LINK}.forward.rate": rate}
+        expectations += [
+            Expectation(
+                f"busy-{rate}",
+                f"{name} keeps a link of {rate} 85 % busy or more",
+                BUSY,
+                at_least(0.85),
+                where,
+                rate,
+            ),
+            Expectation(
+                f"lost-{rate}",
+                f"{name} loses at most 10 % of its packets on a link of {rate}",
+                DROPPED,
+                at_most(0.1),
+                where,
+            ),
+        ]
+    document = {
+        "duration": "120s",
+        "warm_up": "40s",
+        "links": line(delay="100ms", qdisc="pfifo limit 10"),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+SLOW = Section(
+    id="slow",
+    rfc="7.4",
+    title="Very slow links",
+    question="Does it work where the link carries a few packets a second and the queue has room "
+    "for ten?",
+    trouble="on very slow links",
+    drawn=Drawn("utilization", "busy"),
+    trial=_trial,
+    unsaid="Power, memory and processor time of constrained nodes.",
+)

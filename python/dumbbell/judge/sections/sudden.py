@@ -1,0 +1,75 @@
+"""RFC 9743 section 7.9: rate or delay of the path change at once."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+_CHANGES = f"{LINK}.forward.changes"
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    slower = {_CHANGES: [{"at": "20s", "rate": "5mbit"}], "warm_up": "25s"}
+    expectations = [
+        Expectation(
+            "slower-busy",
+            f"From 5 s after the rate fell from 20 to 5 Mbit/s {name} keeps the link 85 % busy or "
+            "more",
+            BUSY,
+            at_least(0.85),
+            slower,
+            "20 to 5 Mbit/s",
+        ),
+        Expectation(
+            "slower-lost",
+            f"From 5 s after the rate fell from 20 to 5 Mbit/s {name} loses at most 5 % of its "
+            "packets",
+            DROPPED,
+            at_most(0.05),
+            slower,
+        ),
+        Expectation(
+            "faster",
+            f"From 10 s after the rate rose from 5 to 20 Mbit/s {name} keeps the link 85 % busy "
+            "or more",
+            BUSY,
+            at_least(0.85),
+            {
+                f"{LINK}.forward.rate": "5mbit",
+                _CHANGES: [{"at": "20s", "rate": "20mbit"}],
+                "warm_up": "30s",
+            },
+            "5 to 20 Mbit/s",
+        ),
+        Expectation(
+            "longer",
+            f"From 10 s after the round trip rose from 40 to 120 ms {name} keeps the link 85 % "
+            "busy or more",
+            BUSY,
+            at_least(0.85),
+            {_CHANGES: [{"at": "20s", "delay": "100ms"}], "warm_up": "30s"},
+            "40 to 120 ms",
+        ),
+    ]
+    document = {
+        "duration": "60s",
+        "warm_up": "25s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+SUDDEN = Section(
+    id="sudden",
+    rfc="7.9",
+    title="Sudden changes of the path",
+    question="Does it find the new rate after rate or delay of the path changed at once?",
+    trouble="where rate or delay of the path change at once",
+    drawn=Drawn("utilization", "busy"),
+    trial=_trial,
+    unsaid="Changes that come again and again within seconds, as in recorded traces of mobile "
+    "networks.",
+)

@@ -1,0 +1,62 @@
+"""RFC 9743 section 6.1: drop-tail queues from a quarter of a BDP to 64 of them."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import (
+    BUSY,
+    DROPPED,
+    QDISC,
+    at_least,
+    at_most,
+    bdp_words,
+    fifo,
+    greedy,
+    line,
+)
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+
+def _trial(asked: Asked) -> Trial:
+    expectations = []
+    for bdps in asked.cells([0.25, 1, 16], [0.5, 4, 64]):
+        where = {QDISC: fifo(bdps)}
+        expectations += [
+            Expectation(
+                f"busy-{bdps}bdp",
+                f"One flow of {asked.name} keeps the link 85 % busy or more with a buffer of "
+                f"{bdp_words(bdps)}",
+                BUSY,
+                at_least(0.85),
+                where,
+                bdp_words(bdps),
+            ),
+            Expectation(
+                f"lost-{bdps}bdp",
+                f"One flow of {asked.name} loses at most 1 % of its packets with a buffer of "
+                f"{bdp_words(bdps)}",
+                DROPPED,
+                at_most(0.01),
+                where,
+            ),
+        ]
+    document = {
+        "duration": "60s",
+        "warm_up": "20s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+TAIL_DROP = Section(
+    id="tail-drop",
+    rfc="6.1",
+    title="Drop-tail queues",
+    question="Does one flow use the link with a buffer of any size, and what does it lose?",
+    trouble="where a drop-tail buffer has the wrong size for it",
+    drawn=Drawn("utilization", "busy"),
+    trial=_trial,
+    unsaid="Rates other than 20 Mbit/s and round trips other than 40 ms (but see slow and long "
+    "paths).",
+)

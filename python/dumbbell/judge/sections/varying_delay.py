@@ -1,0 +1,54 @@
+"""RFC 9743 section 7.3: the least delay of the path varies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+_CHANGES = f"{LINK}.forward.changes"
+
+
+def _swinging(every_ms: int) -> list[dict[str, Any]]:
+    """The delay one way alternates between 20 and 40 ms."""
+    return [
+        {"at": f"{at}ms", "delay": "40ms" if place % 2 else "20ms"}
+        for place, at in enumerate(range(every_ms, 60_000, every_ms), start=1)
+    ]
+
+
+def _trial(asked: Asked) -> Trial:
+    name = asked.name
+    expectations = [
+        Expectation(
+            f"swings-{every}ms",
+            f"{name} keeps the link 80 % busy where the delay of the path changes by 20 ms every "
+            f"{every} ms",
+            BUSY,
+            at_least(0.8),
+            {_CHANGES: _swinging(every)},
+            f"every {every} ms",
+        )
+        for every in asked.cells([500, 5000], [100])
+    ]
+    document = {
+        "duration": "60s",
+        "warm_up": "10s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+VARYING_DELAY = Section(
+    id="varying-delay",
+    rfc="7.3",
+    title="Varying delay",
+    question="Does it take a delay that varies by itself for congestion?",
+    trouble="where the delay of the path varies",
+    drawn=Drawn("utilization", "busy"),
+    trial=_trial,
+    unsaid="Jitter of single packets without reordering, as a slotted radio link makes it.",
+)

@@ -1,0 +1,42 @@
+"""RFC 9743 section 6.4: loss that is no sign of congestion."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.description import LINK, above, greedy, line
+from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+
+
+def _trial(asked: Asked) -> Trial:
+    expectations = [
+        Expectation(
+            f"loss-{loss}",
+            f"{asked.name} gets half of the link or more where {100 * loss:g} % of packets are "
+            "lost at random",
+            "flow[bulk].goodput_bps",
+            above("10mbit"),
+            {f"{LINK}.forward.loss": loss},
+            f"{100 * loss:g} % lost",
+        )
+        for loss in asked.cells([0.0001, 0.001, 0.01], [0.02, 0.05])
+    ]
+    document = {
+        "duration": "60s",
+        "warm_up": "10s",
+        "links": line(),
+        "flows": [greedy("bulk", asked.controller)],
+    }
+    return Trial(document, expectations)
+
+
+WIRELESS = Section(
+    id="wireless",
+    rfc="6.4",
+    title="Random loss, as on radio links",
+    question="What is left of the rate where packets are lost at random?",
+    trouble="where radio links lose packets",
+    drawn=Drawn("goodput_bps", "goodput"),
+    trial=_trial,
+    unsaid="Losses in bursts, retransmission by the link, media access, and recorded traces of "
+    "varying rates.",
+)

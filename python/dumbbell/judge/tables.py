@@ -1,0 +1,157 @@
+"""Tables of a dossier: each expectation with its number and outcome, and harm; as CSV and LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import polars as pl
+
+from dumbbell.compare.page import number_cell
+from dumbbell.compare.quantity import Quantity
+from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.harm import harm
+from dumbbell.judge.words import outcome_words
+from dumbbell.printable import printable
+from dumbbell.report import Cell, ValueRow, ValueTable
+from dumbbell.report.spreadsheets import for_spreadsheets
+from dumbbell.stats import StatsError
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "–": "--",
+        "−": "$-$",
+    }
+)
+
+
+def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
+    """A table a section, and one of harm behind that which has it."""
+    for found in dossier.found:
+        yield section_table(found, dossier.backends)
+        if found.written.trial.harms:
+            for backend in dossier.backends:
+                yield harm_table(found, backend)
+
+
+def section_table(found: Found, backends: tuple[str, ...]) -> ValueTable:
+    """What a section asks, with what was measured and whether it holds."""
+    section = found.section
+    outcomes = {(each.claim.id, each.backend): outcome_words(each) for each in found.judged}
+    rows = []
+    for each in found.written.trial.expectations:
+        quantity = Quantity.parse(each.quantity)
+        cells = [
+            cell
+            for backend in backends
+            for cell in (
+                number_cell(quantity, found.measured(each, backend)),
+                Cell(words=outcomes.get((f"{section.id}-{each.id}", backend), "–")),
+            )
+        ]
+        rows.append(ValueRow(each.statement, quantity.measure.shown_unit[0] or "1", cells))
+    several = len(backends) > 1
+    columns = [
+        name
+        for backend in backends
+        for name in ((backend, f"asked, {backend}") if several else ("measured", "what is asked"))
+    ]
+    return ValueTable(
+        title=f"{section.rfc} {section.title}",
+        columns=columns,
+        rows=rows,
+        caption=f"{section.question} In brackets 95 % intervals of the mean. Run it alone: "
+        f"{section.id}.toml.",
+    )
+
+
+def harm_table(found: Found, backend: str) -> ValueTable:
+    """Throughput of a rival alone, beside its own kind and beside the controller, and the harm."""
+    rows = []
+    for each in found.written.trial.harms:
+        alone, own, beside = (
+            found.values(each.quantity, where, backend)
+            for where in (each.alone, each.own, each.beside)
+        )
+        cells = []
+        for other in (own, beside):
+            try:
+                cells.append(Cell.of(harm(alone, other)))
+            except StatsError:
+                cells.append(Cell(words="–"))
+        rows.append(ValueRow(f"{each.rival}, {each.label}", "1", cells))
+    return ValueTable(
+        title="Harm to throughput",
+        columns=["by its own kind", "by this controller"],
+        rows=rows,
+        caption="(alone - beside) / alone, by Ware, Mukerjee, Seshan and Sherry (HotNets 2019): 0 "
+        "is none, 1 the most. Two equal flows that share fairly do each other a harm of 0.5. On "
+        f"{backend}, of means over the replications, with 95 % intervals.",
+    )
+
+
+def verdict_frame(dossier: Dossier) -> pl.DataFrame:
+    """A row an expectation and backend: section, statement, number, interval, unit, outcome."""
+    rows = []
+    for found in dossier.found:
+        outcomes = {(each.claim.id, each.backend): each for each in found.judged}
+        for each in found.written.trial.expectations:
+            quantity = Quantity.parse(each.quantity)
+            unit, factor = quantity.measure.shown_unit
+            for backend in dossier.backends:
+                judged = outcomes.get((f"{found.section.id}-{each.id}", backend))
+                number = found.measured(each, backend)
+                rows.append(
+                    {
+                        "rfc_9743": found.section.rfc,
+                        "section": found.section.title,
+                        "id": f"{found.section.id}-{each.id}",
+                        "expectation": each.statement,
+                        "backend": backend,
+                        "measured": factor * number.value,
+                        "low": factor * number.low,
+                        "high": factor * number.high,
+                        "unit": unit,
+                        "replications": number.n,
+                        "outcome": "–" if judged is None else outcome_words(judged),
+                    }
+                )
+    return pl.DataFrame(rows)
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """The frame for a spreadsheet."""
+    return for_spreadsheets(frame).write_csv()
+
+
+def latex_text(frame: pl.DataFrame) -> str:
+    """The frame as a ``longtable`` of LaTeX (packages longtable and booktabs)."""
+    lines = [
+        r"% \usepackage{longtable,booktabs}",
+        r"\begin{longtable}{lp{0.5\textwidth}rl}",
+        r"\toprule",
+        r"RFC 9743 & expectation & measured & outcome \\",
+        r"\midrule",
+        r"\endhead",
+    ]
+    for row in frame.iter_rows(named=True):
+        number = Cell(
+            row["measured"], _or_none(row["low"]), _or_none(row["high"]), row["unit"]
+        ).text
+        cells = (row["rfc_9743"], row["expectation"], number, row["outcome"])
+        lines.append(" & ".join(printable(each).translate(_LATEX) for each in cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", ""])
+
+
+def _or_none(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value

@@ -1,0 +1,80 @@
+"""What a dossier says first: may it be deployed, and where not?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dumbbell.claims import Judged, Verdict
+from dumbbell.compare.checking.asserted import CONTRADICTED
+from dumbbell.judge.dossier import Dossier, Found
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "not decided"
+MOST_NAMED = 3
+NO_CHECK_LIST = (
+    "RFC 9743 calls its criteria no exhaustive check-list and gives no thresholds, so nothing here "
+    "says that a controller meets it."
+)
+
+
+def outcome_words(judged: Judged) -> str:
+    """Whether what was asked holds, does not, or is not decided."""
+    if judged.verdict is Verdict.REPRODUCED:
+        return HOLDS
+    return FAILS if judged.verdict in CONTRADICTED else OPEN
+
+
+def question(dossier: Dossier) -> str:
+    """Title of the page."""
+    return f"May I deploy {dossier.asked.name}, and where not?"
+
+
+def answer(dossier: Dossier) -> str:
+    """In a sentence: where not, and how much of what was asked holds."""
+    asked = len(dossier.judged)
+    held = sum(len(found.holds) for found in dossier.found)
+    counted = f"{held} of {asked} expectations hold"
+    failing = failing_sections(dossier)
+    if not failing:
+        is_open = any(found.open for found in dossier.found)
+        told = "Nothing that was run speaks against it" + (
+            ", and not all of it is decided" if is_open else ""
+        )
+        return f"{told}: {counted}."
+    named = [found.section.trouble for found in failing[:MOST_NAMED]]
+    more = len(failing) - len(named)
+    rest = f" (and in {more} more section{'' if more == 1 else 's'})" if more else ""
+    return f"Not without care {_listed(named)}{rest}: {counted}."
+
+
+def failing_sections(dossier: Dossier) -> list[Found]:
+    """Sections in which something does not hold, that with the largest share of it first."""
+    failing = [found for found in dossier.found if found.fails and found.section.trouble]
+    return sorted(failing, key=lambda found: -len(found.fails) / len(found.judged))
+
+
+def split_words(dossier: Dossier) -> list[str]:
+    """Expectations that simulator and kernel decide differently."""
+    return [
+        f"{name}: {', '.join(_by_backend(found, name))}"
+        for found in dossier.found
+        for name in found.split
+    ]
+
+
+def how_measured(dossier: Dossier) -> str:
+    """What the answer's numbers are, and what they are not."""
+    n = dossier.asked.depth.replications
+    return (
+        f"{NO_CHECK_LIST} The thresholds are ours and stood in the files before they ran; {n} runs "
+        f"of each cell on {' and '.join(dossier.backends)}, 95 % intervals."
+    )
+
+
+def _by_backend(found: Found, name: str) -> list[str]:
+    return [
+        f"{outcome_words(each)} on {each.backend}" for each in found.judged if each.claim.id == name
+    ]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
