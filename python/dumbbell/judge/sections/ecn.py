@@ -31,7 +31,7 @@ def _trial(asked: Asked) -> Trial:
             ),
             Expectation(
                 f"lost-{words}",
-                f"With ECN {words} drops at most 0.1 % of the packets of {name}, as it marks instead",
+                f"With ECN {words} drops at most 0.1 % of the packets of {name}: it marks",
                 DROPPED,
                 at_most(0.001),
                 where,
