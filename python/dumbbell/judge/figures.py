@@ -119,4 +119,4 @@ def threshold(each: Expectation, scale: Scale) -> float | None:
 
 
 def _section_label(found: Found) -> str:
-    return f"{found.section.rfc} {found.section.title}"
+    return f"{found.section.rfc} {found.section.short}"

@@ -39,6 +39,7 @@ def dossier_report(dossier: Dossier, files: Mapping[str, Content]) -> Report:
         topologies=[Topology.of("the line of most sections", first.experiment)],
         judged=dossier.judged,
         rules_file="the sections' files",
+        said="What is expected of it",
         values=list(value_tables(dossier)),
         figures=list(figures_of(dossier)),
         notes=list(_notes(dossier)),
@@ -70,7 +71,8 @@ def _done(dossier: Dossier) -> str:
         f"Every section is one experiment's file beside this page, which runs alone. Most have a "
         f"line of 20 Mbit/s and a round trip of 40 ms. {asked.name} is alone there, beside its own "
         f"kind, or beside {', '.join(asked.rivals) or 'nothing else'}; what is asked of it is a "
-        "claim in the file with a threshold that was fixed first."
+        "claim in the file with a threshold that was fixed first. What holds is called reproduced "
+        "below, as everywhere, and what does not hold not reproduced."
     )
 
 

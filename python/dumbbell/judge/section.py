@@ -89,6 +89,7 @@ class Section:
         id: Name of its file and folder.
         rfc: Number of the section of RFC 9743 that it follows.
         title: What it is about, in a few words.
+        short: The same in a word or two, for the labels of a figure on a phone.
         question: In plain words.
         trouble: Where one should not deploy a controller that fails here: ``where ...``.
         drawn: Its figure.
@@ -99,6 +100,7 @@ class Section:
     id: str
     rfc: str
     title: str
+    short: str
     question: str
     trouble: str
     drawn: Drawn

@@ -32,7 +32,8 @@ def answer(dossier: Dossier) -> str:
     """In a sentence: where not, and how much of what was asked holds."""
     asked = len(dossier.judged)
     held = sum(len(found.holds) for found in dossier.found)
-    counted = f"{held} of {asked} expectations hold"
+    counted = f"{held} of {asked} expectations of ours hold. This is no verdict by RFC 9743, which "
+    counted += "is no check-list"
     failing = failing_sections(dossier)
     if not failing:
         is_open = any(found.open for found in dossier.found)

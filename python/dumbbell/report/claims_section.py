@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dumbbell.claims import ClaimView, Verdict, counts_of, facts_of
+from dumbbell.claims.rules import Standing
 from dumbbell.report.badges import (
     BADGES,
     SCORE_ORDER,
@@ -157,11 +158,17 @@ def interval_words(claim: ClaimView) -> str:
     return f"{100 * claim.level:.4g} % {_KIND_WORDS.get(claim.interval_kind, 'interval')}"
 
 
-def score_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
-    """Facts counted, what the source says first, with the misses that chance would give."""
+def score_views(claims: Sequence[ClaimView], said: str = "") -> list[dict[str, Any]]:
+    """Facts counted, what the source says first, with the misses that chance would give.
+
+    Args:
+        claims: All of a page.
+        said: Heading of what the source says, where that is no publication.
+    """
+    titles = {**SCORES, Standing.SOURCE: said} if said else SCORES
     return [
         {
-            "title": SCORES[count.standing],
+            "title": titles[count.standing],
             "words": facts_words(count),
             "badges": _badges(count.verdicts),
             "chance": count.chance_words,

@@ -189,6 +189,7 @@ class Report:
         printed: Every number that the source prints, with its state by those verdicts.
         rules_file: The file that the rules stand in, where its author wrote them; empty of ours,
             which are older than the runs.
+        said: Heading of the count of claims, where no publication makes them.
         values: Tables of measured values.
         figures: In the order shown; the `hero` also stands on the index page.
         loads: Asked against measured load.
@@ -216,6 +217,7 @@ class Report:
     judged: Sequence[Judged] = ()
     printed: Accounts | None = None
     rules_file: str = ""
+    said: str = ""
     values: Sequence[ValueTable] = ()
     figures: Sequence[Figure] = ()
     loads: Sequence[LoadRow] = ()

@@ -88,7 +88,7 @@ def page_html(
         has_elsewhere=any(view.elsewhere is not None for view in views),
         is_amended=any(view.amended is not None for view in views),
         uncounted=uncounted_views(views),
-        scores=score_views(views),
+        scores=score_views(views, report.said),
         against=against_views(views),
         printed=printed_view(report.printed) if report.printed else None,
         topologies=[

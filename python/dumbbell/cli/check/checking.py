@@ -48,6 +48,7 @@ from dumbbell.compare.checking.bundle import (
 from dumbbell.compare.checking.page import check_report
 from dumbbell.compare.executing import ShareDone
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
+from dumbbell.judge.kept import SECTIONS_FOLDER, is_dossier, read_dossier
 from dumbbell.replication import Interrupted
 from dumbbell.report import claims_table
 from dumbbell.spec import Setting
@@ -108,8 +109,13 @@ def run_check(asked: CheckOptions, console: Console) -> int:
     for name in asked.backends:
         get_backend(name)
     may_use_bytes = memory_bytes(asked.memory)
+    if is_dossier(asked.target):
+        return _run_dossier_again(asked, may_use_bytes, console)
     if is_bundle(asked.target):
-        return _run_again(asked, may_use_bytes, console)
+        told, status = _run_again(asked, may_use_bytes, console)
+        if asked.as_json and told is not None:
+            say(json_text(told))
+        return status
     if asked.target.is_fifo():
         allowed = "a file: the folder of the result has a copy of it"
         raise SpecError(str(asked.target), "a pipe", allowed)
@@ -185,8 +191,33 @@ def _planned(claims: Asserted, asked: CheckOptions) -> PlannedCells:
     )
 
 
-def _run_again(asked: CheckOptions, may_use_bytes: int | None, console: Console) -> int:
-    """A folder: whether it gives the numbers and verdicts that it keeps."""
+def _run_dossier_again(asked: CheckOptions, may_use_bytes: int | None, console: Console) -> int:
+    """A dossier: whether its files are those of its list, and each section as `_run_again`."""
+    for option, said in (("--out", asked.out), ("--dry-run", asked.dry_run)):
+        if said:
+            section = asked.target / SECTIONS_FOLDER
+            raise SpecError(option, "", f"of one section alone: a folder in {section}")
+    kept = read_dossier(asked.target)
+    if kept.changed and not asked.as_json:
+        console.print(Text("files: not those of the list", style="bold red"))
+        _list(kept.changed, console)
+    statuses = [EXIT_CONTRADICTED_OR_FAILED if kept.changed else EXIT_DONE]
+    sections = {}
+    for folder in kept.sections:
+        told, status = _run_again(replace(asked, target=folder), may_use_bytes, console)
+        if status == Interrupted.exit_code:
+            return status
+        sections[folder.name] = told
+        statuses.append(status)
+    if asked.as_json:
+        say(json_text({"changed": kept.changed, "sections": sections}))
+    return max(statuses)
+
+
+def _run_again(
+    asked: CheckOptions, may_use_bytes: int | None, console: Console
+) -> tuple[dict[str, Any] | None, int]:
+    """A folder: whether it gives the numbers and verdicts that it keeps; what JSON says of it."""
     _refuse_what_the_folder_says(asked)
     kept = read_bundle(asked.target)
     claims = asserted(kept.description, kept.settings, replications=kept.replications)
@@ -201,22 +232,25 @@ def _run_again(asked: CheckOptions, may_use_bytes: int | None, console: Console)
         storing=Storing(is_wanted=False),
     )
     if asked.dry_run:
-        return _dry_run(claims, asked, may_use_bytes, console)
+        return None, _dry_run(claims, asked, may_use_bytes, console)
     with _place(claims, asked) as place:
         checked = _run(claims, asked, may_use_bytes)
         if checked.comparison.interrupted:
-            return Interrupted.exit_code
+            return None, Interrupted.exit_code
         found = same(kept, checked)
-        if asked.as_json:
-            told = {"same": found.is_whole, "numbers": found.differing, "verdicts": found.verdicts}
-            say(json_text({**_json(checked), **told}))
-        else:
+        told = {
+            **_json(checked),
+            "same": found.is_whole,
+            "numbers": found.differing,
+            "verdicts": found.verdicts,
+        }
+        if not asked.as_json:
             _print(checked, console)
             _print_sameness(found, kept, checked, console)
         _write_page(checked, asked, place, console)
     if not found.is_whole or checked.comparison.failed:
-        return EXIT_CONTRADICTED_OR_FAILED
-    return _status(checked, strict=True) if asked.strict else EXIT_DONE
+        return told, EXIT_CONTRADICTED_OR_FAILED
+    return told, _status(checked, strict=True) if asked.strict else EXIT_DONE
 
 
 def _refuse_what_the_folder_says(asked: CheckOptions) -> None:

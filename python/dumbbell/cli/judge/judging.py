@@ -36,7 +36,8 @@ from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
 from dumbbell.folders import Content, write_content
 from dumbbell.judge.asked import Asked, Depth
 from dumbbell.judge.dossier import Dossier, Written, judge_controller, write_experiments
-from dumbbell.judge.folder import SECTIONS_FOLDER, dossier_files, section_files
+from dumbbell.judge.folder import dossier_files, section_files
+from dumbbell.judge.kept import SECTIONS_FOLDER
 from dumbbell.judge.words import NO_CHECK_LIST, answer, question, split_words
 from dumbbell.replication import Interrupted
 from dumbbell.spec.native import Reference

@@ -42,6 +42,7 @@ BUFFERBLOAT = Section(
     id="bufferbloat",
     rfc="5.1.2",
     title="Bufferbloat",
+    short="Bufferbloat",
     question="Does one flow keep a deep buffer full, so that all others wait?",
     trouble="where buffers are deep",
     drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),

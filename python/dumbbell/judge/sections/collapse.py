@@ -60,6 +60,7 @@ COLLAPSE = Section(
     id="collapse",
     rfc="5.1.1",
     title="Congestion collapse",
+    short="Collapse",
     question="Does it back off when hardly anything arrives, and does it keep a crowded link "
     "useful?",
     trouble="where a path is badly overloaded",

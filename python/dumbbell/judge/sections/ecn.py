@@ -58,6 +58,7 @@ ECN = Section(
     id="ecn",
     rfc="7.1",
     title="Explicit congestion notification",
+    short="ECN",
     question="Where queues mark packets in place of dropping them, does it react?",
     trouble="with ECN",
     drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),

@@ -93,6 +93,7 @@ EXISTING = Section(
     id="existing",
     rfc="5.2.1",
     title="Beside what is deployed",
+    short="Others",
     question="Does one flow starve one of another controller, is it starved, and does it do more "
     "harm than the other does to its own kind?",
     trouble="beside what is deployed",

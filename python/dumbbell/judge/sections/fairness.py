@@ -66,6 +66,7 @@ FAIRNESS = Section(
     id="fairness",
     rfc="5.1.4",
     title="Fairness among its own kind",
+    short="Own kind",
     question="How do flows of this controller share a link: equal ones, one that comes later, one "
     "from farther away?",
     trouble="where flows of its own kind must share fairly",

@@ -42,6 +42,7 @@ HIGH_DELAY = Section(
     id="high-delay",
     rfc="7.5",
     title="Long paths",
+    short="Long paths",
     question="Does it fill a path with the delay of a satellite, or a long fat one?",
     trouble="on paths as long as a satellite's",
     drawn=Drawn("utilization", "busy"),

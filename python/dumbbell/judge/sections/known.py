@@ -161,6 +161,7 @@ KNOWN = Section(
     id="known",
     rfc="5",
     title="What is known of it",
+    short="Known facts",
     question="Do these runs find what others have found of this controller?",
     trouble="",
     drawn=Drawn("goodput_share", "share"),

@@ -36,6 +36,7 @@ LOSS = Section(
     id="loss",
     rfc="5.1.3",
     title="High packet loss",
+    short="High loss",
     question="How much do several flows lose that share a buffer?",
     trouble="where several flows share a small buffer",
     drawn=Drawn("loss_ratio", "dropped"),

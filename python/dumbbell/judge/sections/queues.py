@@ -55,6 +55,7 @@ QUEUES = Section(
     id="aqm",
     rfc="7.1",
     title="Active queue management",
+    short="AQM",
     question="Do flows leave the queue as short as the discipline wants it, and still use the "
     "link?",
     trouble="where an AQM controls the queue by drops",

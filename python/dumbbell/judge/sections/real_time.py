@@ -64,6 +64,7 @@ REAL_TIME = Section(
     id="real-time",
     rfc="5.2.2",
     title="A call beside it",
+    short="Calls",
     question="What do 95 % of a call's packets wait beside one long flow, and how many are lost?",
     trouble="where calls share a queue with it",
     drawn=Drawn("delay_p95_s", "delay of a call's packets, 95 %"),

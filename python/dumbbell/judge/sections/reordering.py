@@ -36,6 +36,7 @@ REORDERING = Section(
     id="reordering",
     rfc="7.7",
     title="Reordering",
+    short="Reordering",
     question="What is left of the rate where packets overtake each other?",
     trouble="where packets overtake each other",
     drawn=Drawn("goodput_bps", "goodput"),

@@ -54,6 +54,7 @@ SHAPED = Section(
     id="shaped",
     rfc="6.3",
     title="Policers and shapers",
+    short="Policers",
     question="How much of the rate that is sold does one flow get behind a policer and a shaper?",
     trouble="behind a policer",
     drawn=Drawn("goodput_bps", "goodput"),

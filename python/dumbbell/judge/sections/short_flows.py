@@ -79,6 +79,7 @@ SHORT_FLOWS = Section(
     id="short-flows",
     rfc="5.1.5",
     title="Short flows beside long ones",
+    short="Short flows",
     question="How long do short transfers take beside a long flow, by size, and what is left for "
     "the long one?",
     trouble="where short transfers share a link with long ones",

@@ -42,6 +42,7 @@ SLOW = Section(
     id="slow",
     rfc="7.4",
     title="Very slow links",
+    short="Slow links",
     question="Does it work where the link carries a few packets a second and the queue has room "
     "for ten?",
     trouble="on very slow links",

@@ -66,6 +66,7 @@ SUDDEN = Section(
     id="sudden",
     rfc="7.9",
     title="Sudden changes of the path",
+    short="Path changes",
     question="Does it find the new rate after rate or delay of the path changed at once?",
     trouble="where rate or delay of the path change at once",
     drawn=Drawn("utilization", "busy"),

@@ -53,6 +53,7 @@ TAIL_DROP = Section(
     id="tail-drop",
     rfc="6.1",
     title="Drop-tail queues",
+    short="Drop-tail",
     question="Does one flow use the link with a buffer of any size, and what does it lose?",
     trouble="where a drop-tail buffer has the wrong size for it",
     drawn=Drawn("utilization", "busy"),

@@ -56,6 +56,7 @@ TRANSIENT = Section(
     id="transient",
     rfc="7.8",
     title="Transient events",
+    short="Transients",
     question="Does it recover from a flood of other traffic, and from an outage?",
     trouble="where congestion and outages come and go",
     drawn=Drawn("utilization", "busy"),

@@ -46,6 +46,7 @@ VARYING_DELAY = Section(
     id="varying-delay",
     rfc="7.3",
     title="Varying delay",
+    short="Varying delay",
     question="Does it take a delay that varies by itself for congestion?",
     trouble="where the delay of the path varies",
     drawn=Drawn("utilization", "busy"),

@@ -33,6 +33,7 @@ WIRELESS = Section(
     id="wireless",
     rfc="6.4",
     title="Random loss, as on radio links",
+    short="Random loss",
     question="What is left of the rate where packets are lost at random?",
     trouble="where radio links lose packets",
     drawn=Drawn("goodput_bps", "goodput"),

@@ -1,0 +1,87 @@
+"""The folder of a dossier read back: which sections it has, and which files were changed.
+
+It may be a stranger's: names are checked, and nothing outside the folder is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dumbbell.compare.checking.bundle import LARGEST_BYTES
+from dumbbell.errors import SpecError
+from dumbbell.inputs import open_input
+from dumbbell.spec.refusal import shown, to_spec_error
+
+LISTED = "dossier.json"
+SECTIONS_FOLDER = "sections"
+_SECTION = r"[a-z0-9-]{1,64}"
+_FILE = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,254}"
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Listed(_File):
+    format: Literal[1]
+    dumbbell: str
+    controller: str
+    against: list[str]
+    depth: str
+    sections: dict[str, dict[str, str]] = Field(min_length=1, max_length=100)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDossier:
+    """What a folder says.
+
+    Attributes:
+        sections: Folders of the sections, each to be run again.
+        changed: Sentences on files that are not what the list says.
+    """
+
+    sections: tuple[Path, ...]
+    changed: tuple[str, ...]
+
+
+def is_dossier(path: Path) -> bool:
+    """Whether a folder has the list of a dossier."""
+    return (path / LISTED).is_file()
+
+
+def read_dossier(folder: Path) -> KeptDossier:
+    """Which sections a folder has, and which of their files were changed.
+
+    Raises:
+        SpecError: Its list is damaged, or of a later version.
+    """
+    path = folder / LISTED
+    try:
+        with open_input(path) as file:
+            content = _Listed.model_validate_json(file.read(LARGEST_BYTES))
+    except ValidationError as error:
+        found = to_spec_error(error, None)
+        raise SpecError(f"{path}: {found.path}", found.value, found.allowed) from None
+    changed = []
+    for section, files in content.sections.items():
+        _check_name(section, _SECTION, path)
+        for name, digest in files.items():
+            _check_name(name, _FILE, path)
+            place = folder / SECTIONS_FOLDER / section / name
+            if not place.is_file():
+                changed.append(f"{section}/{name} is not there")
+            elif hashlib.sha256(place.read_bytes()).hexdigest() != digest:
+                changed.append(f"{section}/{name} was changed since it was written")
+    places = tuple(folder / SECTIONS_FOLDER / each for each in content.sections)
+    return KeptDossier(places, tuple(changed))
+
+
+def _check_name(name: str, pattern: str, path: Path) -> None:
+    if re.fullmatch(pattern, name) is None:
+        raise SpecError(str(path), shown(name), "the name of a section or of a file in it")
