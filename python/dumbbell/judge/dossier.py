@@ -16,10 +16,10 @@ from dumbbell.compare.checking.asserted import CONTRADICTED
 from dumbbell.compare.executing import Executor
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Floats
+from dumbbell.judge import sections
 from dumbbell.judge.asked import Asked
 from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.section import Expectation, Section, Trial
-from dumbbell.judge.sections import SECTIONS
 from dumbbell.spec import Experiment, Setting, settings_applied
 
 DECIDED = frozenset({Verdict.REPRODUCED, *CONTRADICTED})
@@ -148,20 +148,20 @@ class Dossier:
 
 
 def write_experiments(
-    asked: Asked, folder: Path, sections: Sequence[Section] = SECTIONS
+    asked: Asked, folder: Path, which: Sequence[Section] | None = None
 ) -> list[Written]:
     """Write each section's file into a folder, and read its claims back.
 
     Args:
         asked: About what.
         folder: Where to; a controller of one's own lies there already.
-        sections: Which ones.
+        which: Sections; all when None.
 
     Raises:
         SpecError: The controller is not known, or may not be used.
     """
     written = []
-    for section in sections:
+    for section in sections.SECTIONS if which is None else which:
         trial = section.trial(asked)
         if trial is None:
             continue

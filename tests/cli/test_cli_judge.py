@@ -1,0 +1,111 @@
+"""``dumbbell judge``: tables, refusals, folders that are run again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "judge"))
+from small_dossiers import SHORT
+
+pytestmark = pytest.mark.programs
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+OWN = Path(__file__).parents[2] / "examples" / "controllers" / "my_cc.c"
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sections of two seconds."""
+    monkeypatch.setattr("dumbbell.judge.sections.SECTIONS", SHORT)
+
+
+def test_the_terminal_has_a_line_a_section_and_what_does_not_hold(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    code, out, _ = dumbbell("judge", "bbr", "--against", "cubic", "--no-page")
+    assert code == 0
+    assert out.startswith("May I deploy bbr, and where not?")
+    assert "no exhaustive check-list" in " ".join(out.split())
+    assert "Drop-tail queues" in out
+    assert "✗ 6.1 One flow of bbr loses" in out
+    assert not list((tmp_path / "results").glob("*judged*"))
+
+
+def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) -> None:
+    code, out, _ = dumbbell("judge", "reno", "--against", "bbr", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert any(section["does_not_hold"] for section in told["sections"])
+    for section in told["sections"]:
+        counted = sum(len(section[key]) for key in ("holds", "does_not_hold", "not_decided"))
+        assert counted == len(section["claims"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("bbbr",), "did you mean 'bbr'"),
+        (("bbr", "--against", "cubik"), "did you mean 'cubic'"),
+        (("nothing.c",), "nothing.c is not"),
+        (("mine.py",), "file:mine.py:Mine"),
+        (("bbr", "--backend", "ns3"), "ns3"),
+    ],
+)
+def test_an_unknown_controller_is_refused(
+    words: tuple[str, ...], told: str, dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    code, out, err = dumbbell("judge", *words)
+    assert (code, out) == (2, "")
+    assert told in " ".join(err.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_gives_the_same_again_and_is_found_out_when_changed(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    assert dumbbell("judge", "bbr", "--against", "cubic", "--out", "bbr")[0] == 0
+    code, out, _ = dumbbell("check", "bbr", "--json")
+    assert code == 0, out
+    told = json.loads(out)
+    assert told["changed"] == []
+    assert all(each["same"] for each in told["sections"].values())
+    # Its page can be written again in place.
+    assert dumbbell("judge", "bbr", "--against", "cubic", "--out", "bbr")[0] == 0
+    assert not list((tmp_path / "bbr").rglob("*.kept"))
+    file = tmp_path / "bbr" / "sections" / "tail-drop" / "experiment.toml"
+    file.write_text(file.read_text().replace("bfifo limit 25000", "bfifo limit 25001"))
+    code, out, _ = dumbbell("check", "bbr")
+    assert code == 1
+    assert "tail-drop/experiment.toml was changed" in out
+
+
+def test_a_file_of_the_folder_runs_alone(dumbbell: Dumbbell) -> None:
+    assert dumbbell("judge", "reno", "--against", "cubic", "--out", "reno")[0] == 0
+    assert dumbbell("run", "reno/tail-drop.toml", "--no-page")[0] == 0
+    assert dumbbell("check", "reno/tail-drop.toml", "--no-page")[0] in (0, 1)
+
+
+@pytest.mark.parametrize("option", [("--out", "again"), ("--dry-run",)])
+def test_what_is_not_said_of_a_whole_dossier(option: tuple[str, ...], dumbbell: Dumbbell) -> None:
+    assert dumbbell("judge", "reno", "--against", "cubic", "--out", "reno")[0] == 0
+    code, _, err = dumbbell("check", "reno", *option)
+    assert code == 2
+    assert "one section alone" in " ".join(err.split())
+
+
+def test_a_controller_of_ones_own_is_judged_and_lies_in_the_folder(
+    dumbbell: Dumbbell, tmp_path: Path
+) -> None:
+    (tmp_path / "my_cc.c").write_bytes(OWN.read_bytes())
+    words = ("judge", "my_cc.c", "--against", "cubic", "--allow-native", "--out", "mine")
+    code, out, err = dumbbell(*words)
+    assert code == 0, err
+    assert "May I deploy my_cc.c" in out
+    for place in ("my_cc.c", "sections/tail-drop/my_cc.c"):
+        assert (tmp_path / "mine" / place).read_bytes() == OWN.read_bytes()
+    assert dumbbell("check", "mine")[0] == 0
