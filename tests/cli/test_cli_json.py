@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from dumbbell.cli.app import app
+from small_dossiers import SHORT
 from small_networks import home_line, sampled_queue
 
 pytestmark = pytest.mark.programs
@@ -57,6 +58,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         ("claims.toml", "--dry-run"),
         ("claims.toml", *SHARE),
     ],
+    "judge": [("bbr", "--against", "cubic"), ("bbr", "--against", "cubic", "--out", "bbr")],
     "studies": [()],
     "reproduce": [("md1", "--out", "md1"), ("all",)],
     "analyze": [
@@ -106,9 +108,15 @@ def test_each_command_that_prints_json_is_here() -> None:
 
 
 @pytest.fixture
-def files(dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path) -> None:
-    """What the lines name, and two studies."""
+def files(
+    dumbbell: Dumbbell,
+    only: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """What the lines name, two studies, and two short sections of a dossier."""
     only("md1", "md1-wrong")
+    monkeypatch.setattr("dumbbell.judge.sections.SECTIONS", SHORT)
     (tmp_path / "line.toml").write_text(LINE)
     (tmp_path / "claims.toml").write_text(LINE + CLAIM)
     (tmp_path / "my_cc.c").write_bytes((EXAMPLES / "controllers" / "my_cc.c").read_bytes())
