@@ -26,7 +26,11 @@ impl Object {
                 copy.display()
             )
         };
-        let copied = std::fs::copy(path, &copy).map_err(failed);
+        // Not `fs::copy`, which sets the mode too: a confined process may not (`guest/src/confine`).
+        let content = std::fs::read(path);
+        let copied = content
+            .and_then(|bytes| std::fs::write(&copy, bytes))
+            .map_err(failed);
         let object = copied.and_then(|_| Object::open(&copy));
         let _ = std::fs::remove_file(&copy);
         object

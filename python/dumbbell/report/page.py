@@ -36,7 +36,7 @@ _SHOWN_META = 60
 
 
 NO_DRAWINGS: Mapping[str, Markup] = MappingProxyType({})
-_STYLES = ("style.css", "claims.css", "printed.css", "layout.css")
+_STYLES = ("style.css", "claims.css", "printed.css", "layout.css", "marks.css")
 _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 
@@ -158,6 +158,16 @@ def index_html(
 def with_laboratory(index: str) -> str:
     """An index page that was written before there was a laboratory, with the link to it."""
     return index.replace(_NO_LABORATORY, _TO_LABORATORY, 1)
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A page of another template of `templates/`, with our style and everything escaped.
+
+    Args:
+        template: Its file's name.
+        values: What it prints.
+    """
+    return _environment().get_template(template).render(**values)
 
 
 def _hero(report: Report, shown: Sequence[dict[str, Any]]) -> dict[str, Any] | None:

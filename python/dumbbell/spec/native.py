@@ -79,6 +79,11 @@ def allowing_native(allowed: bool = True) -> Iterator[None]:
         _ALLOWING.reset(token)
 
 
+def is_allowing() -> bool:
+    """Whether controllers are being allowed (`allowing_native`)."""
+    return _ALLOWING.get()
+
+
 def allow(source: str | Path) -> str:
     """Allow a controller's file in C or Python (``.py``) to be used, now and later, as it is now.
 

@@ -1,0 +1,421 @@
+"""A submission's process: started held, watched, and ended whole.
+
+One process runs one submission in one experiment. Whatever it does costs that submission alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from dumbbell.backends import Cancellation
+from dumbbell.backends.kernel.confinement import Confinement, Means, Refusal, best_confinement
+from dumbbell.backends.native import HEADER
+from dumbbell.compare.executing import FailedTask, FinishedTask, Task
+from dumbbell.compare.executing.wire import Receiver, tasks_as_json
+from dumbbell.course.sealing import has_filter
+from dumbbell.course.submissions import Submission
+from dumbbell.errors import DumbbellError, RunError
+from dumbbell.folders.temporary import TemporaryFolder, remove_left
+from dumbbell.printable import printable
+
+IDLE_S: Final = 20.0
+"""A process that computes less than `_BUSY_S` in this time sleeps; one that is held up by other
+programs of a busy machine gets more."""
+MOST_FOLDER_BYTES: Final = 64 << 20
+MOST_SAID_BYTES: Final = 32 << 20
+"""Of outcomes: numbers of a thousand runs have some megabytes."""
+KEPT_OUTPUT_BYTES: Final = 4000
+_BUSY_S = 0.2
+_POLL_S = 0.2
+_LONGEST_REASON = 4000
+_PREFIX = "dumbbell-submission-"
+_SYSTEM = tuple(
+    Path(place)
+    for place in (
+        *("/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec"),
+        *("/usr/include", "/usr/local/lib", "/usr/local/include"),
+        *("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
+    )
+)
+"""Programs and libraries; none of the tables of users."""
+_KEPT_VARIABLES = ("PATH", "CC", "LD_LIBRARY_PATH")
+_CODE = "import sys; sys.path[:] = sys.argv[1:]; from dumbbell.course import worker; worker.main()"
+_PACKAGE = Path(__file__).parents[1]
+_NAME_OF_A_COMPILER = re.compile(r"\S*/cc[A-Za-z0-9]{6}(\.[a-z]+)")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,16}\b")
+
+
+class NotConfinedError(DumbbellError):
+    """This machine cannot hold a submission, and nobody asked to do without."""
+
+    exit_code = 2
+
+
+def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
+    """By what submissions are held on this machine.
+
+    Args:
+        is_unconfined_allowed: Whether the teacher has said that nothing need hold them.
+
+    Raises:
+        NotConfinedError: Nothing does, and the teacher has not said so.
+    """
+    try:
+        found = best_confinement()
+    except DumbbellError as error:
+        found = Confinement(Means.NOTHING, refused=(Refusal(Means.LANDLOCK, str(error)),))
+    if not has_filter():
+        why = Refusal(Means.LANDLOCK, "system calls are filtered on Linux, x86-64, alone")
+        found = Confinement(Means.NOTHING, refused=(*found.refused, why))
+    if found.means is Means.NOTHING and not is_unconfined_allowed:
+        reasons = "; ".join(each.why for each in found.refused)
+        raise NotConfinedError(
+            "what students handed in cannot be held to its own folder on this machine, and would "
+            f"run with all that you may do: nothing was run ({reasons}). --allow-native runs it "
+            "all the same: in a virtual machine, or where you have read every file"
+        )
+    return found
+
+
+def held_words(confinement: Confinement) -> str:
+    """What holds a submission, in a sentence for the teacher."""
+    if confinement.means is Means.NOTHING:
+        return (
+            "Submissions are limited in CPU time and memory, and held by nothing else: "
+            "each may read, write and send what you may"
+        )
+    by = "Landlock" if confinement.means is Means.LANDLOCK else "a mount namespace"
+    return (
+        f"Submissions are held by {by} and a filter of system calls: no files but the system's "
+        "programs, Python and a folder of their own, no network, no new processes"
+    )
+
+
+@dataclass
+class Ran:
+    """What came of a submission in an experiment.
+
+    Attributes:
+        outcomes: Of each task, in their order.
+        reason: Why a task has failed, the first; empty where none did.
+        output: What it printed, as much as is kept; empty where it was ended from outside, which
+            may be sooner or later.
+    """
+
+    outcomes: list[FinishedTask | FailedTask] = field(default_factory=list)
+    reason: str = ""
+    output: str = ""
+
+
+def run_confined(
+    submission: Submission,
+    tasks: Sequence[Task],
+    *,
+    confinement: Confinement,
+    time_s: int,
+    memory_mb: int,
+    imports: Sequence[str],
+    cancel: Cancellation | None = None,
+) -> Ran:
+    """Run tasks with a submission's controller.
+
+    Args:
+        submission: One without a fault.
+        tasks: Of the simulator.
+        confinement: By what it is held.
+        time_s: CPU time of all of them, s.
+        memory_mb: Besides the simulator's own, MiB.
+        imports: Modules that one in Python may import.
+        cancel: Set it to end the process.
+
+    Raises:
+        RunError: No process can be started.
+    """
+    remove_left(_PREFIX)
+    folder = TemporaryFolder(_PREFIX)
+    try:
+        place = folder.path.resolve()
+        source = place / ("submission.py" if submission.is_python else "submission.c")
+        source.write_bytes(submission.source)
+        request = {
+            **tasks_as_json(tasks),
+            "source": str(source),
+            "shown": Path(submission.file).name,
+            "time_s": time_s,
+            "memory_bytes": memory_mb << 20,
+            "imports": list(imports),
+        }
+        request["tasks"] = [(described, number) for described, number, _ in request["tasks"]]
+        process = _Process(place, confinement)
+        try:
+            why = process.watched(request, time_s, cancel)
+        finally:
+            process.end()
+        return _ran(process, tasks, why, str(place))
+    finally:
+        _remove(folder)
+
+
+class _Process:
+    """The process, and what it has said."""
+
+    def __init__(self, folder: Path, confinement: Confinement) -> None:
+        self._folder = folder
+        command = [sys.executable, "-sPBu", "-X", "utf8", "-c", _CODE, *_search_path()]
+        if confinement.means is not Means.NOTHING:
+            command = confinement.confined(command, readable=_readable(), folder=folder)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=_environment(folder),
+                # A group and a session of its own: no terminal, and ended whole.
+                start_new_session=True,
+                close_fds=True,
+            )
+        except OSError as error:
+            raise RunError(f"no process can be started for a submission: {error}") from None
+        self.said = bytearray()
+        self.output = bytearray()
+        self.is_output_cut = False
+        streams = self._process.stdin, self._process.stdout, self._process.stderr
+        stdin, stdout, stderr = (each.fileno() for each in streams if each is not None)
+        os.set_blocking(stdin, False)
+        self._open = {stdout: self.said, stderr: self.output}
+
+    def watched(self, request: Mapping[str, Any], time_s: int, cancel: Cancellation | None) -> str:
+        """Wait for its end. Returns why it was ended from here; empty where it ended itself."""
+        watch = _Watch(self, time_s)
+        to_send = memoryview(json.dumps(request).encode() + b"\n")
+        while self._open:
+            to_send = self._exchanged(to_send)
+            if cancel is not None and cancel.is_set():
+                return "stopped by hand"
+            if why := watch.reason():
+                return why
+        try:
+            self._process.wait(timeout=IDLE_S)
+        except subprocess.TimeoutExpired:
+            return "it closed its output and went on"
+        return ""
+
+    def _exchanged(self, to_send: memoryview) -> memoryview:
+        """Send some and read some, within a moment. Returns what is left to be sent."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        writing = [stdin] if to_send else []
+        ready, writable, _ = select.select(list(self._open), writing, [], _POLL_S)
+        if writable:
+            to_send = to_send[self._sent(stdin.fileno(), to_send) :]
+        for handle in ready:
+            content = os.read(handle, 1 << 16)
+            if not content:
+                del self._open[handle]
+            elif self._open[handle] is self.said:
+                self.said += content
+            else:
+                self._keep_output(content)
+        return to_send
+
+    def end(self) -> None:
+        """End it and whatever it has started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._process.wait()
+
+    @property
+    def status(self) -> int:
+        """As of `subprocess`: negative of a signal."""
+        return self._process.returncode
+
+    def _sent(self, handle: int, to_send: memoryview) -> int:
+        try:
+            return os.write(handle, to_send[: 1 << 16])
+        except BlockingIOError:
+            return 0
+        except BrokenPipeError:
+            return len(to_send)
+
+    def _keep_output(self, content: bytes) -> None:
+        left = KEPT_OUTPUT_BYTES - len(self.output)
+        self.output += content[: max(left, 0)]
+        self.is_output_cut = self.is_output_cut or len(content) > left
+
+    def used_s(self) -> float:
+        """CPU time so far: user and system, proc_pid_stat(5)."""
+        try:
+            text = Path(f"/proc/{self._process.pid}/stat").read_text(errors="replace")
+            fields = text.rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return 0.0
+
+    def written_bytes(self) -> int:
+        """Size of what lies in its folder."""
+        return _size_bytes(self._folder)
+
+
+class _Watch:
+    """Says when a process is to be ended that no limit of the system ends."""
+
+    def __init__(self, process: _Process, time_s: int) -> None:
+        self._watched = process
+        self._began_s = self._since_s = time.monotonic()
+        self._longest_s = 20 * time_s + 300
+        self._used_s = 0.0
+
+    def reason(self) -> str:
+        """Why, in a sentence; empty while it may go on."""
+        if len(self._watched.said) > MOST_SAID_BYTES:
+            return "it said more than a run's numbers"
+        if self._watched.written_bytes() > MOST_FOLDER_BYTES:
+            return f"it wrote more than {MOST_FOLDER_BYTES >> 20} MiB"
+        now_s = time.monotonic()
+        if now_s - self._since_s >= IDLE_S:
+            used_s = self._watched.used_s()
+            if used_s - self._used_s < _BUSY_S:
+                return "it waited, and computed nothing"
+            self._used_s, self._since_s = used_s, now_s
+        return "it did not come to an end" if now_s - self._began_s > self._longest_s else ""
+
+
+def _ran(process: _Process, tasks: Sequence[Task], why: str, folder: str) -> Ran:
+    if not why and not process.said:
+        words = printable(process.output.decode("utf-8", errors="replace").strip()[-300:])
+        raise RunError(f"the process that was to run a submission did not begin: {words}")
+    found, refused = _outcomes(process.said, tasks)
+    if not why and refused is None and len(found) < len(tasks):
+        why = _how_it_ended(process.status)
+    reason = why or ("" if refused is None else refused)
+    ran = Ran()
+    for index in range(len(tasks)):
+        missing = FailedTask(index, RunError(_stable(reason or "no outcome came", folder)))
+        outcome = found.get(index, missing)
+        if isinstance(outcome, FailedTask):
+            outcome = FailedTask(index, RunError(_stable(str(outcome.error), folder)))
+            ran.reason = ran.reason or str(outcome.error)
+        ran.outcomes.append(outcome)
+    if not why:
+        text = _stable(process.output.decode("utf-8", errors="replace"), folder)
+        ran.output = f"{text.rstrip()}\n... and more" if process.is_output_cut else text.rstrip()
+    return ran
+
+
+def _how_it_ended(status: int) -> str:
+    match -status:
+        case signal.SIGXCPU:
+            return "it needed more CPU time than it may have"
+        case signal.SIGKILL:
+            # After SIGXCPU was ignored; or the system ended it as memory ran out.
+            return "it was killed: more CPU time than it may have, or the machine's memory was full"
+        case signal.SIGSEGV | signal.SIGABRT | signal.SIGBUS | signal.SIGFPE | signal.SIGILL:
+            return f"it crashed ({signal.Signals(-status).name})"
+    return "it ended its process" if status >= 0 else f"it ended by signal {-status}"
+
+
+def _outcomes(
+    said: bytearray, tasks: Sequence[Task]
+) -> tuple[dict[int, FinishedTask | FailedTask], str | None]:
+    """Outcomes by task, and why there are none; what cannot be read ends the list."""
+    found: dict[int, FinishedTask | FailedTask] = {}
+    receiver = Receiver()
+    for line in bytes(said).splitlines():
+        try:
+            message = json.loads(line)
+            if "begun" in message:
+                continue
+            if "refused" in message:
+                return {}, str(message["refused"])
+            outcome = receiver.outcome(message)
+            if not isinstance(outcome.index, int) or not 0 <= outcome.index < len(tasks):
+                break
+            if isinstance(outcome, FinishedTask):
+                shape = (len(outcome.summary.quantities),)
+                if outcome.summary.numbers.shape != shape:
+                    break
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+            break
+        except DumbbellError:
+            break
+        found.setdefault(outcome.index, outcome)
+    return found, None
+
+
+def _stable(text: str, folder: str) -> str:
+    """The same for the same submission: without names of a folder and addresses that change."""
+    text = _NAME_OF_A_COMPILER.sub(r"submission\1", text.replace(f"{folder}/", ""))
+    return printable(_ADDRESS.sub("0x...", text)[:_LONGEST_REASON], lines=True)
+
+
+def _search_path() -> list[str]:
+    """Where Python looks for modules: its own, installed ones and dumbbell."""
+    standard = sysconfig.get_path("stdlib")
+    paths = [standard, sysconfig.get_config_var("DESTSHARED") or f"{standard}/lib-dynload"]
+    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    return list(dict.fromkeys([*paths, *installed, str(_PACKAGE.parent)]))
+
+
+def _readable() -> list[Path]:
+    places = [*_SYSTEM, *map(Path, _search_path()), HEADER.parent]
+    places += [Path(sys.prefix) / "pyvenv.cfg", Path(sys.prefix) / "bin", Path(sys.prefix) / "lib"]
+    places += [Path(sys.base_prefix) / "lib", Path(sys.base_prefix) / "bin"]
+    real = [Path(sys.executable).resolve(), Path(sys.executable).resolve().parent]
+    compiler = shutil.which((os.environ.get("CC") or "cc").split()[0])
+    return [*places, *real, *([Path(compiler)] if compiler else [])]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Nothing of the teacher's but where programs lie and which compiler is meant."""
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    return {
+        **kept,
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+        "LC_ALL": "C.UTF-8",
+        # The order of a set of texts follows from the hash's seed, and results must not.
+        "PYTHONHASHSEED": "0",
+        # Threads of libraries cost address space, which is limited.
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "POLARS_MAX_THREADS": "1",
+    }
+
+
+def _size_bytes(folder: Path) -> int:
+    """Of all files in it; new folders cannot be made in it."""
+    total = 0
+    try:
+        with os.scandir(folder) as entries:
+            for each in entries:
+                with contextlib.suppress(OSError):
+                    total += each.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0
+    return total
+
+
+def _remove(folder: TemporaryFolder) -> None:
+    with contextlib.suppress(OSError):
+        folder.remove()

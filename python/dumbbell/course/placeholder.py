@@ -1,0 +1,13 @@
+"""What stands in an experiment in place of the controller that was handed in."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from dumbbell.spec.native import CLASS_PREFIX
+
+SUBMISSION: Final = f"{CLASS_PREFIX}submission"
+"""For one in C too: one plan serves all submissions."""
+PLACEHOLDER_SHA256: Final = hashlib.sha256(SUBMISSION.encode()).hexdigest()
+"""In place of the hash of its file."""

@@ -1,0 +1,200 @@
+"""What the process of a submission may still do once the submission is about to be loaded.
+
+Two things hold it. Before its program begins, Landlock or a mount namespace takes away all files
+but the system's programs, Python, dumbbell and the process's own folder, and with them the network
+(`dumbbell.backends.kernel.confinement`, the same that holds a guest's kernel). Then, before the
+submission is loaded, this module takes away new processes, signals to others and whatever else is
+of no use to a congestion controller (seccomp(2)), and sets limits (setrlimit(2)).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import math
+import os
+import platform
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+LARGEST_FILE_BYTES: Final = 16 << 20
+MOST_OPEN_FILES: Final = 64
+COMPILER_CPU_S: Final = 60
+COMPILER_MEMORY_BYTES: Final = 4 << 30
+_AFTER_THE_WARNING_S = 2
+"""Between SIGXCPU, which may be ignored, and SIGKILL."""
+_X86_64 = 0xC000003E
+_X32 = 0x4000_0000
+_CLONE_THREAD = 0x10000
+# struct sock_filter of linux/filter.h: code, jumps if true and if false, operand.
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT = 0, 4, 16  # struct seccomp_data
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_SET_NO_NEW_PRIVS, _SECCOMP, _SET_MODE_FILTER, _ALL_THREADS = 38, 317, 1, 1
+_CLONE, _CLONE3, _TGKILL, _KILL_CALL, _PRLIMIT64 = 56, 435, 234, 62, 302
+REFUSED: Final = {
+    "fork": 57,
+    "vfork": 58,
+    "execve": 59,
+    "execveat": 322,
+    "socket": 41,
+    "socketpair": 53,
+    "connect": 42,
+    "bind": 49,
+    "ptrace": 101,
+    "process_vm_readv": 310,
+    "process_vm_writev": 311,
+    "tkill": 200,
+    "rt_sigqueueinfo": 129,
+    "rt_tgsigqueueinfo": 297,
+    "pidfd_open": 434,
+    "pidfd_getfd": 438,
+    "pidfd_send_signal": 424,
+    "setpgid": 109,
+    "setsid": 112,
+    "setpriority": 141,
+    "setrlimit": 160,
+    "mkdir": 83,
+    "mkdirat": 258,
+    "memfd_create": 319,
+    "shmget": 29,
+    "semget": 64,
+    "msgget": 68,
+    "mq_open": 240,
+    "add_key": 248,
+    "request_key": 249,
+    "keyctl": 250,
+    "unshare": 272,
+    "setns": 308,
+    "mount": 165,
+    "umount2": 166,
+    "pivot_root": 155,
+    "chroot": 161,
+    "perf_event_open": 298,
+    "bpf": 321,
+    "userfaultfd": 323,
+    "io_uring_setup": 425,
+}
+"""System calls of x86-64 that are refused with EPERM (arch/x86/entry/syscalls/syscall_64.tbl)."""
+
+
+def has_filter() -> bool:
+    """Whether this machine's system calls are those of the filter."""
+    return platform.system() == "Linux" and platform.machine() == "x86_64"
+
+
+def limit_compiler() -> None:
+    """Limits of what is started before the submission is loaded: a compiler."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_FSIZE, LARGEST_FILE_BYTES)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (COMPILER_CPU_S, hard))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (COMPILER_MEMORY_BYTES, hard))
+
+
+def seal(*, time_s: int, memory_bytes: int) -> None:
+    """Hold this process and all its threads to what a controller needs, for ever.
+
+    Args:
+        time_s: CPU time from now on, s; then SIGXCPU, and SIGKILL 2 s later.
+        memory_bytes: Address space besides what there is now.
+
+    Raises:
+        OSError: The kernel refuses the filter.
+    """
+    import resource
+
+    used_s = math.ceil(time.process_time())
+    _lower(resource.RLIMIT_NOFILE, MOST_OPEN_FILES)
+    _set(resource.RLIMIT_AS, _address_space_bytes() + memory_bytes)
+    soft = used_s + time_s
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, soft + _AFTER_THE_WARNING_S))
+    if has_filter():
+        _install(b"".join(_filter(os.getpid())))
+
+
+def _lower(which: int, value: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(which)[1]
+    _set(which, value if hard == resource.RLIM_INFINITY else min(value, hard))
+
+
+def _set(which: int, value: int) -> None:
+    import resource
+
+    resource.setrlimit(which, (value, value))
+
+
+def _address_space_bytes() -> int:
+    """What is mapped: the one file of /proc that a confined process can read says it."""
+    total = 0
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+        first, _, last = line.partition(" ")[0].partition("-")
+        if not line.endswith("[vsyscall]"):
+            total += int(last, 16) - int(first, 16)
+    return total
+
+
+def _filter(own: int) -> Iterator[bytes]:
+    """The program, an instruction each.
+
+    Args:
+        own: This process, which alone may be sent signals.
+    """
+    refuse = _ERRNO | errno.EPERM
+    yield _instruction(_LOAD, _ARCH_AT)
+    yield _instruction(_EQUAL, _X86_64, 1, 0)
+    yield _instruction(_RETURN, _KILL)
+    yield _instruction(_LOAD, _NUMBER_AT)
+    yield _instruction(_AT_LEAST, _X32, 0, 1)
+    yield _instruction(_RETURN, refuse)
+    for number in sorted(REFUSED.values()):
+        yield _instruction(_EQUAL, number, 0, 1)
+        yield _instruction(_RETURN, refuse)
+    # Its flags stand in memory, where no filter looks; without it glibc takes clone.
+    yield _instruction(_EQUAL, _CLONE3, 0, 1)
+    yield _instruction(_RETURN, _ERRNO | errno.ENOSYS)
+    yield _instruction(_EQUAL, _CLONE, 0, 4)
+    yield _instruction(_LOAD, _FIRST_ARGUMENT_AT)
+    yield _instruction(_ANY_BIT, _CLONE_THREAD, 1, 0)
+    yield _instruction(_RETURN, refuse)
+    yield _instruction(_RETURN, _ALLOW)
+    for number in (_KILL_CALL, _TGKILL, _PRLIMIT64):
+        yield _instruction(_EQUAL, number, 0, 5)
+        yield _instruction(_LOAD, _FIRST_ARGUMENT_AT)
+        yield _instruction(_EQUAL, own, 2, 0)
+        # Of limits 0 is the process itself; of signals it is the group, which it is alone in.
+        yield _instruction(_EQUAL, 0, 1, 0)
+        yield _instruction(_RETURN, refuse)
+        yield _instruction(_RETURN, _ALLOW)
+    yield _instruction(_RETURN, _ALLOW)
+
+
+def _instruction(code: int, operand: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, operand)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def _install(filter_bytes: bytes) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    program = _Program(len(filter_bytes) // 8, filter_bytes)
+    if libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        _fail("prctl(PR_SET_NO_NEW_PRIVS)")
+    done = libc.syscall(_SECCOMP, _SET_MODE_FILTER, _ALL_THREADS, ctypes.byref(program))
+    if done != 0:
+        _fail("seccomp")
+
+
+def _fail(what: str) -> None:
+    number = ctypes.get_errno()
+    raise OSError(number, f"{what}: {os.strerror(number)}")

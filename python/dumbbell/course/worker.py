@@ -1,0 +1,212 @@
+"""The program of the process that runs a submission in an experiment; `confined` starts it.
+
+Reads one JSON message from standard input. Answers with lines of JSON on what was standard output:
+an outcome for each task, or why there is none. What the submission prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from dumbbell import _engine
+from dumbbell.backends.native.building import BuildError, compile_object
+from dumbbell.backends.native.python_class import PythonClass, loaded_class
+from dumbbell.compare.executing import FailedTask, FinishedTask
+from dumbbell.compare.executing.wire import Sender
+from dumbbell.compare.summary import Summary, summary_of
+from dumbbell.controllers import Controller
+from dumbbell.course.allowed_imports import (
+    MODULE,
+    ForbiddenImportError,
+    check_imports,
+    guard_imports,
+)
+from dumbbell.course.placeholder import PLACEHOLDER_SHA256, SUBMISSION
+from dumbbell.course.sealing import limit_compiler, seal
+from dumbbell.errors import RunError
+from dumbbell.spec import canonical_json
+from dumbbell.tables import Run
+
+C_REFERENCE = "file:submission.c"
+_POLL_S = 3600.0
+_MOST_LINES = 20
+
+
+class UnfitError(Exception):
+    """A submission that is no controller."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A submission that can be run.
+
+    Attributes:
+        shared_object: Of one in C.
+        source: Of one in Python, executed anew for each run.
+        shown: The file's name in messages.
+        class_name: Of one in Python.
+    """
+
+    shared_object: Path | None = None
+    source: Path | None = None
+    shown: str = ""
+    class_name: str = ""
+
+    def described(self, description: str) -> str:
+        """The description as this submission needs it."""
+        if self.shared_object is None or f'"{SUBMISSION}"' not in description:
+            return description
+        spec = json.loads(description)
+        for flow in spec["flows"]:
+            tcp = flow["tcp"]
+            if tcp is not None and tcp["congestion_control"] == SUBMISSION:
+                tcp["congestion_control"] = C_REFERENCE
+                tcp["controller"].pop("class", None)
+        return canonical_json(spec)
+
+    def objects(self) -> dict[str, str]:
+        """As the engine takes those in C."""
+        one = self.shared_object
+        return {} if one is None else {PLACEHOLDER_SHA256: str(one)}
+
+    def classes(self) -> dict[tuple[str, str], PythonClass]:
+        """As the engine takes those in Python."""
+        if self.source is None:
+            return {}
+        name = SUBMISSION.partition(":")[2]
+        loaded = loaded_class(self.source, self.shown, self.class_name)
+        return {(PLACEHOLDER_SHA256, name): loaded}
+
+
+def summary_by_engine(
+    description: str, replication: int, loaded: Loaded = Loaded()
+) -> tuple[Summary, str]:
+    """The numbers of a run and its digest.
+
+    Args:
+        description: Canonical.
+        replication: Its number.
+        loaded: The submission, where the description has one.
+
+    Raises:
+        RunError: The run failed.
+    """
+    text = loaded.described(description)
+    stream = _engine.simulate(
+        [(text, replication, None)],
+        threads=1,
+        controllers=loaded.objects(),
+        classes=loaded.classes(),
+    )
+    while (completed := stream.poll(_POLL_S)) is None:
+        pass
+    if completed.error is not None:
+        raise RunError(completed.error)
+    spec = json.loads(description)
+    run = Run("simulated", replication, spec, completed.take_tables())
+    return summary_of(run), completed.digest
+
+
+def main() -> None:
+    """Do what the message says."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    request = json.loads(sys.stdin.readline())
+    _tell(answers, {"begun": True})
+    try:
+        loaded = _sealed(request)
+    except BaseException as error:
+        _tell(answers, {"refused": _reason(error)})
+        return
+    sender = Sender()
+    for index, (place, replication) in enumerate(request["tasks"]):
+        outcome: FinishedTask | FailedTask
+        try:
+            found = summary_by_engine(request["descriptions"][place], replication, loaded)
+            outcome = FinishedTask(index, *found)
+        except BaseException as error:
+            outcome = FailedTask(index, RunError(_reason(error)))
+        _tell(answers, dict(sender.message(outcome)))
+
+
+def _sealed(request: Mapping[str, Any]) -> Loaded:
+    """The submission, compiled where it is in C; from here on this process is held."""
+    # Loaded now: later there is less memory, and less may be opened.
+    import dumbbell.compare.measures  # noqa: F401
+
+    source = Path(request["source"])
+    shown = request["shown"]
+    if source.suffix == ".py":
+        _warm()
+        seal(time_s=request["time_s"], memory_bytes=request["memory_bytes"])
+        text = source.read_text(encoding="utf-8")
+        check_imports(text, shown, request["imports"])
+        guard_imports(request["imports"])
+        return Loaded(source=source, shown=shown, class_name=_class_of(source, shown))
+    limit_compiler()
+    target = source.with_name("submission.so")
+    compile_object(source, target, [])
+    _warm()
+    seal(time_s=request["time_s"], memory_bytes=request["memory_bytes"])
+    return Loaded(shared_object=target, shown=shown)
+
+
+def _warm() -> None:
+    """Have the engine's thread and the libraries' tables made before memory is counted."""
+    import polars  # noqa: F401
+
+
+def _class_of(source: Path, shown: str) -> str:
+    """The one controller of a file.
+
+    Raises:
+        ValueError: It has none, or several that derive from no other of it.
+    """
+    try:
+        loaded_class(source, shown, "")
+    except ValueError as error:
+        # That there is no class without a name, or an error of the file's own.
+        if not str(error).startswith(f"a class of {shown}"):
+            raise
+    found = {
+        name: each
+        for name, each in vars(sys.modules[MODULE]).items()
+        if isinstance(each, type) and issubclass(each, Controller) and each.__module__ == MODULE
+    }
+    # Of a class and one that it derives from the first is meant.
+    last = [
+        name
+        for name, each in found.items()
+        if not any(issubclass(other, each) and other is not each for other in found.values())
+    ]
+    if len(last) != 1:
+        names = ", ".join(last) or "none"
+        raise UnfitError(f"{shown}: one class that derives from Controller is needed: has {names}")
+    return last[0]
+
+
+def _reason(error: BaseException) -> str:
+    """What the student is told: of an error of ours its message, of another the traceback's end."""
+    if isinstance(error, ForbiddenImportError | BuildError | RunError | UnfitError):
+        return str(error)
+    # The frames before the student's own are ours.
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_globals.get("__name__") != MODULE:
+        frames = frames.tb_next
+    lines = "".join(traceback.format_exception(error.with_traceback(frames))).rstrip().splitlines()
+    return "\n".join(lines[-_MOST_LINES:])
+
+
+def _tell(answers: TextIO, message: Mapping[str, Any]) -> None:
+    print(json.dumps(message), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
