@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from class_of_thirty import FORKER, HOSTILE, LAB, LINE, fixed, in_c, reno, written
+
 from dumbbell.cli.judge.course import judge_course
 from dumbbell.course import confined
 from dumbbell.course.confined import NotConfinedError, confinement_here
