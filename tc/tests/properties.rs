@@ -2,10 +2,11 @@
 
 mod drawn;
 
+use drawn::bands::{etses, filters, prios};
 use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Ets, Filter, Fq, FqCodel, FqPie, Htb,
-    HtbClass, Loss, Netem, Pfifo, PfifoFast, Pie, Prio, Red, Selector, Tbf, cake,
+    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Loss,
+    Netem, Pfifo, PfifoFast, Pie, Red, Selector, Tbf, cake,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -309,53 +310,6 @@ fn polices() -> impl Strategy<Value = Police> {
         burst_bytes: bucket_bytes(rate, burst_bytes),
         mtu_bytes,
         peakrate_bps: more.filter(|more| *more > rate).unwrap_or(0),
-    })
-}
-
-/// Filters in ascending order, each with a priority of its own.
-fn filters() -> impl Strategy<Value = Vec<Filter>> {
-    let filter = (any::<u8>(), any::<u8>(), any::<u16>());
-    prop::collection::vec(filter, 0..4).prop_map(|filters| {
-        let filter = |(priority, (tos, mask, minor))| Filter {
-            priority,
-            tos: tos & mask,
-            mask,
-            minor,
-        };
-        (1..).zip(filters).map(filter).collect()
-    })
-}
-
-fn prios(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
-    let child = prop::option::of(children.prop_map(Box::new));
-    let bands = prop::collection::vec(child, 2..=4);
-    (bands, any::<[u8; 16]>(), filters()).prop_map(|(children, priomap, filters)| {
-        let bands = children.len() as u8;
-        Qdisc::Prio(Prio {
-            bands,
-            priomap: priomap.map(|band| band % bands),
-            children,
-            filters,
-        })
-    })
-}
-
-fn etses(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
-    let child = prop::option::of(children.prop_map(Box::new));
-    let strict = prop::collection::vec(child.clone(), 0..=2);
-    let sharing = prop::collection::vec((child, 1..=u32::MAX), 1..=3);
-    let drawn = (strict, sharing, any::<[u8; 16]>(), filters());
-    drawn.prop_map(|(strict, sharing, priomap, filters)| {
-        let (of_sharing, quanta_bytes): (Vec<_>, Vec<u32>) = sharing.into_iter().unzip();
-        let bands = (strict.len() + quanta_bytes.len()) as u8;
-        Qdisc::Ets(Ets {
-            bands,
-            strict: strict.len() as u8,
-            quanta_bytes,
-            priomap: priomap.map(|band| band % bands),
-            children: [strict, of_sharing].concat(),
-            filters,
-        })
     })
 }
 

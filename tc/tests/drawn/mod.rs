@@ -1,5 +1,7 @@
 //! Strategies of disciplines whose numbers hold each other.
 
+pub mod bands;
+
 use dumbbell_tc::Qdisc;
 use dumbbell_tc::qdisc::{Choke, Dualpi2, Sfq};
 use proptest::prelude::*;
