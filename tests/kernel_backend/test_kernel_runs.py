@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from kernel_samples import EXPONENTIAL, network, ping
 
+from dumbbell import metrics
 from dumbbell.backends import run_many, simulate
 from dumbbell.metrics import delay_quantile_s
 from dumbbell.spec import Experiment
@@ -152,6 +153,19 @@ def test_a_link_that_changes_does_so_at_the_same_instants() -> None:
     sums = [run.column("flow_samples", "delay_sum_s") for run in (kernel, simulated)]
     np.testing.assert_allclose(np.diff(sums[0]), np.diff(sums[1]), rtol=1e-3)
     same(kernel, simulated, "flow_samples", "delivered_pkts", "dropped_pkts")
+
+
+def test_a_link_with_a_trace_takes_its_steps_at_the_same_instants() -> None:
+    steps = {"kind": "steps", "steps": "0r2md5m 5gr1md30m 5gr2m"}
+    source = {"kind": "cbr", "gap": "20ms", "size": "1000B"}
+    experiment = network(source=source, link={"trace": steps}, sample_interval="1s")
+    kernel, simulated = both(experiment)
+    sums = [run.column("flow_samples", "delay_sum_s") for run in (kernel, simulated)]
+    np.testing.assert_allclose(np.diff(sums[0]), np.diff(sums[1]), rtol=1e-3)
+    same(kernel, simulated, "flow_samples", "delivered_pkts", "dropped_pkts")
+    # What the trace lets through is what the load is held against, on both.
+    loads = [metrics.utilization(run, "router->receiver") for run in (kernel, simulated)]
+    assert loads[0] == pytest.approx(loads[1], rel=1e-3)
 
 
 def test_a_seed_repeats_to_the_byte_and_another_differs(

@@ -164,3 +164,28 @@ def test_queues_of_several_runs_stand_below_each_other(bulk: Run) -> None:
     assert figure.chart.to_dict()["facet"]["row"]["sort"] == ["bulk", "again"]
     with pytest.raises(NothingToDrawError):
         plots.queues_over_time({"nothing waits": quiet})
+
+
+def test_what_a_trace_lets_through_is_drawn_behind() -> None:
+    traced = LINKS.replace(
+        'rate = "5mbit"', 'trace = { kind = "steps", steps = "0r5m 2gr0 1gr3m" }'
+    )
+    run = ran(traced + BULK)
+    for figure in (
+        plots.throughput_over_time(run),
+        plots.queue_over_time(run, "router->home"),
+        plots.cwnd_over_time(run),
+    ):
+        assert "Grey: what router->home can send by its trace" in figure.caption
+        behind = as_polars(figure.chart.layer[0].data)
+        rates = dict(zip(behind["t_s"], behind["rate_mbps"], strict=True))
+        assert {at: round(rate, 9) for at, rate in rates.items() if at in (0, 2, 3)} == {
+            0.0: 5.0,
+            2.0: 0.0,
+            3.0: 3.0,
+        }
+    assert behind["height"].max() == pytest.approx(as_polars(figure.data)["y"].fill_nan(None).max())
+
+
+def test_nothing_is_behind_figures_of_links_without_a_trace(bulk: Run) -> None:
+    assert "Grey" not in plots.throughput_over_time(bulk).caption

@@ -15,14 +15,12 @@ use super::merge::Merge;
 use super::pipe::Pipe;
 use super::plan::{Entrance, Planned, Role};
 use super::propagation::{Propagation, Slab};
-use super::queued::Queued;
+use super::queued::{Behind, Queued};
 use super::shaped::Shaped;
-use super::traced::Traced;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
 use crate::sim::packet::Packet;
-use crate::sim::random::Stream;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 use crate::spec;
@@ -171,17 +169,16 @@ impl Link {
         to: u32,
         is_captured_arriving: bool,
         observation: Observation,
-        traced: Option<Traced>,
-        loss_stream: Stream,
+        behind: Behind,
         setting: &Setting,
     ) -> Link {
-        let propagation = if end.changes.is_empty() && traced.is_none() {
+        let propagation = if end.changes.is_empty() && behind.traced.is_none() {
             Propagation::Ring(Ring::default())
         } else {
             Propagation::Slab(Slab::default())
         };
         let qdisc = Qdisc::new(&end.qdisc, setting);
-        let queued = Queued::new(end, qdisc, traced, loss_stream);
+        let queued = Queued::new(end, qdisc, behind);
         let upstream = match planned.entrance {
             Entrance::Chained { upstream } => Some(upstream),
             Entrance::Open | Entrance::Merged { .. } => None,

@@ -30,6 +30,15 @@ struct Loss {
     until_next_pkts: u64,
 }
 
+/// What is drawn and followed behind the queue.
+#[derive(Debug)]
+pub struct Behind {
+    /// What says the rate, delay and loss over the whole run.
+    pub traced: Option<Traced>,
+    /// Of losses.
+    pub loss_stream: Stream,
+}
+
 /// Queue and transmitter.
 #[derive(Debug)]
 pub struct Queued {
@@ -61,12 +70,11 @@ pub struct Queued {
 
 impl Queued {
     /// An idle link end with this discipline.
-    pub fn new(
-        end: &spec::LinkEnd,
-        qdisc: Qdisc,
-        traced: Option<Traced>,
-        loss_stream: Stream,
-    ) -> Queued {
+    pub fn new(end: &spec::LinkEnd, qdisc: Qdisc, behind: Behind) -> Queued {
+        let Behind {
+            traced,
+            loss_stream,
+        } = behind;
         Queued {
             qdisc,
             events: Events::default(),

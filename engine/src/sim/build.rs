@@ -4,6 +4,7 @@ use crate::cca::Algorithm;
 use crate::cca::outside::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
+use crate::net::queued::Behind;
 use crate::net::traced::Traced;
 use crate::qdisc::{self, Above, Config, Ends, Setting};
 use crate::sim::link_statistics::Observation;
@@ -126,8 +127,10 @@ impl Builder<'_> {
                 is_root: true,
                 ends: Arc::clone(&conversations),
             };
-            let traced = self.traced(end, &name);
-            let loss_stream = self.stream(&format!("link/{name}/loss"));
+            let behind = Behind {
+                traced: self.traced(end, &name),
+                loss_stream: self.stream(&format!("link/{name}/loss")),
+            };
             let is_captured_arriving = end.capture || all[index ^ 1].capture_flows;
             let observation = match observed[index] {
                 true => Observation::Whole,
@@ -139,8 +142,7 @@ impl Builder<'_> {
                 hop.to,
                 is_captured_arriving,
                 observation,
-                traced,
-                loss_stream,
+                behind,
                 &setting,
             )
         })
