@@ -136,3 +136,90 @@ fn a_buffer_that_there_is_not_is_an_error() {
         assert_eq!(missing, ["the address of a buffer"], "{line}");
     }
 }
+
+/// recvmsg(MSG_ERRQUEUE): a time stamp.
+fn stamp(moment: &str, byte: u32, ms: u32) -> String {
+    format!(
+        "+0 recvmsg(4, {{msg_name(...)=..., msg_iov(1)=[{{...,0}}], msg_flags=MSG_ERRQUEUE,\n\
+         msg_control=[{{cmsg_level=SOL_SOCKET, cmsg_type=SCM_TIMESTAMPING,\n\
+         cmsg_data={{scm_sec=0,scm_nsec={ms}000000}}}}, {{cmsg_level=SOL_IP, cmsg_type=IP_RECVERR,\n\
+         cmsg_data={{ee_errno=ENOMSG, ee_origin=SO_EE_ORIGIN_TIMESTAMPING, ee_type=0, ee_code=0,\n\
+         ee_info={moment}, ee_data={byte}}}}}]}}, MSG_ERRQUEUE) = 0\n"
+    )
+}
+
+/// Documentation/networking/timestamping.rst: what, which byte and when are all told; nothing is made up.
+#[test]
+fn a_time_stamp_is_of_what_happened_to_a_byte_and_when() {
+    let opened = OPEN.replace(
+        "+0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0\n",
+        "",
+    );
+    let after = |flags: &str, rest: &str| {
+        format!(
+            "{opened}+0 setsockopt(4, SOL_SOCKET, SO_TIMESTAMPING, [{flags}], 4) = 0\n\
+             +0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1\n\
+             +.04 < . 1:1(0) ack 1001 win 257\n{rest}"
+        )
+    };
+    let flags = "SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID";
+    let sent = stamp("SCM_TSTAMP_SND", 999, 20);
+    let acknowledged = stamp("SCM_TSTAMP_ACK", 999, 60);
+    common::assert_passes(&after(
+        flags,
+        &format!("{sent}{acknowledged}{NONE_COMPLETED}"),
+    ));
+    for other in [
+        acknowledged.clone(),
+        stamp("SCM_TSTAMP_SCHED", 999, 20),
+        stamp("SCM_TSTAMP_SND", 1000, 20),
+        stamp("SCM_TSTAMP_SND", 999, 25),
+        NONE_COMPLETED.to_owned(),
+    ] {
+        common::assert_fails(&after(flags, &other));
+    }
+    // Zero is any time, as in packetdrill.
+    common::assert_passes(&after(flags, &stamp("SCM_TSTAMP_SND", 999, 0)));
+    let only_reported = "SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_OPT_ID";
+    common::assert_passes(&after(only_reported, NONE_COMPLETED));
+}
+
+/// What of time stamps is not simulated is named.
+#[test]
+fn other_time_stamps_are_named() {
+    let set = |fd: u32, flags: &str| {
+        format!("+0 setsockopt({fd}, SOL_SOCKET, SO_TIMESTAMPING, [{flags}], 4) = 0\n")
+    };
+    let software = "SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE";
+    let without_zero_copy = OPEN.replace("SO_ZEROCOPY", "SO_REUSEADDR");
+    for (text, missing) in [
+        (
+            format!(
+                "{without_zero_copy}{}",
+                set(4, "SOF_TIMESTAMPING_TX_HARDWARE")
+            ),
+            "SOF_TIMESTAMPING_TX_HARDWARE",
+        ),
+        (
+            format!("{without_zero_copy}{}", set(4, "SOF_TIMESTAMPING_TX_ACK")),
+            "SO_TIMESTAMPING without SOF_TIMESTAMPING_SOFTWARE",
+        ),
+        (
+            format!("{without_zero_copy}{}", set(3, software)),
+            "SO_TIMESTAMPING before a connection",
+        ),
+        (
+            after_opening(&set(4, software)),
+            "SO_TIMESTAMPING with SO_ZEROCOPY",
+        ),
+        (
+            format!(
+                "{without_zero_copy}{}",
+                stamp("SCM_TSTAMP_ACK", 0, 0).replace("[{...,0}]", "[{...,10}]")
+            ),
+            "what is read with a time stamp",
+        ),
+    ] {
+        assert_eq!(common::missing(&text), [missing], "{text}");
+    }
+}

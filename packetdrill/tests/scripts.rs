@@ -186,7 +186,7 @@ fn the_first_difference_is_shown_as_tcpdump_would() {
     let shown = serde_json::to_value(&failure.difference).unwrap();
     assert_eq!(
         shown["expected"],
-        "0.100000 > P. 1:1001(1000) ack 1 <nop,nop,sack 3:4>"
+        "0.100001 > P. 1:1001(1000) ack 1 <nop,nop,sack 3:4>"
     );
-    assert_eq!(shown["found"], "0.100000 > P. 1:1001(1000) ack 1 win 502");
+    assert_eq!(shown["found"], "0.100001 > P. 1:1001(1000) ack 1 win 502");
 }

@@ -421,6 +421,14 @@ impl Receiver {
         }
     }
 
+    /// Its SYN-ACK, which it has sent, is sent again as if it were a SYN that was sent then, and so many times.
+    pub fn repeat_as_if_sent(&mut self, sent: Time, times: u32) {
+        let doubled = Time(INITIAL_RTO.0 << times.saturating_sub(1).min(7));
+        self.rare.repeated.times = times;
+        self.rare.repeated.rto = doubled.min(LARGEST_RTO);
+        self.own_due = self.settings.clock.expiry(sent, self.rare.repeated.rto);
+    }
+
     /// The application sends no more.
     pub fn close_own_end(&mut self) {
         self.own_end_is_closed = true;

@@ -50,8 +50,8 @@ def test_each_script_has_its_verdict_and_a_sum_is_drawn(tmp_path: Path) -> None:
         f"{good}: passed",
         f"{odd}:11:1: unsupported: splice",
         f"{bad}:11:2: failed",
-        "    expected: 0.300000 > P. 1:1001(1000) ack 1 win 9",
-        "    found:    0.100000 > P. 1:1001(1000) ack 1 win 502",
+        "    expected: 0.300001 > P. 1:1001(1000) ack 1 win 9",
+        "    found:    0.100001 > P. 1:1001(1000) ack 1 win 502",
         "1 passed, 1 failed, 1 unsupported",
     ]
     assert run(good, odd)[0] == 0

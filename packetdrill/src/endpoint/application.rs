@@ -14,6 +14,7 @@ impl Endpoint {
     /// many bytes it took.
     pub fn write(&mut self, bytes: u64, followed_by: FollowedBy, now: Time) -> u64 {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.note_stamped_write(bytes.into());
         let Some(sender) = &mut self.sender else {
             return 0;
         };
@@ -21,6 +22,9 @@ impl Endpoint {
         self.poll(now);
         let sender = self.sender.as_mut();
         let taken = bytes - sender.map_or(0, Sender::take_refused);
+        if taken < bytes {
+            self.forget_stamped_write(bytes.into());
+        }
         self.written_end += u64::from(taken);
         u64::from(taken)
     }
@@ -85,6 +89,8 @@ impl Endpoint {
         self.is_orphan = true;
         match self.state {
             State::SynSent => self.state = State::Gone,
+            // Linux 6.1 would send its FIN at once: it goes when the connection is open.
+            State::SynReceived if self.crossed.is_some() => self.is_closing = true,
             State::SynReceived if !self.fast_open.is_early => {
                 self.state = State::Gone;
                 self.reset_with((TcpFlags::RST, 1, None));
@@ -176,6 +182,11 @@ impl Endpoint {
     /// How far it is.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// Whether its application still waits for it to be open.
+    pub fn is_connecting(&self) -> bool {
+        self.state == State::SynSent || (self.state == State::SynReceived && self.crossed.is_some())
     }
 
     /// The half that sends.

@@ -194,7 +194,7 @@ impl Endpoint {
                 self.lower_mtu(u32::from(mtu_bytes), now);
             }
             Unreachable::FragmentationNeeded(_) => {}
-            code if is_opening && (self.fast_open.is_early || self.state == State::SynSent) => {
+            code if is_opening && (self.fast_open.is_early || self.is_connecting()) => {
                 self.state = State::Unreachable(code);
             }
             _ if is_opening => self.state = State::Gone,

@@ -9,8 +9,10 @@
 //! is acceptable (RFC 9293 section 3.10.7.4), resets, and the end of a connection.
 
 mod application;
+mod crossing;
 mod fast_open;
 mod opening;
+mod stamps;
 mod zero_copy;
 
 pub use fast_open::SynData;
@@ -19,6 +21,7 @@ use crate::fast_open::Told;
 use crate::language::script::{Cookie, EcnMark, TcpFlags, TcpOption, TcpPacket, Unreachable};
 use crate::plan::host_settings::{Ecn, HostSettings};
 use crate::segments::{SentPacket, mark_of, packet_of, segment_of};
+use crossing::Crossed;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca::bbr::FIRST_PHASES;
@@ -27,6 +30,7 @@ use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
 use dumbbell_tcp::sender::Sender;
 use dumbbell_tcp::{Settings, timestamp_ms};
+use stamps::Stamps;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use zero_copy::ZeroCopy;
@@ -159,6 +163,8 @@ pub struct Endpoint {
     host_queue: Option<VecDeque<u32>>,
     resets: VecDeque<TcpPacket>,
     fast_open: FastOpen,
+    crossed: Option<Crossed>,
+    stamps: Stamps,
     zero_copy: ZeroCopy,
     /// One past what the application has written.
     written_end: u64,
@@ -209,6 +215,8 @@ impl Endpoint {
             host_queue: None,
             resets: VecDeque::new(),
             fast_open: FastOpen::default(),
+            crossed: None,
+            stamps: Stamps::default(),
             zero_copy: ZeroCopy::default(),
             written_end: 1,
             told: None,
@@ -286,6 +294,7 @@ impl Endpoint {
             State::Open => self.on_open(packet, ecn, now),
             _ => self.refuse(packet),
         }
+        self.stamp_acknowledged(now);
         self.poll(now);
     }
 
@@ -428,6 +437,7 @@ impl Endpoint {
                 receiver.acknowledge_on(&mut segment, now);
             }
             self.hold(&segment);
+            self.stamp_sent(&segment, now);
             self.sent_end = self.sent_end.max(segment.end());
             self.enter_segment(&segment, now);
         }
@@ -440,6 +450,10 @@ impl Endpoint {
                 break;
             };
             if segment.flags.has(Flags::SYN) {
+                if self.crossed.is_some() && self.has_tried_enough() {
+                    self.state = State::TimedOut;
+                    return;
+                }
                 self.syns.push(now);
                 self.sent_end = self.sent_end.max(1);
             } else {
@@ -469,10 +483,14 @@ impl Endpoint {
     }
 
     fn enter_segment(&mut self, segment: &Segment, now: Time) {
+        let mut segment = *segment;
         let is_syn = segment.flags.has(Flags::SYN);
         let scale = if is_syn { 0 } else { self.agreed.scale_out };
-        let packet = packet_of(segment, scale, &self.syn_options());
-        self.enter(packet, mark_of(segment), now);
+        if let (true, Some(crossed)) = (is_syn, &self.crossed) {
+            crossed.stamp(&mut segment, now);
+        }
+        let packet = packet_of(&segment, scale, &self.syn_options());
+        self.enter(packet, mark_of(&segment), now);
     }
 
     fn enter(&mut self, packet: TcpPacket, ecn: EcnMark, at: Time) {
@@ -480,6 +498,9 @@ impl Endpoint {
     }
 
     fn syn_options(&self) -> Vec<TcpOption> {
+        if let Some(crossed) = &self.crossed {
+            return crossed.options.clone();
+        }
         let mut options = vec![TcpOption::Mss(self.setup.mss_bytes as u16)];
         if self.agreed.sack {
             options.push(TcpOption::SackPermitted);

@@ -107,7 +107,11 @@ impl Endpoint {
             }
             return;
         }
-        if !packet.flags.has(TcpFlags::SYN.with(TcpFlags::ACK)) {
+        if !packet.flags.has(TcpFlags::SYN) {
+            return;
+        }
+        if !has_ack {
+            self.cross(packet, now);
             return;
         }
         let accepts_ecn = packet.flags.has(TcpFlags::ECE) && !packet.flags.has(TcpFlags::CWR);
@@ -170,6 +174,10 @@ impl Endpoint {
     pub(super) fn on_third(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         if packet.flags.has(TcpFlags::RST) {
             self.state = State::Reset;
+            return;
+        }
+        if self.crossed.is_some() {
+            self.on_third_of_crossed(packet, ecn, now);
             return;
         }
         if packet.flags.has(TcpFlags::SYN) {

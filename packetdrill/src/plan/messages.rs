@@ -1,5 +1,6 @@
 //! `msghdr` and control messages (recvmsg(2), cmsg(3)) as a script has them.
 
+use super::stamping::{self, Stamp};
 use crate::language::script::{self, Expression};
 
 /// What one call reads or writes at most.
@@ -14,13 +15,33 @@ pub(super) struct Buffers {
     pub count: usize,
 }
 
+/// What a message of the queue of errors tells (recvmsg(2), `MSG_ERRQUEUE`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorMessage {
+    /// Writes without a copy whose buffers are free.
+    Completed(Completed),
+    /// A time stamp of what was sent.
+    Stamp(Stamp),
+}
+
+impl ErrorMessage {
+    /// For messages to people.
+    pub fn shown(self) -> String {
+        match self {
+            ErrorMessage::Completed(one) => format!("{} to {}", one.first, one.last),
+            ErrorMessage::Stamp(stamp) => stamp.shown(),
+        }
+    }
+}
+
 /// A control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// `TCP_CM_INQ`: bytes that can be read then.
     Readable(u64),
-    /// `SO_EE_ORIGIN_ZEROCOPY`: these writes, counted from 0, need their buffers no longer.
-    ZeroCopy(Completed),
+    /// `SO_EE_ORIGIN_ZEROCOPY`: these writes, counted from 0, need their buffers no longer. Or
+    /// `SO_EE_ORIGIN_TIMESTAMPING`.
+    Error(ErrorMessage),
 }
 
 /// Writes whose buffers are free, both included (`ee_info`, `ee_data`; Documentation/networking/msg_zerocopy.rst).
@@ -75,7 +96,7 @@ pub(super) fn buffers(call: &script::Call) -> Result<Buffers, String> {
     Ok(found)
 }
 
-/// `msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=9}]`: none, or one.
+/// `msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=9}]`: none, or one, or a time stamp's two.
 pub(super) fn control(call: &script::Call) -> Result<Option<Control>, String> {
     let other = || "control messages".to_owned();
     let Some(value) = value_of(fields(call)?, "msg_control") else {
@@ -87,9 +108,13 @@ pub(super) fn control(call: &script::Call) -> Result<Option<Control>, String> {
     let message = match messages.as_slice() {
         [] => return Ok(None),
         [Expression::Structure(message)] => message,
+        [Expression::Structure(time), Expression::Structure(what)] => {
+            let stamp = stamp(time, what).ok_or_else(other)?;
+            return Ok(Some(Control::Error(ErrorMessage::Stamp(stamp))));
+        }
         _ => return Err(other()),
     };
-    let is_of = |field: &str, names: &[&str]| matches!(value_of(message, field), Some(Expression::Name(name)) if names.contains(&name.as_str()));
+    let is_of = |field: &str, names: &[&str]| has_name(message, field, names);
     let data = value_of(message, "cmsg_data");
     if is_of("cmsg_level", &["SOL_TCP"]) && is_of("cmsg_type", &["TCP_CM_INQ", "TCP_INQ"]) {
         return match data {
@@ -100,16 +125,34 @@ pub(super) fn control(call: &script::Call) -> Result<Option<Control>, String> {
             _ => Err(other()),
         };
     }
+    let completed = extended_error(message).and_then(completed);
+    let completed = completed.ok_or_else(other)?;
+    Ok(Some(Control::Error(ErrorMessage::Completed(completed))))
+}
+
+/// Whether a field of a structure is one of these names.
+fn has_name(parts: &[Expression], field: &str, names: &[&str]) -> bool {
+    matches!(value_of(parts, field), Some(Expression::Name(name)) if names.contains(&name.as_str()))
+}
+
+/// The fields of the `sock_extended_err` of a control message.
+fn extended_error(message: &[Expression]) -> Option<&[Expression]> {
     // CMSG_LEVEL_IP and CMSG_TYPE_RECVERR are what Google's runner defines.
-    if is_of("cmsg_level", &["SOL_IP", "CMSG_LEVEL_IP"])
-        && is_of("cmsg_type", &["IP_RECVERR", "CMSG_TYPE_RECVERR"])
-        && let Some(Expression::Structure(data)) = data
-    {
-        return completed(data)
-            .map(|completed| Some(Control::ZeroCopy(completed)))
-            .ok_or_else(other);
+    let is_error = has_name(message, "cmsg_level", &["SOL_IP", "CMSG_LEVEL_IP"])
+        && has_name(message, "cmsg_type", &["IP_RECVERR", "CMSG_TYPE_RECVERR"]);
+    match value_of(message, "cmsg_data") {
+        Some(Expression::Structure(data)) if is_error => Some(data),
+        _ => None,
     }
-    Err(other())
+}
+
+/// A time stamp: the message with its time, and the one that says of what it is.
+fn stamp(time: &[Expression], what: &[Expression]) -> Option<Stamp> {
+    let is_time = has_name(time, "cmsg_level", &["SOL_SOCKET"])
+        && has_name(time, "cmsg_type", &["SCM_TIMESTAMPING", "SO_TIMESTAMPING"]);
+    let at = stamping::time_of(value_of(time, "cmsg_data").filter(|_| is_time)?)?;
+    let (moment, byte) = stamping::moment_of(extended_error(what)?)?;
+    Some(Stamp { moment, byte, at })
 }
 
 /// A `sock_extended_err` of a write whose buffers were copied after all, as packetdrill's device has it.

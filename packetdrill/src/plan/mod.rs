@@ -7,6 +7,7 @@ pub mod messages;
 pub mod operations;
 pub mod polling;
 mod shell;
+pub mod stamping;
 
 use crate::clock::span;
 use crate::fast_open::Addresses;
@@ -112,7 +113,8 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
             Err(name) => missing.push(Missing::new(event.place, name)),
         }
     }
-    missing.extend(plan.user_timeout_while_opening());
+    missing.extend(plan.set_while_opening());
+    missing.extend(plan.mixed_errors());
     match missing.into_iter().reduce(Missing::with) {
         Some(missing) => Err(missing),
         None => Ok(plan),
@@ -126,9 +128,29 @@ impl Plan {
         span(self.tolerance_us.max(part_us as u64))
     }
 
+    /// What is told of time stamps and of writes without a copy comes in the order in which it happened, which is not
+    /// simulated.
+    fn mixed_errors(&self) -> Option<Missing> {
+        let place_of = |wanted: fn(&SocketOption) -> bool| {
+            self.steps.iter().find_map(|step| match &step.act {
+                Act::Call(Call {
+                    operation: Operation::Set(_, option),
+                    ..
+                }) if wanted(option) => Some(step.place),
+                _ => None,
+            })
+        };
+        let place = place_of(|option| matches!(option, SocketOption::Stamping(_)))?;
+        place_of(|option| matches!(option, SocketOption::ZeroCopy(_)))?;
+        Some(Missing::new(
+            place,
+            "SO_TIMESTAMPING with SO_ZEROCOPY".into(),
+        ))
+    }
+
     /// `TCP_USER_TIMEOUT` of a socket that has not accepted a connection or begun one: a listener's is of all that it
-    /// accepts, and one set before a connection is of its SYN, too.
-    fn user_timeout_while_opening(&self) -> Option<Missing> {
+    /// accepts, and one set before a connection is of its SYN, too. As is `SO_TIMESTAMPING`.
+    fn set_while_opening(&self) -> Option<Missing> {
         let mut open = BTreeSet::new();
         self.steps.iter().find_map(|step| {
             let Act::Call(call) = &step.act else {
@@ -137,9 +159,14 @@ impl Plan {
             match &call.operation {
                 Operation::Accept(_) => open.extend(call.returns),
                 Operation::Connect(fd) => drop(open.insert(*fd)),
-                Operation::Set(fd, SocketOption::UserTimeout(_)) if !open.contains(fd) => {
-                    let name = "TCP_USER_TIMEOUT before a connection";
-                    return Some(Missing::new(step.place, name.into()));
+                Operation::Set(fd, option) if !open.contains(fd) => {
+                    let name = match option {
+                        SocketOption::UserTimeout(_) => "TCP_USER_TIMEOUT",
+                        SocketOption::Stamping(_) => "SO_TIMESTAMPING",
+                        _ => return None,
+                    };
+                    let name = format!("{name} before a connection");
+                    return Some(Missing::new(step.place, name));
                 }
                 _ => {}
             }

@@ -1,7 +1,8 @@
 //! System calls that the application of a script can make here.
 
-use super::messages::{self, Completed, Control, MOST_BYTES};
+use super::messages::{self, Control, ErrorMessage, MOST_BYTES};
 use super::polling::{self, Events, Polled, Timeout};
+use super::stamping::Stamping;
 use crate::fast_open::Key;
 use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
@@ -35,8 +36,8 @@ pub enum Operation {
     Connect(i64),
     /// `read`, `recv` ...: of this socket, this number of bytes.
     Read(i64, u64, Reading),
-    /// `recvmsg(MSG_ERRQUEUE)`: the writes whose buffers are free.
-    ReadErrors(i64, Option<Completed>),
+    /// `recvmsg(MSG_ERRQUEUE)`: what it must tell.
+    ReadErrors(i64, Option<ErrorMessage>),
     /// `write`, `send` ...
     Write(i64, u64, Sending),
     /// `poll`
@@ -164,6 +165,8 @@ pub enum SocketOption {
     ZeroCopy(bool),
     /// `TCP_INQ`
     TellsReadable(bool),
+    /// `SO_TIMESTAMPING`
+    Stamping(Stamping),
     /// `TCP_USER_TIMEOUT`, milliseconds; 0 for none.
     UserTimeout(u32),
 }
@@ -362,8 +365,12 @@ fn receive_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
     let control = messages::control(call)?;
     if name(call, 2) == "MSG_ERRQUEUE" {
         return match control {
+            // A copy of the segment's headers and payload comes with a time stamp.
+            Some(Control::Error(ErrorMessage::Stamp(_))) if messages::buffers(call)?.bytes > 0 => {
+                Err("what is read with a time stamp".into())
+            }
             None => Ok(Operation::ReadErrors(fd, None)),
-            Some(Control::ZeroCopy(completed)) => Ok(Operation::ReadErrors(fd, Some(completed))),
+            Some(Control::Error(message)) => Ok(Operation::ReadErrors(fd, Some(message))),
             Some(Control::Readable(_)) => Err("control messages".into()),
         };
     }
@@ -374,7 +381,7 @@ fn receive_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
             readable_bytes: Some(bytes),
             ..Reading::default()
         },
-        Some(Control::ZeroCopy(_)) => return Err("control messages".into()),
+        Some(Control::Error(_)) => return Err("control messages".into()),
     };
     Ok(Operation::Read(fd, messages::buffers(call)?.bytes, reading))
 }
@@ -437,6 +444,9 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
     Ok(match option {
         "SO_REUSEADDR" | "SO_REUSEPORT" | "SO_MARK" | "IP_TOS" | "IP_MTU_DISCOVER" => {
             SocketOption::Neutral
+        }
+        "SO_TIMESTAMPING" if call.name == "setsockopt" => {
+            SocketOption::Stamping(Stamping::parse(call.arguments.get(3))?)
         }
         "SO_ZEROCOPY" => SocketOption::ZeroCopy(positive()? != 0),
         "TCP_USER_TIMEOUT" => SocketOption::UserTimeout(positive()? as u32),

@@ -3,7 +3,7 @@
 mod opening;
 mod options;
 mod polling;
-mod zero_copy;
+mod queue_of_errors;
 
 use super::Run;
 use crate::clock::span;
@@ -11,7 +11,7 @@ use crate::endpoint::{Endpoint, OWN_MSS_BYTES, State};
 use crate::fast_open::Key;
 use crate::language::Place;
 use crate::language::script::{EcnMark, TcpPacket};
-use crate::plan::messages::Completed;
+use crate::plan::messages::ErrorMessage;
 use crate::plan::operations::{Call, Operation, Reading, Sending};
 use crate::plan::polling::{Events, Timeout};
 use crate::verdict::Difference;
@@ -22,6 +22,13 @@ use polling::Epoll;
 
 /// What SO_SNDBUF gives at most (`net.core.wmem_max`), before it is doubled, bytes.
 const MOST_SEND_BUFFER_BYTES: u64 = 212_992;
+/// Memory that it gives at least, bytes (`SOCK_MIN_SNDBUF`).
+const LEAST_SEND_MEMORY_BYTES: u64 = 4608;
+
+/// Memory of a send buffer of which so much was asked for (socket(7), SO_SNDBUF: doubled), bytes.
+fn send_memory_bytes(asked_bytes: u64) -> u64 {
+    (2 * asked_bytes.min(MOST_SEND_BUFFER_BYTES)).max(LEAST_SEND_MEMORY_BYTES)
+}
 
 /// What a socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +50,8 @@ struct Socket {
     nodelay: bool,
     corks: bool,
     mss_bytes: u32,
-    send_buffer_bytes: Option<u64>,
+    /// Of its send buffer, if that was asked for (`SO_SNDBUF`), bytes.
+    send_memory_bytes: Option<u64>,
     /// `TCP_NOTSENT_LOWAT`, bytes; 0 for what the host says.
     most_unsent_bytes: u32,
     congestion_control: Option<Algorithm>,
@@ -115,8 +123,8 @@ pub(super) struct Application {
 enum Outcome {
     Returns(i64),
     Fails(&'static str),
-    /// These writes need their buffers no longer, and others are wanted.
-    Completes(Completed, Option<Completed>),
+    /// The queue of errors has this, and something else is wanted.
+    Queued(ErrorMessage, Option<ErrorMessage>),
     /// What it tells of sockets differs from what is wanted.
     Tells {
         found: Events,
@@ -232,13 +240,12 @@ impl Run<'_> {
                     found: format!("[{found}]"),
                 });
             }
-            Outcome::Completes(found, wanted) => {
+            Outcome::Queued(found, wanted) => {
                 self.place = Some(waiting.place);
-                let shown = |one: Completed| format!("{} to {}", one.first, one.last);
                 return Err(Difference::Call {
                     name: call.name,
-                    expected: wanted.map_or("none".into(), shown),
-                    found: shown(found),
+                    expected: wanted.map_or("none".into(), ErrorMessage::shown),
+                    found: found.shown(),
                 });
             }
             Outcome::Tells { found, wanted } => {
@@ -355,7 +362,7 @@ impl Run<'_> {
             nodelay: false,
             corks: false,
             mss_bytes: OWN_MSS_BYTES,
-            send_buffer_bytes: None,
+            send_memory_bytes: None,
             most_unsent_bytes: 0,
             congestion_control: None,
             reads_no_more: false,
@@ -448,8 +455,10 @@ impl Run<'_> {
             connection.expect_write();
         }
         match state {
-            State::SynSent if socket.is_nonblocking => return Outcome::Fails("EAGAIN"),
-            State::SynSent => return Outcome::Waits,
+            _ if connection.is_connecting() && socket.is_nonblocking => {
+                return Outcome::Fails("EAGAIN");
+            }
+            _ if connection.is_connecting() => return Outcome::Waits,
             State::SynReceived if !connection.can_send() => return Outcome::Waits,
             _ if state.is_over() || connection.is_closing() => return Outcome::Fails("EPIPE"),
             _ => {}
@@ -461,6 +470,7 @@ impl Run<'_> {
         if socket.is_nonblocking {
             let taken = connection.write(bytes, sending.followed_by, now);
             if taken < bytes {
+                connection.note_partial_write();
                 connection.wait_for_space();
             }
             if taken == 0 && bytes > 0 {

@@ -24,6 +24,10 @@ use std::collections::{BTreeMap, VecDeque};
 /// more than it needs.
 const MOST_TIMERS: u64 = 20_000_000;
 
+/// packetdrill hears of a packet so long after it was sent, by the time stamp of its device: what
+/// arrives next comes that much later.
+const HEARD_OF: Time = Time::from_ns(1_000);
+
 /// How scripts are run.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -136,6 +140,8 @@ pub(crate) struct Run<'a> {
     now: Time,
     /// Where the times of the next event count from.
     last_event: Time,
+    /// A packet was sent, and nothing has arrived since.
+    has_heard: bool,
     /// What timestamps of the script are behind those of the engine.
     timestamp_shift: Option<u32>,
     keeps_host_queue: bool,
@@ -159,6 +165,7 @@ impl<'a> Run<'a> {
             icmp_out_of_window: 0,
             now: instant(0),
             last_event: instant(0),
+            has_heard: false,
             timestamp_shift: None,
             keeps_host_queue: false,
             own_values: BTreeMap::new(),
@@ -186,7 +193,11 @@ impl<'a> Run<'a> {
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Difference> {
-        let base = self.last_event;
+        let arrives = matches!(&step.act, Act::Inject(..) | Act::InjectIcmp(_));
+        let base = match arrives && std::mem::take(&mut self.has_heard) {
+            true => self.last_event + HEARD_OF,
+            false => self.last_event,
+        };
         let (from, to) = match step.when {
             When::At(at) => (instant(at), instant(at)),
             When::After(after) => (base + span(after), base + span(after)),
@@ -198,6 +209,7 @@ impl<'a> Run<'a> {
             let since_last = from.saturating_sub(base);
             let at = self.expect(packet, *mark, (from, to), since_last)?;
             self.last_event = at.max(self.now);
+            self.has_heard = true;
             return Ok(());
         }
         // Assertions are about now, whatever has been sent and not yet compared.

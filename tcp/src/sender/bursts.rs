@@ -436,8 +436,10 @@ impl Sender {
         let Some(head) = self.board.first() else {
             return false;
         };
-        // The next acknowledgement is expected a round-trip time after the first was sent.
-        let srtt_us = self.rtt.srtt_8us() >> 3;
+        // The next acknowledgement is expected a round-trip time after the first was sent. What was sent in this instant
+        // is not acknowledged soon, however short the round trip, once that is known.
+        let srtt_8us = self.rtt.srtt_8us();
+        let srtt_us = (srtt_8us >> 3).max(u64::from(srtt_8us > 0));
         let expected_us = head.sent_us + srtt_us;
         let soon_us = (srtt_us / 2).min(SOON_US);
         if expected_us > as_us(now) + soon_us {

@@ -69,6 +69,17 @@ impl Sender {
         }
     }
 
+    /// Bytes that what is written next has room for in the last segment, or burst, that is not sent.
+    pub fn room_of_last_bytes(&self) -> u64 {
+        if self.bursts.is_some() {
+            return self.burst_room().0;
+        }
+        match self.written - self.segment_start() {
+            0 => 0,
+            used => u64::from(self.settings.mss_bytes) - used,
+        }
+    }
+
     /// What may be written until so much waits to be sent, where segments go as they are written, bytes.
     fn room_behind_unsent(&self, most_bytes: u64) -> u64 {
         let mss_bytes = u64::from(self.settings.mss_bytes);

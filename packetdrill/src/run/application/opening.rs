@@ -57,7 +57,7 @@ impl Run<'_> {
             host,
             nodelay: socket.nodelay,
             corks: socket.corks,
-            send_memory_bytes: socket.send_buffer_bytes.map(|asked| 2 * asked),
+            send_memory_bytes: socket.send_memory_bytes,
             most_unsent_bytes: socket.most_unsent_bytes,
             mss_bytes: socket.mss_bytes,
             first_phase: self.first_phase,
@@ -117,11 +117,12 @@ impl Run<'_> {
             Role::Deferred => return Outcome::Fails("EISCONN"),
             Role::Listening => return Outcome::Fails("EISCONN"),
             Role::Connected(index) => {
-                let state = self.connections[index].state();
-                if state == State::SynSent && socket.is_nonblocking {
+                let connection = &self.connections[index];
+                let (state, is_connecting) = (connection.state(), connection.is_connecting());
+                if is_connecting && socket.is_nonblocking {
                     return Outcome::Fails("EALREADY");
                 }
-                if state != State::SynSent {
+                if !is_connecting {
                     return self.connected(fd, state);
                 }
             }
@@ -211,8 +212,10 @@ impl Run<'_> {
                 })
             }
             Role::Listening => Some(Outcome::Fails("EISCONN")),
+            Role::Connected(index) if self.connections[index].is_connecting() => {
+                Some(Outcome::Fails("EALREADY"))
+            }
             Role::Connected(index) => match self.connections[index].state() {
-                State::SynSent => Some(Outcome::Fails("EALREADY")),
                 state if state.error().is_some() => None,
                 state => match self.connected(socket.fd, state) {
                     Outcome::Returns(_) => None,

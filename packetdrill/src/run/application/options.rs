@@ -1,6 +1,6 @@
 //! setsockopt(2) and getsockopt(2).
 
-use super::{MOST_SEND_BUFFER_BYTES, Outcome, Role, Run};
+use super::{Outcome, Role, Run, send_memory_bytes};
 use crate::endpoint::Endpoint;
 use crate::plan::operations::SocketOption;
 
@@ -20,7 +20,7 @@ impl Run<'_> {
         }
         let outcome = self.with_socket(fd, |socket| match option {
             SocketOption::SendBuffer(bytes) => {
-                socket.send_buffer_bytes = Some((*bytes).min(MOST_SEND_BUFFER_BYTES));
+                socket.send_memory_bytes = Some(send_memory_bytes(*bytes));
             }
             SocketOption::MostUnsent(bytes) => socket.most_unsent_bytes = *bytes,
             SocketOption::NoDelay(on) => socket.nodelay = *on,
@@ -36,18 +36,19 @@ impl Run<'_> {
             SocketOption::ZeroCopy(on) => socket.is_zero_copy = *on,
             SocketOption::TellsReadable(on) => socket.tells_readable = *on,
             SocketOption::UserTimeout(limit_ms) => socket.user_timeout_ms = *limit_ms,
-            SocketOption::Neutral | SocketOption::Error(_) => {}
+            SocketOption::Neutral | SocketOption::Error(_) | SocketOption::Stamping(_) => {}
         });
         if let Some(connection) = self.connection_of(fd) {
             match option {
                 SocketOption::NoDelay(on) => connection.set_nodelay(*on, now),
                 SocketOption::SendBuffer(bytes) => {
-                    connection.fix_send_buffer(2 * (*bytes).min(MOST_SEND_BUFFER_BYTES));
+                    connection.fix_send_buffer(send_memory_bytes(*bytes));
                 }
                 SocketOption::MostUnsent(bytes) => connection.limit_unsent(*bytes),
                 SocketOption::Cork(on) => connection.set_cork(*on, now),
                 SocketOption::SynRetries(times) => connection.set_syn_retries(*times),
                 SocketOption::UserTimeout(limit_ms) => connection.set_user_timeout(*limit_ms),
+                SocketOption::Stamping(stamping) => connection.set_stamping(*stamping),
                 _ => {}
             }
         }
@@ -62,10 +63,7 @@ impl Run<'_> {
             return Outcome::Fails("EBADF");
         };
         let found = match option {
-            SocketOption::SendBuffer(bytes) => {
-                let asked = socket.send_buffer_bytes.map(|asked| 2 * asked);
-                (asked.unwrap_or(*bytes), *bytes)
-            }
+            SocketOption::SendBuffer(bytes) => (socket.send_memory_bytes.unwrap_or(*bytes), *bytes),
             SocketOption::MostUnsent(bytes) => {
                 (u64::from(socket.most_unsent_bytes), u64::from(*bytes))
             }
@@ -87,6 +85,7 @@ impl Run<'_> {
                 (u64::from(socket.user_timeout_ms), u64::from(*limit_ms))
             }
             SocketOption::Neutral
+            | SocketOption::Stamping(_)
             | SocketOption::CongestionControl(_)
             | SocketOption::FastOpenQueue(_)
             | SocketOption::FastOpenKey(_) => (0, 0),

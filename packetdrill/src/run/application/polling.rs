@@ -34,7 +34,7 @@ struct Seen {
     has_ended: bool,
     state: Option<State>,
     is_writable: bool,
-    completed: u32,
+    queued_errors: u32,
     has_child: bool,
 }
 
@@ -78,7 +78,7 @@ impl Run<'_> {
             }
             return Some(events);
         }
-        if connection.has_completed_zero_copies() {
+        if connection.has_completed_zero_copies() || connection.has_stamps() {
             events = events.with(Events::ERR);
         }
         let can_send = connection.can_send();
@@ -171,7 +171,7 @@ impl Run<'_> {
             has_ended: connection.has_peer_finished(),
             state: Some(connection.state()),
             is_writable: is_writable(connection),
-            completed: connection.completed_zero_copies(),
+            queued_errors: connection.completed_zero_copies() + connection.stamps_made(),
             has_child: false,
         }
     }
@@ -186,8 +186,8 @@ impl Run<'_> {
                 now.received_bytes > before.received_bytes || (now.has_child && !before.has_child);
             // Of room its program hears once there was none (`sk_stream_write_space`).
             let goes_out = now.is_writable && !before.is_writable;
-            let changes = (now.state, now.has_ended, now.completed)
-                != (before.state, before.has_ended, before.completed);
+            let changes = (now.state, now.has_ended, now.queued_errors)
+                != (before.state, before.has_ended, before.queued_errors);
             // Of what was told once nothing more is asked.
             item.is_listed |= (changes && item.asked.0 & !Events::HOW.0 != 0)
                 || (comes_in && item.asked.has(Events::IN))

@@ -1,0 +1,149 @@
+//! Simultaneous open: the SYNs of both ends cross (RFC 9293 section 3.5).
+//!
+//! | what happens | here, after Linux 6.1 |
+//! | --- | --- |
+//! | a SYN comes where an answer was expected | a SYN-ACK with the options of the own SYN; the timer of that goes on (`tcp_send_synack`) |
+//! | payload of the SYN that comes | is not taken, and has to be sent again |
+//! | payload of the own SYN (RFC 7413) | waits to be acknowledged, as any other |
+//! | the other end's SYN-ACK, of the SYN known and of all that was sent | opens the connection; its SYN, which came before, is a duplicate (`tcp_validate_incoming`) |
+//! | any other SYN | a challenge (RFC 5961 section 4) |
+
+use super::{Endpoint, State};
+use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
+use crate::segments::segment_of;
+use dumbbell_core::time::Time;
+use dumbbell_tcp::receiver::Receiver;
+use dumbbell_tcp::segment::{Flags, Segment, Timestamps};
+use dumbbell_tcp::sender::Sender;
+use dumbbell_tcp::timestamp_ms;
+use std::sync::Arc;
+
+/// The SYN-ACK of a connection whose SYNs have crossed.
+#[derive(Debug, Clone)]
+pub(super) struct Crossed {
+    /// Its options but the timestamps: what this end can do, whatever the other's SYN said.
+    pub(super) options: Vec<TcpOption>,
+    has_timestamps: bool,
+}
+
+impl Crossed {
+    /// With the timestamps that this end's SYNs have.
+    pub(super) fn stamp(&self, syn_ack: &mut Segment, now: Time) {
+        if self.has_timestamps {
+            syn_ack.timestamps.get_or_insert(Timestamps {
+                value_ms: timestamp_ms(now),
+                echo_ms: 0,
+            });
+        }
+    }
+}
+
+impl Endpoint {
+    /// A SYN has come in place of the answer to its own.
+    pub(super) fn cross(&mut self, syn: &TcpPacket, now: Time) {
+        self.fast_open.option = None;
+        self.crossed = Some(Crossed {
+            options: self.syn_options(),
+            has_timestamps: self.agreed.timestamps,
+        });
+        self.agreed.ecn &= syn.flags.has(TcpFlags::ECE) && syn.flags.has(TcpFlags::CWR);
+        self.agree(syn);
+        let without_payload = Segment {
+            payload_bytes: 0,
+            flags: segment_of(syn, EcnMark::None, 0).flags.without(Flags::FIN),
+            ..segment_of(syn, EcnMark::None, 0)
+        };
+        let settings = Arc::new(self.receiver_settings());
+        let mut receiver = Receiver::new(&settings).for_both_directions();
+        receiver.on_segment(&without_payload, now);
+        self.sender = None;
+        self.state = State::SynReceived;
+        self.sent_end = 1 + self.fast_open.syn_bytes;
+        if let Some(syn_ack) = receiver.poll_transmit(now) {
+            self.enter_segment(&syn_ack, now);
+        }
+        let times = self.syns.len() as u32;
+        if let Some(last) = self.syns.last_mut() {
+            receiver.repeat_as_if_sent(*last, times);
+            // What its acknowledgement measures begins with the SYN-ACK.
+            *last = now;
+        }
+        self.receiver = Some(receiver);
+    }
+
+    /// RFC 9293 section 3.10.7.4 in SYN-RECEIVED, after the SYNs have crossed.
+    pub(super) fn on_third_of_crossed(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
+        let has_syn = packet.flags.has(TcpFlags::SYN);
+        let opens = packet.ack == Some(self.sent_end)
+            && packet.seq == 0
+            && packet.payload_bytes == 0
+            && !packet.flags.has(TcpFlags::FIN);
+        if has_syn && !opens {
+            self.challenge(now);
+            return;
+        }
+        let Some(ack) = packet.ack.filter(|_| packet.flags.has(TcpFlags::ACK)) else {
+            return;
+        };
+        if !(1..=self.sent_end).contains(&ack) {
+            self.refuse(packet);
+            return;
+        }
+        // Scaled, also in a SYN-ACK (`tcp_rcv_state_process`).
+        let answer = segment_of(packet, EcnMark::None, self.agreed.scale_in);
+        let mut sender = self.opened_sender(&answer, now);
+        sender.poll_transmit(now);
+        self.wait_for_syn_data(&mut sender, ack, now);
+        // Its SYN and its SYN-ACK both count as delivered (`tcp_rcv_state_process`).
+        sender.on_syn_ack_acknowledged(None, now);
+        if self.is_closing {
+            sender.close();
+        }
+        self.sender = Some(sender);
+        (self.last_ack, self.last_window) = (ack, answer.window_bytes);
+        self.last_data = now;
+        self.state = State::Open;
+        if !has_syn {
+            self.give(&answer, ecn, packet, now);
+            return;
+        }
+        let opening = Segment {
+            seq: 1,
+            flags: Flags::ACK,
+            ..answer
+        };
+        let known_syn = Segment {
+            seq: 0,
+            payload_bytes: 1,
+            ..opening
+        };
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_segment(&opening, now);
+            receiver.on_segment(&known_syn, now);
+        }
+    }
+
+    /// What of its SYN's payload is not acknowledged is out, and nothing says that it is lost.
+    fn wait_for_syn_data(&mut self, sender: &mut Sender, ack: u64, now: Time) {
+        let acknowledged = ack - 1;
+        sender.acknowledge_syn_data(acknowledged);
+        let left = self.fast_open.syn_bytes - acknowledged;
+        if left > 0 {
+            sender.write(left, now);
+            while sender.poll_transmit(now).is_some() {}
+        }
+    }
+
+    /// An acknowledgement of what has come, in answer to a SYN that opens nothing.
+    fn challenge(&mut self, now: Time) {
+        let mut challenge = Segment {
+            seq: self.sent_end,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        if let Some(receiver) = &mut self.receiver {
+            receiver.acknowledge_on(&mut challenge, now);
+            self.enter_segment(&challenge, now);
+        }
+    }
+}

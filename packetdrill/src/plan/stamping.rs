@@ -1,0 +1,137 @@
+//! Time stamps of what is sent (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst) as a script has them.
+
+use super::messages::value_of;
+use crate::clock::since_start;
+use crate::language::script::Expression;
+use dumbbell_core::time::Time;
+
+/// What of a write is stamped, for a program that asked for it with `SOF_TIMESTAMPING_SOFTWARE`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamping {
+    /// When its last byte enters the queue of its host (`SOF_TIMESTAMPING_TX_SCHED`).
+    pub scheduled: bool,
+    /// When that leaves for the device (`SOF_TIMESTAMPING_TX_SOFTWARE`).
+    pub sent: bool,
+    /// When that is acknowledged (`SOF_TIMESTAMPING_TX_ACK`).
+    pub acknowledged: bool,
+    /// Which byte it was is told (`SOF_TIMESTAMPING_OPT_ID`).
+    pub tells_byte: bool,
+}
+
+/// What a time stamp is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// `SCM_TSTAMP_SCHED`
+    Scheduled,
+    /// `SCM_TSTAMP_SND`
+    Sent,
+    /// `SCM_TSTAMP_ACK`
+    Acknowledged,
+}
+
+/// A time stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Of what.
+    pub moment: Moment,
+    /// The last byte of the write, counted from 0 where `Stamping::tells_byte` was set.
+    pub byte: u32,
+    /// When.
+    pub at: Time,
+}
+
+impl Moment {
+    const ALL: [Moment; 3] = [Moment::Scheduled, Moment::Sent, Moment::Acknowledged];
+
+    /// As the kernel's header has it.
+    fn name(self) -> &'static str {
+        match self {
+            Moment::Scheduled => "SCM_TSTAMP_SCHED",
+            Moment::Sent => "SCM_TSTAMP_SND",
+            Moment::Acknowledged => "SCM_TSTAMP_ACK",
+        }
+    }
+}
+
+impl Stamp {
+    /// Whether it says what is wanted, so far off at most. A wanted time of zero is any.
+    pub fn is(self, wanted: Stamp, tolerance: Time) -> bool {
+        let is_timely = since_start(wanted.at) == Time::ZERO
+            || self.at.max(wanted.at) - self.at.min(wanted.at) <= tolerance;
+        (self.moment, self.byte) == (wanted.moment, wanted.byte) && is_timely
+    }
+
+    /// For messages.
+    pub fn shown(self) -> String {
+        let at = since_start(self.at).as_seconds();
+        format!("{} of byte {} at {at:.6} s", self.moment.name(), self.byte)
+    }
+}
+
+impl Stamping {
+    /// `[SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE]`, or 0; the error names what is not simulated.
+    pub(super) fn parse(value: Option<&Expression>) -> Result<Stamping, String> {
+        let option = || "arguments of SO_TIMESTAMPING".to_owned();
+        let Some(Expression::List(inner)) = value else {
+            return Err(option());
+        };
+        let flags = match inner.as_slice() {
+            [Expression::Number(0)] => return Ok(Stamping::default()),
+            [Expression::Either(flags)] => flags.as_slice(),
+            [_] => inner.as_slice(),
+            _ => return Err(option()),
+        };
+        let (mut stamping, mut is_reported) = (Stamping::default(), false);
+        for flag in flags {
+            let Expression::Name(name) = flag else {
+                return Err(option());
+            };
+            match name.as_str() {
+                "SOF_TIMESTAMPING_TX_SCHED" => stamping.scheduled = true,
+                "SOF_TIMESTAMPING_TX_SOFTWARE" => stamping.sent = true,
+                "SOF_TIMESTAMPING_TX_ACK" => stamping.acknowledged = true,
+                "SOF_TIMESTAMPING_OPT_ID" => stamping.tells_byte = true,
+                "SOF_TIMESTAMPING_SOFTWARE" => is_reported = true,
+                other => return Err(other.to_owned()),
+            }
+        }
+        match is_reported {
+            true => Ok(stamping),
+            false => Err("SO_TIMESTAMPING without SOF_TIMESTAMPING_SOFTWARE".into()),
+        }
+    }
+}
+
+/// `SCM_TIMESTAMPING` of a control message: seconds and nanoseconds of the script.
+pub(super) fn time_of(data: &Expression) -> Option<Time> {
+    const NS_PER_S: u64 = 1_000_000_000;
+    let Expression::Structure(parts) = data else {
+        return None;
+    };
+    let part = |name: &str| match value_of(parts, name) {
+        Some(Expression::Number(value)) => u64::try_from(*value).ok(),
+        _ => None,
+    };
+    let ns = part("scm_nsec").filter(|ns| *ns < NS_PER_S)?;
+    let ns = part("scm_sec")?.checked_mul(NS_PER_S)?.checked_add(ns)?;
+    Some(crate::clock::instant(ns / 1000))
+}
+
+/// The `sock_extended_err` beside it: of what, and of which byte.
+pub(super) fn moment_of(data: &[Expression]) -> Option<(Moment, u32)> {
+    let name = |field: &str| match value_of(data, field) {
+        Some(Expression::Name(name)) => Some(name.as_str()),
+        _ => None,
+    };
+    let number = |field: &str| match value_of(data, field) {
+        Some(Expression::Number(value)) => u32::try_from(*value).ok(),
+        _ => None,
+    };
+    let is_known = name("ee_origin") == Some("SO_EE_ORIGIN_TIMESTAMPING")
+        && name("ee_errno") == Some("ENOMSG")
+        && number("ee_code") == Some(0)
+        && number("ee_type") == Some(0);
+    let info = name("ee_info").filter(|_| is_known)?;
+    let moment = Moment::ALL.into_iter().find(|one| one.name() == info)?;
+    Some((moment, number("ee_data")?))
+}
