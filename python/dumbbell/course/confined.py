@@ -33,13 +33,14 @@ from dumbbell.folders.temporary import TemporaryFolder, remove_left
 from dumbbell.printable import printable
 
 IDLE_S: Final = 20.0
-"""A process that computes less than `_BUSY_S` in this time sleeps; one that is held up by other
-programs of a busy machine gets more."""
+"""A process sleeps that in this time computes, or waits for a processor, for less than `_BUSY_S`."""
 MOST_FOLDER_BYTES: Final = 64 << 20
 MOST_SAID_BYTES: Final = 32 << 20
 """Of outcomes: numbers of a thousand runs have some megabytes."""
 KEPT_OUTPUT_BYTES: Final = 4000
 _BUSY_S = 0.2
+_LINES_BEFORE = 2
+"""That `worker` says before a submission is loaded."""
 _POLL_S = 0.2
 _LONGEST_REASON = 4000
 _PREFIX = "dumbbell-submission-"
@@ -262,14 +263,19 @@ class _Process:
         self.output += content[: max(left, 0)]
         self.is_output_cut = self.is_output_cut or len(content) > left
 
-    def used_s(self) -> float:
-        """CPU time so far: user and system, proc_pid_stat(5)."""
-        try:
-            text = Path(f"/proc/{self._process.pid}/stat").read_text(errors="replace")
-            fields = text.rpartition(")")[2].split()
-            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        except (OSError, ValueError, IndexError):
-            return 0.0
+    @property
+    def is_held(self) -> bool:
+        """Whether the submission is about to be loaded: until then our own program runs."""
+        return self.said.count(b"\n") >= _LINES_BEFORE
+
+    def busy_s(self) -> float:
+        """Time in which its threads computed or waited for a processor: proc_pid_schedstat(5)."""
+        total_ns = 0
+        for each in Path(f"/proc/{self._process.pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                computed, waited = each.read_text(encoding="ascii").split()[:2]
+                total_ns += int(computed) + int(waited)
+        return total_ns / 1e9
 
     def written_bytes(self) -> int:
         """Size of what lies in its folder."""
@@ -283,7 +289,7 @@ class _Watch:
         self._watched = process
         self._began_s = self._since_s = time.monotonic()
         self._longest_s = 20 * time_s + 300
-        self._used_s = 0.0
+        self._busy_s = 0.0
 
     def reason(self) -> str:
         """Why, in a sentence; empty while it may go on."""
@@ -292,11 +298,13 @@ class _Watch:
         if self._watched.written_bytes() > MOST_FOLDER_BYTES:
             return f"it wrote more than {MOST_FOLDER_BYTES >> 20} MiB"
         now_s = time.monotonic()
-        if now_s - self._since_s >= IDLE_S:
-            used_s = self._watched.used_s()
-            if used_s - self._used_s < _BUSY_S:
+        if not self._watched.is_held:
+            self._since_s = now_s
+        elif now_s - self._since_s >= IDLE_S:
+            busy_s = self._watched.busy_s()
+            if busy_s - self._busy_s < _BUSY_S:
                 return "it waited, and computed nothing"
-            self._used_s, self._since_s = used_s, now_s
+            self._busy_s, self._since_s = busy_s, now_s
         return "it did not come to an end" if now_s - self._began_s > self._longest_s else ""
 
 
@@ -343,7 +351,7 @@ def _outcomes(
     for line in bytes(said).splitlines():
         try:
             message = json.loads(line)
-            if "begun" in message:
+            if "begun" in message or "held" in message:
                 continue
             if "refused" in message:
                 return {}, str(message["refused"])

@@ -121,7 +121,7 @@ def main() -> None:
     request = json.loads(sys.stdin.readline())
     _tell(answers, {"begun": True})
     try:
-        loaded = _sealed(request)
+        loaded = _sealed(request, answers)
     except BaseException as error:
         _tell(answers, {"refused": _reason(error)})
         return
@@ -136,7 +136,7 @@ def main() -> None:
         _tell(answers, dict(sender.message(outcome)))
 
 
-def _sealed(request: Mapping[str, Any]) -> Loaded:
+def _sealed(request: Mapping[str, Any], answers: TextIO) -> Loaded:
     """The submission, compiled where it is in C; from here on this process is held."""
     # Loaded now: later there is less memory, and less may be opened.
     import dumbbell.compare.measures  # noqa: F401
@@ -146,6 +146,7 @@ def _sealed(request: Mapping[str, Any]) -> Loaded:
     if source.suffix == ".py":
         _warm()
         seal(time_s=request["time_s"], memory_bytes=request["memory_bytes"])
+        _tell(answers, {"held": True})
         text = source.read_text(encoding="utf-8")
         check_imports(text, shown, request["imports"])
         guard_imports(request["imports"])
@@ -155,6 +156,7 @@ def _sealed(request: Mapping[str, Any]) -> Loaded:
     compile_object(source, target, [])
     _warm()
     seal(time_s=request["time_s"], memory_bytes=request["memory_bytes"])
+    _tell(answers, {"held": True})
     return Loaded(shared_object=target, shown=shown)
 
 
