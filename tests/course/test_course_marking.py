@@ -120,7 +120,7 @@ def test_one_that_means_harm_costs_itself_alone(
 
 @held
 def test_what_never_returns_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "IDLE_S", 8.0)
+    monkeypatch.setattr(confined, "IDLE_S", 5.0)
     sources = {
         "loop.py": HOSTILE["loop.py"],
         "bomb.c": HOSTILE["bomb.c"],

@@ -12,7 +12,7 @@ def test_a_sheet_follows_from_its_handout(handout: str) -> None:
     assert (SHEETS / f"{handout}.md").read_text(encoding="utf-8") == sheet(COURSE / f"{handout}.md")
 
 
-@pytest.mark.parametrize(("place", "handout"), enumerate(HANDED_IN))
+@pytest.mark.parametrize(("place", "handout"), list(enumerate(HANDED_IN)))
 def test_the_digest_of_a_hand_in_is_that_of_its_run(place: int, handout: str) -> None:
     """When this fails: python tests/docs/course_sheets.py."""
     assert digest_rows()[place] == digest_row(place + 1, handout)

@@ -33,12 +33,13 @@ from dumbbell.folders.temporary import TemporaryFolder, remove_left
 from dumbbell.printable import printable
 
 IDLE_S: Final = 20.0
-"""A process sleeps that in this time computes, or waits for a processor, for less than `_BUSY_S`."""
+"""A process that waits is ended when it was never seen at work in this time."""
 MOST_FOLDER_BYTES: Final = 64 << 20
 MOST_SAID_BYTES: Final = 32 << 20
 """Of outcomes: numbers of a thousand runs have some megabytes."""
 KEPT_OUTPUT_BYTES: Final = 4000
-_BUSY_S = 0.2
+_BUSY = "RD"
+"""States of a thread that runs or could, or waits for a disk."""
 _LINES_BEFORE = 2
 """That `worker` says before a submission is loaded."""
 _POLL_S = 0.2
@@ -268,14 +269,14 @@ class _Process:
         """Whether the submission is about to be loaded: until then our own program runs."""
         return self.said.count(b"\n") >= _LINES_BEFORE
 
-    def busy_s(self) -> float:
-        """Time in which its threads computed or waited for a processor: proc_pid_schedstat(5)."""
-        total_ns = 0
-        for each in Path(f"/proc/{self._process.pid}/task").glob("*/schedstat"):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                computed, waited = each.read_text(encoding="ascii").split()[:2]
-                total_ns += int(computed) + int(waited)
-        return total_ns / 1e9
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no thread of it computes, is ready to, or reads a disk: proc_pid_stat(5)."""
+        states = []
+        for each in Path(f"/proc/{self._process.pid}/task").glob("*/stat"):
+            with contextlib.suppress(OSError):
+                states.append(each.read_text(errors="replace").rpartition(")")[2][1:2])
+        return not any(state in _BUSY for state in states)
 
     def written_bytes(self) -> int:
         """Size of what lies in its folder."""
@@ -289,7 +290,6 @@ class _Watch:
         self._watched = process
         self._began_s = self._since_s = time.monotonic()
         self._longest_s = 20 * time_s + 300
-        self._busy_s = 0.0
 
     def reason(self) -> str:
         """Why, in a sentence; empty while it may go on."""
@@ -298,13 +298,10 @@ class _Watch:
         if self._watched.written_bytes() > MOST_FOLDER_BYTES:
             return f"it wrote more than {MOST_FOLDER_BYTES >> 20} MiB"
         now_s = time.monotonic()
-        if not self._watched.is_held:
+        if not (self._watched.is_held and self._watched.is_waiting):
             self._since_s = now_s
         elif now_s - self._since_s >= IDLE_S:
-            busy_s = self._watched.busy_s()
-            if busy_s - self._busy_s < _BUSY_S:
-                return "it waited, and computed nothing"
-            self._busy_s, self._since_s = busy_s, now_s
+            return "it waited, and computed nothing"
         return "it did not come to an end" if now_s - self._began_s > self._longest_s else ""
 
 
