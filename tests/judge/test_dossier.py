@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_dossiers import short_dossier
 
 from dumbbell.claims import Verdict
 from dumbbell.errors import SpecError
@@ -22,6 +21,7 @@ from dumbbell.judge.kept import LISTED, SECTIONS_FOLDER, is_dossier, read_dossie
 from dumbbell.judge.page import dossier_report
 from dumbbell.judge.tables import csv_text, harm_table, latex_text, section_table, verdict_frame
 from dumbbell.judge.words import NO_CHECK_LIST, answer, how_measured, outcome_words, question
+from small_dossiers import short_dossier
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_figures_have_a_threshold_where_there_is_one(dossier: Dossier) -> No
 def test_the_tables_say_the_outcome_in_words(dossier: Dossier) -> None:
     for found in dossier.found:
         table = section_table(found, dossier.backends)
-        told = [row.filled[1].words for row in table.rows]
+        told = [row.filled[0].words for row in table.rows]
         assert told == [outcome_words(each) for each in found.judged]
 
 

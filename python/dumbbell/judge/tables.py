@@ -55,8 +55,8 @@ def section_table(found: Found, backends: tuple[str, ...]) -> ValueTable:
             cell
             for backend in backends
             for cell in (
-                number_cell(quantity, found.measured(each, backend)),
                 Cell(words=outcomes.get((f"{section.id}-{each.id}", backend), "–")),
+                number_cell(quantity, found.measured(each, backend)),
             )
         ]
         rows.append(ValueRow(each.statement, quantity.measure.shown_unit[0] or "1", cells))
@@ -64,7 +64,7 @@ def section_table(found: Found, backends: tuple[str, ...]) -> ValueTable:
     columns = [
         name
         for backend in backends
-        for name in ((backend, f"asked, {backend}") if several else ("measured", "what is asked"))
+        for name in ((f"outcome, {backend}", backend) if several else ("outcome", "measured"))
     ]
     return ValueTable(
         title=f"{section.rfc} {section.title}",
