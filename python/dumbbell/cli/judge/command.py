@@ -29,8 +29,9 @@ def judge_command(
     controller: Annotated[
         str,
         typer.Argument(
-            help="A congestion controller: bbr, linux:bbr, my_cc.c, mine.py:Mine.",
-            metavar="NAME|FILE",
+            help="A congestion controller: bbr, linux:bbr, my_cc.c, mine.py:Mine; with --course "
+            "a folder of them.",
+            metavar="NAME|FILE|FOLDER",
         ),
     ],
     *,
@@ -38,6 +39,14 @@ def judge_command(
         str,
         typer.Option(help="Controllers that it shares links with.", metavar="NAME[,...]"),
     ] = "reno,cubic,bbr",
+    course: Annotated[
+        Path | None,
+        typer.Option(
+            help="Mark what a class handed in by this course's file; of the other options --out, "
+            "--allow-native and --json hold.",
+            metavar="FILE.toml",
+        ),
+    ] = None,
     full: Annotated[
         bool,
         typer.Option(
@@ -66,9 +75,15 @@ def judge_command(
 
     Exit status: 0 done, whatever was found; 1 a run failed; 2 bad input.
     """
+    from dumbbell.spec.native import allowing_native
+
+    if course is not None:
+        from dumbbell.cli.judge.course import judge_course
+
+        with allowing_native(allow_native):
+            raise typer.Exit(judge_course(Path(controller), course, out, json=as_json))
     from dumbbell.cli.judge.judging import JudgeOptions, run_judge
     from dumbbell.judge.asked import Depth
-    from dumbbell.spec.native import allowing_native
 
     asked = JudgeOptions(
         controller=controller,
