@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dumbbell.theory import TheoryError, cubic_mean_window, reno_mean_window
+from dumbbell.theory import TheoryError, cubic_mean_window, pftk_rate_pps, reno_mean_window
 
 
 def test_the_constants_of_mathis_and_others() -> None:
@@ -53,3 +53,15 @@ def test_other_parameters_are_refused() -> None:
         cubic_mean_window(0.1, 0)
     with pytest.raises(TheoryError, match="beta"):
         cubic_mean_window(0.1, 0.1, beta=1)
+
+
+def test_the_formula_with_timeouts() -> None:
+    # Without timeouts it is Mathis's square root; their cost grows with the losses.
+    fast = reno_mean_window(1e-5) / 0.1
+    assert pftk_rate_pps(1e-5, 0.1, 1e-9) == pytest.approx(fast)
+    # By hand, p = 0.01, RTT = 0.1 s, T0 = 1 s, b = 2: 1/(0.011547 + 0.259808 * 0.01 * 1.0032).
+    assert pftk_rate_pps(0.01, 0.1, 1.0, packets_per_ack=2) == pytest.approx(70.654, rel=1e-4)
+    # Above some losses every one costs a timeout: the minimum in the formula.
+    assert pftk_rate_pps(0.5, 1e-9, 1.0) == pytest.approx(1 / (0.5 * 9))
+    with pytest.raises(TheoryError, match="timeout_s"):
+        pftk_rate_pps(0.1, 0.1, 0.0)

@@ -263,6 +263,7 @@ class IndexEntry:
         answer: Its answer in one sentence.
         advice: What one should set.
         not_run: Why there is no page; empty where there is one.
+        topic: What it is about, as the page groups studies; empty where nothing is said.
     """
 
     study: str
@@ -274,6 +275,7 @@ class IndexEntry:
     answer: str = ""
     advice: Sequence[Advice] = ()
     not_run: str = ""
+    topic: str = ""
 
     @classmethod
     def of(cls, report: Report) -> IndexEntry:

@@ -126,6 +126,7 @@ def index_html(
     *,
     has_laboratory: bool = False,
     opening: Opening | None = None,
+    more: Sequence[IndexEntry] = (),
 ) -> str:
     """The page that lists every study, its answer, what to set, and one figure each.
 
@@ -134,6 +135,7 @@ def index_html(
         drawings: Study to its figure, as SVG for a page.
         has_laboratory: Whether the laboratory's page is beside it.
         opening: What it begins with.
+        more: Studies that are run when they are named; ``not_run`` is how, where they were not.
     """
     template = _environment().get_template("index.html.j2")
     pictured = [entry for entry in entries if entry.study in drawings]
@@ -148,6 +150,7 @@ def index_html(
         ],
         advice=[(entry, each) for entry in entries for each in entry.advice],
         opening=opening,
+        more=[{"entry": entry, "drawing": drawings.get(entry.study, "")} for entry in more],
         preview=f"{pictured[0].study}/figures/{pictured[0].figure}.png" if pictured else "",
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
         not_run=sum(bool(entry.not_run) for entry in entries),

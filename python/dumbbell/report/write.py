@@ -133,7 +133,11 @@ def check_index(out_dir: str | Path) -> None:
 
 
 def write_index(
-    entries: Sequence[IndexEntry], out_dir: str | Path, *, opening: Opening | None = None
+    entries: Sequence[IndexEntry],
+    out_dir: str | Path,
+    *,
+    opening: Opening | None = None,
+    more: Sequence[IndexEntry] = (),
 ) -> Path:
     """Write ``index.html`` and ``index.json`` above the studies' folders.
 
@@ -141,6 +145,8 @@ def write_index(
         entries: One per study, each written to ``out_dir/STUDY`` unless it was not run.
         out_dir: Folder that holds the studies.
         opening: What the page begins with.
+        more: Studies that are run when they are named: those whose pages are there are linked and
+            shown with the first of their figures, of the others the command is said.
 
     Returns:
         Path of the index page.
@@ -161,7 +167,9 @@ def write_index(
     replace_file(target / "index.json", _json_text(summary))
     drawings = {entry.study: _drawing(entry, target) for entry in entries if entry.figure}
     has_laboratory = (target / LABORATORY).is_file()
-    page = index_html(entries, drawings, has_laboratory=has_laboratory, opening=opening)
+    more = [_as_found(entry, target) for entry in more]
+    drawings |= {entry.study: _drawing(entry, target) for entry in more if entry.figure}
+    page = index_html(entries, drawings, has_laboratory=has_laboratory, opening=opening, more=more)
     replace_file(target / "index.html", page)
     return target / "index.html"
 
@@ -258,6 +266,16 @@ def _without_missing(entry: IndexEntry, folder: Path) -> IndexEntry:
     """An entry whose figure could not be drawn has none."""
     picture = folder / entry.study / "figures" / f"{entry.figure}.svg"
     return entry if picture.is_file() else replace(entry, figure="", caption="")
+
+
+def _as_found(entry: IndexEntry, folder: Path) -> IndexEntry:
+    """A study that is run when it is named, as it lies there from an earlier command."""
+    place = folder / entry.study
+    if not (place / REPORT.marker).is_file():
+        return replace(entry, not_run=f"dumbbell reproduce {entry.study}")
+    names = sorted(each.stem for each in (place / "figures").glob(f"*{SVG}"))
+    wide = [name for name in names if not f"{name}{SVG}".endswith(_NARROW)]
+    return replace(entry, figure=wide[0] if wide else "", caption=entry.title)
 
 
 def _script(drawer: FigureDrawer, files: Sequence[FigureFiles]) -> str:

@@ -1,4 +1,7 @@
-"""The published experiments, by name. A new one is its file, with a ``STUDY``, and a line here."""
+"""The published experiments, by name. A new one is its file, with a ``STUDY``, and a line here.
+
+``dumbbell reproduce all`` runs `STUDIES`; a study of `MORE` is run when it is named.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,16 @@ from dumbbell.errors import SpecError
 from dumbbell.replication.interrupted import Interrupted
 from dumbbell.studies.base import Demanding, Study, StudyOptions
 
-__all__ = ["STUDIES", "Demanding", "Interrupted", "Study", "StudyOptions", "get_study"]
+__all__ = [
+    "MORE",
+    "STUDIES",
+    "Demanding",
+    "Interrupted",
+    "Study",
+    "StudyOptions",
+    "get_study",
+    "topic_of",
+]
 
 _MODULES = {
     "statistical-multiplexing": "dumbbell.studies.statistical_multiplexing",
@@ -19,27 +31,52 @@ _MODULES = {
     "traffic-policing": "dumbbell.studies.traffic_policing",
     "buffer-sizing": "dumbbell.studies.buffer_sizing",
     "pie-rrul": "dumbbell.studies.pie_rrul",
+    "folklore": "dumbbell.studies.folklore",
+}
+
+_WHEN_NAMED = frozenset({"folklore"})
+"""Not run by ``all``, which is to end within a minute; see `MORE`."""
+
+_TOPICS = {
+    "Queues": ("statistical-multiplexing",),
+    "Buffers": ("queue-size-delay", "buffer-sizing"),
+    "Policing": ("traffic-policing",),
+    "Active queue management": ("pie-rrul",),
+    "Rules of thumb": ("folklore",),
 }
 
 
 class _Studies(Mapping[str, Study]):
     """Imports a study when it is asked for, so that listing names costs nothing."""
 
+    def __init__(self, *, when_named: bool) -> None:
+        self._when_named = when_named
+
     def __getitem__(self, name: str) -> Study:
+        if name not in self:
+            raise KeyError(name)
         return cast(Study, import_module(_MODULES[name]).STUDY)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return (name for name in _MODULES if (name in _WHEN_NAMED) is self._when_named)
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        return name in _MODULES
+        return name in _MODULES and (name in _WHEN_NAMED) is self._when_named
 
 
-STUDIES: Mapping[str, Study] = _Studies()
-"""Every study by its name, in the order they are run."""
+STUDIES: Mapping[str, Study] = _Studies(when_named=False)
+"""What ``all`` runs, by name, in that order."""
+
+MORE: Mapping[str, Study] = _Studies(when_named=True)
+"""More of the literature: studies that are run only when they are named."""
+
+
+def topic_of(name: str) -> str:
+    """What a study is about, as the overview groups it; empty where nothing is said."""
+    return next((topic for topic, names in _TOPICS.items() if name in names), "")
 
 
 def get_study(name: str) -> Study:
@@ -48,8 +85,10 @@ def get_study(name: str) -> Study:
     Raises:
         SpecError: There is none.
     """
-    if name not in STUDIES:
-        near = difflib.get_close_matches(name, [*STUDIES, "all"], n=1)
-        allowed = f"one of {', '.join(STUDIES)}, or all"
-        raise SpecError("study", name, allowed, near[0] if near else None)
-    return STUDIES[name]
+    for studies in (STUDIES, MORE):
+        if name in studies:
+            return studies[name]
+    known = [*STUDIES, *MORE]
+    near = difflib.get_close_matches(name, [*known, "all"], n=1)
+    allowed = f"one of {', '.join(known)}, or all"
+    raise SpecError("study", name, allowed, near[0] if near else None)

@@ -41,7 +41,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dumbbell.claims import Judged
 from dumbbell.errors import RunError
@@ -275,7 +275,7 @@ class Part(ABC, Generic[D]):
         name: What progress and errors call it.
     """
 
-    name: ClassVar[str]
+    name: str
     _found: D | None = None
 
     @abstractmethod

@@ -5,8 +5,8 @@
 :class:`MXG1` does delays of batches, :func:`itgsend_service` is the packet-size law of D-ITG,
 :class:`DD1` the fluid picture of overload, :class:`ByteLimited` an overloaded token bucket,
 :func:`tdm` the multiplexing gain, :func:`reno_mean_window` and :func:`cubic_mean_window` windows of
-TCP under periodic loss, :func:`bandwidth_delay_packets` and :func:`many_flows_packets` sizes of
-buffers.
+TCP under periodic loss, :func:`pftk_rate_pps` its rate with timeouts,
+:func:`bandwidth_delay_packets` and :func:`many_flows_packets` sizes of buffers.
 """
 
 from dumbbell.theory.batches import (
@@ -27,7 +27,7 @@ from dumbbell.theory.mg1 import MG1
 from dumbbell.theory.mm1 import MM1
 from dumbbell.theory.mm1k import MM1K
 from dumbbell.theory.multiplexing import Multiplexing, rtt_ratio, tdm
-from dumbbell.theory.response import cubic_mean_window, reno_mean_window
+from dumbbell.theory.response import cubic_mean_window, pftk_rate_pps, reno_mean_window
 from dumbbell.theory.service import (
     Service,
     constant_service,
@@ -64,6 +64,7 @@ __all__ = [
     "itgsend_service",
     "many_flows_packets",
     "mixture",
+    "pftk_rate_pps",
     "reno_mean_window",
     "rtt_ratio",
     "service_from_moments",

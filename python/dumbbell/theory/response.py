@@ -1,8 +1,8 @@
-"""TCP under periodic loss: the mean window when of every 1/p packets one is lost.
+"""TCP under loss at a constant round-trip time: its mean window, or its rate.
 
 The window of a flow that loses one packet in 1/p swings between what follows a reduction and where
 the next loss finds it, always alike, so that its mean is known. No queue and no other limit takes
-part: the round-trip time is constant.
+part. `pftk_rate_pps` counts timeouts too.
 """
 
 from __future__ import annotations
@@ -62,6 +62,32 @@ def cubic_mean_window(
         raise TheoryError(f"beta is {beta}; it must lie between 0 and 1")
     scale = c * (3.0 + beta) / (4.0 * (1.0 - beta))
     return float(scale**0.25 * (rtt_s / p) ** 0.75)
+
+
+def pftk_rate_pps(p: float, rtt_s: float, timeout_s: float, *, packets_per_ack: int = 1) -> float:
+    """Packets/s that Reno sends, by the formula with timeouts, its window not limited.
+
+    1 / (RTT sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2)).
+    Padhye, Firoiu, Towsley and Kurose, "Modeling TCP throughput: a simple model and its empirical
+    validation", SIGCOMM 1998, equation 30. It assumes that what follows the first loss of a round
+    trip is lost as well.
+
+    Args:
+        p: Losses per packet, above 0 and below 1.
+        rtt_s: Round-trip time, s, positive.
+        timeout_s: T0, the first retransmission timeout, s, positive.
+        packets_per_ack: b, packets that an acknowledgement stands for; positive.
+
+    Raises:
+        TheoryError: A parameter is outside its range.
+    """
+    _loss_ratio(p)
+    positive(rtt_s, "rtt_s", "s")
+    positive(timeout_s, "timeout_s", "s")
+    positive(packets_per_ack, "packets_per_ack", "packets")
+    fast = rtt_s * math.sqrt(2.0 * packets_per_ack * p / 3.0)
+    times_out = min(1.0, 3.0 * math.sqrt(3.0 * packets_per_ack * p / 8.0))
+    return 1.0 / (fast + timeout_s * times_out * p * (1.0 + 32.0 * p**2))
 
 
 def _loss_ratio(p: float) -> None:

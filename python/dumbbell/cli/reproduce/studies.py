@@ -44,7 +44,16 @@ from dumbbell.report import (
     write_report,
 )
 from dumbbell.store import StoreError
-from dumbbell.studies import STUDIES, Demanding, Interrupted, Study, StudyOptions, get_study
+from dumbbell.studies import (
+    MORE,
+    STUDIES,
+    Demanding,
+    Interrupted,
+    Study,
+    StudyOptions,
+    get_study,
+    topic_of,
+)
 from dumbbell.studies.performing import ByExecutor
 
 if TYPE_CHECKING:
@@ -149,10 +158,11 @@ def reproduce(
     if name == ALL and written:
         entries = [IndexEntry.of(each.report) for each in written]
         entries += [_not_run_entry(studies[each], why) for each, why in not_run.items()]
+        entries = [changed(each, topic=topic_of(each.study)) for each in entries]
         folder = out or DEFAULT_FOLDER
         _put_laboratory(folder)
         write_story(folder, [each.report.study for each in written])
-        write_index(entries, folder, opening=story_opening())
+        write_index(entries, folder, opening=story_opening(), more=_more_entries())
         if not as_json:
             print_group(overview_table(entries), console)
     if as_json:
@@ -271,6 +281,14 @@ def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
     return IndexEntry(study=study.id, title=study.title, summary="", not_run=str(why))
 
 
+def _more_entries() -> list[IndexEntry]:
+    """The studies that are run when they are named, whatever is there of them."""
+    return [
+        IndexEntry(study=name, title=study.title, summary=study.summary, topic=topic_of(name))
+        for name, study in MORE.items()
+    ]
+
+
 def _one(
     study: Study,
     options: StudyOptions,
@@ -324,16 +342,24 @@ def _print(done: _Written, console: Console) -> None:
 
 def list_studies(console: Console, *, as_json: bool) -> None:
     """Names and what they are."""
-    described = []
-    for name in STUDIES:
+    described: list[dict[str, Any]] = []
+    for name in (*STUDIES, *MORE):
         try:
-            study = STUDIES[name]
+            study = get_study(name)
         except ImportError as error:
             raise DumbbellError(f"study {name} cannot be loaded: {error}") from error
-        described.append({"id": study.id, "title": study.title, "summary": study.summary})
+        described.append(
+            {
+                "id": study.id,
+                "title": study.title,
+                "summary": study.summary,
+                "is_of_all": name in STUDIES,
+            }
+        )
     if as_json:
         say(json_text(described))
         return
     for each in described:
         console.print(Text(each["id"], style="bold"), Text(each["title"]), sep="  ")
-        console.print(Text(f"  {each['summary']}"), style="dim")
+        when = "" if each["is_of_all"] else " Run when it is named, not by all."
+        console.print(Text(f"  {each['summary']}{when}"), style="dim")

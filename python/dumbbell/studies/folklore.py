@@ -1,0 +1,239 @@
+"""Rules that everybody repeats: each as one number of a run, and what is said of it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from dumbbell import metrics, theory
+from dumbbell.claims import Ratio, Verdict
+from dumbbell.claims.glyphs import Origin, Side
+from dumbbell.claims.rules import Supremum
+from dumbbell.spec import Experiment
+from dumbbell.studies.one_line import FAR, PING, QUEUE, greedy, one_line
+from dumbbell.studies.short import Found, Points, ShortStudy, Trial, of_neighbours
+from dumbbell.tables import Run
+
+PACKET, SEGMENT = 1514, 1448
+"""Bytes of a full packet in a queue, and of its payload."""
+RATE_BPS = 10e6
+BDP = round(theory.bandwidth_delay_packets(RATE_BPS, 0.04, PACKET))
+"""Packets, of 10 Mbit/s and 40 ms: the line and the path where nothing else is said."""
+WINDOW = theory.bandwidth_delay_packets(RATE_BPS, 0.1, PACKET)
+"""Packets that fill the policed path of 100 ms."""
+MODEM_BYTES = 128 * 1024
+LOSSES = (0.0005, 0.002, 0.004, 0.016, 0.064)
+RUNS = {True: 10, False: 40}
+"""Replications of each arm; quick's are the first of full's."""
+goodput = partial(metrics.goodput_bps, flow="flow")
+utilization = partial(metrics.utilization_bits, queue=QUEUE)
+
+
+def share_of_rate(run: Run) -> float:
+    """The flow's goodput over what full packets at 10 Mbit/s carry."""
+    return metrics.goodput_bps(run, "flow") / (RATE_BPS * SEGMENT / PACKET)
+
+
+def passed_share(run: Run) -> float:
+    """Share of the packets that the queue did not drop."""
+    return 1 - metrics.loss_ratio(run, QUEUE)
+
+
+def near_to_far(run: Run) -> float:
+    """Goodput of the near flow over that of the far one."""
+    return metrics.goodput_bps(run, "near") / metrics.goodput_bps(run, FAR)
+
+
+def ping_wait_ms(run: Run, base_ms: float) -> float:
+    """95th percentile of what pings take beyond the base round-trip time."""
+    return float(metrics.ping_rtt_quantiles_ms(run, [0.95], probes=[PING])[0]) - base_ms
+
+
+def longest_ms(run: Run) -> float:
+    """Longest time of a packet at the line."""
+    return 1e3 * metrics.max_sojourn_s(run, QUEUE)
+
+
+def beside_formula(found: Found) -> Points:
+    """Rates over those of the formula with timeouts, by the share that is lost."""
+    rates = [8 * SEGMENT * theory.pftk_rate_pps(p, 0.1, 0.1 + 0.2) for p in LOSSES]
+    each = zip(found.arms, rates, strict=True)
+    return {arm: Ratio(found.values(arm), [rate] * found.n) for arm, rate in each}
+
+
+def policed(seed: int, packets: float) -> Experiment:
+    """Reno through a policer of 10 Mbit/s, on a path of 100 ms."""
+    police = f"police rate 10mbit burst {packets * PACKET:.0f}b drop"
+    return one_line(greedy("reno"), seed=seed, rtt_ms=100, police=police)
+
+
+def trials(seed: int, runs: int) -> list[Trial]:
+    """Ten rules, some of them in two parts, and what is run for each."""
+    line = partial(one_line, seed=seed, rate="10mbit", qdisc=f"pfifo limit {BDP}")
+    wide = partial(one_line, seed=seed, rate="100mbit", qdisc="pfifo limit 10000", rtt_ms=100)
+    trial = partial(Trial, runs=runs)
+    lossy = {p: wide(greedy("reno"), loss=p, length_s=320) for p in LOSSES}
+    buffers = {"half a BDP": BDP // 2, "one BDP": BDP, "two BDP": 2 * BDP}
+    unequal = {
+        f"{words}, {name}": line(
+            greedy(name, "near"), greedy(name, FAR, from_=FAR),
+            rtt_ms=20, far_rtt_ms=80, length_s=220, qdisc=f"pfifo limit {limit}",
+        )
+        for words, limit in buffers.items() for name in ("cubic", "reno")
+    }  # fmt: skip
+    return [
+        trial(
+            id="buffer", source="Villamizar and Song, CCR 24(5), 1994",
+            statement="A buffer of one bandwidth-delay product lets one Reno flow fill the link",
+            said=1, margin=0.01, number=utilization, arms={"Reno, one BDP": line(greedy("reno"))},
+            words="Half of the window is what the path holds: the queue just does not run empty",
+        ),
+        trial(
+            id="buffer-many", source="Appenzeller, Keslassy and McKeown, SIGCOMM 2004",
+            statement="For n flows a buffer of BDP/sqrt(n) fills the link",
+            said=1, margin=0.02, number=utilization, varied="flows",
+            grid="4, 16 and 36 Reno flows of one round-trip time",
+            arms={f"{n} flows": one_line(
+                greedy("reno", count=n), seed=seed, rate="40mbit", rtt_ms=100, length_s=80,
+                qdisc=f"pfifo limit {theory.many_flows_packets(40e6, 0.1, PACKET, n):.0f}",
+            ) for n in (4, 16, 36)},
+            words="It takes flows that are out of step; of these several lose at the same time",
+        ),
+        trial(
+            id="cubic", source="RFC 9438 section 4.6: (1 - 0.7)/0.7 = 0.43",
+            statement="CUBIC fills the link from 0.43 of a bandwidth-delay product",
+            said=1, margin=0.01, number=utilization,
+            arms={"CUBIC, 0.43 BDP": line(greedy("cubic"), qdisc=f"pfifo limit {0.43 * BDP:.0f}")},
+            words="Who gives up less at a loss needs less in store",
+        ),
+        trial(
+            id="loss", source="Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997",
+            statement="Reno's rate goes as 1/sqrt(p): four times the losses, half the rate",
+            said=0.5, margin=0.05, number=goodput, points=of_neighbours, varied="losses",
+            grid="losses of 0.05, 0.4 and 1.6 %, and four times that",
+            arms={f"{100 * p:g} %{more}": lossy[round(n * p, 4)] for p in (0.0005, 0.004, 0.016)
+                  for n, more in ((1, ""), (4, " times 4"))},
+            words="It holds where losses are repaired without timeouts, up to one in a hundred",
+        ),
+        trial(
+            id="loss-timeouts", source="Padhye et al., SIGCOMM 1998, equation 30",
+            statement="With timeouts counted (PFTK) the formula gives the rate within 25 %",
+            said=1, margin=0.25, number=goodput, points=beside_formula, varied="losses",
+            grid="losses from 0.05 to 6.4 %", arms={f"{100 * p:g} %": lossy[p] for p in LOSSES},
+            words="With b = 1, as Linux counts bytes, and T0 = 300 ms",
+        ),
+        trial(
+            id="rtt", source="Lakshman and Madhow, ToN 5(3), 1997",
+            statement="Reno shares inversely to round-trip times at least: 20 ms get four times "
+            "what 80 ms get", said=4, number=near_to_far, varied="buffer",
+            grid="buffers of a half, one and two BDP",
+            arms={name: each for name, each in unequal.items() if "reno" in name},
+            words="The queue is part of both round trips: the more of it, the more alike they are",
+        ),
+        trial(
+            id="rtt-cubic", source="Ha, Rhee and Xu, Operating Systems Review 42(5), 2008",
+            statement="CUBIC is fairer to the longer path than Reno", said=1, number=near_to_far,
+            points=of_neighbours, varied="buffer", grid="buffers of a half, one and two BDP",
+            arms=unequal, words="CUBIC's window grows by the clock, not by round trips",
+        ),
+        trial(
+            id="acks", source="Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997, section 2",
+            statement="Delayed acknowledgements halve Reno's growth: 1/sqrt(2) of the rate is left",
+            said=math.sqrt(0.5), margin=0.05, number=goodput, points=of_neighbours,
+            varied="TCP", grid="TCP as Linux has it, and as RFC 5681 has it", is_for_kernel=False,
+            arms={f"{profile}{more}": wide(
+                greedy("reno", profile=profile, delayed_ack=delayed), loss_every=400, rtt_ms=40,
+            ) for profile in ("linux-6.1", "rfc")
+              for delayed, more in ((False, ""), (True, ", delayed"))},
+            words="Linux counts acknowledged segments and not acknowledgements",
+        ),
+        trial(
+            id="fq-codel", source="RFC 8290 section 5.2.2: the target, 5 ms",
+            statement="fq_codel needs no tuning: 95 % of pings wait less than 5 ms", unit="ms",
+            said=5, side=Side.AT_MOST, number=partial(ping_wait_ms, base_ms=20.0), varied="line",
+            grid="lines of 1, 4 and 20 Mbit/s under four uploads",
+            arms={f"{rate} Mbit/s": one_line(
+                greedy("cubic", count=4), seed=seed, rtt_ms=20, rate=f"{rate}mbit", qdisc="fq_codel"
+            ) for rate in (1, 4, 20)},
+            words="At 1 Mbit/s a packet takes 12 ms, and once begun no queue can call it back",
+        ),
+        trial(
+            id="policer", source="Cisco's formula is rate x 1.5 s, for a round trip of 1.5 s",
+            statement="A policer's burst of one bandwidth-delay product gives TCP the rate",
+            said=1, margin=0.05, number=share_of_rate, arms={"one BDP": policed(seed, WINDOW)},
+            words="Nothing queues: what the window lacks after a loss is lost for good",
+        ),
+        trial(
+            id="policer-w2", source="dumbbell's course, answers of lab 3",
+            statement="A policer's burst of W²/18 packets gives Reno the rate, W filling the path",
+            said=1, margin=0.05, number=share_of_rate,
+            arms={"burst of W²/18": policed(seed, WINDOW**2 / 18)},
+            words="Tokens saved while the window is low pay for the time when it is high",
+        ),
+        trial(
+            id="bbr", source="After Hock, Bless and Zitterbart, ICNP 2017",
+            statement="BBR loses nothing from a buffer of 1.5 bandwidth-delay products on",
+            said=1, margin=0.005, number=passed_share, varied="flows", grid="one and four flows",
+            arms={f"{n} flows": line(greedy("bbr", count=n), qdisc=f"pfifo limit {1.5 * BDP:.0f}")
+                  for n in (1, 4)},
+            words="One flow keeps to twice the path; several overestimate what they get",
+        ),
+        trial(
+            id="tbf", source="tc-tbf(8), burst: 10 Mbit/s needs at least 10 kB",
+            statement="With a bucket of 1.6 kB tbf gives TCP less than 95 % of 10 Mbit/s",
+            said=0.95, side=Side.AT_MOST, number=share_of_rate,
+            arms={"bucket of 1600 B": one_line(
+                greedy("cubic"), seed=seed, qdisc="tbf rate 10mbit burst 1600b limit 50000")},
+            words="The manual speaks of a clock of 100 ticks a second; timers are finer now",
+        ),
+        trial(
+            id="upload", source="Gettys and Nichols, ACM Queue 9(11), 2011",
+            statement="Behind a full upload on ADSL a ping waits the buffer over the rate",
+            unit="ms", said=8e-3 * MODEM_BYTES, number=longest_ms, rule=Supremum(
+                bound=8e-3 * (MODEM_BYTES + PACKET), packet=8e-3 * PACKET, unit="ms",
+                origin=Origin.PUBLISHED),
+            arms={"1 Mbit/s, 128 kB": one_line(
+                greedy("cubic"), seed=seed, rate="1mbit", rtt_ms=20, length_s=200,
+                qdisc=f"bfifo limit {MODEM_BYTES}")},
+            words="128 kB at 1 Mbit/s are a second",
+        ),
+    ]  # fmt: skip
+
+
+class Folklore(ShortStudy):
+    """The study; see the module."""
+
+    id = "folklore"
+    title = "Do the rules hold that everybody repeats?"
+    summary = "Rules of thumb for buffers, TCP, policers and queues, each tried on one line."
+    source = "each claim has its own"
+    done = (
+        "Each rule is made a number of a run, and what it says of it. Flows of Linux's TCP share "
+        "a line of 10 Mbit/s and 40 ms where nothing else is said, with ten small packets a second "
+        "that make no two runs alike."
+    )
+    notes = (
+        "No source describes these networks: they are small and quick to run. A rule that is said "
+        "of any network is tried on several. tbf has exact timers, as in Linux since 2009.",
+    )
+
+    def tried(self) -> list[Trial]:
+        """See `ShortStudy`."""
+        return trials(self.options.seed, RUNS[self.options.quick])
+
+    def said(self) -> dict[str, Any]:
+        """See `ShortStudy`."""
+        verdicts = Counter(each.verdict for each in self.judged)
+        held, all_ = verdicts[Verdict.REPRODUCED], len(self.judged)
+        return {
+            "summary": f"{held} of {all_} rules hold as they are said.",
+            "answer": f"Of the rules that everybody repeats, {held} hold as they are said.",
+            "measured": f"{all_} rules, {self.trials[0].runs} runs of each network; "
+            + ", ".join(f"{verdict.value}: {n}" for verdict, n in verdicts.items()) + ".",
+            "so": "Ask of a rule for which network it was made.",
+        }  # fmt: skip
+
+
+STUDY = Folklore

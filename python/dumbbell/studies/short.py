@@ -1,0 +1,285 @@
+"""A study in one file: trials, each with its experiments, one number of a run and one claim.
+
+Where the parts of a study need each other, or a run is reduced to more than one number, write the
+parts themselves (`dumbbell.studies.shape`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dumbbell.claims import Claim, Curves, Grid, GridPoint, Judged, Ratio, Runs, judge
+from dumbbell.claims.glyphs import Origin, Side
+from dumbbell.claims.rules import Direction, Equals, Ordering, Rule
+from dumbbell.replication import Replications
+from dumbbell.report import (
+    Figure,
+    IntervalRow,
+    Report,
+    Topology,
+    ValueRow,
+    ValueTable,
+    points_with_interval,
+)
+from dumbbell.spec import Experiment, testbed_lines
+from dumbbell.stats import Estimate, ratio_interval, student_interval
+from dumbbell.studies.base import StudyOptions
+from dumbbell.studies.reproduction import Reproduction
+from dumbbell.studies.shape import Amount, Part, Runner
+from dumbbell.tables import Run
+
+BACKENDS = {"sim": "simulator", "kernel": "Linux kernel"}
+Found = Replications[str, float]
+Points = Mapping[str, Runs | Ratio]
+"""Numbers of all runs, by the setting that they are of."""
+
+
+def of_each_arm(found: Found) -> Points:
+    """The numbers of each arm."""
+    return {arm: Runs(found.values(arm)) for arm in found.arms}
+
+
+def of_neighbours(found: Found) -> Points:
+    """Of every two arms that follow one another: the mean of the second over that of the first."""
+    both = zip(found.arms[::2], found.arms[1::2], strict=True)
+    return {first: Ratio(found.values(second), found.values(first)) for first, second in both}
+
+
+def estimate_of(evidence: Runs | Ratio) -> Estimate:
+    """The mean, or the ratio of means, with its 95 % interval."""
+    if isinstance(evidence, Ratio):
+        return ratio_interval(evidence.above, evidence.below)
+    return student_interval(evidence.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """A number, what is said of it, and what is run to see.
+
+    Attributes:
+        id: Of the claim.
+        statement: The claim in one sentence.
+        source: Where it is made.
+        said: What the number is said to be.
+        margin: What counts as equal; None where the number is said to lie on one side.
+        side: Which side, where there is no margin.
+        grid: What varies from point to point, in words, where the source leaves it open and the
+            claim is to hold at each; empty where there is one point.
+        varied: The name of it, such as ``flows``.
+        rule: In place of the one that these make.
+        fact: Claims of one fact are counted once.
+        arms: What is run, by what a reader calls it.
+        number: Of a run: a function of a module, or a partial of one.
+        unit: Of what is claimed.
+        points: From the numbers of all runs to what the claim is about.
+        runs: Replications of each arm.
+        words: What follows, a sentence beside the verdict.
+        is_for_kernel: Whether the kernel can run it.
+    """
+
+    id: str
+    statement: str
+    source: str
+    said: float
+    margin: float | None = None
+    side: Side = Side.AT_LEAST
+    grid: str = ""
+    varied: str = "setting"
+    rule: Rule[Any] | None = None
+    fact: str = ""
+    arms: Mapping[str, Experiment]
+    number: Callable[[Run], float]
+    unit: str = "1"
+    points: Callable[[Found], Points] = of_each_arm
+    runs: int
+    words: str = ""
+    is_for_kernel: bool = True
+
+    @property
+    def claim(self) -> Claim[Any]:
+        """With its rule; a rule of thumb is no theorem, so that none contradicts theory."""
+        rule = self.rule or self._made_rule()
+        return Claim(
+            id=self.id,
+            statement=self.statement,
+            source=self.source,
+            rule=rule,
+            fact=self.fact,
+        )
+
+    def _made_rule(self) -> Rule[Any]:
+        said, unit = self.said, self.unit
+        at_each: Rule[Any]
+        if self.margin is not None:
+            at_each = Equals(value=said, margin=self.margin, unit=unit, origin=Origin.PUBLISHED)
+        else:
+            how = "less" if self.side is Side.AT_LEAST else "taken from"
+            at_each = Ordering(over=f"the number, {how} {said:g} {unit}", unit=unit)
+        return Direction(at_each=at_each, grid=self.grid) if self.grid else at_each
+
+    def evidence(self, found: Found) -> Any:
+        """What the claim's rule takes."""
+        points = self.points(found)
+        if self.rule is None and self.margin is None:
+            sign = 1.0 if self.side is Side.AT_LEAST else -1.0
+            taken: Mapping[str, Any] = {
+                name: Curves((sign * (_each_run(evidence) - self.said))[:, None])
+                for name, evidence in points.items()
+            }
+        else:
+            taken = points
+        if self.grid:
+            return Grid([GridPoint({self.varied: name}, each) for name, each in taken.items()])
+        return next(iter(taken.values()))
+
+
+def _each_run(evidence: Runs | Ratio) -> NDArray[np.float64]:
+    """One number a replication; of arms that share their random numbers, the quotient of each."""
+    return evidence.above / evidence.below if isinstance(evidence, Ratio) else evidence.values
+
+
+class TrialPart(Part[Found]):
+    """A trial on one backend."""
+
+    def __init__(self, trial: Trial, backend: str) -> None:
+        """What is run, and where."""
+        self.name = trial.id
+        self.trial = trial
+        self.backend = backend
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Where its backend is asked for, and can run it."""
+        can = self.backend == "sim" or self.trial.is_for_kernel
+        return can and self.backend in options.backends
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """See `Part`."""
+        if self.backend == "kernel" and self.trial.is_for_kernel:
+            yield from self.trial.arms.values()
+
+    def run(self, runner: Runner) -> Found:
+        """See `Part`."""
+        trial = self.trial
+        return runner.replicate(
+            trial.arms,
+            trial.number,
+            Amount[str](trial.runs),
+            task=self.name,
+            backend=self.backend,
+            keep=1,
+        )
+
+    def judge(self, found: Found) -> Iterable[Judged]:
+        """The claim."""
+        trial = self.trial
+        evidence = trial.evidence(found)
+        yield judge(trial.claim, evidence, backend=self.backend, note=trial.words)
+
+    def runs(self, found: Found) -> Mapping[str, Run]:
+        """See `Part`."""
+        return {f"{self.name}: {arm}": found.run(arm) for arm in found.arms}
+
+
+class ShortStudy(Reproduction):
+    """A study that is a list of trials.
+
+    Attributes:
+        trials: In the order of the page.
+        source: Citation of what is reproduced.
+        source_url: Where to read it.
+        done: What was done, a paragraph.
+        notes: What the source leaves open, and what was taken; a paragraph each.
+    """
+
+    source: ClassVar[str]
+    source_url: ClassVar[str] = ""
+    done: ClassVar[str]
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, options: StudyOptions) -> None:
+        """Nothing is run yet."""
+        super().__init__(options)
+        self.trials = self.tried()
+        self.parts = [TrialPart(each, where) for each in self.trials for where in BACKENDS]
+
+    @abstractmethod
+    def tried(self) -> Sequence[Trial]:
+        """The trials, as the options say."""
+
+    def figure(self) -> Figure:
+        """The one figure, of what was finished: every number over what is said of it."""
+        rows = []
+        for part in self.finished_trials():
+            points = [estimate_of(each) for each in part.trial.points(part.found).values()]
+            over = [each.value / part.trial.said for each in points]
+            style = self.style_of(part)
+            rows.append(IntervalRow(part.name, over[0], min(over), max(over), None, 1.0, style))
+        plot = points_with_interval(
+            rows,
+            x_title="Measured over said",
+            interval_title="range over what was tried",
+            theory_title="as it is said",
+            log_x=True,
+        )
+        caption = "A dot is the first network tried; its bar reaches over all of them."
+        return Figure("said", *plot, caption, title="What was measured over what is said")
+
+    @abstractmethod
+    def said(self) -> dict[str, Any]:
+        """The report's ``summary``, ``answer``, ``measured`` and ``so``."""
+
+    def finished_trials(self) -> list[TrialPart]:
+        """What was run to its end."""
+        return [part for part in self.finished() if isinstance(part, TrialPart)]
+
+    def style_of(self, part: TrialPart) -> str:
+        """What a figure calls the backend of a part: nothing where there is only one."""
+        return BACKENDS[part.backend] if len(self.options.backends) > 1 else ""
+
+    def table(self) -> ValueTable:
+        """The numbers that the claims are about, at every point."""
+        finished = self.finished_trials()
+        where = [key for key in BACKENDS if any(part.backend == key for part in finished)]
+        found = {
+            (part.name, name, part.backend): estimate_of(evidence)
+            for part in finished
+            for name, evidence in part.trial.points(part.found).items()
+        }
+        units = {trial.id: trial.unit for trial in self.trials}
+        rows = [
+            ValueRow(
+                f"{id_}: {name}", units[id_], [found.get((id_, name, key), "-") for key in where]
+            )
+            for id_, name in dict.fromkeys((id_, name) for id_, name, _ in found)
+        ]
+        caption = "Means over the runs and half of their 95 % intervals, after the warm-up."
+        return ValueTable("What was measured", [BACKENDS[key] for key in where], rows, caption)
+
+    def written(self) -> Report:
+        """See `Reproduction`."""
+        shown = {
+            trial.id: next(iter(trial.arms.values()))
+            for trial in self.trials
+            if any(part.trial is trial for part in self.finished_trials())
+        }
+        report = self.collected(
+            source=self.source,
+            source_url=self.source_url,
+            done=self.done,
+            notes=self.notes,
+            topologies=[Topology.of(*next(iter(shown.items())))],
+            commands={name: list(testbed_lines(each)) for name, each in shown.items()},
+            **self.said(),
+        )
+        return replace(report, values=[self.table()])
+
+    def figures_of_parts_together(self) -> Iterable[Figure]:
+        """The one figure."""
+        if self.finished():
+            yield self.figure()
