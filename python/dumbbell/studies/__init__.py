@@ -32,9 +32,10 @@ _MODULES = {
     "buffer-sizing": "dumbbell.studies.buffer_sizing",
     "pie-rrul": "dumbbell.studies.pie_rrul",
     "folklore": "dumbbell.studies.folklore",
+    "bbr-share": "dumbbell.studies.bbr_share",
 }
 
-_WHEN_NAMED = frozenset({"folklore"})
+_WHEN_NAMED = frozenset({"folklore", "bbr-share"})
 """Not run by ``all``, which is to end within a minute; see `MORE`."""
 
 _TOPICS = {
@@ -42,6 +43,7 @@ _TOPICS = {
     "Buffers": ("queue-size-delay", "buffer-sizing"),
     "Policing": ("traffic-policing",),
     "Active queue management": ("pie-rrul",),
+    "Fairness": ("bbr-share",),
     "Rules of thumb": ("folklore",),
 }
 

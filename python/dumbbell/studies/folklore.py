@@ -85,13 +85,13 @@ def trials(seed: int, runs: int) -> list[Trial]:
     }  # fmt: skip
     return [
         trial(
-            id="buffer", source="Villamizar and Song, CCR 24(5), 1994",
+            id="buffer", label="1 BDP for Reno", source="Villamizar and Song, CCR 24(5), 1994",
             statement="A buffer of one bandwidth-delay product lets one Reno flow fill the link",
             said=1, margin=0.01, number=utilization, arms={"Reno, one BDP": line(greedy("reno"))},
             words="Half of the window is what the path holds: the queue just does not run empty",
         ),
         trial(
-            id="buffer-many", source="Appenzeller, Keslassy and McKeown, SIGCOMM 2004",
+            id="buffer-many", label="BDP/√n", source="Appenzeller et al., SIGCOMM 2004",
             statement="For n flows a buffer of BDP/sqrt(n) fills the link",
             said=1, margin=0.02, number=utilization, varied="flows",
             grid="4, 16 and 36 Reno flows of one round-trip time",
@@ -102,14 +102,14 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="It takes flows that are out of step; of these several lose at the same time",
         ),
         trial(
-            id="cubic", source="RFC 9438 section 4.6: (1 - 0.7)/0.7 = 0.43",
+            id="cubic", label="0.43 BDP for CUBIC", source="RFC 9438 section 4.6: 0.3/0.7",
             statement="CUBIC fills the link from 0.43 of a bandwidth-delay product",
             said=1, margin=0.01, number=utilization,
             arms={"CUBIC, 0.43 BDP": line(greedy("cubic"), qdisc=f"pfifo limit {0.43 * BDP:.0f}")},
             words="Who gives up less at a loss needs less in store",
         ),
         trial(
-            id="loss", source="Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997",
+            id="loss", label="1/√p", source="Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997",
             statement="Reno's rate goes as 1/sqrt(p): four times the losses, half the rate",
             said=0.5, margin=0.05, number=goodput, points=of_neighbours, varied="losses",
             grid="losses of 0.05, 0.4 and 1.6 %, and four times that",
@@ -118,14 +118,14 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="It holds where losses are repaired without timeouts, up to one in a hundred",
         ),
         trial(
-            id="loss-timeouts", source="Padhye et al., SIGCOMM 1998, equation 30",
+            id="loss-timeouts", label="PFTK", source="Padhye et al., SIGCOMM 1998, equation 30",
             statement="With timeouts counted (PFTK) the formula gives the rate within 25 %",
             said=1, margin=0.25, number=goodput, points=beside_formula, varied="losses",
             grid="losses from 0.05 to 6.4 %", arms={f"{100 * p:g} %": lossy[p] for p in LOSSES},
             words="With b = 1, as Linux counts bytes, and T0 = 300 ms",
         ),
         trial(
-            id="rtt", source="Lakshman and Madhow, ToN 5(3), 1997",
+            id="rtt", label="Reno, unequal RTTs", source="Lakshman and Madhow, ToN 5(3), 1997",
             statement="Reno shares inversely to round-trip times at least: 20 ms get four times "
             "what 80 ms get", said=4, number=near_to_far, varied="buffer",
             grid="buffers of a half, one and two BDP",
@@ -133,13 +133,13 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="The queue is part of both round trips: the more of it, the more alike they are",
         ),
         trial(
-            id="rtt-cubic", source="Ha, Rhee and Xu, Operating Systems Review 42(5), 2008",
+            id="rtt-cubic", label="CUBIC, unequal RTTs", source="Ha, Rhee and Xu, OSR 42(5), 2008",
             statement="CUBIC is fairer to the longer path than Reno", said=1, number=near_to_far,
             points=of_neighbours, varied="buffer", grid="buffers of a half, one and two BDP",
             arms=unequal, words="CUBIC's window grows by the clock, not by round trips",
         ),
         trial(
-            id="acks", source="Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997, section 2",
+            id="acks", label="delayed ACKs", source="Mathis et al., CCR 27(3), 1997, section 2",
             statement="Delayed acknowledgements halve Reno's growth: 1/sqrt(2) of the rate is left",
             said=math.sqrt(0.5), margin=0.05, number=goodput, points=of_neighbours,
             varied="TCP", grid="TCP as Linux has it, and as RFC 5681 has it", is_for_kernel=False,
@@ -150,7 +150,7 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="Linux counts acknowledged segments and not acknowledgements",
         ),
         trial(
-            id="fq-codel", source="RFC 8290 section 5.2.2: the target, 5 ms",
+            id="fq-codel", label="fq_codel", source="RFC 8290 section 5.2.2: the target, 5 ms",
             statement="fq_codel needs no tuning: 95 % of pings wait less than 5 ms", unit="ms",
             said=5, side=Side.AT_MOST, number=partial(ping_wait_ms, base_ms=20.0), varied="line",
             grid="lines of 1, 4 and 20 Mbit/s under four uploads",
@@ -160,20 +160,20 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="At 1 Mbit/s a packet takes 12 ms, and once begun no queue can call it back",
         ),
         trial(
-            id="policer", source="Cisco's formula is rate x 1.5 s, for a round trip of 1.5 s",
+            id="policer", label="policer, 1 BDP", source="Cisco: 1.5 s x rate, 1.5 s being an RTT",
             statement="A policer's burst of one bandwidth-delay product gives TCP the rate",
             said=1, margin=0.05, number=share_of_rate, arms={"one BDP": policed(seed, WINDOW)},
             words="Nothing queues: what the window lacks after a loss is lost for good",
         ),
         trial(
-            id="policer-w2", source="dumbbell's course, answers of lab 3",
+            id="policer-w2", label="policer, W²/18", source="dumbbell's course, answers of lab 3",
             statement="A policer's burst of W²/18 packets gives Reno the rate, W filling the path",
             said=1, margin=0.05, number=share_of_rate,
             arms={"burst of W²/18": policed(seed, WINDOW**2 / 18)},
             words="Tokens saved while the window is low pay for the time when it is high",
         ),
         trial(
-            id="bbr", source="After Hock, Bless and Zitterbart, ICNP 2017",
+            id="bbr", label="BBR at 1.5 BDP", source="After Hock, Bless and Zitterbart, ICNP 2017",
             statement="BBR loses nothing from a buffer of 1.5 bandwidth-delay products on",
             said=1, margin=0.005, number=passed_share, varied="flows", grid="one and four flows",
             arms={f"{n} flows": line(greedy("bbr", count=n), qdisc=f"pfifo limit {1.5 * BDP:.0f}")
@@ -181,7 +181,7 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="One flow keeps to twice the path; several overestimate what they get",
         ),
         trial(
-            id="tbf", source="tc-tbf(8), burst: 10 Mbit/s needs at least 10 kB",
+            id="tbf", label="tbf, small bucket", source="tc-tbf(8): 10 Mbit/s need 10 kB",
             statement="With a bucket of 1.6 kB tbf gives TCP less than 95 % of 10 Mbit/s",
             said=0.95, side=Side.AT_MOST, number=share_of_rate,
             arms={"bucket of 1600 B": one_line(
@@ -189,7 +189,7 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="The manual speaks of a clock of 100 ticks a second; timers are finer now",
         ),
         trial(
-            id="upload", source="Gettys and Nichols, ACM Queue 9(11), 2011",
+            id="upload", label="ping under upload", source="Gettys and Nichols, ACM Queue 9(11), 2011",
             statement="Behind a full upload on ADSL a ping waits the buffer over the rate",
             unit="ms", said=8e-3 * MODEM_BYTES, number=longest_ms, rule=Supremum(
                 bound=8e-3 * (MODEM_BYTES + PACKET), packet=8e-3 * PACKET, unit="ms",

@@ -14,9 +14,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import Claim, Curves, Grid, GridPoint, Judged, Ratio, Runs, judge
-from dumbbell.claims.glyphs import Origin, Side
-from dumbbell.claims.rules import Direction, Equals, Ordering, Rule
+from dumbbell.claims import (
+    Claim,
+    Curves,
+    Grid,
+    GridPoint,
+    Judged,
+    Pairing,
+    Ratio,
+    Runs,
+    Sides,
+    judge,
+)
+from dumbbell.claims.glyphs import Origin, Side, Stated
+from dumbbell.claims.rules import Agreement, Direction, Equals, Ordering, Rule
 from dumbbell.replication import Replications
 from dumbbell.report import (
     Figure,
@@ -64,6 +75,7 @@ class Trial:
 
     Attributes:
         id: Of the claim.
+        label: What figures and tables call it, in a few words; the id when left empty.
         statement: The claim in one sentence.
         source: Where it is made.
         said: What the number is said to be.
@@ -74,6 +86,8 @@ class Trial:
         varied: The name of it, such as ``flows``.
         rule: In place of the one that these make.
         fact: Claims of one fact are counted once.
+        beside: Further numbers to show beside it, which decide nothing.
+        agreement: How alike both backends are to be, where both are asked for.
         arms: What is run, by what a reader calls it.
         number: Of a run: a function of a module, or a partial of one.
         unit: Of what is claimed.
@@ -84,6 +98,7 @@ class Trial:
     """
 
     id: str
+    label: str = ""
     statement: str
     source: str
     said: float
@@ -93,6 +108,8 @@ class Trial:
     varied: str = "setting"
     rule: Rule[Any] | None = None
     fact: str = ""
+    beside: tuple[Stated, ...] = ()
+    agreement: Agreement | None = None
     arms: Mapping[str, Experiment]
     number: Callable[[Run], float]
     unit: str = "1"
@@ -111,6 +128,7 @@ class Trial:
             source=self.source,
             rule=rule,
             fact=self.fact,
+            beside=self.beside,
         )
 
     def _made_rule(self) -> Rule[Any]:
@@ -208,6 +226,15 @@ class ShortStudy(Reproduction):
         self.trials = self.tried()
         self.parts = [TrialPart(each, where) for each in self.trials for where in BACKENDS]
 
+    def run_all(self) -> None:
+        """See `Reproduction`; where both backends have run a trial, whether they agree."""
+        super().run_all()
+        found = {(part.name, part.backend): part.found for part in self.finished_trials()}
+        for trial in self.trials:
+            both = [found[key] for where in BACKENDS if (key := (trial.id, where)) in found]
+            if trial.agreement is not None and len(both) == len(BACKENDS):
+                self.judged += _agreements(trial, trial.agreement, *both)
+
     @abstractmethod
     def tried(self) -> Sequence[Trial]:
         """The trials, as the options say."""
@@ -219,7 +246,8 @@ class ShortStudy(Reproduction):
             points = [estimate_of(each) for each in part.trial.points(part.found).values()]
             over = [each.value / part.trial.said for each in points]
             style = self.style_of(part)
-            rows.append(IntervalRow(part.name, over[0], min(over), max(over), None, 1.0, style))
+            name = part.trial.label or part.name
+            rows.append(IntervalRow(name, over[0], min(over), max(over), None, 1.0, style))
         plot = points_with_interval(
             rows,
             x_title="Measured over said",
@@ -251,10 +279,12 @@ class ShortStudy(Reproduction):
             for part in finished
             for name, evidence in part.trial.points(part.found).items()
         }
-        units = {trial.id: trial.unit for trial in self.trials}
+        of = {trial.id: trial for trial in self.trials}
         rows = [
             ValueRow(
-                f"{id_}: {name}", units[id_], [found.get((id_, name, key), "-") for key in where]
+                f"{of[id_].label or id_}: {name}",
+                of[id_].unit,
+                [found.get((id_, name, key), "-") for key in where],
             )
             for id_, name in dict.fromkeys((id_, name) for id_, name, _ in found)
         ]
@@ -283,3 +313,15 @@ class ShortStudy(Reproduction):
         """The one figure."""
         if self.finished():
             yield self.figure()
+
+
+def _agreements(trial: Trial, rule: Agreement, sim: Found, kernel: Found) -> Iterable[Judged]:
+    for arm in trial.arms:
+        claim = Claim(
+            id=f"{trial.id}-agreement",
+            statement=f"{trial.statement} is the same on both backends ({arm})",
+            source="both run the same description",
+            rule=rule,
+        )
+        sides = Sides(sim.values(arm), kernel.values(arm), Pairing.INDEPENDENT)
+        yield judge(claim, sides, backend="kernel")

@@ -6,7 +6,8 @@
 :class:`DD1` the fluid picture of overload, :class:`ByteLimited` an overloaded token bucket,
 :func:`tdm` the multiplexing gain, :func:`reno_mean_window` and :func:`cubic_mean_window` windows of
 TCP under periodic loss, :func:`pftk_rate_pps` its rate with timeouts,
-:func:`bandwidth_delay_packets` and :func:`many_flows_packets` sizes of buffers.
+:func:`bandwidth_delay_packets` and :func:`many_flows_packets` sizes of buffers,
+:func:`bbr_share` what BBR gets beside flows that fill the queue.
 """
 
 from dumbbell.theory.batches import (
@@ -16,6 +17,7 @@ from dumbbell.theory.batches import (
     single_packets,
     superpose,
 )
+from dumbbell.theory.bbr_share import bbr_share
 from dumbbell.theory.buffer import bandwidth_delay_packets, many_flows_packets
 from dumbbell.theory.byte_limit import ByteLimited
 from dumbbell.theory.dd1 import DD1
@@ -55,6 +57,7 @@ __all__ = [
     "TheoryError",
     "UnstableError",
     "bandwidth_delay_packets",
+    "bbr_share",
     "constant_service",
     "cubic_mean_window",
     "discrete_service",
