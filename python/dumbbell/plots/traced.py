@@ -67,7 +67,8 @@ def with_trace_behind(
             ],
         )
     )
-    chart: Any = figure.chart.copy()
+    drawn: Any = figure.chart
+    chart = drawn.copy()
     chart.layer = [area, *chart.layer]
     unit = "" if in_mbps else f", {float(rate_mbps.max()):.3g} Mbit/s at the top"
     caption = f"{figure.caption} Grey: what {name} can send by its trace{unit}."
@@ -76,8 +77,9 @@ def with_trace_behind(
 
 def _top(figure: Figure) -> float:
     """The greatest of what is drawn."""
-    drawn = [column for column in ("y", "backlog_pkts") if column in figure.data.columns]
-    greatest = [figure.data[column].cast(pl.Float64).fill_nan(None).max() for column in drawn]
+    data: Any = figure.data
+    drawn = [column for column in ("y", "backlog_pkts") if column in data.columns]
+    greatest = [data[column].cast(pl.Float64).fill_nan(None).max() for column in drawn]
     numbers = [float(each) for each in greatest if isinstance(each, float)]
     return max([*numbers, 1e-9])
 

@@ -339,7 +339,7 @@ def written_trace(trace: object, path: str, written: Callable[..., dict[str, Any
         SpecError: It is none.
     """
     kind = trace.get("kind") if isinstance(trace, Mapping) else None
-    if not isinstance(trace, Mapping) or kind not in MODELS:
+    if not isinstance(trace, Mapping) or not isinstance(kind, str) or kind not in MODELS:
         kinds = list(MODELS)
         raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
     keys = {

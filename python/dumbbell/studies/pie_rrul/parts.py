@@ -302,7 +302,7 @@ class CompetingTraffic(Part[BySetting]):
 
     def __init__(self, scenario: str, amount: Amount[Setting], alone: Alone) -> None:
         """Which, how much, and what it is compared with."""
-        self.name = arms.SCENARIO_TITLES[scenario]  # type: ignore[misc]
+        self.name = arms.SCENARIO_TITLES[scenario]
         self.scenario, self.amount, self.alone = scenario, amount, alone
 
     def run(self, runner: Runner) -> BySetting:
@@ -428,7 +428,7 @@ class OnKernel(Part[SettingsOnBothBackends]):
         """Which, how much; whether the downloads queue at a gateway: see `arms.links`."""
         self.scenario, self.amount, self.gateway = scenario, amount, gateway
         self.where = arms.SCENARIO_TITLES[scenario] + (f", {text.AT_GATEWAY}" if gateway else "")
-        self.name = f"{self.where}, on both backends"  # type: ignore[misc]
+        self.name = f"{self.where}, on both backends"
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """Where the kernel is asked for."""

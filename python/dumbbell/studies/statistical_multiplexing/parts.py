@@ -134,7 +134,7 @@ class IdealSource(Part[Ideal]):
 
     def __init__(self, streams: int, amount: Amount[int]) -> None:
         """What is run: `streams` streams."""
-        self.name = f"ideal source, {streams} streams"  # type: ignore[misc]
+        self.name = f"ideal source, {streams} streams"
         self.streams, self.amount = streams, amount
 
     def run(self, runner: Runner) -> Ideal:
@@ -168,7 +168,7 @@ class SenderFit(Part[Explaining]):
 
     def __init__(self, sender: Sender, amount: Amount[float]) -> None:
         """Which senders, over which values of their number, how much."""
-        self.name = fit_name(sender)  # type: ignore[misc]
+        self.name = fit_name(sender)
         self.sender, self.amount = sender, amount
 
     def is_wanted(self, options: StudyOptions) -> bool:
@@ -248,7 +248,7 @@ class Published(Part[AsPublished]):
         """How much; with which senders, where they are not the nominal ones."""
         self.amount, self.fit = amount, fit
         self.label, self.where = label_and_where(fit)
-        self.name = task_name(self.label)  # type: ignore[misc]
+        self.name = task_name(self.label)
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """With fitted senders only where there is a fit."""
@@ -352,7 +352,7 @@ class IdealOnKernel(OnKernel[Ideal]):
 
     def __init__(self, streams: int, amount: Amount[int], controls: Amount[int], seed: int) -> None:
         """`streams` streams; how much there and here."""
-        self.name = f"ideal source, {streams} streams, on the kernel"  # type: ignore[misc]
+        self.name = f"ideal source, {streams} streams, on the kernel"
         self.streams, self.amount, self.controls, self.seed = streams, amount, controls, seed
 
     def on_kernel(self) -> Iterable[Experiment]:
@@ -400,7 +400,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
         """How much; with which senders, where they are not the nominal ones."""
         self.amount, self.seed, self.fit = amount, seed, fit
         self.label, self.where = label_and_where(fit)
-        self.name = f"{task_name(self.label)}, on the kernel"  # type: ignore[misc]
+        self.name = f"{task_name(self.label)}, on the kernel"
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """With fitted senders only where there is a fit."""
