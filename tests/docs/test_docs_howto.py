@@ -100,6 +100,8 @@ def test_add_a_study(copy: Path) -> None:
     page = copy / "results" / "constant-sizes" / "index.html"
     assert 'id="live-hero"' in page.read_text(encoding="utf-8")
     assert (copy / "results" / "live.js").is_file()
+    (short,) = json.loads(python(copy, "-m", "dumbbell.cli", "reproduce", "half-buffer", "--json"))
+    assert [claim["verdict"] for claim in short["claims"]] == ["reproduced"]
 
 
 PRINTS_A_KIND = """

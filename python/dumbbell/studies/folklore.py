@@ -189,7 +189,7 @@ def trials(seed: int, runs: int) -> list[Trial]:
             words="The manual speaks of a clock of 100 ticks a second; timers are finer now",
         ),
         trial(
-            id="upload", label="ping under upload", source="Gettys and Nichols, ACM Queue 9(11), 2011",
+            id="upload", label="ping under upload", source="Gettys and Nichols, Queue 9(11), 2011",
             statement="Behind a full upload on ADSL a ping waits the buffer over the rate",
             unit="ms", said=8e-3 * MODEM_BYTES, number=longest_ms, rule=Supremum(
                 bound=8e-3 * (MODEM_BYTES + PACKET), packet=8e-3 * PACKET, unit="ms",

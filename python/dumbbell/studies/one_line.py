@@ -13,7 +13,7 @@ CHATTER = {
     "name": "chatter",
     "from": SENDER,
     "to": "receiver",
-    "source": {"kind": "poisson", "rate": "10pps", "size": "100B"},
+    "source": {"kind": "poisson", "rate": "10pps", "size": "100B", "size_at": "payload"},
 }
 """Ten small packets a second: what makes no two runs of greedy flows alike."""
 
