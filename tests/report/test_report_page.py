@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -38,7 +39,14 @@ from dumbbell.claims import (
     views_of,
 )
 from dumbbell.claims.rules import Ordering
-from dumbbell.report import Advice, FigureDrawer, claims_table, overview_table
+from dumbbell.report import (
+    Advice,
+    FigureDrawer,
+    claims_table,
+    overview_table,
+    write_index,
+    write_report,
+)
 from dumbbell.report.badges import BADGES, SCORE_ORDER, sorted_claims
 from dumbbell.report.claims_section import claim_rows, interval_words
 from dumbbell.report.figure_views import script_json
@@ -328,6 +336,21 @@ def test_the_index_is_escaped_and_counts() -> None:
     assert "".join(reader.text).count(EVIL) == 3  # its title in the list of contents too
     assert "2 studies, 18 facts." in " ".join(reader.text)
     assert " ".join(reader.text).count("3 reproduced") == 2
+
+
+def test_the_index_has_studies_that_are_run_when_named(tmp_path: Path) -> None:
+    report = dataclasses.replace(realistic_report(), study="there")
+    write_report(report, tmp_path / "there")
+    more = [
+        IndexEntry(study=name, title=f"{name}?", summary=EVIL, topic="Fairness")
+        for name in ("there", "not-there")
+    ]
+    page = write_index([], tmp_path, more=more).read_text(encoding="utf-8")
+    section = page[page.index('<section id="more">') :]
+    assert 'href="there/index.html"' in section and 'href="not-there' not in section
+    assert section.count("<svg") == 1 and section.count("Fairness") == 2
+    assert "<code>dumbbell reproduce not-there</code>" in section
+    assert EVIL not in page
 
 
 @pytest.mark.parametrize("width", [80, 120])
