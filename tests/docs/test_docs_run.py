@@ -21,7 +21,7 @@ import dumbbell
 from dumbbell.cli.app import COMMANDS as ALL_COMMANDS
 from dumbbell.cli.app import app
 from dumbbell.spec import Experiment
-from dumbbell.studies import STUDIES
+from dumbbell.studies import MORE, STUDIES
 
 LANGUAGES = {"python", "output", "toml", "diff", "rust", "text", "sh", "html", "js"}
 WITH_PYTHON = [
@@ -109,7 +109,7 @@ def test_command_lines(page: Path, line: str) -> None:
     context = command.make_context(name, [_filled_in(word) for word in arguments])
     study = context.params.get("study")
     if study is not None and not _is_added_by(page, study):
-        assert study in {"all", *STUDIES}
+        assert study in {"all", *STUDIES, *MORE}
 
 
 def _filled_in(word: str) -> str:
