@@ -36,7 +36,7 @@ _SHOWN_META = 60
 
 
 NO_DRAWINGS: Mapping[str, Markup] = MappingProxyType({})
-_STYLES = ("style.css", "claims.css", "printed.css", "layout.css", "marks.css")
+_STYLES = ("style.css", "claims.css", "printed.css", "layout.css")
 _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 
@@ -261,6 +261,7 @@ def _environment() -> jinja2.Environment:
     # The style sheets and the script are ours and contain no user's text.
     styles = [style_sheet(), *map(_template, _STYLES)]
     environment.globals["style"] = Markup("\n".join(styles))
+    environment.globals["marks_style"] = Markup(_template("marks.css"))
     environment.globals["script"] = Markup(_template("page.js"))
     return environment
 
