@@ -207,7 +207,8 @@ def _reason(error: BaseException) -> str:
 
 
 def _tell(answers: TextIO, message: Mapping[str, Any]) -> None:
-    print(json.dumps(message), file=answers, flush=True)
+    answers.write(f"{json.dumps(message)}\n")
+    answers.flush()
 
 
 if __name__ == "__main__":
