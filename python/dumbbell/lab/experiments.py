@@ -79,6 +79,8 @@ def bottleneck_of(experiment: Experiment) -> str:
     way = experiment.route(*ends[0])
 
     def rate(name: str) -> float:
-        return described.queue(name).served_bps or math.inf
+        found = described.queue(name)
+        # A link that follows a trace is what one wants to look at.
+        return 0 if found.trace is not None else found.served_bps or math.inf
 
     return min(way, key=rate)

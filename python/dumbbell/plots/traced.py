@@ -11,6 +11,7 @@ import polars as pl
 
 from dumbbell.metrics.path import resolved_of, traced_bits
 from dumbbell.report import Figure
+from dumbbell.report.figures import as_polars
 from dumbbell.tables import Run
 
 _AREAS = 300
@@ -67,8 +68,8 @@ def with_trace_behind(
             ],
         )
     )
-    drawn: Any = figure.chart
-    chart = drawn.copy()
+    original: Any = figure.chart
+    chart = original.copy()
     chart.layer = [area, *chart.layer]
     unit = "" if in_mbps else f", {float(rate_mbps.max()):.3g} Mbit/s at the top"
     caption = f"{figure.caption} Grey: what {name} can send by its trace{unit}."
@@ -77,7 +78,7 @@ def with_trace_behind(
 
 def _top(figure: Figure) -> float:
     """The greatest of what is drawn."""
-    data: Any = figure.data
+    data = as_polars(figure.data)
     drawn = [column for column in ("y", "backlog_pkts") if column in data.columns]
     greatest = [data[column].cast(pl.Float64).fill_nan(None).max() for column in drawn]
     numbers = [float(each) for each in greatest if isinstance(each, float)]
