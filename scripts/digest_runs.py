@@ -16,7 +16,7 @@ QUEUES = {
     "pfifo_fast": "pfifo_fast",
     "prio": "root handle 1: prio bands 3\nparent 1:2 pfifo limit 10",
     "ets": "root handle 1: ets bands 3 strict 1 quanta 3000 priomap 1 1 2 1 1 1 0\n"
-    "parent 1:2 pfifo limit 10",
+    "parent 1:2 pfifo limit 12",
     "tbf": "tbf rate 2mbit burst 5kb limit 30kb",
     "htb": "root handle 1: htb default 10\n"
     "class add parent 1: classid 1:1 htb rate 3mbit\n"
@@ -175,6 +175,16 @@ LINKS = {
 }
 """Other links."""
 
+TRACES = {
+    "on-off": 'kind = "on-off", rate = "6mbit", on = "exponential 300ms", off = "50ms"',
+    "markov": 'kind = "markov", states = [{ hold = "exponential 200ms", rate = "5mbit", '
+    'loss = 0.01 }, { hold = "exponential 80ms", rate = "1mbit", delay = "15ms" }]',
+    "handover": 'kind = "handover", every = "1s", outage = "uniform 20ms 90ms", '
+    'least_rate = "1mbit", most_rate = "8mbit", least_delay = "2ms", most_delay = "9ms"',
+    "aggregation": 'kind = "aggregation", gap = "exponential 5ms", size = "3kB"',
+}
+"""A link that follows a law of each kind."""
+
 CONTROLLERS = tuple(KNOBS)
 BOTTLENECK = 'qdisc = "pfifo limit 25"'
 BOTTLENECKS = {
@@ -243,6 +253,9 @@ def descriptions() -> dict[str, str | Path]:
         runs[f"queue {name}"] = network(end=f"qdisc = '''{words}'''")
     for name, end in LINKS.items():
         runs[f"link {name}"] = network(end)
+    for kind, law in TRACES.items():
+        traced = network(f'qdisc = "pfifo limit 30", trace = {{ {law} }}')
+        runs[f"trace {kind}"] = traced.replace('rate = "3mbit", ', "")
     for kind, source in SOURCES.items():
         runs[f"source {kind}"] = network(source=source)
     for controller in CONTROLLERS:

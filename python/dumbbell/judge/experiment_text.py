@@ -47,6 +47,7 @@ def _claim(section: Section, each: Expectation) -> dict[str, Any]:
         "source": source,
         "quantity": each.quantity,
         **each.rule,
+        **({"amended": dict(each.amended)} if each.amended else {}),
     }
     # A list of values is a grid of cells; a value that is a list is the one of such a grid.
     where = {

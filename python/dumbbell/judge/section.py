@@ -21,6 +21,8 @@ class Expectation:
         where: The cell: values of settings by path; the base of the file where empty.
         label: Of the cell, in figures and tables.
         source: Who says so; a threshold of ours where empty.
+        amended: When and how it was changed after it had been run: ``when`` and ``what``; empty
+            where it was not.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Expectation:
     where: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
     source: str = ""
+    amended: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
