@@ -101,6 +101,7 @@ def use(path: Path, random: Random) -> str:
     return printed.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["metadata", "anywhere"])
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_changed_file_is_analyzed_or_refused(

@@ -67,6 +67,7 @@ def test_example_marks_one_good_one_fair_and_one_broken(tmp_path: Path) -> None:
     assert "ada" not in page
 
 
+@pytest.mark.slow
 @held
 def test_one_that_means_harm_costs_itself_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -118,6 +119,7 @@ def test_one_that_means_harm_costs_itself_alone(
     assert "<i>of</i>" not in (tmp_path / "marks/index.html").read_text()
 
 
+@pytest.mark.slow
 @held
 def test_what_never_returns_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confined, "IDLE_S", 5.0)

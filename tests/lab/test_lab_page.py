@@ -87,7 +87,7 @@ def test_every_control_has_a_name_and_is_reached_by_tab(opener: Opener) -> None:
     assert [each for each in fields if not each[1].strip() or each[2] != 0] == []
     seen.page.evaluate("document.activeElement.blur()")
     reached = set()
-    for _ in range(60):
+    for _ in range(90):
         seen.page.keyboard.press("Tab")
         reached.add(seen.page.evaluate("document.activeElement.id"))
     assert {each[0] for each in fields if not each[3]} <= reached
