@@ -46,6 +46,14 @@ RUNS = 10
 """Of each cell: the fewest of which a prediction interval says anything."""
 
 
+def cell_id(bdps: int, flows: int) -> str:
+    """Of the claim about a cell."""
+    return f"{flows}-bbr-{bdps}-bdp"
+
+
+CELLS = {cell_id(bdps, flows): (bdps, flows) for flows in FLOWS for bdps in PRINTED}
+
+
 def printed(bdps: int, flows: int) -> tuple[float, float]:
     """Least and greatest of the three trials, Mbit/s."""
     cell = PRINTED[bdps].split(", ")[FLOWS.index(flows)]
@@ -80,7 +88,7 @@ def cell(seed: int, bdps: int, flows: int) -> Trial:
         qdisc=f"bfifo limit {bdps * BDP_KB}kb",
     )
     return Trial(
-        id=f"{flows}-bbr-{bdps}-bdp",
+        id=cell_id(bdps, flows),
         statement=f"{flows} BBR beside one CUBIC, buffer {bdps} BDP: BBR's goodput",
         source="Sarpkaya, Srivastava, Fund and Panwar 2025, figure 2a",
         said=middle,
@@ -161,8 +169,8 @@ class BbrShare(ShortStudy):
         plain = super().table()
         rows = [
             ValueRow(trial.statement.removesuffix(": BBR's goodput"), "Mbit/s",
-                     ["{:g} to {:g}".format(*printed(*reversed(_key(trial)))),
-                      model_mbps(*reversed(_key(trial))), *row.cells])
+                     ["{:g} to {:g}".format(*printed(*CELLS[trial.id])),
+                      model_mbps(*CELLS[trial.id]), *row.cells])
             for trial, row in zip(self.trials, plain.rows, strict=False)
         ]  # fmt: skip
         caption = f"All BBR flows together; measured are means of {RUNS} runs of {LENGTH_S:g} s."
@@ -170,10 +178,10 @@ class BbrShare(ShortStudy):
 
     def said(self) -> dict[str, Any]:
         """See `ShortStudy`."""
-        cells = [each for each in self.judged if each.claim.id.endswith("bdp")]
+        cells = [each for each in self.judged if each.claim.id in CELLS]
         held = sum(each.verdict is Verdict.REPRODUCED for each in cells)
         found = {part.name: part for part in self.finished_trials()}
-        deep = found.get("1-bbr-64-bdp")
+        deep = found.get(cell_id(64, 1))
         value = estimate_of(next(iter(deep.trial.points(deep.found).values()))).value if deep else 0
         answer = (
             "One BBR flow takes most of a line with a small buffer and little of one with a deep."
@@ -181,15 +189,10 @@ class BbrShare(ShortStudy):
         return {
             "summary": f"{held} of {len(cells)} printed cells are reproduced.",
             "answer": answer,
-            "measured": f"at 64 BDP one BBR flow gets "
+            "measured": f"At 64 BDP one BBR flow gets "
             f"{value:.2f} Mbit/s here and 1.70 to 2.06 in print.",
             "so": "Beside BBR it is the buffer that decides who gets the line.",
         }  # fmt: skip
-
-
-def _key(trial: Trial) -> tuple[int, int]:
-    flows, _, bdps, _ = trial.id.split("-")
-    return int(flows), int(bdps)
 
 
 STUDY = BbrShare

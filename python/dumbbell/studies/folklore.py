@@ -229,7 +229,7 @@ class Folklore(ShortStudy):
         held, all_ = verdicts[Verdict.REPRODUCED], len(self.judged)
         return {
             "summary": f"{held} of {all_} rules hold as they are said.",
-            "answer": f"Of the rules that everybody repeats, {held} hold as they are said.",
+            "answer": f"Of {all_} rules that everybody repeats, {held} hold as they are said.",
             "measured": f"{all_} rules, {self.trials[0].runs} runs of each network; "
             + ", ".join(f"{verdict.value}: {n}" for verdict, n in verdicts.items()) + ".",
             "so": "Ask of a rule for which network it was made.",
