@@ -119,7 +119,7 @@ from dumbbell.metrics.queue import (
     wait_quantile_s,
 )
 from dumbbell.metrics.registry import METRICS, Metric, metrics_markdown
-from dumbbell.metrics.series import batch_means_series, interval_means
+from dumbbell.metrics.series import batch_means_series, interval_means, time_to_rate_s
 from dumbbell.metrics.sharing import (
     capacity_share,
     goodput_share,
@@ -253,6 +253,7 @@ __all__ = [
     "sojourn_quantile_s",
     "throughput_at_receiver_bps",
     "throughput_bps",
+    "time_to_rate_s",
     "total_goodput_bps",
     "total_qdisc_drops_l2",
     "total_retransmissions_l4",

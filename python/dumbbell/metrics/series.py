@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell.errors import DumbbellError
-from dumbbell.metrics.path import NS_PER_S, resolved_of
+from dumbbell.metrics.path import NS_PER_S, capacity_bits, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
@@ -86,6 +86,35 @@ def batch_means_series(
         )
     marks = np.arange(n_batches + 1) * width + (len(over) - 1 - n_batches * width)
     return _ratio(np.diff(over[marks]), np.diff(under[marks]))
+
+
+@metric("s", _SECTION)
+def time_to_rate_s(run: Run, queue: str | int, share: float = 0.9) -> float:
+    """When a queue's link first carries a share of its rate, from the run's start.
+
+    The end of the first sampling interval, the warm-up included, in which the link carries that
+    much: no earlier than it did, and no later than a sampling interval after it did. The rate is
+    what the link can send in the measured window (`capacity_bits`) over its length.
+
+    Args:
+        run: A run with ``sample_interval``.
+        queue: Name or index.
+        share: Above 0, at most 1.
+
+    Returns:
+        NaN where it never does, and where nothing limits the rate.
+
+    Raises:
+        DumbbellError: The run has no samples.
+        ValueError: The share is no share.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share: {share}; above 0, at most 1")
+    ends_s, throughput_bps = interval_means(run, queue, "throughput_bps", from_start=True)
+    described = resolved_of(run)
+    measured_s = (described.duration_ns - described.warm_up_ns) / NS_PER_S
+    reached = throughput_bps >= share * capacity_bits(run, queue) / measured_s
+    return float(ends_s[np.argmax(reached)]) if reached.any() else float("nan")
 
 
 def _totals(run: Run, queue: str | int, of: SeriesOf) -> tuple[Floats, Floats, Floats]:
