@@ -66,8 +66,8 @@ def how_measured(dossier: Dossier) -> str:
     """What the answer's numbers are, and what they are not."""
     n = dossier.asked.depth.replications
     return (
-        f"{NO_CHECK_LIST} The thresholds are ours, and a claim that was changed after a run says so; {n} runs "
-        f"of each cell on {' and '.join(dossier.backends)}, 95 % intervals."
+        f"{NO_CHECK_LIST} The thresholds are ours, and a claim that was changed after a run says "
+        f"so; {n} runs of each cell on {' and '.join(dossier.backends)}, 95 % intervals."
     )
 
 
