@@ -202,7 +202,7 @@ duration = "5s"
 sample_interval = "100ms"
 links = [
   {{ a = "client", b = "router", forward = {{ {first} }} }},
-  {{ a = "router", b = "server", delay = "10ms", forward = {{ rate = "3mbit", {end} }} }},
+  {{ a = "router", b = "server", delay = "10ms", forward = {{ {rate}{end} }} }},
 ]
 [[flows]]
 name = "flow"
@@ -229,9 +229,10 @@ def network(
     source: str = SOURCES["greedy"],
     tcp: str = "",
     first: str = "",
+    rate: str = 'rate = "3mbit", ',
 ) -> str:
     """A client, a router and a server, as TOML; `first` is of the client's own queue."""
-    return _NETWORK.format(end=end, source=source, tcp=tcp, first=first)
+    return _NETWORK.format(end=end, source=source, tcp=tcp, first=first, rate=rate)
 
 
 def is_simulated(path: Path) -> bool:
@@ -254,8 +255,8 @@ def descriptions() -> dict[str, str | Path]:
     for name, end in LINKS.items():
         runs[f"link {name}"] = network(end)
     for kind, law in TRACES.items():
-        traced = network(f'qdisc = "pfifo limit 30", trace = {{ {law} }}')
-        runs[f"trace {kind}"] = traced.replace('rate = "3mbit", ', "")
+        end = f'qdisc = "pfifo limit 30", trace = {{ {law} }}'
+        runs[f"trace {kind}"] = network(end, rate="")
     for kind, source in SOURCES.items():
         runs[f"source {kind}"] = network(source=source)
     for controller in CONTROLLERS:

@@ -42,7 +42,7 @@ impl Classifier {
 }
 
 /// The band of a byte of DSCP and ECN, from 0. A filter that names no band means priority 0.
-fn band_of_tos(tos: u8, filters: &[Filter], bands: usize, of_priority: &[u8; 16]) -> usize {
+pub fn band_of_tos(tos: u8, filters: &[Filter], bands: usize, of_priority: &[u8; 16]) -> usize {
     let priority = match filters.iter().find(|filter| filter.matches(tos)) {
         Some(filter) => {
             let band = usize::from(filter.minor).wrapping_sub(1);
@@ -54,17 +54,6 @@ fn band_of_tos(tos: u8, filters: &[Filter], bands: usize, of_priority: &[u8; 16]
         None => priority::of_tos(tos),
     };
     usize::from(of_priority[usize::from(priority)])
-}
-
-/// What is in the band of a byte of DSCP and ECN.
-pub fn child_of<'a>(
-    tos: u8,
-    filters: &[Filter],
-    children: &'a [Option<Box<Config>>],
-    of_priority: &[u8; 16],
-) -> Option<&'a Config> {
-    let band = band_of_tos(tos, filters, children.len(), of_priority);
-    children.get(band)?.as_deref()
 }
 
 /// The empty bands: each with its discipline, or with a `pfifo` of the interface's queue length.

@@ -1,9 +1,11 @@
 //! A discipline inside another.
 
+use super::bands::band_of_tos;
 use super::fifo::Limit;
-use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics};
+use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics, htb};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::Filter;
 
 /// A child, which can be looked into. Of a FIFO the oldest packet is seen where it is
 /// (`qdisc_peek_head`), of bands that of the first that has one. Out of others a packet is taken to
@@ -110,6 +112,28 @@ impl Child {
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.qdisc.packets().chain(self.held.iter())
     }
+}
+
+/// The discipline inside another that packets with this byte of DSCP and ECN come to; `None` where
+/// the kernel's own `pfifo` is, and of those that hold no other.
+pub fn child_for(config: &Config, tos: u8) -> Option<&Config> {
+    match config {
+        Config::Tbf(tbf) => tbf.child.as_deref(),
+        Config::Htb(htb) => htb::leaf_of(htb, tos)?.child.as_deref(),
+        Config::Prio(prio) => in_band(tos, &prio.filters, &prio.children, &prio.priomap),
+        Config::Ets(ets) => in_band(tos, &ets.filters, &ets.children, &ets.priomap),
+        _ => None,
+    }
+}
+
+fn in_band<'a>(
+    tos: u8,
+    filters: &[Filter],
+    children: &'a [Option<Box<Config>>],
+    of_priority: &[u8; 16],
+) -> Option<&'a Config> {
+    let band = band_of_tos(tos, filters, children.len(), of_priority);
+    children.get(band)?.as_deref()
 }
 
 #[cfg(test)]

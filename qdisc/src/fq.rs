@@ -20,7 +20,8 @@
 //! TCP's part, and who is paced: `tcp::pacing`. Between network namespaces Linux keeps a packet's time
 //! (`mono_delivery_time`), between machines it does not: here a queue on the way does without.
 
-use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setting, bands, htb};
+use super::child::child_for;
+use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use dumbbell_core::packet::{Kind, Packet};
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Fq as Parameters;
@@ -101,27 +102,9 @@ pub struct Fq {
 /// Whether a sender's TCP is paced by the queue of its host: a packet of this byte of DSCP and ECN
 /// comes to an `fq` that paces.
 pub fn paces(config: &Config, traffic_class: u8) -> bool {
-    let inside = |child: Option<&Config>| child.is_some_and(|child| paces(child, traffic_class));
     match config {
         Config::Fq(fq) => fq.pacing,
-        Config::Tbf(tbf) => inside(tbf.child.as_deref()),
-        Config::Prio(prio) => inside(bands::child_of(
-            traffic_class,
-            &prio.filters,
-            &prio.children,
-            &prio.priomap,
-        )),
-        Config::Ets(ets) => inside(bands::child_of(
-            traffic_class,
-            &ets.filters,
-            &ets.children,
-            &ets.priomap,
-        )),
-        Config::Htb(htb) => {
-            let leaf = htb::leaf_of(htb, traffic_class);
-            leaf.is_some_and(|leaf| inside(leaf.child.as_deref()))
-        }
-        _ => false,
+        other => child_for(other, traffic_class).is_some_and(|child| paces(child, traffic_class)),
     }
 }
 

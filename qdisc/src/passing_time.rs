@@ -5,7 +5,7 @@
 //! `fq_codel`, ...); with an infinite rate behind them a packet passes in the instant it came.
 //! Those that shape do not: `netem` with a delay or a rate, `tbf`, `htb`.
 
-use super::{Config, bands, htb, netem};
+use super::{Config, child::child_for, htb, netem};
 use crate::token_bucket::PschedRate;
 
 /// The shortest packet that TCP sends: headers of IP and TCP without options.
@@ -20,28 +20,17 @@ pub(super) fn bucket_takes_tokens(rate_bps: u64) -> bool {
 /// Whether TCP packets with this byte of DSCP and ECN are held back: not each of them, but so
 /// many that an instant ends.
 pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
-    let inside =
-        |child: Option<&Config>| child.is_some_and(|child| lets_time_pass(child, traffic_class));
+    let inside = || {
+        let child = child_for(config, traffic_class);
+        child.is_some_and(|child| lets_time_pass(child, traffic_class))
+    };
     match config {
         Config::Netem(netem) => netem::holds_back(netem),
-        Config::Tbf(tbf) => bucket_takes_tokens(tbf.rate_bps) || inside(tbf.child.as_deref()),
-        Config::Prio(prio) => inside(bands::child_of(
-            traffic_class,
-            &prio.filters,
-            &prio.children,
-            &prio.priomap,
-        )),
-        Config::Ets(ets) => inside(bands::child_of(
-            traffic_class,
-            &ets.filters,
-            &ets.children,
-            &ets.priomap,
-        )),
+        Config::Tbf(tbf) => bucket_takes_tokens(tbf.rate_bps) || inside(),
+        Config::Prio(_) | Config::Ets(_) => inside(),
         Config::Htb(htb) => {
             let leaf = htb::leaf_of(htb, traffic_class);
-            leaf.is_some_and(|leaf| {
-                bucket_takes_tokens(leaf.ceil_bps) || inside(leaf.child.as_deref())
-            })
+            leaf.is_some_and(|leaf| bucket_takes_tokens(leaf.ceil_bps)) || inside()
         }
         Config::Cake(cake) => cake.bandwidth_bps > 0 && bucket_takes_tokens(cake.bandwidth_bps),
         Config::Fq(fq) => fq.pacing && fq.maxrate_bps.is_some_and(bucket_takes_tokens),

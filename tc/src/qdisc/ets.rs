@@ -68,7 +68,7 @@ const STRICT: Parameter = Parameter {
     default_source: "tc",
     range: "0 to 16",
     bounds: Bounds::within(0, MOST_BANDS as i64),
-    effect: "Of so many bands, the first ones, one sends when those before it are empty.",
+    effect: "The first N bands are strict: each sends only while those before it are empty.",
 };
 
 const QUANTA: Parameter = Parameter {
