@@ -13,6 +13,8 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
+from dumbbell.backends.native.python_class import MODULE
+
 USUAL_IMPORTS: Final = (
     "__future__",
     "collections",
@@ -26,8 +28,6 @@ USUAL_IMPORTS: Final = (
     "typing",
 )
 """Where the course file names none."""
-MODULE: Final = "dumbbell_controller"
-"""As `dumbbell.backends.native.python_class` names the module of a file."""
 
 
 class ForbiddenImportError(ImportError):

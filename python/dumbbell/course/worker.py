@@ -17,18 +17,18 @@ from typing import Any, TextIO
 
 from dumbbell import _engine
 from dumbbell.backends.native.building import BuildError, compile_object
-from dumbbell.backends.native.python_class import PythonClass, loaded_class
+from dumbbell.backends.native.python_class import (
+    MODULE,
+    PythonClass,
+    controllers_in,
+    executed_module,
+    loaded_class,
+)
 from dumbbell.compare.executing import FailedTask, FinishedTask
 from dumbbell.compare.executing.wire import Sender
 from dumbbell.compare.summary import Summary, summary_of
-from dumbbell.controllers import Controller
-from dumbbell.course.allowed_imports import (
-    MODULE,
-    ForbiddenImportError,
-    check_imports,
-    guard_imports,
-)
-from dumbbell.course.placeholder import PLACEHOLDER_SHA256, SUBMISSION
+from dumbbell.course.allowed_imports import ForbiddenImportError, check_imports, guard_imports
+from dumbbell.course.placeholder import PLACEHOLDER_SHA256, SUBMISSION, SUBMITTED_CLASS
 from dumbbell.course.sealing import limit_compiler, seal
 from dumbbell.errors import RunError
 from dumbbell.spec import canonical_json
@@ -80,9 +80,8 @@ class Loaded:
         """As the engine takes those in Python."""
         if self.source is None:
             return {}
-        name = SUBMISSION.partition(":")[2]
         loaded = loaded_class(self.source, self.shown, self.class_name)
-        return {(PLACEHOLDER_SHA256, name): loaded}
+        return {(PLACEHOLDER_SHA256, SUBMITTED_CLASS): loaded}
 
 
 def summary_by_engine(
@@ -169,18 +168,13 @@ def _class_of(source: Path, shown: str) -> str:
     """The one controller of a file.
 
     Raises:
-        ValueError: It has none, or several that derive from no other of it.
+        UnfitError: It has none, or several that derive from no other of it.
+        Exception: Whatever the file raises when it is executed.
     """
-    try:
-        loaded_class(source, shown, "")
-    except ValueError as error:
-        # That there is no class without a name, or an error of the file's own.
-        if not str(error).startswith(f"a class of {shown}"):
-            raise
     found = {
         name: each
-        for name, each in vars(sys.modules[MODULE]).items()
-        if isinstance(each, type) and issubclass(each, Controller) and each.__module__ == MODULE
+        for name, each in controllers_in(executed_module(source, shown)).items()
+        if each.__module__ == MODULE
     }
     # Of a class and one that it derives from the first is meant.
     last = [

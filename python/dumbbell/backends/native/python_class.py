@@ -14,6 +14,8 @@ from typing import Final
 
 from dumbbell.controllers import Controller, parameters_of
 
+MODULE: Final = "dumbbell_controller"
+"""What the module of a file is called."""
 MOST_PARAMETERS: Final = 64
 MOST_SEND_BUFFER_WINDOWS: Final = 100
 _REQUIRED: Final = ("on_ack", "on_loss")
@@ -79,8 +81,37 @@ def checked_class(controller: object, name: str) -> PythonClass:
     )
 
 
+def executed_module(source: Path, shown: str) -> types.ModuleType:
+    """A file, executed as a module of its own: no two runs share a variable of it.
+
+    Args:
+        source: The file.
+        shown: Its name in tracebacks.
+
+    Raises:
+        Exception: Whatever the file raises when it is executed.
+    """
+    text = source.read_text(encoding="utf-8")
+    module = types.ModuleType(MODULE)
+    module.__file__ = shown
+    # Python looks for the lines of a traceback here, and dataclasses for their module there.
+    linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
+    sys.modules[module.__name__] = module
+    exec(compile(text, shown, "exec"), vars(module))
+    return module
+
+
+def controllers_in(module: types.ModuleType) -> dict[str, type[Controller]]:
+    """Classes of a module that derive from `Controller`, by name."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Controller) and value is not Controller
+    }
+
+
 def loaded_class(source: Path, shown: str, class_name: str) -> PythonClass:
-    """The class of a file, from a module of its own: no two runs share a variable of it.
+    """The class of a file; see `executed_module`.
 
     Args:
         source: The file.
@@ -91,20 +122,10 @@ def loaded_class(source: Path, shown: str, class_name: str) -> PythonClass:
         ValueError: There is no such class, or it is no controller.
         Exception: Whatever the file raises when it is executed.
     """
-    text = source.read_text(encoding="utf-8")
-    module = types.ModuleType("dumbbell_controller")
-    module.__file__ = shown
-    # Python looks for the lines of a traceback here, and dataclasses for their module there.
-    linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
-    sys.modules[module.__name__] = module
-    exec(compile(text, shown, "exec"), vars(module))
+    module = executed_module(source, shown)
     if class_name not in vars(module):
-        names = [
-            name
-            for name, value in vars(module).items()
-            if isinstance(value, type) and issubclass(value, Controller) and value is not Controller
-        ]
-        raise ValueError(f"a class of {shown} ({', '.join(names) or 'it has none'}): {class_name}")
+        names = ", ".join(controllers_in(module)) or "it has none"
+        raise ValueError(f"a class of {shown} ({names}): {class_name}")
     return checked_class(vars(module)[class_name], class_name)
 
 
