@@ -35,8 +35,8 @@ endif
 help:
 	@echo "make reproduce     build, run every study with few replications, write $(OUT)/index.html"
 	@echo "make reproduce FULL=1   the same with all replications"
-	@echo "make test          all checks that take minutes at most"
-	@echo "make test-slow     pages in a browser, programs of others, what is killed: ten minutes"
+	@echo "make test          every check of a few seconds at most: ten minutes"
+	@echo "make test-slow     pages in a browser, programs of others, what is killed: half an hour"
 	@echo "make test-part     a part of test-long: another one each day, PART=INDEX/COUNT"
 	@echo "make test-long     the checks that take longer: statistics, faults put in, the wheel"
 	@echo "make lab           the laboratory, a page that runs the simulator: $(OUT)/laboratory.html"
@@ -181,7 +181,7 @@ test-python: $(VENV)/.test $(VENV)/.native
 # of test-slow and test-kernel, by the day of the commit, so that it ends within an hour.
 SHARED = $(if $(SHARE),--part $(SHARE))
 
-# Pages in Chromium, programs of others, processes that are killed: seconds each, and hundreds.
+# Pages in Chromium, programs of others, processes that are killed, and what else takes four seconds.
 test-slow: $(VENV)/.test $(VENV)/.native
 	@$(call step,cargo build $(LOCKED) $(PURE) --all-features --bin dumbbell-guest)
 	@$(call step,$(PY) -m pytest -n auto --dist loadfile -m "slow and not long and not kernel" $(SHARED) tests scripts bench $(PYTEST_ARGS))

@@ -21,6 +21,7 @@ def test_the_goal_is_of_judged_rows_only() -> None:
     assert imports.verdict == "" and "goal" not in str(imports)
 
 
+@pytest.mark.slow
 def test_a_peak_is_of_the_process_that_is_measured() -> None:
     held = b"x" * 250_000_000
     assert memory.own_peak_bytes() > len(held)

@@ -28,6 +28,7 @@ def test_both_keep_the_same_numbers(tmp_path: Path) -> None:
     assert np.array_equal(np.frombuffer(found[0][0][1]), summary.numbers, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_memory_of_many_runs_grows_by_their_numbers() -> None:
     few, many = store.peak_bytes(100), store.peak_bytes(10_100)
     # A hundred thousand would take ten times the difference.

@@ -167,6 +167,7 @@ HEAVY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HEAVY)
 def test_a_limited_address_space_is_no_reason_to_abort(kind: str, tmp_path: Path) -> None:
     """As after ``ulimit -v 2000000``: the first was killed by a failed allocation."""

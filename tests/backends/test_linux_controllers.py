@@ -21,7 +21,10 @@ from dumbbell.spec import Experiment
 from dumbbell.spec.linux import linux_controllers
 from dumbbell.spec.tcp import LINUX_CONTROLLERS
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (apt: gcc)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (apt: gcc)"),
+]
 
 # A controller as those of the kernel are written, in words of ours: reno, and a parameter.
 OURS = """

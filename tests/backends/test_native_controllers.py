@@ -86,6 +86,7 @@ def test_it_gives_the_digest_of_our_own_and_says_what_ran(tmp_path: Path) -> Non
     assert "controller" not in own.spec["flows"][0]["tcp"]
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_or_loaded_that_nobody_has_allowed(tmp_path: Path, cache: Path) -> None:
     file = example(tmp_path)
     sha256 = hashlib.sha256(EXAMPLE.read_bytes()).hexdigest()
@@ -131,6 +132,7 @@ def test_a_source_in_the_cache_that_is_not_what_was_allowed_is_no_permission(
         simulate(Experiment.from_toml(example(tmp_path)))
 
 
+@pytest.mark.slow
 def test_two_contents_and_two_parameters_are_two_runs(tmp_path: Path) -> None:
     keys = set()
     digests = set()
@@ -237,6 +239,7 @@ def test_without_a_compiler_it_says_what_to_install(
     _compiler_of.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "part"),
     [

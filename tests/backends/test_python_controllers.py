@@ -139,6 +139,7 @@ def test_nothing_is_executed_that_nobody_has_allowed(tmp_path: Path, cache: Path
     assert isinstance(CliRunner().invoke(app, words).exception, SpecError)
 
 
+@pytest.mark.slow
 def test_contents_classes_and_parameters_are_runs_of_their_own(tmp_path: Path) -> None:
     two = (
         EXAMPLE.read_text() + "\n\nclass Other(Mine):\n    keep = Parameter(60, least=1, most=99)\n"
@@ -249,6 +250,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 def test_an_error_ends_its_run_alone_with_its_traceback(tmp_path: Path) -> None:
     bad = [
         allowed(written(tmp_path, PLAIN.replace("BODY", body), name="Own")) for body, _ in FAULTS

@@ -30,6 +30,7 @@ def check(trial: Trial, case: Case, draws: int) -> None:
         assert wrong <= allowed(draws), f"n = {n}: {100 * wrong:.1f} % wrong"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trial", "case"), CASES, ids=IDS)
 def test_few_verdicts_are_wrong(trial: Trial, case: Case) -> None:
     check(trial, case, max(20, 200 // trial.weight))

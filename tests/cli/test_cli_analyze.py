@@ -51,6 +51,7 @@ def analyze(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_it_prints_the_flows_and_writes_a_page(capture: Path, tmp_path: Path) -> None:
     done = analyze(capture, "--out", tmp_path / "page")
     assert (done.returncode, done.stderr) == (0, "")

@@ -43,6 +43,7 @@ def foreign(file: FlentFile) -> FlentFile:
     return dataclasses.replace(file, metadata=others)
 
 
+@pytest.mark.slow
 def test_a_measurement_beside_the_same_test(
     dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
 ) -> None:
@@ -220,6 +221,7 @@ def test_what_the_simulator_has_not_is_no_offer(measured: list[FlentFile]) -> No
     assert any("--instead cubic-sce=NAME" in each for each in found.remarks)
 
 
+@pytest.mark.slow
 def test_a_file_of_ours_says_its_network(
     dumbbell: Dumbbell, measured: list[FlentFile], tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def test_ditg_beside_datagrams(dumbbell: Dumbbell, toml: Path) -> None:
     assert same["delay_mean_ms"]["value"] > 20
 
 
+@pytest.mark.slow
 def test_a_page_and_tables(dumbbell: Dumbbell, tmp_path: Path) -> None:
     page = tmp_path / "page"
     status, out, _ = dumbbell(

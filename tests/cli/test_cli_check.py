@@ -139,6 +139,7 @@ def test_a_finished_run_is_not_repeated_but_that_of_a_folder_is(
     assert json.loads(told)["same"]
 
 
+@pytest.mark.slow
 def test_the_workers_of_a_cluster_give_the_same_verdicts(
     dumbbell: Dumbbell, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ figures checked-NAME
 """As typed, one after the other: later ones read what earlier ones wrote."""
 
 
+@pytest.mark.slow
 def test_every_command_takes_a_file_of_such_a_name(dumbbell: Dumbbell, inputs: Path) -> None:
     for file in inputs.iterdir():
         Path(file.name).symlink_to(file)

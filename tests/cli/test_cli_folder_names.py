@@ -158,6 +158,7 @@ def test_files_that_give_no_name_have_a_folder_each(here: Path) -> None:
     assert Path("results/second_one/summary.csv").is_file()
 
 
+@pytest.mark.slow
 def test_the_page_of_another_seed_leaves_the_first_as_it_was(here: Path) -> None:
     page = Path("results/small/index.html")
     assert CliRunner().invoke(app, ["run", "one.toml"]).exit_code == 0
@@ -170,6 +171,7 @@ def test_the_page_of_another_seed_leaves_the_first_as_it_was(here: Path) -> None
     assert meta
 
 
+@pytest.mark.slow
 def test_a_check_has_places_too(here: Path) -> None:
     claim = '\n[[claim]]\nkind = "ordering"\nstatement = "s"\nquantity = "flow[bulk].goodput_bps"\n'
     text = Path("one.toml").read_text(encoding="utf-8")

@@ -60,6 +60,7 @@ def lab(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="needs a mount namespace")
 def test_whatever_is_written_to_a_full_disk(lab: Path, dumbbell: Dumbbell) -> None:
     assert dumbbell("run", "capture.toml", "--out", "captured")[0] == 0

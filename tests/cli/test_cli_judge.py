@@ -63,6 +63,7 @@ def test_an_unknown_controller_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_folder_gives_the_same_again_and_is_found_out_when_changed(
     dumbbell: Dumbbell, tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_what_is_not_said_of_a_whole_dossier(option: tuple[str, ...], dumbbell: 
     assert "one section alone" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_a_controller_of_ones_own_is_judged_and_lies_in_the_folder(
     dumbbell: Dumbbell, tmp_path: Path
 ) -> None:

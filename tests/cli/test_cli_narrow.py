@@ -101,6 +101,7 @@ def hold(words: list[str], *, may_be_longer: str = "") -> None:
         assert long == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_run(name: str, here: Path) -> None:
     file, *words = RUNS[name]

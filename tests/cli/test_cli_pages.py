@@ -71,6 +71,7 @@ def test_its_folder_may_be_named() -> None:
     assert Path("elsewhere/index.html").is_file() and not Path("results").exists()
 
 
+@pytest.mark.slow
 def test_another_files_page_stays_and_the_numbers_are_still_printed() -> None:
     run("one.toml")
     before = PAGE.read_bytes()

@@ -68,6 +68,7 @@ def test_what_runs_may_use_can_be_said(dumbbell: Dumbbell, only: Callable[..., N
     assert "--memory: 'lots'" in error
 
 
+@pytest.mark.slow
 def test_all_writes_an_index_and_outlives_a_failure(
     dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_where_no_study_can_be_run_nothing_is_written(
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_all_again_replaces_the_pages(dumbbell: Dumbbell, only: Callable[..., None]) -> None:
     only("md1")
     assert dumbbell("reproduce", "all")[0] == 0
@@ -249,6 +251,7 @@ def test_ctrl_c_with_nothing_finished_writes_nothing(started: Start, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: Path) -> None:
     arguments = ["reproduce", "md1-long", "--replications", "1000", "--jobs", "1"]
     process = started("LONG", *arguments, cwd=tmp_path)
@@ -261,6 +264,7 @@ def test_ctrl_c_reports_on_what_finished_and_says_so(started: Start, tmp_path: P
     assert 2 <= claims[0]["n_replications"] < 1000
 
 
+@pytest.mark.slow
 def test_an_interrupted_page_never_replaces_a_whole_one(started: Start, tmp_path: Path) -> None:
     whole = tmp_path / "results" / "md1-long"
     whole.mkdir(parents=True)
@@ -323,6 +327,7 @@ def test_what_cannot_be_done_leaves_no_page(
     assert not (tmp_path / "results" / "md1").exists()
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same(
     dumbbell: Dumbbell, only: Callable[..., None], tmp_path: Path
 ) -> None:

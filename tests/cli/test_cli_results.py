@@ -271,6 +271,7 @@ cd read-only; echo '---'; env -u DUMBBELL_STORE "$@" run ../line.toml --no-page 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="needs a mount namespace")
 def test_full_and_read_only_disks(line: str, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -288,6 +289,7 @@ def test_full_and_read_only_disks(line: str, tmp_path: Path) -> None:
     assert "results/.store: no folder can be made there" in default
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files_is_named(line: str, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -125,6 +125,7 @@ def stopped_while_loading(program: str, at: int, number: int, folder: Path) -> s
     return done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_while_modules_are_loaded_leaves_without_a_word(
     number: signal.Signals, tmp_path: Path
@@ -141,6 +142,7 @@ def test_a_signal_in_a_callback_of_the_import_system_is_not_lost(at: int, tmp_pa
     assert stopped_while_loading(IN_A_CALLBACK, at, signal.SIGINT, tmp_path) == ""
 
 
+@pytest.mark.slow
 def test_a_signal_when_all_is_done_leaves_without_a_word() -> None:
     done = subprocess.run(
         [sys.executable, "-c", AT_THE_END, str(int(signal.SIGINT))],
@@ -153,6 +155,7 @@ def test_a_signal_when_all_is_done_leaves_without_a_word() -> None:
     assert "statistical-multiplexing" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_after_the_end_changes_no_status(number: signal.Signals) -> None:
     """Python lets go of our handlers before it lets go of modules, which takes a while."""

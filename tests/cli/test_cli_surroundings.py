@@ -34,6 +34,7 @@ def test_nothing_is_said_where_nothing_is_open(streams: tuple[int, ...]) -> None
     assert closed(*streams).returncode == EXIT_BAD_INPUT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [(2,), (0,), (0, 2)])
 def test_other_closed_streams_do_no_harm(streams: tuple[int, ...]) -> None:
     done = closed(*streams)

@@ -86,6 +86,7 @@ def test_a_cell_that_fails_in_running_costs_itself(dumbbell: Dumbbell, file: str
     assert "again: dumbbell run line.toml" in err
 
 
+@pytest.mark.slow
 def test_cells_that_are_not_precise_enough_are_named(dumbbell: Dumbbell, file: str) -> None:
     code, out, _ = dumbbell(
         "run", file, "--json", "--precision", "0.00001", "--set", f"{DELAY}=5ms",

@@ -113,6 +113,7 @@ def test_a_printer_is_found(line: str) -> None:
     assert list(printers_in(line))
 
 
+@pytest.mark.slow
 def test_all_that_is_printed_passes_the_door() -> None:
     past = [
         f"{name}:{line}: {called}"

@@ -229,6 +229,7 @@ def test_what_cannot_be_watched(here: Path) -> None:
             watch(options, lambda each: 0)
 
 
+@pytest.mark.slow
 @pytest.mark.programs
 def test_a_file_is_edited_while_it_is_watched(here: Path) -> None:
     program = Path(sys.executable).parent / "dumbbell"

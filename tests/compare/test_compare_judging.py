@@ -42,12 +42,14 @@ def share_of_tables(quantity: Quantity, n: int, shift: float, outcome: Outcome) 
 LIMIT = 0.05 + 3 * math.sqrt(0.05 * 0.95 / TABLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 10])
 @pytest.mark.parametrize("quantity", [RTT, LOSS, TAIL], ids=str)
 def test_where_nothing_differs_a_whole_table_seldom_says_so(quantity: Quantity, n: int) -> None:
     assert share_of_tables(quantity, n, 0.0, Outcome.DIFFERS) <= LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 10])
 def test_at_the_margin_a_whole_table_seldom_says_the_same(n: int) -> None:
     assert share_of_tables(RTT, n, 2.0, Outcome.SAME) <= LIMIT

@@ -142,6 +142,7 @@ def test_a_consumer_who_leaves_leaves_no_worker_behind() -> None:
     assert not children() - before
 
 
+@pytest.mark.slow
 def test_progress_counts_parts_of_what_is_under_way() -> None:
     told: list[float] = []
     stop = threading.Event()
@@ -168,6 +169,7 @@ for each in Processes(2).run([*tasks(1), endless(1), endless(2)]):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_script_that_is_ended_leaves_no_worker_behind(
     number: signal.Signals, tmp_path: Path

@@ -46,6 +46,7 @@ def files_of(marks: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("held")
 def test_example_marks_one_good_one_fair_and_one_broken(tmp_path: Path) -> None:
     status = judge_course(EXAMPLE / "submissions", EXAMPLE / "lab.toml", tmp_path / "m", json=False)
@@ -138,6 +139,7 @@ def test_what_never_returns_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert reason in (tmp_path / f"marks/students/{student}.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("held")
 def test_the_same_bytes_on_any_number_of_processors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -28,6 +28,7 @@ _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _ITALIC = re.compile(r"(?<!\*)\*([^*\n]+)\*(?!\*)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", FIRST, ids=lambda row: row.id)
 def test_a_row_of_each_answer_is_what_its_runs_give(row: Row) -> None:
     """When this fails: python tests/docs/course_tables.py, and read the answers again."""

@@ -17,6 +17,7 @@ def text_of(language: str) -> list[str]:
     return [block.text for block in blocks(PAGE) if block.language == language]
 
 
+@pytest.mark.slow
 @pytest.mark.programs
 def test_the_example_is_what_the_line_prints(tmp_path: Path) -> None:
     """When this fails: type the line in a folder with the page's file, and put what it prints."""

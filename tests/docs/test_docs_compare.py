@@ -14,6 +14,7 @@ PAGE = ROOT / "docs" / "compare.md"
 SWEEPS = ROOT / "docs" / "sweeps.md"
 
 
+@pytest.mark.slow
 @pytest.mark.programs
 def test_the_table_is_what_the_line_prints() -> None:
     """When this fails: type the line of the page and put what it prints below it."""
@@ -25,6 +26,7 @@ def test_the_table_is_what_the_line_prints() -> None:
     assert len(printed.splitlines()) < 24
 
 
+@pytest.mark.slow
 @pytest.mark.programs
 def test_the_table_of_the_sweep_is_what_the_line_prints() -> None:
     """When this fails: type the line of the page and put what it prints below it."""

@@ -16,6 +16,7 @@ from own_controllers import EXAMPLES, run_command_lines
 PAGE = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (apt: gcc)")
 def test_its_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_command_lines(PAGE, tmp_path, monkeypatch)

@@ -73,6 +73,7 @@ def test_the_changes_fit_the_code(page: Path, tmp_path: Path) -> None:
             assert done.stdout == source, f"{file.name} is not as rustfmt has it"
 
 
+@pytest.mark.slow
 def test_add_a_metric(copy: Path) -> None:
     files = apply_blocks(HOWTO / "add-a-metric.md", copy)
     assert python(copy, "-c", "import dumbbell; print(dumbbell.__file__)").startswith(str(copy))
@@ -86,6 +87,7 @@ def test_add_a_metric(copy: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_add_a_study(copy: Path) -> None:
     files = apply_blocks(HOWTO / "add-a-study.md", copy)
     lint(copy, files)
@@ -142,6 +144,7 @@ def test_types(name: str, copy: Path) -> None:
     python(copy, "-m", "mypy", *options, *ours)
 
 
+@pytest.mark.slow
 def test_add_a_reader(copy: Path) -> None:
     lint(copy, apply_blocks(HOWTO / "add-a-reader.md", copy))
     log = copy / "fping.log"

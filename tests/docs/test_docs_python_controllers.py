@@ -17,6 +17,7 @@ HEADER = ROOT / "python/dumbbell/backends/native/dumbbell_cc.h"
 STUBS = ROOT / "python/dumbbell/_controller_views.pyi"
 
 
+@pytest.mark.slow
 def test_its_command_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_command_lines(PAGE, tmp_path, monkeypatch)
 

@@ -42,6 +42,7 @@ def test_blocks_say_what_they_are(page: Path) -> None:
     assert page.read_text(encoding="utf-8").count("\n```") == 2 * len(blocks(page))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=page_id)
 def test_python(
     page: Path,

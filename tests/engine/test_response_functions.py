@@ -86,6 +86,7 @@ def test_linux_counts_packets_not_acknowledgements(loss_every: int) -> None:
     assert window == pytest.approx(expected, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss_every", [5000, 20_000, 50_000])
 def test_cubic_follows_rfc_9438_above_its_reno_region(loss_every: int) -> None:
     expected = cubic_mean_window(1 / loss_every, RTT_MS / 1000)
@@ -97,6 +98,7 @@ def test_cubic_follows_rfc_9438_above_its_reno_region(loss_every: int) -> None:
 # At an infinite rate a window is sent within one instant, and RACK, which orders what was sent in
 # the same microsecond by its numbers (RFC 8985 section 6.2 step 2), may take a copy for lost that
 # is on its way.
+@pytest.mark.slow
 @pytest.mark.parametrize("loss_every", [20_000, 50_000, 100_000])
 def test_linuxs_cubic_follows_it_where_the_window_is_large(loss_every: int) -> None:
     expected = cubic_mean_window(1 / loss_every, RTT_MS / 1000)

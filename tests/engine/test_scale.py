@@ -72,6 +72,7 @@ def big_tree(hosts: int) -> dict[str, Any]:
     return {"duration": "10s", "links": links, "flows": flows}
 
 
+@pytest.mark.slow
 def test_ten_thousand_flows_at_once() -> None:
     found = measured(many_flows(10_000))
     assert found["flows"] == 10_000
@@ -90,6 +91,7 @@ def test_a_tree_of_a_thousand_hosts() -> None:
     assert found["peak_mb"] < MOST_MB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", arms.WORKLOADS)
 def test_a_heavy_run_of_the_buffer_study_stays_small(workload: arms.Workload) -> None:
     point = arms.Point(load="heavy")

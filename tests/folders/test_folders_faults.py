@@ -14,6 +14,7 @@ PROGRAM = Path(__file__).with_name("folder_faults.py")
 KINDS = ["first folder", "folder", "folder without exchange", "first file", "file"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_disk_that_fails_leaves_nothing_half_written(tmp_path: Path, kind: str) -> None:
     run_with_faults(PROGRAM, tmp_path, kind)

@@ -173,6 +173,7 @@ def compared(run: Run, theirs: dict[_Way, Direction], quantity: str) -> Iterator
         yield way, ours(columns, first - t0, width, names), binned(samples, first, width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1])
 def test_round_trips_flight_windows_and_flags_are_tsharks(
     run: Run, tmp_path: Path, place: int

@@ -138,6 +138,7 @@ def test_a_capture_without_flows_has_its_rate_under_its_own_name(tmp_path: Path)
     assert set(rates["label"].unique()) == {"arp", "again", "tcp"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_the_page_of_a_damaged_capture_can_be_drawn(tmp_path: Path) -> None:
     read = 0

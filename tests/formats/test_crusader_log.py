@@ -146,6 +146,7 @@ def test_what_is_damaged_is_refused(content: bytes, said: str) -> None:
 _VALUES: tuple[Any, ...] = (None, True, "x", b"\xff", -1, 1 << 63, 1e308, [], {}, [[]], {"a": 1})
 
 
+@pytest.mark.slow
 def test_values_that_crusader_does_not_write() -> None:
     draw = random.Random(1)
     small = result()

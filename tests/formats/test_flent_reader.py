@@ -196,6 +196,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_memory_is_bounded(name: str, tmp_path: Path) -> None:
     """In a process that may have 600 MB of address space more than it starts with."""

@@ -176,6 +176,7 @@ def test_a_failure_shows_the_last_lines_and_leaves_nothing(bench: Bench) -> None
     assert bench.left() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
     bench.hang.touch()

@@ -65,6 +65,7 @@ def test_the_hosts_environment_stays_out(
     assert f"DUMBBELL_PARENT={os.getpid()}" in result.console_tail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_the_limit_ends_the_whole_group(script: Script, run_dir: Path, stubborn: bool) -> None:
     deaf = "trap '' TERM\n" if stubborn else ""

@@ -71,6 +71,7 @@ def _at(seen: Opened, share: float) -> None:
     seen.until("laboratory.stage.packets !== null")
 
 
+@pytest.mark.slow
 def test_a_policer_has_its_bucket_and_a_shaper_too(opener: Opener) -> None:
     seen = opener()
     seen.choose("policing")
@@ -97,6 +98,7 @@ def test_a_policer_has_its_bucket_and_a_shaper_too(opener: Opener) -> None:
     assert seen.messages == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_bucket_is_on_the_page_and_under_nothing(opener: Opener, width: int) -> None:
     seen = opener(width=width)

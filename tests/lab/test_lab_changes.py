@@ -111,6 +111,7 @@ def _check_files(module: Path, numbers: Sequence[int]) -> None:
     assert refused < len(numbers) / 3
 
 
+@pytest.mark.slow
 def test_files_of_changed_descriptions(module: Path) -> None:
     _check_files(module, range(FIRST, FIRST + 200))
 

@@ -67,6 +67,7 @@ def _ran(frame: Frame) -> str:
     return str(frame.evaluate("document.getElementById('digest').textContent"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["disk", "server"])
 @pytest.mark.parametrize("width", [390, 1000])
 def test_the_line_shows_the_experiment(

@@ -45,6 +45,7 @@ def test_a_fifo_has_one_row(opener: Opener) -> None:
     assert seen.page.evaluate("document.getElementById('stage').style.height") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -63,5 +63,6 @@ def _memory_bytes(module: Path, changes: int) -> int:
     return int(answers[-1]["bytes"])
 
 
+@pytest.mark.slow
 def test_a_simulator_grows_no_more_after_its_first_runs(module: Path) -> None:
     assert _memory_bytes(module, 160) <= _memory_bytes(module, 40) * 1.05

@@ -18,6 +18,8 @@ from browsing import barriers, outside
 from dumbbell import _engine
 from dumbbell.lab.parameters import numbers
 
+pytestmark = pytest.mark.slow
+
 KNOWN: Mapping[str, Any] = numbers()
 NUMBERS: Mapping[str, list[dict[str, Any]]] = KNOWN["numbers"]
 ALONE = [name for name in NUMBERS if name != "police" and not name.endswith(" class")]

@@ -12,6 +12,7 @@ from browsing import outside
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_is_quiet_offline_and_fits(opener: Opener, width: int, scheme: str) -> None:
@@ -22,6 +23,7 @@ def test_the_page_is_quiet_offline_and_fits(opener: Opener, width: int, scheme: 
     assert outside(seen.page, width) == []
 
 
+@pytest.mark.slow
 def test_sliders_give_what_the_command_line_gives(opener: Opener) -> None:
     seen = opener()
     before = seen.digest()
@@ -75,6 +77,7 @@ def test_the_keyboard_moves_a_slider(opener: Opener) -> None:
     assert seen.digest() != before
 
 
+@pytest.mark.slow
 def test_every_control_has_a_name_and_is_reached_by_tab(opener: Opener) -> None:
     seen = opener()
     seen.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
@@ -106,6 +109,7 @@ def test_what_tc_refuses_is_said_beside_the_field(opener: Opener) -> None:
     assert seen.messages == []
 
 
+@pytest.mark.slow
 def test_a_link_carries_everything(opener: Opener) -> None:
     seen = opener()
     seen.after(moved("rate", 0.3))
@@ -116,6 +120,7 @@ def test_a_link_carries_everything(opener: Opener) -> None:
     assert again.toml() == seen.toml()
 
 
+@pytest.mark.slow
 def test_an_experiment_of_a_file_comes_first(opener: Opener, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
@@ -141,6 +146,7 @@ def test_an_experiment_of_a_file_comes_first(opener: Opener, tmp_path: Path) -> 
     assert opener(link).digest() == seen.digest()
 
 
+@pytest.mark.slow
 def test_no_link_is_given_that_the_page_would_not_read(opener: Opener, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

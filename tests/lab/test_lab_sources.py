@@ -25,6 +25,7 @@ def test_the_load_of_a_poisson_source_is_a_slider(opener: Opener) -> None:
     assert seen.messages == []
 
 
+@pytest.mark.slow
 def test_sources_that_are_not_there_have_no_fields_until_wanted(opener: Opener) -> None:
     seen = opener()
     for name in ("pause-on-off", "size-on-off", "size-mice", "load-mice", "load-stream"):

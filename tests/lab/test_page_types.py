@@ -48,10 +48,12 @@ def _said(folder: Path) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_every_name_is_there_and_every_call_fits() -> None:
     assert _said(HERE.parents[1]) == []
 
 
+@pytest.mark.slow
 def test_faults_that_no_syntax_check_sees_are_told(tmp_path: Path) -> None:
     (tmp_path / "tests/lab").mkdir(parents=True)
     for name in ("tsconfig.json", "browser.d.ts"):

@@ -27,6 +27,7 @@ from dumbbell.spec.linux import LinuxFiles, keep, name_built
 from dumbbell.spec.unresolve import as_written
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (apt: gcc)"),
     pytest.mark.skipif(not DEBIANS.is_file(), reason=f"no {DEBIANS} (apt: linux-source-6.1)"),
 ]
@@ -130,20 +131,17 @@ def test_it_gives_the_digests_of_ours(name: str) -> None:
     assert differing(networks(0, QUICK), name, name) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HELD)
 def test_it_gives_the_digests_of_ours_over_many_networks(name: str) -> None:
     assert differing(networks(1000, MANY), name, EXACT[name]) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HELD)
 def test_it_gives_the_digests_of_ours_in_the_laboratory(name: str) -> None:
     drawn = [as_written(each.experiment.resolved()) for each in presets()]
     assert differing(drawn, name, EXACT[name]) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HELD)
 def test_it_gives_the_digests_of_ours_over_seconds_of_losses(name: str) -> None:
     found = [bottleneck(*each) for each in itertools.product((10, 100), (5, 40), (0.5, 2))]

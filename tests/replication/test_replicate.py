@@ -258,6 +258,7 @@ def work():
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", STOPPED)
 def test_ctrl_c_reaches_whoever_called(function: str) -> None:
     program = f"""

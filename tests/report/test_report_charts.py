@@ -23,6 +23,7 @@ from dumbbell.report.model import Figure
 FIGURES = {"ecdf": rtt_figure, "band": factor_figure, "dots": dots_figure}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_becomes_pictures_data_and_a_specification(
     name: str, tmp_path: Path, drawer: FigureDrawer
@@ -41,6 +42,7 @@ def test_a_figure_becomes_pictures_data_and_a_specification(
     assert pl.read_csv(stem.with_suffix(".csv")).height == as_polars(figure.data).height
 
 
+@pytest.mark.slow
 def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, drawer: FigureDrawer) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
@@ -132,6 +134,7 @@ def test_single_runs_may_have_the_colour_of_their_band() -> None:
         assert scale["range"] == [theme.SERIES[place] for place in (0, 0, 1)]
 
 
+@pytest.mark.slow
 def test_a_million_values_make_a_small_figure() -> None:
     values = np.random.default_rng(1).exponential(size=1_000_000)
     plot = ecdf_chart([Sample("SM", str(s), values) for s in range(4)], x_title="x (ms)")

@@ -21,6 +21,8 @@ from dumbbell.lab import STORY
 from dumbbell.studies import STUDIES
 from waiting import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 WEBSITE = ROOT / "website"
 STUDY = "queue-size-delay"
@@ -176,7 +178,6 @@ def served(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (820, "dark"), (1440, "light")])
 def test_pages_are_quiet_offline_and_fit(
@@ -199,7 +200,6 @@ def _is_far(url: str) -> bool:
     return not re.match(r"http://127\.0\.0\.1:|file:|blob:|data:|about:", url)
 
 
-@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("place", ["server", "disk"])
 def test_the_search_finds(place: str, site: Path, served: str, browser: Browser) -> None:

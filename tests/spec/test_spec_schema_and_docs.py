@@ -26,6 +26,7 @@ def test_the_schema_takes_the_examples(path: Path) -> None:
     VALIDATOR.validate(tomllib.loads(path.read_text()))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(experiments())
 def test_the_schema_takes_what_the_model_takes(data: dict) -> None:

@@ -186,6 +186,7 @@ def test_steps_are_changes_on_the_kernel_and_what_is_none_is_refused(tmp_path: P
         traces_as_changes(resolved, 0, 1)
 
 
+@pytest.mark.slow
 def test_ten_million_lines_become_short_text(tmp_path: Path) -> None:
     from dumbbell import _engine
 

@@ -35,6 +35,7 @@ def test_it_stops_at_the_first_look_that_is_precise() -> None:
     assert "±0.5 at level 95 %" in point.reason
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.5, 2.0), min_size=40, max_size=60), st.integers(0, 60))
 def test_replications_that_finish_early_change_nothing(x: list[float], extra: int) -> None:
     rule = StoppingRule(at_least=3, at_most=40, batch=5, relative_half_width=0.1)

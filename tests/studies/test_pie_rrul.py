@@ -379,6 +379,7 @@ def test_what_the_source_saw(report: Report) -> None:
     assert sum(name.startswith("nominal-latency") for name in ids) == 2
 
 
+@pytest.mark.slow
 def test_the_page_has_tables_figures_and_flents_files(report: Report, tmp_path: Path) -> None:
     titles = [table.title for table in report.values]
     for varied in ("tupdate", "target"):
@@ -460,6 +461,7 @@ def test_the_ring_is_the_fitted_one(report: Report) -> None:
     assert any(note.startswith("The fit:") for note in report.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pretended_kernel", "short")
 def test_both_backends_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     # The simulator that stands for the kernel runs no programs.

@@ -144,6 +144,7 @@ def test_what_does_not_depend_on_replications(report: Report) -> None:
     assert shown["measured-80kb"] is Verdict.INCONCLUSIVE
 
 
+@pytest.mark.slow
 def test_the_page_says_which_reading_was_taken(report: Report, tmp_path: Path) -> None:
     notes = " ".join(report.notes)
     for words in ("kb is 1024 bytes", "5kbit", "200kbit", "-c 10", "not M/M/1/K"):
@@ -176,6 +177,7 @@ def test_the_farthest_of_three_measured_runs_is_judged() -> None:
     assert (farthest.value, farthest.origin) == (46.0, Origin.ELSEWHERE)
 
 
+@pytest.mark.slow
 def test_both_backends_side_by_side(
     pretended_kernel: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -196,6 +198,7 @@ def test_both_backends_side_by_side(
     write_report(done, tmp_path / "page")
 
 
+@pytest.mark.slow
 def test_the_same_on_one_thread_and_on_two(report: Report) -> None:
     alone = get_study(STUDY).reproduce(StudyOptions(quick=True, replications=6, seed=3, jobs=1))
     assert to_rows(alone.judged) == to_rows(report.judged)

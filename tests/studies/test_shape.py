@@ -208,6 +208,7 @@ def test_what_the_kernel_cannot_run_is_refused_before_anything_is_run(
     assert looked_at == [queue(LIGHT, "20s").resolved_json()]
 
 
+@pytest.mark.slow
 def test_stopped_early_it_reports_on_the_parts_that_finished() -> None:
     cancel = threading.Event()
 
@@ -254,6 +255,7 @@ def stopped_after(n: int) -> Mapping[str, Any]:
     return {"options": StudyOptions(cancel=cancel, jobs=1), "reduce": stop}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("complete", [False, True])
 def test_too_few_replications_say_nothing(complete: bool) -> None:
     of = stopped_after(0 if not complete else 7)

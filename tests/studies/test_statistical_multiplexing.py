@@ -225,6 +225,7 @@ def test_the_same_on_one_thread_and_on_two(report: Report) -> None:
     assert alone.files == report.files
 
 
+@pytest.mark.slow
 def test_stopped_early_it_reports_on_what_was_finished() -> None:
     stop = threading.Event()
 
@@ -240,6 +241,7 @@ def test_stopped_early_it_reports_on_what_was_finished() -> None:
     assert [figure.name for figure in report.figures] == ["gain-against-streams"]
 
 
+@pytest.mark.slow
 def test_with_too_few_runs_for_a_fit_it_says_so_and_does_the_rest() -> None:
     report = get_study(STUDY).reproduce(StudyOptions(quick=True, replications=5))
     ids = {one.claim.id for one in report.judged}

@@ -186,6 +186,7 @@ def row_words(row: ValueRow) -> tuple[float | None, str]:
     return printed.value, agrees.words
 
 
+@pytest.mark.slow
 def test_the_best_value_of_a_row_is_bold(report: Report, tmp_path: Path) -> None:
     page = write_report(report, tmp_path / "page").read_text(encoding="utf-8")
     table = next(each for each in report.values if each.title.startswith("Through the shaper"))
@@ -212,6 +213,7 @@ def test_figures_of_the_source_are_there(report: Report) -> None:
     assert {"retransmissions-against-burst", "utilization-against-rtt"} <= names
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_claims(report: Report) -> None:
     again = get_study("traffic-policing").reproduce(StudyOptions(quick=True, jobs=1))
     assert again.judged == report.judged

@@ -131,6 +131,7 @@ def test_md1_probabilities_by_hand() -> None:
     assert queue.T_cdf(1.0) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.1, 0.6, 0.9, 0.99])
 def test_md1_law_has_the_mean_and_mass_it_should(rho: float) -> None:
     queue = MD1(rho, 1.0)
