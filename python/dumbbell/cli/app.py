@@ -34,6 +34,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "controller": "controller:controller_app",
         "ccperf": "ccperf:ccperf_app",
         "mahimahi": "mahimahi:mahimahi_command",
+        "home": "home:home_command",
     },
 }
 """The commands under the heading that ``dumbbell --help`` gives them, in its order, each with the
