@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 import textwrap
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dumbbell.judge.asked import Asked
 from dumbbell.judge.section import Expectation, Section, Trial
+from dumbbell.spec.toml_text import document_text
 
 OURS = "threshold of ours"
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def experiment_text(section: Section, trial: Trial, asked: Asked) -> str:
@@ -36,7 +33,7 @@ def experiment_text(section: Section, trial: Trial, asked: Asked) -> str:
         "claim": [_claim(section, each) for each in trial.expectations],
     }
     head = "\n".join(f"# {each}".rstrip() for each in comment)
-    return f"{head}\n\n" + "\n".join(_lines(document)) + "\n"
+    return f"{head}\n\n{document_text(document)}"
 
 
 def _claim(section: Section, each: Expectation) -> dict[str, Any]:
@@ -54,43 +51,3 @@ def _claim(section: Section, each: Expectation) -> dict[str, Any]:
         path: [value] if isinstance(value, list) else value for path, value in each.where.items()
     }
     return {**table, "where": where} if where else table
-
-
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    tables = {}
-    for key, value in document.items():
-        if isinstance(value, list) and value and isinstance(value[0], Mapping):
-            tables[key] = value
-        else:
-            yield f"{_key(key)} = {_value(value)}"
-    for key, rows in tables.items():
-        for row in rows:
-            yield ""
-            yield f"[[{_key(key)}]]"
-            for name, value in row.items():
-                yield f"{_key(name)} = {_value(value)}"
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _text(key)
-
-
-def _value(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return repr(value)
-        case str():
-            return _text(value)
-        case Mapping():
-            inside = ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items())
-            return f"{{ {inside} }}"
-        case list() | tuple():
-            return f"[{', '.join(map(_value, value))}]"
-    raise TypeError(f"no TOML of {type(value).__name__}")
-
-
-def _text(text: str) -> str:
-    # What JSON escapes, a basic string of TOML escapes alike; of DEL JSON says nothing.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

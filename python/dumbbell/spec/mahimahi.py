@@ -9,13 +9,15 @@ Source: mm-link(1), mm-delay(1), mm-loss(1) of Mahimahi 0.98.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import Any
 
 from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
+from dumbbell.spec.toml_text import document_text
 
 SHELLS = ("mm-delay", "mm-loss", "mm-link")
 _DIRECTIONS = {"uplink": "forward", "downlink": "reverse"}
@@ -44,9 +46,15 @@ _MOST_PACKETS = 1_000_000
 class _Link:
     """A shell: what stands at the link, and in each direction."""
 
-    both: dict[str, str] = field(default_factory=dict)
-    forward: dict[str, str] = field(default_factory=dict)
-    reverse: dict[str, str] = field(default_factory=dict)
+    both: dict[str, Any] = field(default_factory=dict)
+    forward: dict[str, Any] = field(default_factory=dict)
+    reverse: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """As a file has them."""
+        ends = {"forward": self.forward, "reverse": self.reverse}
+        return self.both | {key: end for key, end in ends.items() if end}
 
 
 def read_command(words: Sequence[str]) -> str:
@@ -70,7 +78,8 @@ def read_command(words: Sequence[str]) -> str:
         left.pop(0)
     if left:
         notes.append(f"The command that ran inside is left out: {' '.join(left)[:200]}")
-    return "\n".join([*_lines(links, notes), ""])
+    comments = (f"# {''.join(c if c.isprintable() else '?' for c in note)}\n" for note in notes)
+    return "".join(comments) + document_text(_document(links))
 
 
 def _take(left: list[str], shell: str, what: str) -> str:
@@ -83,7 +92,7 @@ def _delay(left: list[str], notes: list[str]) -> _Link:
     text = _take(left, "mm-delay", "a delay in milliseconds, such as 20")
     if not (text.isascii() and text.isdecimal() and len(text) <= 9):
         raise SpecError("mm-delay", text, "a whole number of milliseconds, such as 20")
-    return _Link(both={"delay": f'"{int(text)}ms"'})
+    return _Link(both={"delay": f"{int(text)}ms"})
 
 
 def _loss(left: list[str], notes: list[str]) -> _Link:
@@ -98,7 +107,7 @@ def _loss(left: list[str], notes: list[str]) -> _Link:
     if not 0 <= loss <= 1:
         raise SpecError(f"mm-loss {way}", text, "a probability from 0 to 1, such as 0.01")
     link = _Link()
-    getattr(link, _DIRECTIONS[way])["loss"] = repr(loss)
+    getattr(link, _DIRECTIONS[way])["loss"] = loss
     return link
 
 
@@ -128,9 +137,9 @@ def _link(left: list[str], notes: list[str]) -> _Link:
     link = _Link()
     for trace, (way, direction) in zip(traces, _DIRECTIONS.items(), strict=True):
         keys = getattr(link, direction)
-        keys["trace"] = json.dumps(_beside(trace, notes), ensure_ascii=False)
+        keys["trace"] = _beside(trace, notes)
         arguments = options.get(f"--{way}-queue-args", "")
-        keys["qdisc"] = json.dumps(_qdisc(way, options.get(f"--{way}-queue", ""), arguments, notes))
+        keys["qdisc"] = _qdisc(way, options.get(f"--{way}-queue", ""), arguments, notes)
     return link
 
 
@@ -195,21 +204,25 @@ _READERS: Mapping[str, Callable[[list[str], list[str]], _Link]] = {
 }
 
 
-def _lines(links: Sequence[_Link], notes: Sequence[str]) -> Iterator[str]:
-    for note in notes:
-        yield f"# {''.join(each if each.isprintable() else '?' for each in note)}"
-    yield from ('name = "mahimahi"', 'duration = "60s"', 'warm_up = "5s"')
-    yield 'sample_interval = "100ms"'
+def _document(links: Sequence[_Link]) -> dict[str, Any]:
     # The innermost shell is nearest to the client.
     hosts = ["client", *(f"shell-{number}" for number in range(1, len(links))), "server"]
-    for place, link in enumerate(reversed(links)):
-        yield from ("", "[[links]]", f'a = "{hosts[place]}"', f'b = "{hosts[place + 1]}"')
-        yield from (f"{key} = {value}" for key, value in link.both.items())
-        for direction in _DIRECTIONS.values():
-            if keys := getattr(link, direction):
-                pairs = ", ".join(f"{key} = {value}" for key, value in keys.items())
-                yield f"{direction} = {{ {pairs} }}"
-    yield from ("", "[[flows]]", 'name = "download"', 'from = "server"', 'to = "client"')
-    yield 'source = { kind = "greedy" }'
-    yield from ("", "[[probes]]", 'name = "ping"', 'from = "client"', 'to = "server"')
-    yield 'interval = "200ms"'
+    return {
+        "name": "mahimahi",
+        "duration": "60s",
+        "warm_up": "5s",
+        "sample_interval": "100ms",
+        "links": [
+            {"a": a, "b": b, **link.keys}
+            for (a, b), link in zip(pairwise(hosts), reversed(links), strict=True)
+        ],
+        "flows": [
+            {
+                "name": "download",
+                "from": "server",
+                "to": "client",
+                "source": {"kind": "greedy"},
+            }
+        ],
+        "probes": [{"name": "ping", "from": "client", "to": "server", "interval": "200ms"}],
+    }

@@ -9,7 +9,6 @@ of them. Tables that a path leads through and that are not there yet are made.
 from __future__ import annotations
 
 import copy
-import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 from dumbbell.errors import SpecError
 from dumbbell.spec.fields import MOST_EQUAL_FLOWS
 from dumbbell.spec.refusal import joined, nearest, one_of, shown
+from dumbbell.spec.toml_text import quoted_keys_text
 from dumbbell.spec.topology import Topology, hosts_of
 
 _STEP = re.compile(r"(?:^|\.)(?P<key>[A-Za-z_][A-Za-z0-9_-]*)|\[(?P<place>[^\]]+)\]")
@@ -175,17 +175,7 @@ def _written(value: Any) -> str:
     """A value as a person types it: text as it stands, unless TOML would take it for another."""
     if isinstance(value, str) and _value(value.strip()) == value:
         return value
-    return _toml(value)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        pairs = (f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items())
-        return f"{{ {', '.join(pairs)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(_toml(each) for each in value)}]"
-    # Text, numbers, true and false are written alike in JSON and in TOML.
-    return json.dumps(value, ensure_ascii=False)
+    return quoted_keys_text(value)
 
 
 def _steps(path: str) -> list[str | _Place]:
