@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dumbbell.spec.native import Reference
+
 _T = TypeVar("_T")
 
 
@@ -39,7 +41,8 @@ class Asked:
     @property
     def name(self) -> str:
         """What sentences call it: without the prefix and folder of a file."""
-        return self.controller.removeprefix("file:").rsplit("/", 1)[-1]
+        reference = Reference.typed(self.controller)
+        return self.controller if reference is None else reference.beside.short
 
     @property
     def rivals(self) -> tuple[str, ...]:

@@ -81,6 +81,11 @@ def check_reference(value: str) -> str:
     return value
 
 
+def name_of(reference: str) -> str | None:
+    """The kernel's name of what a checked reference means; None for what is not Linux's."""
+    return reference.removeprefix(PREFIX) if reference.startswith(PREFIX) else None
+
+
 def found(reference: str, wanted: str | None = None) -> LinuxController:
     """The controller that ``linux:NAME`` means: of the source that was built last.
 

@@ -52,6 +52,32 @@ class Reference:
         """Of the file, which says its language."""
         return C_ENDING if self.class_name is None else PYTHON_ENDING
 
+    @property
+    def short(self) -> str:
+        """``NAME.c`` or ``NAME.py:CLASS``."""
+        return self.file if self.class_name is None else f"{self.file}:{self.class_name}"
+
+    @property
+    def value(self) -> str:
+        """As a description has it."""
+        return f"{PREFIX}{self.short}"
+
+    @property
+    def beside(self) -> Reference:
+        """To a file of that name in the folder of the description."""
+        return Reference(Path(self.file).name, self.class_name)
+
+    @classmethod
+    def typed(cls, words: str) -> Reference | None:
+        """That of a command line, where ``file:`` may be left out; None for what is no file.
+
+        Raises:
+            Refused: It is a file, but has another form.
+        """
+        name = words.removeprefix(PREFIX)
+        is_file = name != words or re.search(r"\.(c|py)(:[^/]*)?\Z", name) is not None
+        return cls.of(f"{PREFIX}{name}") if is_file else None
+
     @classmethod
     def of(cls, value: str) -> Reference:
         """That of a description.

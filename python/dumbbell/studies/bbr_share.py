@@ -113,7 +113,7 @@ class BbrShare(ShortStudy):
     )
     source = (
         "Sarpkaya, Srivastava, Fund and Panwar, TCP BBR Behavior over a Shared Bottleneck, 2025, "
-        "figure 2a; model: Ware, Mukerjee, Seshan and Sherry, IMC 2019, equations 9 to 11"
+        "figure 2a; model: Ware, Mukerjee, Seshan and Sherry, IMC 2019, as code of others has it"
     )
     source_url = "https://github.com/fatihsarpkaya/bbr-shared-bottleneck"
     done = (
@@ -126,6 +126,9 @@ class BbrShare(ShortStudy):
         "rate is taken. Taken: 400 s, all flows within the first second in random order, and the "
         "whole run; with 120 s the shares have not settled beyond 8 BDP. Ten small packets a "
         "second make no two runs alike.",
+        "The text of the model's paper was not at hand. Its reasoning is taken from the first "
+        "author's article on the blog of CMU's computer science department (2024), its equations "
+        "(9 to 11) from code of others; they were not compared with the paper.",
         "The buffer is in bytes, as in the scripts of the same authors for the model's figures "
         "(bfifo, 50 kb a BDP). Their hosts' offloads are not told; here each packet is a segment.",
         "The model takes the queue for full and all flows for in step. Where CUBIC has little "

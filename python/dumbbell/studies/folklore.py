@@ -77,7 +77,7 @@ def trials(seed: int, runs: int) -> list[Trial]:
     lossy = {p: wide(greedy("reno"), loss=p, length_s=320) for p in LOSSES}
     buffers = {"half a BDP": BDP // 2, "one BDP": BDP, "two BDP": 2 * BDP}
     unequal = {
-        f"{words}, {name}": line(
+        (words, name): line(
             greedy(name, "near"), greedy(name, FAR, from_=FAR),
             rtt_ms=20, far_rtt_ms=80, length_s=220, qdisc=f"pfifo limit {limit}",
         )
@@ -129,14 +129,15 @@ def trials(seed: int, runs: int) -> list[Trial]:
             statement="Reno shares inversely to round-trip times at least: 20 ms get four times "
             "what 80 ms get", said=4, number=near_to_far, varied="buffer",
             grid="buffers of a half, one and two BDP",
-            arms={name: each for name, each in unequal.items() if "reno" in name},
+            arms={f"{words}, reno": unequal[words, "reno"] for words in buffers},
             words="The queue is part of both round trips: the more of it, the more alike they are",
         ),
         trial(
             id="rtt-cubic", label="CUBIC, unequal RTTs", source="Ha, Rhee and Xu, OSR 42(5), 2008",
             statement="CUBIC is fairer to the longer path than Reno", said=1, number=near_to_far,
             points=of_neighbours, varied="buffer", grid="buffers of a half, one and two BDP",
-            arms=unequal, words="CUBIC's window grows by the clock, not by round trips",
+            arms={f"{words}, {name}": each for (words, name), each in unequal.items()},
+            words="CUBIC's window grows by the clock, not by round trips",
         ),
         trial(
             id="acks", label="delayed ACKs", source="Mathis et al., CCR 27(3), 1997, section 2",

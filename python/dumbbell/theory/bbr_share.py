@@ -13,10 +13,15 @@ PROBE_RTT_PACKETS = 4
 def bbr_share(bbr_flows: int, buffer_packets: float, rate_pps: float, rtt_s: float) -> float:
     """Share of the link that all BBR flows (version 1) get together, from 0 to 1.
 
-    Ware, Mukerjee, Seshan and Sherry, "Modeling BBR's interactions with loss-based congestion
-    control", IMC 2019, equations 9 to 11. In ProbeBW BBR pushes others out until it meets its cap,
-    twice its estimate of the rate times that of the round-trip time. While it probes for the
-    latter it keeps to four packets a flow, so it sees the queue of the others: what they hold is
+    The steady-state model of Ware, Mukerjee, Seshan and Sherry, "Modeling BBR's interactions with
+    loss-based congestion control", IMC 2019. The paper's own text was not at hand: the reasoning is
+    that of its first author's article (CMU CSD blog, 26 August 2024), the formulas and their
+    numbers (9, 11) are those of code that others published to compute the model. Neither was
+    compared with the paper.
+
+    In ProbeBW BBR pushes others out until it meets its cap, twice its estimate of the rate times
+    that of the round-trip time. While it probes for the latter it keeps to four packets a flow, so
+    it sees the queue of the others: what they hold is
 
         p = 1/2 - 1/(2 X) - 4 N / q
 

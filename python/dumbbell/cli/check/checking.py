@@ -18,6 +18,7 @@ from dumbbell.cli.common.executor import executor_for
 from dumbbell.cli.common.folder_names import AskedBesides
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
+from dumbbell.cli.common.page_runs import PageRuns
 from dumbbell.cli.common.pages import (
     PagePlace,
     has_page,
@@ -56,45 +57,25 @@ from dumbbell.spec import Setting
 _MOST_SENTENCES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
-    """What was typed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions(PageRuns):
+    """What was typed; see `PageRuns` for the rest.
 
     Attributes:
         target: A file with claims, or a folder that an earlier check wrote.
         settings: Texts ``PATH=VALUE``.
-        backends: Names; empty where not said.
         replications: Of each cell; None where not said.
         precision: Relative half-width; None where not said.
         strict: Whether what is not decided counts as what is contradicted.
-        jobs: Threads; 0 for one a core.
-        memory: A size, as text.
-        cluster: Whose workers run it: an address or ``local``; None for here.
-        out: Folder of the page; None where not said.
-        page: Whether to write it; None where not said.
-        replace: Whether another experiment's result there may be replaced.
-        as_json: Whether to print JSON.
         dry_run: Whether to say what would be run, and run nothing.
-        yes: Whether to run what takes hours without asking.
-        storing: What was said about the store.
     """
 
     target: Path
     settings: tuple[str, ...]
-    backends: tuple[str, ...]
     replications: int | None
     precision: float | None
     strict: bool
-    jobs: int
-    memory: str | None
-    cluster: str | None
-    out: Path | None
-    page: bool | None
-    replace: bool
-    as_json: bool
     dry_run: bool
-    yes: bool
-    storing: Storing
 
 
 def run_check(asked: CheckOptions, console: Console) -> int:

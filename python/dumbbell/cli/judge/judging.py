@@ -21,8 +21,9 @@ from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
+from dumbbell.cli.common.page_runs import PageRuns
 from dumbbell.cli.common.pages import PagePlace, has_page, page_folder, result_place
-from dumbbell.cli.common.store import Storing, stored_executor
+from dumbbell.cli.common.store import stored_executor
 from dumbbell.cli.run.comparison import print_failed
 from dumbbell.cli.run.planning import PlannedCells
 from dumbbell.cli.terminal.json_text import json_text
@@ -42,43 +43,24 @@ from dumbbell.judge.words import NO_CHECK_LIST, answer, question, split_words
 from dumbbell.replication import Interrupted
 from dumbbell.spec.native import Reference
 from dumbbell.spec.refusal import Refused
+from dumbbell.spec.tcp import Tcp
 
 _CONTROL = "flows[0].tcp.congestion_control"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeOptions:
-    """What was typed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOptions(PageRuns):
+    """What was typed; see `PageRuns` for the rest.
 
     Attributes:
         controller: A name, or a file in C or Python.
         against: Names, or files.
         depth: How thoroughly.
-        backends: Names; empty where not said.
-        jobs: Threads; 0 for one a core.
-        memory: A size, as text.
-        cluster: Whose workers run it: an address or ``local``; None for here.
-        out: Folder of the page; None where not said.
-        page: Whether to write it; None where not said.
-        replace: Whether another controller's result there may be replaced.
-        as_json: Whether to print JSON.
-        yes: Whether to run what takes hours without asking.
-        storing: What was said about the store.
     """
 
     controller: str
     against: tuple[str, ...]
     depth: Depth
-    backends: tuple[str, ...]
-    jobs: int
-    memory: str | None
-    cluster: str | None
-    out: Path | None
-    page: bool | None
-    replace: bool
-    as_json: bool
-    yes: bool
-    storing: Storing
 
 
 def run_judge(asked: JudgeOptions, console: Console) -> int:
@@ -95,11 +77,11 @@ def run_judge(asked: JudgeOptions, console: Console) -> int:
         get_backend(name)
     with tempfile.TemporaryDirectory(prefix="dumbbell-judge-") as folder:
         about = Asked(
-            _placed(asked.controller, Path(folder)),
-            tuple(_placed(each, Path(folder)) for each in asked.against),
+            _placed(asked.controller, Path(folder), "NAME|FILE"),
+            tuple(_placed(each, Path(folder), "--against") for each in asked.against),
             asked.depth,
         )
-        written = _written(about, Path(folder))
+        written = write_experiments(about, Path(folder))
         with _place(about, asked) as place:
             dossier = _run(about, written, asked, backends)
             if dossier.interrupted:
@@ -115,34 +97,31 @@ def run_judge(asked: JudgeOptions, console: Console) -> int:
     return EXIT_CONTRADICTED_OR_FAILED if failed else EXIT_DONE
 
 
-def _placed(typed: str, folder: Path) -> str:
+def _placed(typed: str, folder: Path, option: str) -> str:
     """A controller as a description beside which its file lies names it."""
-    name = typed.removeprefix("file:")
-    is_file = name != typed or name.endswith(".c") or ".py" in name
-    if not is_file:
-        return typed
     try:
-        reference = Reference.of(f"file:{name}")
+        reference = Reference.typed(typed)
     except Refused as error:
-        raise SpecError("NAME|FILE", typed, error.allowed) from None
+        raise SpecError(option, typed, error.allowed) from None
+    if reference is None:
+        return _checked(typed, folder, option)
     source = Path(reference.file)
     if not source.is_file():
-        raise SpecError("NAME|FILE", typed, f"a file that is there: {source} is not")
+        raise SpecError(option, typed, f"a file that is there: {source} is not")
     if (folder / source.name).exists() and (
         (folder / source.name).read_bytes() != source.read_bytes()
     ):
-        raise SpecError("--against", typed, "a file with another name than the one judged")
+        raise SpecError(option, typed, "a file with another name than the others")
     shutil.copyfile(source, folder / source.name)
-    return f"file:{source.name}" + (f":{reference.class_name}" if reference.class_name else "")
+    return _checked(reference.beside.value, folder, option)
 
 
-def _written(about: Asked, folder: Path) -> list[Written]:
+def _checked(controller: str, folder: Path, option: str) -> str:
     try:
-        return write_experiments(about, folder)
+        Tcp.read({"congestion_control": controller}, {"folder": folder})
     except SpecError as error:
-        if "congestion_control" not in error.path:
-            raise
-        raise SpecError("NAME|FILE", error.value, error.allowed, error.hint, error.reason) from None
+        raise SpecError(option, error.value, error.allowed, error.hint, error.reason) from None
+    return controller
 
 
 def _run(

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dumbbell.judge.asked import Asked
 from dumbbell.judge.description import BUSY, LINK, QDISC, at_least, greedy, line
 from dumbbell.judge.section import Drawn, Expectation, Section, Trial
 
 
+@dataclass(frozen=True, slots=True)
+class _Path:
+    mbps: int
+    rtt_ms: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.mbps} Mbit/s, {self.rtt_ms} ms"
+
+    @property
+    def bdp_bytes(self) -> int:
+        return self.mbps * 1000 * self.rtt_ms // 8
+
+
 def _trial(asked: Asked) -> Trial:
-    name = asked.name
-    paths = {
-        "20 Mbit/s, 600 ms": ("20mbit", "300ms", 1_500_000),
-        "100 Mbit/s, 200 ms": ("100mbit", "100ms", 2_500_000),
-    }
     expectations = [
         Expectation(
-            f"busy-{words.split()[0]}",
-            f"After a minute {name} keeps a path of {words} round trip and a buffer of 1 BDP 80 % "
-            "busy or more",
+            f"busy-{path.mbps}",
+            f"After a minute {asked.name} keeps a path of {path.words} round trip and a buffer of "
+            "1 BDP 80 % busy or more",
             BUSY,
             at_least(0.8),
             {
-                f"{LINK}.forward.rate": paths[words][0],
-                f"{LINK}.delay": paths[words][1],
-                QDISC: f"bfifo limit {paths[words][2]}",
+                f"{LINK}.forward.rate": f"{path.mbps}mbit",
+                f"{LINK}.delay": f"{path.rtt_ms // 2}ms",
+                QDISC: f"bfifo limit {path.bdp_bytes}",
             },
-            words,
+            path.words,
         )
-        for words in asked.cells(["20 Mbit/s, 600 ms"], ["100 Mbit/s, 200 ms"])
+        for path in asked.cells([_Path(20, 600)], [_Path(100, 200)])
     ]
     document = {
         "duration": "120s",

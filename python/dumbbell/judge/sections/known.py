@@ -18,6 +18,7 @@ from dumbbell.judge.description import (
     line,
 )
 from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.spec.linux import name_of
 
 _OTHER = "flows[other].source"
 _OTHERS = "flows[other].tcp.congestion_control"
@@ -148,7 +149,7 @@ _KNOWN: dict[str, Callable[[Asked], list[Expectation]]] = {
 
 
 def _trial(asked: Asked) -> Trial | None:
-    facts = _KNOWN.get(asked.controller.removeprefix("linux:"))
+    facts = _KNOWN.get(name_of(asked.controller) or asked.controller)
     if facts is None:
         return None
     document = {
