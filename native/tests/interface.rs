@@ -480,6 +480,45 @@ fn reno_in_c_gives_the_digests_of_our_own() {
     assert_eq!(others, lossy);
 }
 
+/// A window of 30 while each acknowledgement of data is told after what it acknowledges, else of 500.
+const ORDER: &str = r#"
+#include <dumbbell_cc.h>
+struct state { uint32_t una_bytes, is_cleaned, wrong; };
+#define S(flow) ((struct state *)(flow)->state)
+static void acked(struct dumbbell_cc_flow *f, const struct dumbbell_cc_acked *a)
+{ (void)a; S(f)->is_cleaned = 1; }
+static void begins(struct dumbbell_cc_flow *f, uint32_t flags)
+{
+	struct state *s = S(f);
+	uint32_t una_bytes = f->sender->una_bytes;
+	(void)flags;
+	s->wrong |= s->una_bytes != 0 && una_bytes != s->una_bytes && !s->is_cleaned;
+	s->una_bytes = una_bytes; s->is_cleaned = 0;
+}
+static void ack(struct dumbbell_cc_flow *f, const struct dumbbell_cc_ack *a)
+{ (void)a; f->window->cwnd_pkts = S(f)->wrong || S(f)->is_cleaned ? 500 : 30; }
+static void loss(struct dumbbell_cc_flow *f, const struct dumbbell_cc_snapshot *n)
+{ (void)n; f->window->ssthresh_pkts = 30; }
+const struct dumbbell_cc_ops dumbbell_cc = {
+	.version = DUMBBELL_CC_VERSION, .name = "order", .state_bytes = sizeof(struct state),
+	.on_ack = ack, .on_loss = loss, .sees_sender = true, .on_acked = acked, .on_ack_begins = begins };
+"#;
+
+#[test]
+fn an_acknowledgement_is_told_after_what_it_acknowledges() {
+    let modules = objects(&compiled_text("order", ORDER));
+    let tcp = Tcp {
+        controller: Some(described(&[])),
+        ..Tcp::linux("file:my_cc.c")
+    };
+    for seed in 0..6 {
+        let output = run(&tcp, seed, &modules);
+        let windows = output.tables.column_i64("flow_samples", "cwnd_pkts");
+        assert!(windows.contains(&30), "{seed}: {windows:?}");
+        assert!(!windows.contains(&500), "{seed}: {windows:?}");
+    }
+}
+
 #[test]
 fn nothing_is_loaded_that_was_not_given() {
     let tcp = Tcp {

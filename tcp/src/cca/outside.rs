@@ -59,7 +59,7 @@ pub struct Acked {
     pub delivered_since_pkts: u32,
 }
 
-/// What an acknowledgement is like, before it is looked at (`enum tcp_ca_ack_event_flags`).
+/// What an acknowledgement is like (`enum tcp_ca_ack_event_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckBegins {
     /// It is not what was expected next: header prediction has failed.
@@ -97,10 +97,11 @@ pub enum Event<'a> {
     IdleRestart(&'a Snapshot),
     /// What the sender does about losses is about to change to this.
     State(State),
-    /// An acknowledgement has come, and nothing of it is entered but the sequence number.
-    AckBegins(AckBegins),
-    /// It is off the scoreboard, and losses have not been looked for.
+    /// What an acknowledgement acknowledges is off the scoreboard.
     Acked(&'a Acked),
+    /// An acknowledgement has come, also where nothing was out; after [`Event::Acked`], and before losses are
+    /// looked for.
+    AckBegins(AckBegins),
 }
 
 /// What a controller is of from beginning to end.

@@ -142,7 +142,6 @@ impl Sender {
             self.enter_sack(&segment.sack, segment.ack, prior_una, now_us, &mut summary);
         }
         summary.is_echo = self.ecn && segment.flags.has(Flags::ECE);
-        self.tell_ack_begins(&summary, now);
         if prior_out == 0 {
             self.tell_arrival(&summary, now);
             self.on_ack_of_nothing(now, &mut summary);
@@ -151,6 +150,10 @@ impl Sender {
         self.clean(prior_una, prior_highest, now_us, &mut summary);
         if let Some(rtt_us) = summary.rtt_us {
             self.tell_round_trip(rtt_us, summary.is_echo, now);
+        }
+        let entered = (self.rate.delivered_pkts - delivered) as u32;
+        if summary.is_echo {
+            self.count_echoed(entered);
         }
         self.tell_acked(&summary, now);
         self.update_rack_window(&summary);
@@ -164,7 +167,7 @@ impl Sender {
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
         let lost = (self.rate.lost_pkts - lost) as u32;
         if summary.is_echo {
-            self.count_echoed(delivered);
+            self.count_echoed(delivered - entered);
         }
         let ack = self.sample(&summary, now, delivered, lost, prior_in_flight);
         self.control(&ack, &summary, lost);

@@ -73,7 +73,6 @@ impl Sender {
         let mut summary = AckSummary::new(self.next);
         summary.is_predicted = is_same_window && header.payload_bytes == 0;
         (summary.advances, summary.window_updated) = (true, true);
-        self.tell_ack_begins(&summary, now);
         (summary.data_acked, summary.sets_timer) = (true, true);
         summary.cleaned_pkts = pkts;
         let (cleaned, lowest) = self.pop_once_sent(pkts, now_us, &mut summary);

@@ -71,20 +71,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement has come (`tcp_in_ack_event`).
-    #[inline(always)]
-    pub(super) fn tell_ack_begins(&mut self, summary: &AckSummary, now: Time) {
-        if self.sees_sender() {
-            let begins = AckBegins {
-                is_unexpected: !summary.advances || summary.data_sacked || summary.is_echo,
-                window_updated: summary.window_updated,
-                is_echo: summary.is_echo,
-            };
-            self.tell_shown(Event::AckBegins(begins), now);
-        }
-    }
-
-    /// It has been taken off the scoreboard (`pkts_acked`).
+    /// What an acknowledgement acknowledges has been taken off the scoreboard (`pkts_acked`), and after that the
+    /// acknowledgement itself (`in_ack_event`): the order of Linux 6.1.192; older releases tell it first.
     #[inline(always)]
     pub(super) fn tell_acked(&mut self, summary: &AckSummary, now: Time) {
         if self.sees_sender() {
@@ -104,12 +92,23 @@ impl Sender {
                 state: self.recovery.state,
             };
             self.cca.on_cleaned(&mut self.window, &cleaned);
-            self.tell_arrival(summary, now);
+        } else {
+            return;
         }
+        self.tell_arrival(summary, now);
     }
 
-    /// As above, also where nothing was out.
+    /// An acknowledgement has come, also where nothing was out (`tcp_in_ack_event`).
     pub(super) fn tell_arrival(&mut self, summary: &AckSummary, now: Time) {
+        if self.sees_sender() {
+            let begins = AckBegins {
+                is_unexpected: !summary.is_predicted,
+                window_updated: summary.window_updated,
+                is_echo: summary.is_echo,
+            };
+            self.tell_shown(Event::AckBegins(begins), now);
+            return;
+        }
         let arrival = AckArrival {
             now,
             una_bytes: self.una,

@@ -238,8 +238,9 @@ struct dumbbell_cc_ops {
 	int (*configure)(void);
 	/* What the sender does about losses is about to become this (`set_state`). Nothing. */
 	void (*on_state)(struct dumbbell_cc_flow *, uint32_t state);
-	/* An acknowledgement has come; flags are of enum dumbbell_cc_ack_flag (`in_ack_event`).
-	 * Nothing. */
+	/* An acknowledgement has come, and losses are still to be looked for; flags are of enum
+	 * dumbbell_cc_ack_flag (`in_ack_event`). After `on_acked`, as in Linux 6.1.192; alone where
+	 * nothing was out. Nothing. */
 	void (*on_ack_begins)(struct dumbbell_cc_flow *, uint32_t flags);
 	/* What it acknowledges has been taken off the scoreboard (`pkts_acked`). Nothing. */
 	void (*on_acked)(struct dumbbell_cc_flow *, const struct dumbbell_cc_acked *);
