@@ -92,7 +92,7 @@ def test_a_run_needs_nothing_heavy() -> None:
     assert not loaded.intersection(HEAVY)
 
 
-def test_a_comparison_here_needs_no_cluster(tmp_path: Path) -> None:
+def test_replications_here_need_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')
     asked = ["dumbbell", "run", str(tmp_path / "a.toml"), "--replications", "2", "--no-page"]
     loaded = modules_after(
@@ -102,7 +102,7 @@ def test_a_comparison_here_needs_no_cluster(tmp_path: Path) -> None:
         "app(standalone_mode=False)\n"
     )
     assert "dumbbell.compare.executing" in loaded
-    assert not loaded.intersection(CLUSTER)
+    assert not loaded.intersection(HEAVY)
 
 
 @pytest.mark.parametrize("name", dumbbell.__all__)

@@ -11,7 +11,11 @@ import io
 import sys
 from typing import NoReturn
 
-from dumbbell.cli.startup import has_room_for_threads, open_closed_streams
+from dumbbell.cli.startup import (
+    has_room_for_threads,
+    look_for_cycles_rarely,
+    open_closed_streams,
+)
 from dumbbell.cli.terminal.output import say_version, tell, tell_whatever_fails
 from dumbbell.cli.terminal.signals import leave_at_once_when_asked, leave_when_asked
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, EXIT_STOPPED
@@ -31,6 +35,7 @@ def main() -> NoReturn:
         )
         sys.exit(EXIT_CONTRADICTED_OR_FAILED)
     _let_every_letter_through()
+    look_for_cycles_rarely()
     try:
         leave_when_asked()
         status = _run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -10,6 +11,13 @@ _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
 _STACK_BYTES = 1 << 18
 _OF_LIBRARIES = 10
 """Threads of Polars and its allocator, besides those that there are a core."""
+_NEW_OBJECTS = 50_000
+"""Between two searches for cycles; Python's own 700 make hundreds of searches while it imports."""
+
+
+def look_for_cycles_rarely() -> None:
+    """Let Python search for unreachable cycles less often: what imports make stays for good."""
+    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
 def open_closed_streams() -> bool:

@@ -87,16 +87,20 @@ class LinkEnd(LinkEndKeys):
     meant_by = _NO_GSO
 
 
+# Made without pydantic's validator, which would be built at each start for this alone.
+_AS_THE_LINK = LinkEnd.model_construct()
+
+
 class LinkOptions(LinkKeys):
     """All of a link but its two hosts."""
 
     meant_by = _NO_GSO
 
     forward: LinkEnd = Field(
-        default=LinkEnd(), description="What is otherwise in the direction from `a` to `b`."
+        default=_AS_THE_LINK, description="What is otherwise in the direction from `a` to `b`."
     )
     reverse: LinkEnd = Field(
-        default=LinkEnd(), description="What is otherwise in the direction from `b` to `a`."
+        default=_AS_THE_LINK, description="What is otherwise in the direction from `b` to `a`."
     )
 
     def end(self, direction: LinkEnd) -> dict[str, Any]:
@@ -119,6 +123,9 @@ class LinkOptions(LinkKeys):
         if trace is not None and trace.own_overhead_bytes is not None and not says_overhead:
             found["overhead_bytes"] = trace.own_overhead_bytes
         return found
+
+
+USUAL_LINK = LinkOptions.model_construct()
 
 
 class Link(LinkOptions):

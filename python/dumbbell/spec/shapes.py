@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from dumbbell.spec.base import Kind
 from dumbbell.spec.fields import whole
-from dumbbell.spec.links import Link, LinkOptions, link_between
+from dumbbell.spec.links import USUAL_LINK, Link, LinkOptions, link_between
 
 MOST_PAIRS = 1000
 MOST_HOPS = 64
@@ -42,7 +42,7 @@ class Dumbbell(Kind):
         "without `a` and `b`."
     )
     access: LinkOptions = Field(
-        default=LinkOptions(),
+        default=USUAL_LINK,
         description="Each sender's and receiver's own link, forward from the sender towards the "
         "receiver; keys of a link without `a` and `b`.",
     )
@@ -68,7 +68,7 @@ class Chain(Kind):
     kind: Literal["chain"] = Field(default="chain", description="Hosts in a row.")
     hops: _Hops = Field(description="How many links, one more than routers.", examples=[3])
     link: LinkOptions = Field(
-        default=LinkOptions(),
+        default=USUAL_LINK,
         description="Each link, forward from sender to receiver; keys of a link without `a` "
         "and `b`.",
     )
@@ -89,9 +89,9 @@ Shape = Annotated[Dumbbell | Chain, Field(discriminator="kind")]
 
 def dumbbell(pairs: int, *, bottleneck: LinkOptions, access: LinkOptions | None = None) -> Dumbbell:
     """Pairs of hosts that share one link; see `Dumbbell`."""
-    return Dumbbell(pairs=pairs, bottleneck=bottleneck, access=access or LinkOptions())
+    return Dumbbell(pairs=pairs, bottleneck=bottleneck, access=access or USUAL_LINK)
 
 
 def chain(hops: int, *, link: LinkOptions | None = None) -> Chain:
     """Hosts in a row; see `Chain`."""
-    return Chain(hops=hops, link=link or LinkOptions())
+    return Chain(hops=hops, link=link or USUAL_LINK)

@@ -5,9 +5,15 @@ scipy.special loads several times faster than scipy.stats, and not at all with `
 
 from __future__ import annotations
 
+from dumbbell.stats import _student_table
+
+_TABULATED = range(1, len(_student_table.QUANTILES) + 1)
+
 
 def student_quantile(p: float, freedom: float) -> float:
     """Quantile at level ``p`` of Student's t with ``freedom`` degrees of freedom."""
+    if p == _student_table.LEVEL and freedom in _TABULATED:
+        return _student_table.QUANTILES[int(freedom) - 1]
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, p))
