@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.spec.base import SpecModel
+from dumbbell.spec.experiment import Experiment
+from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Change, LinkEnd, LinkOptions
 from dumbbell.spec.tcp import Tcp
 
 PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
-MODELS: tuple[type[SpecModel], ...] = (Change, LinkEnd, LinkOptions, Tcp)
+MODELS: tuple[type[SpecModel], ...] = (Experiment, Change, LinkEnd, LinkOptions, Flow, Ping, Tcp)
 """Each derives from a model that is made from a table of keys."""
 LONGEST_LINE = 100
 _HEAD = '''\
@@ -26,6 +28,7 @@ _HEAD = '''\
 import collections.abc
 
 import dumbbell.spec.links
+import dumbbell.spec.sources
 import dumbbell.spec.tcp
 import dumbbell.spec.traces
 from dumbbell.spec.base import SpecModel

@@ -9,18 +9,13 @@ use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::Carrier;
 use dumbbell_engine::spec::tcp::{CwndChange, Profile, SETTINGS, Setting};
 use dumbbell_engine::spec::{
-    Change, Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp,
-    Transport,
+    Change, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Tcp, Transport,
 };
 use dumbbell_tc as tc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// What a link end has that says nothing (`dumbbell schema`).
-const DEFAULT_PAYLOAD_BYTES: u32 = 56;
-const DEFAULT_TIMER_HZ: u32 = 1000;
 
 /// Keys with their values in TOML.
 #[derive(Debug, Default, PartialEq)]
@@ -35,32 +30,20 @@ impl Table {
         self.add(key, quoted(value));
     }
 
-    /// A value unless it is the default.
-    fn unless<T: PartialEq>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-        default: &T,
-        written: impl Fn(&T) -> String,
-    ) {
-        if value != default {
-            self.add(key, written(value));
-        }
-    }
-
     /// Of each key, with its default, what differs from it and is there.
     fn keys<'a>(
         &mut self,
         keys: impl Iterator<Item = (&'a Key, serde_json::Value)>,
         resolved: &serde_json::Value,
     ) {
-        for (key, default) in keys {
-            if let Some(value) = resolved
-                .get(key.resolved)
-                .filter(|value| **value != default)
-            {
-                self.add(key.name, value_of(key.value, value));
-            }
+        keys.for_each(|(key, default)| self.key(key, &default, resolved));
+    }
+
+    /// A key if it is there and differs from its default.
+    fn key(&mut self, key: &Key, default: &serde_json::Value, resolved: &serde_json::Value) {
+        let value = resolved.get(key.resolved);
+        if let Some(value) = value.filter(|value| *value != default) {
+            self.add(key.name, value_of(key.value, value));
         }
     }
 
@@ -105,10 +88,6 @@ fn size(bytes: u64) -> String {
     quoted(&tc::format_size(bytes))
 }
 
-fn size_u32(bytes: &u32) -> String {
-    size(u64::from(*bytes))
-}
-
 /// A number or word of TOML, which are those of JSON.
 fn plain<T: Serialize>(value: &T) -> String {
     serde_json::json!(value).to_string()
@@ -135,20 +114,32 @@ pub fn toml(experiment: &Experiment) -> String {
 
 fn head(experiment: &Experiment) -> Table {
     let mut table = Table::default();
-    table.text("name", &experiment.name);
-    table.unless("seed", &experiment.seed, &1, plain);
-    table.add("duration", time(&experiment.duration_ns));
-    table.unless("warm_up", &experiment.warm_up_ns, &0, time);
-    table.unless("sample_interval", &experiment.sample_interval_ns, &0, time);
-    table.unless("timer_hz", &experiment.timer_hz, &DEFAULT_TIMER_HZ, plain);
-    if let Some(observed) = &experiment.observe {
-        table.add("observe", list(observed.iter().map(|name| quoted(name))));
-    }
+    let keys = but(Experiment::KEYS, Experiment::defaults(), &["name"]);
+    table.keys(keys, &serde_json::json!(experiment));
     if host_names(&experiment.hosts) != hosts_of(&experiment.links) {
         let names = host_names(&experiment.hosts).into_iter().map(quoted);
         table.add("hosts", list(names));
     }
     table
+}
+
+/// Keys with their defaults, but without that of some, which are written always.
+fn but<'a>(
+    keys: &'a [Key],
+    defaults: Vec<serde_json::Value>,
+    always: &'a [&str],
+) -> impl Iterator<Item = (&'a Key, serde_json::Value)> {
+    keys.iter().zip(defaults).map(|(key, default)| {
+        let is_always = always.contains(&key.name);
+        (
+            key,
+            if is_always {
+                serde_json::Value::Null
+            } else {
+                default
+            },
+        )
+    })
 }
 
 fn host_names(hosts: &[Host]) -> Vec<&str> {
@@ -239,27 +230,32 @@ fn members_from(flows: &[Flow]) -> usize {
 
 fn flow(name: &str, count: Option<usize>, flow: &Flow, duration_ns: u64) -> Table {
     let mut table = Table::default();
-    table.text("name", name);
-    if let Some(count) = count {
-        table.add("count", count.to_string());
-    }
-    table.text("from", &flow.from);
-    table.text("to", &flow.to);
-    table.unless("start", &flow.start_ns, &0, time);
-    table.unless("stop", &flow.stop_ns, &duration_ns, time);
-    table.unless("start_jitter", &flow.start_jitter_ns, &0, time);
-    table.unless("dscp", &flow.dscp, &0, plain);
-    table.unless("ecn", &flow.ecn, &Ecn::NotEct, plain);
-    if flow.transport == Transport::Tcp && flow.source.form().carrier == Carrier::Either {
-        table.add("transport", plain(&flow.transport));
-    }
-    if let Some(settings) = &flow.tcp {
-        let settings = tcp(settings);
-        if !settings.0.is_empty() {
-            table.add("tcp", settings.inline());
+    let resolved = serde_json::json!(flow);
+    for (key, default) in Flow::KEYS.iter().zip(Flow::defaults()) {
+        match key.name {
+            "name" => {
+                table.text("name", name);
+                if let Some(count) = count {
+                    table.add("count", count.to_string());
+                }
+            }
+            "stop" => table.key(key, &duration_ns.into(), &resolved),
+            "transport" => {
+                let may_be_udp = flow.source.form().carrier == Carrier::Either;
+                if flow.transport == Transport::Tcp && may_be_udp {
+                    table.key(key, &default, &resolved);
+                }
+            }
+            "tcp" => {
+                let settings = flow.tcp.as_ref().map(tcp).unwrap_or_default();
+                if !settings.0.is_empty() {
+                    table.add("tcp", settings.inline());
+                }
+            }
+            "source" => table.add("source", source(&flow.source, flow.transport).inline()),
+            _ => table.key(key, &default, &resolved),
         }
     }
-    table.add("source", source(&flow.source, flow.transport).inline());
     table
 }
 
@@ -270,8 +266,8 @@ fn tcp(tcp: &Tcp) -> Table {
         Profile::Rfc => Tcp::rfc("cubic"),
     };
     let mut table = Table::default();
-    table.unless("profile", &tcp.profile, &Profile::Linux61, plain);
-    let defaults = serde_json::json!(defaults);
+    let mut defaults = serde_json::json!(defaults);
+    defaults["profile"] = serde_json::json!(Profile::Linux61);
     let keys = SETTINGS.iter().map(|Setting { key, .. }| {
         let default = defaults.get(key.resolved).cloned();
         (key, default.unwrap_or_default())
@@ -318,7 +314,7 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         Value::SizeLaw => quoted(&Drawn::Size.text(&typed(value))),
         Value::ExponentialGap | Value::ConstantGap => mean_gap(&typed(value)),
         Value::Size | Value::Bytes(_) | Value::Overhead => size(number),
-        Value::Time | Value::Gro => time(&number),
+        Value::Time | Value::PositiveTime | Value::EndTime | Value::Gro => time(&number),
         Value::Rate => rate(number),
         Value::Times => listed(|ns| time(&ns)),
         Value::Sizes => listed(size),
@@ -327,7 +323,14 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         Value::Trace => trace(value),
         Value::Changes => list(typed::<Vec<_>>(value).iter().map(change)),
         Value::CwndChanges => list(typed::<Vec<_>>(value).iter().map(cwnd_change)),
+        Value::Name(_) | Value::Title | Value::KernelName => {
+            quoted(value.as_str().unwrap_or_default())
+        }
+        Value::QueueNames => list(typed::<Vec<String>>(value).iter().map(|name| quoted(name))),
         Value::Probability
+        | Value::Seed
+        | Value::CodePoint
+        | Value::Numbers(_)
         | Value::SizeAt
         | Value::Count
         | Value::Flag
@@ -382,19 +385,12 @@ fn mean_gap(gap: &Law) -> String {
 
 fn probe(probe: &Probe) -> Table {
     let mut table = Table::default();
-    table.text("name", &probe.name);
-    table.unless("kind", &probe.kind, &ProbeKind::Ping, plain);
-    table.text("from", &probe.from);
-    table.text("to", &probe.to);
-    table.add("interval", time(&probe.interval_ns));
-    table.unless("count", &probe.count, &0, plain);
-    let default = match probe.kind {
-        ProbeKind::Irtt => 0, // written always: 60 bytes when left out
-        ProbeKind::Ping | ProbeKind::Udp => DEFAULT_PAYLOAD_BYTES,
+    // 60 bytes of irtt when left out.
+    let always: &[&str] = match probe.kind {
+        ProbeKind::Irtt => &["interval", "payload"],
+        ProbeKind::Ping | ProbeKind::Udp => &["interval"],
     };
-    table.unless("payload", &probe.payload_bytes, &default, size_u32);
-    table.unless("start", &probe.start_ns, &0, time);
-    table.unless("start_jitter", &probe.start_jitter_ns, &0, time);
-    table.unless("dscp", &probe.dscp, &0, plain);
+    let keys = but(Probe::KEYS, Probe::defaults(), always);
+    table.keys(keys, &serde_json::json!(probe));
     table
 }

@@ -1,8 +1,9 @@
 //! A key of the description: how it is written, what stands there, what it is when resolved.
 
 use crate::link::{Change, LinkEnd};
-use crate::validate::{instant, require};
-use crate::{SpecError, tcp};
+use crate::sender::{COUNT, Flow, Probe};
+use crate::validate::{KERNEL_NAME, instant, is_kernel_name, require};
+use crate::{Ecn, Experiment, LONGEST_NS, ProbeKind, Source, SpecError, Transport, tcp};
 use serde::Serialize;
 
 /// Fastest link, bit/s. A byte must take at least a picosecond or so.
@@ -47,6 +48,11 @@ pub enum Value {
     Size,
     /// A time; resolved in nanoseconds.
     Time,
+    /// A time above 0; resolved in nanoseconds.
+    PositiveTime,
+    /// A time above 0 that ends what begins at another one: which of the two is later is checked
+    /// where both are known. Resolved in nanoseconds.
+    EndTime,
     /// A list of times; resolved in nanoseconds.
     Times,
     /// A list of sizes; resolved in bytes.
@@ -79,6 +85,20 @@ pub enum Value {
     Changes,
     /// Windows by hand, each with its instant.
     CwndChanges,
+    /// The name of a host, a flow or a probe; with what might be written.
+    Name(&'static [&'static str]),
+    /// The name of an experiment, which names files.
+    Title,
+    /// The name of a kernel.
+    KernelName,
+    /// Names of queues.
+    QueueNames,
+    /// A seed of random numbers.
+    Seed,
+    /// A differentiated services code point, as a number or by its name.
+    CodePoint,
+    /// One of these numbers.
+    Numbers(Numbers),
     /// What has a type and checks of its own; resolved as it is written.
     Own,
 }
@@ -94,6 +114,17 @@ pub struct Whole {
     pub unit: &'static str,
     /// One that might be written.
     pub example: u64,
+}
+
+/// Numbers of which one may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Numbers {
+    /// They.
+    pub allowed: &'static [u64],
+    /// The same in words.
+    pub words: &'static str,
+    /// What they count.
+    pub unit: &'static str,
 }
 
 /// Bounds of a size.
@@ -125,6 +156,8 @@ pub enum Presence {
     OrDefault,
     /// It may; the resolved description then has what the flow's profile says.
     ByProfile,
+    /// It may; the resolved description then has what follows from the other keys.
+    ByOthers,
 }
 
 impl Key {
@@ -150,18 +183,36 @@ impl Key {
         Key { presence, ..self }
     }
 
+    /// Where it stands when resolved, in the table at `path`.
+    fn path(&self, path: &str) -> String {
+        match path {
+            "" => self.resolved.to_owned(),
+            path => format!("{path}.{}", self.resolved),
+        }
+    }
+
     /// Refuses a number, as resolved, out of the key's range; `path` is that of its table.
     fn check_range(&self, path: &str, number: u64) -> Result<(), SpecError> {
-        let path = format!("{path}.{}", self.resolved);
+        let path = self.path(path);
+        let may_be_0 = self.presence == Presence::OrZero;
         match self.value {
-            Value::Time => instant(&path, number),
+            Value::Time | Value::EndTime => instant(&path, number),
+            Value::PositiveTime => {
+                let allowed = "more than 0 and at most 200 days, in nanoseconds";
+                require((1..=LONGEST_NS).contains(&number), &path, number, allowed)
+            }
+            Value::CodePoint => require(number < 64, &path, number, "0 to 63"),
+            Value::Numbers(of) => require(of.allowed.contains(&number), &path, number, of.words),
             Value::Whole(of) => {
-                let allowed = format!("{} to {} {}", of.least, of.most, of.unit);
-                let in_range = (of.least..=of.most).contains(&number);
-                require(in_range, &path, number, &allowed)
+                let range = format!("{} to {} {}", of.least, of.most, of.unit);
+                let allowed = match may_be_0 {
+                    true => format!("0, or {range}"),
+                    false => range,
+                };
+                let in_range = (of.least..=of.most).contains(&number) || may_be_0 && number == 0;
+                require(in_range, &path, number, allowed.trim_end())
             }
             Value::Bytes(of) => {
-                let may_be_0 = self.presence == Presence::OrZero;
                 let in_range = (of.least..=of.most).contains(&number) || may_be_0 && number == 0;
                 let allowed = match may_be_0 {
                     true => format!("0, or from {}", of.range),
@@ -203,11 +254,23 @@ impl Held for u32 {
     }
 }
 
+impl Held for u8 {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        key.check_range(path, u64::from(*self))
+    }
+}
+
+impl Held for String {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        let holds = key.value != Value::KernelName || is_kernel_name(self);
+        require(holds, &key.path(path), self, KERNEL_NAME)
+    }
+}
+
 impl Held for f64 {
     fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
         let in_range = (0.0..=1.0).contains(self);
-        let path = format!("{path}.{}", key.resolved);
-        require(in_range, &path, self, "a probability from 0 to 1")
+        require(in_range, &key.path(path), self, "a probability from 0 to 1")
     }
 }
 
@@ -224,8 +287,14 @@ macro_rules! held_by_type {
 
 held_by_type!(
     bool,
+    Ecn,
+    ProbeKind,
+    Source,
+    Transport,
+    Vec<String>,
     tcp::Pacing,
     tcp::Prr,
+    tcp::Tcp,
     Vec<tcp::CwndChange>,
     Vec<Change>,
     dumbbell_tc::Police,
@@ -234,7 +303,8 @@ held_by_type!(
 
 /// A table of the description: its type as resolved, and its keys. An entry is a field with its
 /// default, where it may be left out; the name a person writes, what stands there, whether it may be
-/// left out, and what it means.
+/// left out, and what it means. Fields that are no keys, or tables of their own, may stand before and
+/// after them.
 macro_rules! table {
     (
         $(#[$of_table:meta])* $table:ident {
@@ -244,12 +314,16 @@ macro_rules! table {
                 $name:literal, $value:expr, $presence:ident, $meaning:literal;
             )+
         }
+        $(before { $($(#[$of_first:meta])* $first:ident: $first_type:ty;)+ })?
+        $(after { $($(#[$of_last:meta])* $last:ident: $last_type:ty;)+ })?
     ) => {
         $(#[$of_table])*
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct $table {
+            $($($(#[$of_first])* pub $first: $first_type,)+)?
             $(#[doc = $meaning] $(#[$attribute])* pub $field: $type,)+
+            $($($(#[$of_last])* pub $last: $last_type,)+)?
         }
 
         impl $table {
@@ -340,5 +414,16 @@ pub(crate) fn listed<K: Copy>(keys: &[K], defaults: Vec<serde_json::Value>) -> V
 pub fn tables_json() -> String {
     let link = listed(LinkEnd::KEYS, LinkEnd::defaults());
     let change = listed(Change::KEYS, Change::defaults());
-    serde_json::json!({ "link": link, "change": change }).to_string()
+    let experiment = listed(Experiment::KEYS, Experiment::defaults());
+    let probe = listed(Probe::KEYS, Probe::defaults());
+    let mut flow = listed(Flow::KEYS, Flow::defaults());
+    flow.insert(1, listed(&[COUNT], vec![serde_json::Value::Null]).remove(0));
+    serde_json::json!({
+        "experiment": experiment,
+        "link": link,
+        "change": change,
+        "flow": flow,
+        "probe": probe,
+    })
+    .to_string()
 }

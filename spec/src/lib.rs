@@ -4,6 +4,7 @@
 //! are refused. Names of fields and their nesting are those of the description a person
 //! writes, so that the path in an error is one they recognise.
 
+use key::{Numbers, Value, table};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,6 +13,7 @@ pub mod key;
 pub mod law;
 pub mod link;
 pub mod route;
+mod sender;
 pub mod source;
 pub mod tcp;
 pub mod trace;
@@ -19,6 +21,7 @@ mod validate;
 
 pub use error::SpecError;
 pub use link::{Change, LinkEnd};
+pub use sender::{Ecn, Flow, Probe, ProbeKind, Transport};
 pub use source::Source;
 pub use tcp::Tcp;
 pub use trace::Trace;
@@ -30,47 +33,80 @@ pub const LONGEST_NS: u64 = 200 * 86_400 * 1_000_000_000;
 /// Largest text accepted, bytes: traces to replay are part of it.
 pub const LARGEST_TEXT: usize = 256 << 20;
 
-/// An experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Experiment {
-    /// Version of this format: 1.
-    pub schema: u32,
-    /// What to call it.
-    pub name: String,
-    /// All randomness follows from this, the replication and the components' names.
-    pub seed: u64,
-    /// The run covers [0, duration).
-    pub duration_ns: u64,
-    /// Statistics of the measured window start here.
-    pub warm_up_ns: u64,
-    /// Between samples; 0 for none.
-    pub sample_interval_ns: u64,
-    /// Timer interrupts a second of the kernel that runs, or is modelled: 100, 250 or 1000.
-    pub timer_hz: u32,
-    /// Name of the kernel that runs it; None for the usual one, Linux 6.1, which is also what is
-    /// modelled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<String>,
-    /// Names of the queues whose times and levels are kept; of the others packets and bytes are
-    /// counted. None for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub observe: Option<Vec<String>>,
-    /// Whether to write the table `flow_writes`: what applications have handed to TCP.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub record_writes: bool,
-    /// Hosts and routers.
-    pub hosts: Vec<Host>,
-    /// Links between them.
-    pub links: Vec<Link>,
-    /// Traffic.
-    pub flows: Vec<Flow>,
-    /// Echo requests.
-    pub probes: Vec<Probe>,
-    /// Programs of the machine, on the kernel only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub programs: Vec<Program>,
+table! {
+    /// An experiment.
+    #[derive(Debug, Clone, PartialEq)]
+    Experiment {
+        name: String = "experiment".to_owned();
+        "name", Value::Title, OrDefault,
+        "What to call it.";
+
+        seed: u64 = 1;
+        "seed", Value::Seed, OrDefault,
+        "All randomness follows from it, from the replication's number and from the names of flows, \
+         probes and links.";
+
+        duration_ns: u64;
+        "duration", Value::PositiveTime, Always,
+        "The run covers the time from 0 to here.";
+
+        warm_up_ns: u64 = 0;
+        "warm_up", Value::Time, OrDefault,
+        "Statistics leave out what came to a queue, or was sent, before.";
+
+        sample_interval_ns: u64 = 0;
+        "sample_interval", Value::Time, OrDefault,
+        "Time between rows of the sampled tables; `0s` for no such tables.";
+
+        timer_hz: u32 = 1000;
+        "timer_hz", TIMER_HZ, OrDefault,
+        "Timer interrupts a second: of the kernel that runs, or is modelled. What Linux times by them \
+         (PIE's updates) is rounded up to whole ticks.";
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kernel: Option<String> = None;
+        "kernel", Value::KernelName, OrAbsent,
+        "On the backend `kernel`, which one, as `dumbbell kernel build` named it: `6.1`, `6.12`, or \
+         your own name. What the simulator models is Linux 6.1, whatever stands here.";
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        observe: Option<Vec<String>> = None;
+        "observe", Value::QueueNames, OrAbsent,
+        "Queues whose times, levels and distributions are kept: `all`; `bottleneck`, the slowest on \
+         the way of each flow and probe; or their names. Of the others packets and bytes are \
+         counted, and what is not known is NaN, or -1.";
+
+        #[serde(default, skip_serializing_if = "is_false")]
+        record_writes: bool = false;
+        "record_writes", Value::Flag, OrAbsent,
+        "Whether to write the table `flow_writes`: what applications have handed to TCP by each \
+         sampling instant, which is what netperf and iperf count at a sender.";
+    }
+    before {
+        /// Version of this format: 1.
+        schema: u32;
+    }
+    after {
+        /// Hosts and routers.
+        hosts: Vec<Host>;
+        /// Links between them.
+        links: Vec<Link>;
+        /// Traffic.
+        flows: Vec<Flow>;
+        /// Echo requests.
+        probes: Vec<Probe>;
+        /// Programs of the machine, on the kernel only.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        programs: Vec<Program>;
+    }
 }
+
+/// Timer frequencies that kernels are built with and that have whole milliseconds between ticks.
+const TIMER_HZ: Value = Value::Numbers(Numbers {
+    allowed: &[100, 250, 1000],
+    words: "100, 250 or 1000",
+    unit: "1/s",
+});
 
 fn is_false(value: &bool) -> bool {
     !value
@@ -98,67 +134,6 @@ pub struct Link {
     pub reverse: LinkEnd,
 }
 
-/// ECN field of the IP header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ecn {
-    /// Not ECN-capable.
-    NotEct,
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-}
-
-impl Ecn {
-    /// The two bits (RFC 3168 section 5).
-    pub fn bits(self) -> u8 {
-        match self {
-            Ecn::NotEct => 0b00,
-            Ecn::Ect1 => 0b01,
-            Ecn::Ect0 => 0b10,
-        }
-    }
-}
-
-/// What carries a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Transport {
-    /// Datagrams.
-    Udp,
-    /// A byte stream.
-    Tcp,
-}
-
-/// Traffic from one host to another.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// Unique among flows and probes; names its random streams.
-    pub name: String,
-    /// Sending host.
-    pub from: String,
-    /// Receiving host.
-    pub to: String,
-    /// First instant of sending.
-    pub start_ns: u64,
-    /// Nothing is sent from here on.
-    pub stop_ns: u64,
-    /// The start is later by a uniform draw from [0, jitter).
-    pub start_jitter_ns: u64,
-    /// Differentiated services code point, 0 to 63.
-    pub dscp: u8,
-    /// ECN field of datagrams; TCP negotiates its own.
-    pub ecn: Ecn,
-    /// What carries it.
-    pub transport: Transport,
-    /// Settings of TCP; null for UDP.
-    pub tcp: Option<Tcp>,
-    /// What it sends.
-    pub source: Source,
-}
-
 /// Whether a drawn size is a payload or already what queues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -167,44 +142,6 @@ pub enum SizeAt {
     Wire,
     /// UDP payload: headers, fragments and link overhead are added.
     Payload,
-}
-
-/// What a probe sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProbeKind {
-    /// ICMP echo (ping).
-    Ping,
-    /// Echo of a UDP datagram (RFC 862).
-    Udp,
-    /// Round trips over UDP that the program irtt measures, on the kernel only.
-    Irtt,
-}
-
-/// Echo requests from one host to another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Probe {
-    /// Unique among flows and probes.
-    pub name: String,
-    /// What is sent.
-    pub kind: ProbeKind,
-    /// Asking host.
-    pub from: String,
-    /// Answering host.
-    pub to: String,
-    /// Between requests.
-    pub interval_ns: u64,
-    /// How many; 0 until the end.
-    pub count: u64,
-    /// ICMP or UDP payload (ping: 56).
-    pub payload_bytes: u32,
-    /// First request.
-    pub start_ns: u64,
-    /// The start is later by a uniform draw from [0, jitter).
-    pub start_jitter_ns: u64,
-    /// Differentiated services code point, 0 to 63.
-    pub dscp: u8,
 }
 
 /// A program of the machine that runs in a host, on the kernel only. What it is to do is known to who

@@ -8,14 +8,11 @@ use super::{
 };
 use crate::law::Law;
 use crate::route::{Hop, Routes};
+use crate::sender::LARGEST_ECHO_PAYLOAD;
 use crate::source::Carrier;
 use dumbbell_tc::Qdisc;
 use std::collections::HashSet;
 
-/// Largest IPv4 packet.
-const LARGEST_PACKET: u32 = 65_535;
-/// Largest ICMP payload: the packet less IP and ICMP headers.
-const LARGEST_ECHO_PAYLOAD: u32 = LARGEST_PACKET - 28;
 /// Header of irtt's packets with the time stamps of both clocks of the server, twice: irtt 0.9
 /// makes shorter packets that long.
 const LEAST_IRTT_PAYLOAD: u32 = 60;
@@ -31,7 +28,8 @@ const LARGEST_CWND_PKTS: u32 = 100_000;
 
 /// Longest name of a kernel: it is part of a file's name.
 const LONGEST_KERNEL_NAME: usize = 63;
-const KERNEL_NAME: &str = "letters, digits, '.', '_' and '-', 63 at most, a letter or digit first";
+pub(crate) const KERNEL_NAME: &str =
+    "letters, digits, '.', '_' and '-', 63 at most, a letter or digit first";
 
 type Checked = Result<(), SpecError>;
 
@@ -62,7 +60,7 @@ pub(crate) fn law(path: &str, law: &Law) -> Checked {
     })
 }
 
-fn is_kernel_name(name: &str) -> bool {
+pub(crate) fn is_kernel_name(name: &str) -> bool {
     let is_first = |c: char| c.is_ascii_alphanumeric();
     let is_later = |c: char| is_first(c) || matches!(c, '.' | '_' | '-');
     name.starts_with(is_first) && name.chars().all(is_later) && name.len() <= LONGEST_KERNEL_NAME
@@ -72,28 +70,14 @@ impl Experiment {
     /// Checks everything that serde's types do not.
     pub(super) fn validate(&self) -> Checked {
         require(self.schema == SCHEMA, "schema", self.schema, "1")?;
+        // A duration of 0 is refused for itself.
         require(
-            (1..=LONGEST_NS).contains(&self.duration_ns),
-            "duration_ns",
-            self.duration_ns,
-            "more than 0 and at most 200 days, in nanoseconds",
-        )?;
-        require(
-            self.warm_up_ns < self.duration_ns,
+            self.duration_ns == 0 || self.warm_up_ns < self.duration_ns,
             "warm_up_ns",
             self.warm_up_ns,
             "less than the duration",
         )?;
-        instant("sample_interval_ns", self.sample_interval_ns)?;
-        require(
-            [100, 250, 1000].contains(&self.timer_hz),
-            "timer_hz",
-            self.timer_hz,
-            "100, 250 or 1000",
-        )?;
-        if let Some(kernel) = &self.kernel {
-            require(is_kernel_name(kernel), "kernel", kernel, KERNEL_NAME)?;
-        }
+        self.check_ranges("")?;
         self.validate_names()?;
         self.validate_links()?;
         self.validate_observed()?;
@@ -182,21 +166,10 @@ impl Experiment {
     fn validate_flow(&self, path: &str, flow: &Flow) -> Checked {
         self.validate_ends(path, &flow.from, &flow.to)?;
         self.validate_start(path, flow.start_ns)?;
-        instant(&format!("{path}.stop_ns"), flow.stop_ns)?;
-        instant(&format!("{path}.start_jitter_ns"), flow.start_jitter_ns)?;
         let allowed = "later than the start";
-        require(
-            flow.stop_ns > flow.start_ns,
-            &format!("{path}.stop_ns"),
-            flow.stop_ns,
-            allowed,
-        )?;
-        require(
-            flow.dscp < 64,
-            &format!("{path}.dscp"),
-            flow.dscp,
-            "0 to 63",
-        )?;
+        let is_later = flow.stop_ns > flow.start_ns;
+        require(is_later, &format!("{path}.stop_ns"), flow.stop_ns, allowed)?;
+        flow.check_ranges(path)?;
         validate_transport(path, flow)?;
         flow.source.parameters().check(&format!("{path}.source"))
     }
@@ -226,28 +199,15 @@ impl Experiment {
     fn validate_probe(&self, path: &str, probe: &Probe) -> Checked {
         self.validate_ends(path, &probe.from, &probe.to)?;
         self.validate_start(path, probe.start_ns)?;
-        instant(&format!("{path}.start_jitter_ns"), probe.start_jitter_ns)?;
-        let interval = probe.interval_ns;
-        let allowed = "more than 0 and at most 200 days, in nanoseconds";
-        let in_range = (1..=LONGEST_NS).contains(&interval);
-        require(in_range, &format!("{path}.interval_ns"), interval, allowed)?;
-        let (least, allowed) = match probe.kind {
-            ProbeKind::Irtt => (LEAST_IRTT_PAYLOAD, "60 to 65507 bytes, by irtt"),
-            ProbeKind::Ping | ProbeKind::Udp => (0, "at most 65507 bytes"),
-        };
-        let within = (least..=LARGEST_ECHO_PAYLOAD).contains(&probe.payload_bytes);
+        let payload = probe.payload_bytes;
+        let in_range = (LEAST_IRTT_PAYLOAD..=LARGEST_ECHO_PAYLOAD).contains(&payload);
         require(
-            within,
+            probe.kind != ProbeKind::Irtt || in_range,
             &format!("{path}.payload_bytes"),
-            probe.payload_bytes,
-            allowed,
+            payload,
+            "60 to 65507 bytes, by irtt",
         )?;
-        require(
-            probe.dscp < 64,
-            &format!("{path}.dscp"),
-            probe.dscp,
-            "0 to 63",
-        )
+        probe.check_ranges(path)
     }
 
     /// Both ways: answers to an echo must find back.

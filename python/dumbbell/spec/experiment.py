@@ -6,26 +6,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from dumbbell.errors import SpecError
 from dumbbell.spec import checks, observed, toml_file, unresolve
-from dumbbell.spec.base import SpecModel
 from dumbbell.spec.claim_tables import claim_schemas
-from dumbbell.spec.fields import (
-    Flag,
-    KernelName,
-    Name,
-    PositiveTime,
-    Seed,
-    Time,
-    TimerHz,
-    Title,
-    time_ns,
-)
+from dumbbell.spec.fields import Name, time_ns
 from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.keys import EXPERIMENT, key_fields, key_model, resolved_keys
 from dumbbell.spec.links import Link
 from dumbbell.spec.native import allowing_native
 from dumbbell.spec.notices import PlacedNotice, notices_in
@@ -50,13 +40,26 @@ Observe = Annotated[
                 {"enum": [observed.ALL, observed.BOTTLENECK]},
                 {"type": "array", "items": {"type": "string"}},
             ],
+            "examples": [observed.BOTTLENECK],
             "x-unit": "`all`, `bottleneck` or names",
         }
     ),
 ]
 
 
-class Experiment(SpecModel):
+if TYPE_CHECKING:
+    from dumbbell.spec.key_models import ExperimentKeys
+else:
+    ExperimentKeys = key_model(
+        "ExperimentKeys",
+        __name__,
+        key_fields(
+            EXPERIMENT, {"kernel": (None, USUAL_KERNEL), "observe": (Observe, observed.ALL)}
+        ),
+    )
+
+
+class Experiment(ExperimentKeys):
     """Hosts, links with their queues, traffic, and how long to watch.
 
     Quantities are text with a unit: ``"200ms"``, ``"1mbit"``, ``"512B"``, ``"110pps"``. Where
@@ -66,45 +69,6 @@ class Experiment(SpecModel):
         SpecError: Something is not allowed; it says where, what and what is.
     """
 
-    name: Title = Field(default="experiment", description="What to call it.")
-    seed: Seed = Field(
-        default=1,
-        description="All randomness follows from it, from the replication's number and from "
-        "the names of flows, probes and links.",
-    )
-    duration: PositiveTime = Field(description="The run covers the time from 0 to here.")
-    warm_up: Time = Field(
-        default="0s",
-        description="Statistics leave out what came to a queue, or was sent, before.",
-    )
-    sample_interval: Time = Field(
-        default="0s",
-        description="Time between rows of the sampled tables; `0s` for no such tables.",
-    )
-    timer_hz: TimerHz = Field(
-        default=1000,
-        description="Timer interrupts a second: of the kernel that runs, or is modelled. What "
-        "Linux times by them (PIE's updates) is rounded up to whole ticks.",
-    )
-    kernel: KernelName = Field(
-        default=USUAL_KERNEL,
-        description="On the backend `kernel`, which one, as `dumbbell kernel build` named it: "
-        "`6.1`, `6.12`, or your own name. What the simulator models is Linux 6.1, whatever stands "
-        "here.",
-        examples=["6.12"],
-    )
-    observe: Observe = Field(
-        default=observed.ALL,
-        description="Queues whose times, levels and distributions are kept: `all`; `bottleneck`, "
-        "the slowest on the way of each flow and probe; or their names. Of the others packets and "
-        "bytes are counted, and what is not known is NaN, or -1.",
-        examples=["bottleneck"],
-    )
-    record_writes: Flag = Field(
-        default=False,
-        description="Whether to write the table `flow_writes`: what applications have handed to "
-        "TCP by each sampling instant, which is what netperf and iperf count at a sender.",
-    )
     shape: Shape | None = Field(
         default=None, description="A well-known network, instead of `hosts` and `links`."
     )
@@ -182,12 +146,7 @@ class Experiment(SpecModel):
         duration_ns = time_ns(self.duration)
         resolved: dict[str, Any] = {
             "schema": SCHEMA_VERSION,
-            "name": self.name,
-            "seed": self.seed,
-            "duration_ns": duration_ns,
-            "warm_up_ns": time_ns(self.warm_up),
-            "sample_interval_ns": time_ns(self.sample_interval),
-            "timer_hz": self.timer_hz,
+            **resolved_keys(self, EXPERIMENT),
             "hosts": [{"name": name} for name in self.topology.hosts],
             "links": [link.resolved() for link in self.all_links],
         }
@@ -198,12 +157,8 @@ class Experiment(SpecModel):
         resolved["probes"] = [probe.resolved() for probe in self.probes]
         names = observed.names(self, Resolved(resolved))
         # Only where it was asked for: descriptions kept before there was the key stay as they are.
-        if self.kernel != USUAL_KERNEL:
-            resolved["kernel"] = self.kernel
         if names is not None:
             resolved["observe"] = names
-        if self.record_writes:
-            resolved["record_writes"] = True
         if self.programs:
             resolved["programs"] = [program.resolved() for program in self.programs]
         return resolved

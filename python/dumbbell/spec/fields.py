@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -29,9 +29,7 @@ IRTT_PAYLOAD_BYTES = 60
 time stamps of both of the server's clocks."""
 LONGEST_GRO_NS = 10**9
 LARGEST_SEED = 2**64 - 1
-MOST_ECHOES = 2**63 - 1
 MOST_IN_A_BURST = 100_000
-MOST_EQUAL_FLOWS = 10_000
 MOST_TRANSFERS = 2**32 - 1
 
 NO_POLICER = "none"
@@ -374,33 +372,24 @@ Seed = Annotated[
     BeforeValidator(whole(0, LARGEST_SEED)),
     _schema("integer", "", minimum=0, maximum=LARGEST_SEED),
 ]
-Count = Annotated[
-    int,
-    BeforeValidator(whole(1, MOST_ECHOES)),
-    _schema("integer", "", minimum=1, maximum=MOST_ECHOES, examples=[1000]),
-    Conversion(same, lambda count: count or None),  # 0 is until the end
-]
 TransferCount = Annotated[
     int,
     BeforeValidator(whole(1, MOST_TRANSFERS)),
     _schema("integer", "", minimum=1, maximum=MOST_TRANSFERS, examples=[100]),
 ]
-FlowCount = Annotated[
-    int,
-    BeforeValidator(whole(1, MOST_EQUAL_FLOWS)),
-    _schema("integer", "", minimum=1, maximum=MOST_EQUAL_FLOWS, examples=[10]),
-]
-TIMER_HZ = (100, 250, 1000)
-"""Timer frequencies that kernels are built with and that have whole milliseconds between ticks."""
 
 
-def _timer_hz(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value not in TIMER_HZ:
-        raise Refused(value, "100, 250 or 1000")
-    return value
+def numbers(allowed: Sequence[int], words: str, unit: str) -> Any:
+    """The type of one of some numbers."""
+
+    def check(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value not in allowed:
+            raise Refused(value, words)
+        return value
+
+    return Annotated[int, BeforeValidator(check), _schema("integer", unit, enum=list(allowed))]
 
 
-TimerHz = Annotated[int, BeforeValidator(_timer_hz), _schema("integer", "1/s", enum=list(TIMER_HZ))]
 Flag = Annotated[bool, BeforeValidator(_flag), _schema("boolean", "")]
 Name = Annotated[
     str,
@@ -431,20 +420,6 @@ Dscp = Annotated[
         }
     ),
     Conversion(dscp_number, same),
-]
-Ecn = Annotated[
-    str,
-    BeforeValidator(word("not-ect", "ect0", "ect1")),
-    _schema("string", "word", enum=["not-ect", "ect0", "ect1"]),
-]
-PROBE_KINDS = ("ping", "udp", "irtt")
-ProbeKind = Annotated[
-    str,
-    BeforeValidator(word(*PROBE_KINDS)),
-    _schema("string", "word", enum=list(PROBE_KINDS)),
-]
-Transport = Annotated[
-    str, BeforeValidator(word("udp", "tcp")), _schema("string", "word", enum=["udp", "tcp"])
 ]
 TransferSize = Annotated[
     str,

@@ -2,71 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from dumbbell.spec.base import SpecModel
-from dumbbell.spec.conversions import resolved
-from dumbbell.spec.fields import (
-    IRTT_PAYLOAD_BYTES,
-    LONGEST_NAME,
-    Count,
-    Dscp,
-    EchoPayload,
-    Ecn,
-    FlowCount,
-    Name,
-    PositiveTime,
-    ProbeKind,
-    Time,
-    Transport,
-    size_bytes,
-    time_ns,
-)
+from dumbbell.spec.fields import IRTT_PAYLOAD_BYTES, LONGEST_NAME, size_bytes, time_ns
+from dumbbell.spec.keys import FLOW, ONE_FLOW, PROBE, key_fields, key_model, resolved_keys
 from dumbbell.spec.refusal import Refused
 from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.round_trip import RoundTrip
 from dumbbell.spec.sources import Source
 from dumbbell.spec.tcp import Tcp
 
-_JITTER = "The start is later by a time drawn uniformly from 0 to this, anew in each replication."
+if TYPE_CHECKING:
+    from dumbbell.spec.key_models import FlowKeys, ProbeKeys
+else:
+    FlowKeys = key_model(
+        "FlowKeys", __name__, key_fields(FLOW, {"tcp": (Tcp, ...), "source": (Source, ...)})
+    )
+    ProbeKeys = key_model("ProbeKeys", __name__, key_fields(PROBE))
 
 
-class Flow(SpecModel):
+class Flow(FlowKeys):
     """Traffic from one host to another, over UDP or TCP.
 
     A file writes ``from``; in Python, where that is a keyword, it is ``from_``.
     """
-
-    name: Name = Field(
-        description="Unique among flows and probes; names its random numbers and its rows.",
-        examples=["stream-1"],
-    )
-    count: FlowCount | None = Field(
-        default=None,
-        description="Number of equal flows, `NAME-1`, `NAME-2` and so on, each with random numbers "
-        "of its own; one flow, `NAME`, when left out.",
-    )
-    from_: Name = Field(validation_alias="from", description="Sending host.")
-    to: Name = Field(description="Receiving host.", examples=["receiver-1"])
-    start: Time = Field(default="0s", description="When it starts.")
-    stop: PositiveTime | None = Field(
-        default=None, description="When it has stopped; at the end of the run when left out."
-    )
-    start_jitter: Time = Field(default="0s", description=_JITTER)
-    dscp: Dscp = Field(default=0, description="Differentiated services code point.")
-    ecn: Ecn = Field(
-        default="not-ect",
-        description="ECN field of its datagrams (RFC 3168); for TCP see `tcp`.",
-    )
-    transport: Transport | None = Field(
-        default=None,
-        description="What carries it. When left out: `tcp` where its source or a table `tcp` "
-        "says so, else `udp`.",
-    )
-    tcp: Tcp | None = Field(default=None, description="Settings of TCP; a table.")
-    source: Source = Field(description="What it sends; a table with a `kind`.")
 
     @model_validator(mode="after")
     def _check_last_name(self) -> Self:
@@ -125,40 +86,17 @@ class Flow(SpecModel):
         source = self.source.over(round_trip, has_handshake=tcp.handshake).resolved()
         if over_tcp and "size_at" in source:
             source["size_at"] = "payload"
-        said = resolved(self, "count")
-        stop_ns = duration_ns if self.stop is None else said["stop_ns"]
-        tcp_resolved = tcp.resolved() if over_tcp else None
-        found = {"stop_ns": stop_ns, "transport": self.carried_by, "tcp": tcp_resolved}
-        return said | found | {"source": source}
+        return {
+            **resolved_keys(self, ONE_FLOW),
+            "stop_ns": duration_ns if self.stop is None else time_ns(self.stop),
+            "transport": self.carried_by,
+            "tcp": tcp.resolved() if over_tcp else None,
+            "source": source,
+        }
 
 
-class Ping(SpecModel):
+class Ping(ProbeKeys):
     """Echo requests from one host to another: as ping sends them, over UDP, or irtt's."""
-
-    name: Name = Field(
-        description="Unique among flows and probes; names its random numbers and its rows.",
-        examples=["ping-1"],
-    )
-    kind: ProbeKind = Field(
-        default="ping",
-        description="`ping`: ICMP echo (RFC 792). `udp`: UDP echo (RFC 862). `irtt`: round trips "
-        "over UDP that the program irtt(1) of this machine measures, on the kernel only.",
-    )
-    from_: Name = Field(validation_alias="from", description="Asking host.")
-    to: Name = Field(description="Answering host.", examples=["receiver-1"])
-    interval: PositiveTime = Field(default="1s", description="Between requests (`ping -i`).")
-    count: Count | None = Field(
-        default=None,
-        description="How many requests (`ping -c`); until the end of the run when left out.",
-    )
-    payload: EchoPayload = Field(
-        default="56B",
-        description="Payload of a request (`ping -s`); of irtt (`-l`) 60 bytes when left out, and "
-        "no less.",
-    )
-    start: Time = Field(default="0s", description="When the first request leaves.")
-    start_jitter: Time = Field(default="0s", description=_JITTER)
-    dscp: Dscp = Field(default=0, description="Differentiated services code point.")
 
     @model_validator(mode="after")
     def _check_payload(self) -> Self:
@@ -174,5 +112,4 @@ class Ping(SpecModel):
 
     def resolved(self) -> dict[str, Any]:
         """The probe for the resolved description."""
-        found = {"count": self.count or 0, "payload_bytes": self._payload_bytes()}
-        return resolved(self) | found
+        return resolved_keys(self, PROBE) | {"payload_bytes": self._payload_bytes()}

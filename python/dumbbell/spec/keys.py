@@ -8,13 +8,14 @@ kernel backend take their lists from here.
 from __future__ import annotations
 
 import json
+import keyword
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema, create_model
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from dumbbell import _engine, units
 from dumbbell.spec.base import SpecModel
@@ -24,14 +25,21 @@ from dumbbell.spec.fields import (
     NO_POLICER,
     OVERHEADS_BYTES,
     SIZE_BYTES,
+    Dscp,
     Flag,
     Gro,
+    KernelName,
+    Name,
     Overhead,
     Police,
+    PositiveTime,
     Probability,
     Qdisc,
     Rate,
+    Seed,
     Time,
+    Title,
+    numbers,
     quantity,
     quantity_schema,
     whole,
@@ -47,6 +55,8 @@ Kind = Literal[
     "whole",
     "bytes",
     "time",
+    "positive-time",
+    "end-time",
     "rate",
     "overhead",
     "probability",
@@ -56,9 +66,18 @@ Kind = Literal[
     "trace",
     "changes",
     "cwnd-changes",
+    "name",
+    "title",
+    "kernel-name",
+    "queue-names",
+    "seed",
+    "code-point",
+    "numbers",
     "own",
 ]
-Presence = Literal["always", "or-null", "or-absent", "or-zero", "or-default", "by-profile"]
+Presence = Literal[
+    "always", "or-null", "or-absent", "or-zero", "or-default", "by-profile", "by-others"
+]
 
 
 @dataclass(frozen=True)
@@ -71,7 +90,7 @@ class Key:
         kind: What stands there.
         bounds: Of that: the words or numbers that are allowed, with a unit and an example.
         presence: Whether it may be left out, and what the resolved description then has: null, no
-            such key, 0, ``default``, or what the profile says.
+            such key, 0, ``default``, what the profile says, or what follows from other keys.
         default: As resolved; of TCP that of the profile ``linux-6.1``.
         meaning: What it says.
         kernel: For what a kernel takes it: each flow, both hosts of one, the sending host, the way
@@ -104,7 +123,17 @@ class Key:
             return Conversion(lambda trace: trace and trace.resolved(), same)
         if self.kind == "changes":
             return Conversion(lambda changes: [change.resolved() for change in changes], same)
-        return PLAIN if self.kind in ("cwnd-changes", "own") else conversion_of(self.takes())
+        return PLAIN if self.kind in _OF_OTHERS else conversion_of(self.takes())
+
+    @property
+    def attribute(self) -> str:
+        """Of a model: Python cannot write ``from``."""
+        return f"{self.name}_" if keyword.iskeyword(self.name) else self.name
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether a description that does not say it has no default for it."""
+        return self.presence in ("or-null", "or-zero", "by-profile", "by-others")
 
     @property
     def written_default(self) -> Any:
@@ -117,7 +146,10 @@ class Key:
         return words.get(self.kind) if self.kind in words else self.written(self.default)
 
     def takes(self) -> Any:
-        """The type of its value in a model, with its check and its schema; not of ``own`` ones."""
+        """The type of its value in a model, with its check and its schema.
+
+        Those that have types of their own (`_OF_OTHERS`) have none here.
+        """
         schema: dict[str, Any]
         match self.kind:
             case "flag-or":
@@ -137,12 +169,43 @@ class Key:
                 check = BeforeValidator(_size(self.bounds))
                 schema_of = quantity_schema("size", *self.bounds["examples"])
                 return Annotated[str, check, schema_of, SIZE_BYTES]
+            case "numbers":
+                return numbers(self.bounds["allowed"], self.bounds["words"], self.bounds["unit"])
         return _TAKES[self.kind]
 
+    def field(self, takes: Any = None, default: Any = ..., meaning: str = "") -> tuple[Any, Any]:
+        """Its type and its field in a model.
 
+        Args:
+            takes: The type, in place of `takes`.
+            default: As a person writes it, in place of that of the table.
+            meaning: In place of that of the table.
+        """
+        takes = self.takes() if takes is None else takes
+        said: dict[str, Any] = {"description": meaning or self.meaning}
+        if self.attribute != self.name:
+            said["validation_alias"] = self.name
+        if self.kind == "name" and self.bounds:
+            said["examples"] = self.bounds
+        if self.presence == "always":
+            return takes, Field(**said)
+        if self.is_left_out and default is ...:
+            return takes | None, Field(default=None, **said)
+        return takes, Field(default=self.written_default if default is ... else default, **said)
+
+
+_OF_OTHERS = ("cwnd-changes", "own", "queue-names")
+"""Kinds of keys whose types stand beside the model that has them."""
 _TAKES: Mapping[Kind, Any] = {
     "flag": Flag,
     "time": Time,
+    "positive-time": PositiveTime,
+    "end-time": PositiveTime,
+    "name": Name,
+    "title": Title,
+    "kernel-name": KernelName,
+    "seed": Seed,
+    "code-point": Dscp,
     "rate": Rate,
     "overhead": Overhead,
     "probability": Probability,
@@ -165,11 +228,12 @@ def _flag_or(other: str) -> Callable[[object], bool | str]:
 
 
 def _size(bounds: Mapping[str, Any]) -> Callable[[object], str]:
-    allowed = f'a size with its unit from {bounds["range"]}, such as "{bounds["examples"][0]}"'
+    within = f"from {bounds['range']}" if bounds["least"] else f"of {bounds['range']}"
+    allowed = f'a size with its unit {within}, such as "{bounds["examples"][0]}"'
 
     def check(value: object) -> str:
-        within = (bounds["least"], bounds["most"])
-        return quantity(value, units.parse_size_bytes, within, allowed, "B")
+        both = (bounds["least"], bounds["most"])
+        return quantity(value, units.parse_size_bytes, both, allowed, "B")
 
     return check
 
@@ -193,6 +257,28 @@ LINK: Mapping[str, Key] = MappingProxyType(_TABLES["link"])
 """Keys of one direction of a link (``spec/src/link.rs``), in the order of a file."""
 CHANGE: Mapping[str, Key] = MappingProxyType(_TABLES["change"])
 """Of new values of a link."""
+EXPERIMENT: Mapping[str, Key] = MappingProxyType(_TABLES["experiment"])
+"""Of the top of a file, but hosts, links and what sends (``spec/src/lib.rs``)."""
+FLOW: Mapping[str, Key] = MappingProxyType(_TABLES["flow"])
+"""Of a table of equal flows (``spec/src/sender.rs``)."""
+ONE_FLOW: Mapping[str, Key] = MappingProxyType(
+    {name: key for name, key in FLOW.items() if name != "count"}
+)
+"""Of one of them, as resolved."""
+PROBE: Mapping[str, Key] = MappingProxyType(_TABLES["probe"])
+"""Of a probe."""
+
+
+def key_fields(
+    keys: Mapping[str, Key], own: Mapping[str, tuple[Any, Any]] = MappingProxyType({})
+) -> dict[str, tuple[Any, Any]]:
+    """Types and fields of a model by its attributes.
+
+    Args:
+        keys: Of its table.
+        own: Of those that have some of their own by their names: type, and default or ``...``.
+    """
+    return {key.attribute: key.field(*own.get(name, ())) for name, key in keys.items()}
 
 
 def key_model(name: str, module: str, fields: Mapping[str, tuple[Any, Any]]) -> type[SpecModel]:
@@ -200,3 +286,25 @@ def key_model(name: str, module: str, fields: Mapping[str, tuple[Any, Any]]) -> 
     given: dict[str, Any] = dict(fields)
     doc = "Keys that the crate ``spec`` describes."
     return create_model(name, __base__=SpecModel, __doc__=doc, __module__=module, **given)
+
+
+def resolved_keys(model: SpecModel, keys: Mapping[str, Key]) -> dict[str, Any]:
+    """The keys of a model as the resolved description has them, in the table's order.
+
+    What follows from other keys, or has a type of its own, is None; its model fills it in.
+    """
+    found: dict[str, Any] = {}
+    for key in keys.values():
+        value = getattr(model, key.attribute)
+        if key.presence == "or-absent" and value == _default(model, key):
+            continue
+        if key.presence == "by-others" or key.kind in _OF_OTHERS:
+            found[key.resolved] = None
+            continue
+        left_out = 0 if key.presence == "or-zero" else None
+        found[key.resolved] = left_out if value is None else key.number(value)
+    return found
+
+
+def _default(model: SpecModel, key: Key) -> Any:
+    return type(model).model_fields[key.attribute].default

@@ -8,23 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, Field
 
 from dumbbell.spec.fields import Name, time_ns
-from dumbbell.spec.keys import CHANGE, LINK, key_model
+from dumbbell.spec.keys import CHANGE, LINK, key_fields, key_model, resolved_keys
 from dumbbell.spec.refusal import Refused
-
-
-def _changed() -> dict[str, tuple[Any, Any]]:
-    return {
-        name: (key.takes(), Field(description=key.meaning))
-        if key.presence == "always"
-        else (key.takes() | None, Field(default=None, description=key.meaning))
-        for name, key in CHANGE.items()
-    }
-
 
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import ChangeKeys, LinkEndKeys, LinkKeys
 else:
-    ChangeKeys = key_model("ChangeKeys", __name__, _changed())
+    ChangeKeys = key_model("ChangeKeys", __name__, key_fields(CHANGE))
 
 
 class Change(ChangeKeys):
@@ -32,8 +22,7 @@ class Change(ChangeKeys):
 
     def resolved(self) -> dict[str, Any]:
         """The change for the resolved description."""
-        given = ((key, getattr(self, name)) for name, key in CHANGE.items())
-        return {key.resolved: None if one is None else key.number(one) for key, one in given}
+        return resolved_keys(self, CHANGE)
 
 
 def _in_order(changes: Sequence[Change]) -> tuple[Change, ...]:
@@ -72,12 +61,7 @@ if not TYPE_CHECKING:
         },
     )
     LinkKeys = key_model(
-        "LinkKeys",
-        __name__,
-        {
-            name: (_TAKES[name], Field(default=key.written_default, description=key.meaning))
-            for name, key in LINK.items()
-        },
+        "LinkKeys", __name__, {name: key.field(_TAKES[name]) for name, key in LINK.items()}
     )
 
 

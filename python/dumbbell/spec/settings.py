@@ -17,7 +17,7 @@ from itertools import zip_longest
 from typing import Any
 
 from dumbbell.errors import SpecError
-from dumbbell.spec.fields import MOST_EQUAL_FLOWS
+from dumbbell.spec.keys import FLOW
 from dumbbell.spec.refusal import joined, nearest, one_of, shown
 from dumbbell.spec.toml_text import quoted_keys_text
 from dumbbell.spec.topology import Topology, hosts_of
@@ -381,7 +381,7 @@ class _Changed:
             return
         place = names[base]
         count = within[place].get("count")
-        if isinstance(count, int) and 1 <= int(number) <= count <= MOST_EQUAL_FLOWS:
+        if isinstance(count, int) and 1 <= int(number) <= count <= FLOW["count"].bounds["most"]:
             of_all = self._member(within, place)
             alike = {key: value for key, value in within[place].items() if key != "count"}
             within[place : place + 1] = [

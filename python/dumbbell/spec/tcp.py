@@ -181,13 +181,7 @@ _OWN: Mapping[str, tuple[Any, Any]] = {
 
 
 def _field(setting: Key) -> tuple[Any, Any]:
-    takes, default = _OWN.get(setting.name) or (setting.takes(), ...)
-    if default is ...:
-        if setting.presence == "or-default":
-            default = setting.written_default
-        else:
-            takes, default = takes | None, None
-    return takes, Field(default=default, description=described(setting))
+    return setting.field(*_OWN.get(setting.name, (None, ...)), described(setting))
 
 
 if TYPE_CHECKING:

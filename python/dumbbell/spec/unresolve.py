@@ -8,8 +8,7 @@ from typing import Any
 from dumbbell import units
 from dumbbell.errors import SpecError
 from dumbbell.spec.conversions import ResolvedKey, conversion_of, keys_of, same
-from dumbbell.spec.flows import Flow, Ping
-from dumbbell.spec.keys import CHANGE, LINK, Key
+from dumbbell.spec.keys import CHANGE, EXPERIMENT, LINK, ONE_FLOW, PROBE, Key
 from dumbbell.spec.programs import MODELS
 from dumbbell.spec.refusal import Refused, joined, nearest, one_of, shown
 from dumbbell.spec.source_forms import FORMS, ValueKind
@@ -21,15 +20,6 @@ from dumbbell.spec.traces import written_trace
 _Table = dict[str, Any]
 
 
-# Of each table, its keys in the resolved description, and what a person writes for each.
-_TOP: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "name": ("name", same),
-    "seed": ("seed", same),
-    "duration_ns": ("duration", units.format_time),
-    "warm_up_ns": ("warm_up", units.format_time),
-    "sample_interval_ns": ("sample_interval", units.format_time),
-    "timer_hz": ("timer_hz", same),
-}
 _LISTS = ("hosts", "links", "flows", "probes")
 
 
@@ -39,7 +29,7 @@ def _keys(keys: Mapping[str, Key], given: object) -> dict[str, tuple[str, Callab
     return {
         key.resolved: (name, key.written)
         for name, key in keys.items()
-        if key.kind not in ("changes", "trace")
+        if key.kind not in ("changes", "trace", "own")
         and (key.presence != "or-absent" or key.resolved in said)
     }
 
@@ -55,25 +45,15 @@ def _converters(keys: Iterable[ResolvedKey]) -> dict[str, tuple[str, Callable[[A
     return {key.resolved: (key.name, key.conversion.write) for key in keys}
 
 
-_PROBE = _converters(keys_of(Ping).values())
-_FLOW = _converters(
-    key for name, key in keys_of(Flow).items() if name not in ("count", "tcp", "source")
-)
-
-
 def as_written(resolved: object) -> _Table:
     """What a person would write for a resolved description.
 
     Raises:
         SpecError: A key is missing or unknown, or a value of another type.
     """
-    top = dict(_TOP)
-    for key in ("kernel", "observe", "record_writes"):
-        if isinstance(resolved, Mapping) and key in resolved:
-            top[key] = (key, same)
     has_programs = isinstance(resolved, Mapping) and "programs" in resolved
     lists = (*_LISTS, "programs") if has_programs else _LISTS
-    written = _written(resolved, "", top, ("schema", *lists))
+    written = _written(resolved, "", _keys(EXPERIMENT, resolved), ("schema", *lists))
     assert isinstance(resolved, Mapping)
     if resolved["schema"] != 1 or isinstance(resolved["schema"], bool):
         raise SpecError("schema", shown(resolved["schema"]), "1")
@@ -88,7 +68,8 @@ def as_written(resolved: object) -> _Table:
         _flow(flow, f"flows[{i}]") for i, flow in enumerate(_list(resolved, "flows"))
     ]
     written["probes"] = [
-        _written(probe, f"probes[{i}]", _PROBE) for i, probe in enumerate(_list(resolved, "probes"))
+        _written(probe, f"probes[{i}]", _keys(PROBE, probe))
+        for i, probe in enumerate(_list(resolved, "probes"))
     ]
     if has_programs:
         written["programs"] = [
@@ -201,7 +182,7 @@ def _end(end: object, path: str) -> _Table:
 
 
 def _flow(flow: object, path: str) -> _Table:
-    written = _written(flow, path, _FLOW, ("tcp", "source"))
+    written = _written(flow, path, _keys(ONE_FLOW, flow), ("tcp", "source"))
     assert isinstance(flow, Mapping)
     if flow["tcp"] is not None:
         written["tcp"] = _tcp(flow["tcp"], f"{path}.tcp")

@@ -1,0 +1,163 @@
+//! Who sends to whom: flows and probes.
+
+use crate::key::{Key, Presence, Value, size, table, whole};
+use crate::{Source, Tcp};
+use serde::{Deserialize, Serialize};
+
+/// Largest ICMP payload: the largest IPv4 packet less IP and ICMP headers.
+pub(crate) const LARGEST_ECHO_PAYLOAD: u32 = 65_535 - 28;
+/// Equal flows that one table may stand for.
+const MOST_EQUAL_FLOWS: u64 = 10_000;
+
+/// ECN field of the IP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecn {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+}
+
+impl Ecn {
+    /// The two bits (RFC 3168 section 5).
+    pub fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0b00,
+            Ecn::Ect1 => 0b01,
+            Ecn::Ect0 => 0b10,
+        }
+    }
+}
+
+/// What carries a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Datagrams.
+    Udp,
+    /// A byte stream.
+    Tcp,
+}
+
+/// Of a flow's table in a file, which resolves to as many flows.
+pub const COUNT: Key = Key::new(
+    "count",
+    whole(1, MOST_EQUAL_FLOWS, "", 10),
+    "Number of equal flows, `NAME-1`, `NAME-2` and so on, each with random numbers of its own; one \
+     flow, `NAME`, when left out.",
+)
+.or(Presence::ByOthers);
+
+table! {
+    /// Traffic from one host to another.
+    #[derive(Debug, Clone, PartialEq)]
+    Flow {
+        name: String;
+        "name", Value::Name(&["stream-1"]), Always,
+        "Unique among flows and probes; names its random numbers and its rows.";
+
+        from: String;
+        "from", Value::Name(&[]), Always,
+        "Sending host.";
+
+        to: String;
+        "to", Value::Name(&["receiver-1"]), Always,
+        "Receiving host.";
+
+        start_ns: u64 = 0;
+        "start", Value::Time, OrDefault,
+        "When it starts.";
+
+        stop_ns: u64;
+        "stop", Value::EndTime, ByOthers,
+        "When it has stopped; at the end of the run when left out.";
+
+        start_jitter_ns: u64 = 0;
+        "start_jitter", Value::Time, OrDefault,
+        "The start is later by a time drawn uniformly from 0 to this, anew in each replication.";
+
+        dscp: u8 = 0;
+        "dscp", Value::CodePoint, OrDefault,
+        "Differentiated services code point.";
+
+        ecn: Ecn = Ecn::NotEct;
+        "ecn", Value::Words(&["not-ect", "ect0", "ect1"]), OrDefault,
+        "ECN field of its datagrams (RFC 3168); for TCP see `tcp`.";
+
+        transport: Transport;
+        "transport", Value::Words(&["udp", "tcp"]), ByOthers,
+        "What carries it. When left out: `tcp` where its source or a table `tcp` says so, else `udp`.";
+
+        /// Null over UDP.
+        tcp: Option<Tcp>;
+        "tcp", Value::Own, ByOthers,
+        "Settings of TCP; a table.";
+
+        source: Source;
+        "source", Value::Own, Always,
+        "What it sends; a table with a `kind`.";
+    }
+}
+
+/// What a probe sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeKind {
+    /// ICMP echo (ping).
+    Ping,
+    /// Echo of a UDP datagram (RFC 862).
+    Udp,
+    /// Round trips over UDP that the program irtt measures, on the kernel only.
+    Irtt,
+}
+
+table! {
+    /// Echo requests from one host to another.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    Probe {
+        name: String;
+        "name", Value::Name(&["ping-1"]), Always,
+        "Unique among flows and probes; names its random numbers and its rows.";
+
+        kind: ProbeKind = ProbeKind::Ping;
+        "kind", Value::Words(&["ping", "udp", "irtt"]), OrDefault,
+        "`ping`: ICMP echo (RFC 792). `udp`: UDP echo (RFC 862). `irtt`: round trips over UDP that \
+         the program irtt(1) of this machine measures, on the kernel only.";
+
+        from: String;
+        "from", Value::Name(&[]), Always,
+        "Asking host.";
+
+        to: String;
+        "to", Value::Name(&["receiver-1"]), Always,
+        "Answering host.";
+
+        interval_ns: u64 = 1_000_000_000;
+        "interval", Value::PositiveTime, OrDefault,
+        "Between requests (`ping -i`).";
+
+        /// 0 until the end.
+        count: u64 = 0;
+        "count", whole(1, i64::MAX as u64, "", 1000), OrZero,
+        "How many requests (`ping -c`); until the end of the run when left out.";
+
+        payload_bytes: u32 = 56;
+        "payload", size(0, LARGEST_ECHO_PAYLOAD as u64, "at most 65507 bytes", &["56B"]), OrDefault,
+        "Payload of a request (`ping -s`); of irtt (`-l`) 60 bytes when left out, and no less.";
+
+        start_ns: u64 = 0;
+        "start", Value::Time, OrDefault,
+        "When the first request leaves.";
+
+        start_jitter_ns: u64 = 0;
+        "start_jitter", Value::Time, OrDefault,
+        "The start is later by a time drawn uniformly from 0 to this, anew in each replication.";
+
+        dscp: u8 = 0;
+        "dscp", Value::CodePoint, OrDefault,
+        "Differentiated services code point.";
+    }
+}
