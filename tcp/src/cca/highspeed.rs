@@ -5,7 +5,7 @@
 //! | RFC 3649 section 5 (Modifying the TCP Response Function): Low_Window 38, High_Window 83000, High_P 10^-7 | yes |
 //! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): High_Decrease 0.1 | yes |
 //! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): p(w) = 0.078/w^1.2 | yes |
-//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's steps, a(w) the next whole number and b(w) that of the window where it is reached |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's table, up to 89053 packets; b(w) in 256ths |
 //! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): w + a(w)/w for each acknowledgement | yes, in both profiles: Linux counts acknowledgements here too |
 //! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): (1 - b(w)) w at a loss | what is cut is rounded down; at least 2 are left |
 //! | RFC 3649 section 10.1 (Slow-Start): slow start | Reno's; Limited Slow-Start (RFC 3742) is left out, as in Linux |
@@ -30,6 +30,17 @@ const HIGH_DECREASE: f64 = 0.1;
 const LOW_DECREASE: f64 = 0.5;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
+
+/// Appendix B: the last window of each row, packets; a(w) is the number of the row, from 1. Linux has these, and the
+/// last for all that is larger.
+const ROWS_PKTS: [u32; 72] = [
+    38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778,
+    4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358, 12082,
+    12834, 13614, 14424, 15265, 16137, 17042, 17981, 18955, 19965, 21013, 22101, 23230, 24402,
+    25618, 26881, 28193, 29557, 30975, 32450, 33986, 35586, 37253, 38992, 40808, 42707, 44694,
+    46776, 48961, 51258, 53677, 56230, 58932, 61799, 64851, 68113, 71617, 75401, 79517, 84035,
+    89053,
+];
 
 /// Increase and decrease at a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,9 +68,8 @@ impl Parameters {
         if cwnd_pkts <= LOW_WINDOW_PKTS {
             return Parameters::LOW;
         }
-        let (w, low) = (f64::from(cwnd_pkts), f64::from(LOW_WINDOW_PKTS));
-        // How far between the two windows, in logarithms.
-        let share = libm::log(w / low) / libm::log(HIGH_WINDOW_PKTS / low);
+        let w = f64::from(cwnd_pkts);
+        let share = share_of(cwnd_pkts);
         let p = P_FACTOR / libm::pow(w, P_EXPONENT);
         let decrease = LOW_DECREASE + share.min(1.0) * (HIGH_DECREASE - LOW_DECREASE);
         Parameters {
@@ -70,57 +80,33 @@ impl Parameters {
         }
     }
 
-    /// Appendix B, as Linux reads it: a(w) is whole, and up to the window of a row its values hold.
+    /// Appendix B, as Linux reads it: up to the window of a row its values hold.
     fn of_row(cwnd_pkts: u32) -> Parameters {
-        let exact = Parameters::at(cwnd_pkts);
-        // The formulas' a(w) has its greatest value there; so has the table.
-        if cwnd_pkts <= LOW_WINDOW_PKTS || f64::from(cwnd_pkts) >= HIGH_WINDOW_PKTS {
-            return exact;
-        }
-        let whole_pkts = exact.increase_pkts.floor().max(1.0);
-        let (mut before_pkts, mut increase_pkts) = (LOW_WINDOW_PKTS, 2.0);
-        if whole_pkts > 1.0 {
-            // The window that reaches a whole number is the last of that row.
-            let reached_pkts = first_with(whole_pkts);
-            let is_last = cwnd_pkts == reached_pkts;
-            increase_pkts = if is_last {
-                whole_pkts
-            } else {
-                whole_pkts + 1.0
-            };
-            before_pkts = match (is_last, increase_pkts > 2.0) {
-                (false, _) => reached_pkts,
-                (true, true) => first_with(whole_pkts - 1.0),
-                (true, false) => LOW_WINDOW_PKTS,
-            };
-        }
-        let last_pkts = first_with(increase_pkts);
+        let after = ROWS_PKTS.partition_point(|last_pkts| *last_pkts < cwnd_pkts);
+        let place = after.min(ROWS_PKTS.len() - 1);
+        let is_last = place + 1 == ROWS_PKTS.len();
+        let last_pkts = ROWS_PKTS[place];
+        let decrease = LOW_DECREASE + share_of(last_pkts) * (HIGH_DECREASE - LOW_DECREASE);
         Parameters {
-            from_pkts: before_pkts + 1,
-            to_pkts: last_pkts,
-            increase_pkts,
-            decrease: in_256ths(Parameters::at(last_pkts).decrease),
+            from_pkts: place
+                .checked_sub(1)
+                .map_or(0, |before| ROWS_PKTS[before] + 1),
+            to_pkts: if is_last { u32::MAX } else { last_pkts },
+            increase_pkts: (place + 1) as f64,
+            decrease: in_256ths(decrease),
         }
     }
+}
+
+/// How far a window lies between the low and the high one, in logarithms.
+fn share_of(cwnd_pkts: u32) -> f64 {
+    let (w, low) = (f64::from(cwnd_pkts), f64::from(LOW_WINDOW_PKTS));
+    libm::log(w / low) / libm::log(HIGH_WINDOW_PKTS / low)
 }
 
 /// Linux's table has whole 256ths.
 fn in_256ths(decrease: f64) -> f64 {
     (decrease * 256.0).floor() / 256.0
-}
-
-/// The first window whose a(w) is at least this; the high window where that is less.
-fn first_with(increase_pkts: f64) -> u32 {
-    let (mut below, mut reached) = (LOW_WINDOW_PKTS, HIGH_WINDOW_PKTS as u32);
-    while reached - below > 1 {
-        let middle = below + (reached - below) / 2;
-        if Parameters::at(middle).increase_pkts >= increase_pkts {
-            reached = middle;
-        } else {
-            below = middle;
-        }
-    }
-    reached
 }
 
 /// HighSpeed TCP.
@@ -245,15 +231,25 @@ mod tests {
             assert_eq!(got.increase_pkts, a, "{w}");
             assert!((got.decrease - b).abs() <= 0.0051, "{w}: {got:?}");
         }
-        // Every window lies in the row that is found for it, and rows do not overlap.
-        let mut end_pkts = 38;
-        while end_pkts < 82_999 {
-            let row = Parameters::of_row(end_pkts + 1);
-            assert_eq!(row.from_pkts, end_pkts + 1);
-            assert!(row.to_pkts > end_pkts);
-            end_pkts = row.to_pkts;
+        let last = Parameters::of_row(1_000_000);
+        assert_eq!((last.from_pkts, last.increase_pkts), (84_036, 72.0));
+        assert_eq!(Parameters::of_row(84_036), last);
+    }
+
+    #[test]
+    fn the_rows_are_those_of_the_rfcs_program() {
+        // Table 13: a row where a(w) is more by 1 than that of the row before it; 1/12.8 for 0.078.
+        let (mut rows_pkts, mut before) = (vec![LOW_WINDOW_PKTS], 1.0);
+        for w in LOW_WINDOW_PKTS..=ROWS_PKTS[71] {
+            let decrease = LOW_DECREASE + share_of(w) * (HIGH_DECREASE - LOW_DECREASE);
+            let square_pkts = libm::pow(f64::from(w), 2.0 - P_EXPONENT);
+            let increase_pkts = square_pkts * 2.0 * decrease / ((2.0 - decrease) * 12.8);
+            if increase_pkts > before + 1.0 {
+                rows_pkts.push(w);
+                before = increase_pkts;
+            }
         }
-        assert_eq!(Parameters::of_row(90_000), Parameters::at(90_000));
+        assert_eq!(rows_pkts, ROWS_PKTS);
     }
 
     #[test]
