@@ -37,7 +37,7 @@ NAMES = tuple(sorted(set(LINUX_CONTROLLERS) - {"reno"}))
 TWINS = ("bbr", "cubic", "dctcp", "highspeed", "htcp", "illinois", "scalable", "vegas", "westwood")
 """Of our own, those that are also in Linux."""
 
-NOT_YET = ("bbr", "bic", "cdg", "dctcp", "veno", "westwood")
+NOT_YET = ("bbr", "bic", "cdg", "dctcp", "veno")
 """Of them, those that have not run on the kernel."""
 
 NETWORKS = (
