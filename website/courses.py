@@ -7,10 +7,11 @@ import posixpath
 from repository import ROOT
 from result_pages import FOLDER, LABORATORY
 
-from dumbbell.lab import LabExperiment, state_hash
+from dumbbell.lab import LabExperiment, Task, state_hash
 from dumbbell.spec import Experiment
 
 EXPERIMENTS = ROOT / "examples" / "course"
+HANDOUTS = ROOT / "docs" / "course"
 
 
 def opening(file: str, page: str) -> str:
@@ -24,6 +25,16 @@ def opening(file: str, page: str) -> str:
     if path.parent != EXPERIMENTS or path.suffix != ".toml":
         return ""
     experiment = Experiment.from_toml(path)
-    hash_ = state_hash(LabExperiment("file", experiment.name, "", experiment))
+    task = _task_of(page)
+    hash_ = state_hash(LabExperiment("file", experiment.name, "", experiment, task=task))
     there = posixpath.relpath(f"{FOLDER}/{LABORATORY}", posixpath.dirname(page) or ".")
     return f" ([open it in the laboratory]({there}{hash_}))"
+
+
+def _task_of(page: str) -> Task | None:
+    """Of a link on a handout: the handout, which the laboratory shows beside its sliders."""
+    handout = ROOT / "docs" / page
+    if handout.parent != HANDOUTS:
+        return None
+    task = Task.read(handout.read_text(encoding="utf-8"), page)
+    return task if task.files else None

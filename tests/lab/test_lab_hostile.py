@@ -43,6 +43,10 @@ def _own(**other: Any) -> str:
     return _hash(_OWN | {"own": {"resolved": _RESOLVED | other, "queue": 2}})
 
 
+def _own_task(task: object) -> str:
+    return _hash(_OWN | {"own": {"resolved": _RESOLVED, "queue": 2, "task": task}})
+
+
 def _nested(levels: int, inside: str) -> str:
     return "[" * levels + inside + "]" * levels
 
@@ -105,6 +109,10 @@ REFUSED = {
     ),
     "a path without an end": _changed(("links[" * 5_000, 1)),
     "many changes": _changed(*((f"a{i}", 1) for i in range(201))),
+    "a task of numbers": _own_task({"title": "a", "parts": [{"heading": 1}]}),
+    "a task without an end": _own_task(
+        {"title": "a", "parts": [{"heading": "b", "paragraphs": ["c" * 60_000], "steps": []}]}
+    ),
     "own script": _hash(_OWN | {"own": {"resolved": {"name": "<script>"}, "queue": 0}}),
     "own nothing": _hash(_OWN | {"own": {"resolved": None, "queue": 0}}),
     "own numbers": _own(links=[1, 2, 3]),
@@ -127,6 +135,12 @@ REFUSED = {
 
 ALLOWED = {
     "script in names": _renamed(_SCRIPT),
+    "script in a task": _own_task(
+        {
+            "title": _SCRIPT,
+            "parts": [{"heading": _SCRIPT, "paragraphs": [_SCRIPT], "steps": [f"`{_SCRIPT}`"]}],
+        }
+    ),
     "names of the prototype": _renamed("__proto__"),
     "names from right to left": _renamed("\u202e\u2066\ud83d\ude00\u0000"),
     "half a letter": _renamed("\ud800"),

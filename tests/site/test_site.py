@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import subprocess
 import sys
@@ -155,6 +157,9 @@ def test_a_link_to_an_experiment_of_the_course_opens_the_laboratory(site: Path) 
     (there,) = [each for each in links if "laboratory.html#s=" in each]
     assert there.startswith("../results/laboratory.html#s=")
     assert any(each.endswith("examples/course/full-buffer.toml") for each in links)
+    carried = there.split("#s=")[1]
+    state = json.loads(base64.urlsafe_b64decode(carried + "=" * (-len(carried) % 4)))
+    assert state["own"]["task"]["title"] == "Lab 2: how long does a full buffer make you wait?"
 
 
 @pytest.mark.parametrize("url", ["example.org", "ftp://example.org/", "https://example.org/?a=b"])

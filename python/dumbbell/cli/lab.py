@@ -9,9 +9,10 @@ import typer
 
 from dumbbell.cli.common.pages import open_page
 from dumbbell.cli.terminal.output import say
+from dumbbell.inputs import open_input
 
 if TYPE_CHECKING:
-    from dumbbell.lab import LabExperiment
+    from dumbbell.lab import LabExperiment, Task
 
 PLACE = Path("results/laboratory.html")
 """What an index leads to."""
@@ -26,6 +27,14 @@ def lab_command(
         ),
     ] = None,
     *,
+    task: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A handout to show beside the sliders of the experiments that it links to (of all "
+            "if it links to none); may be given several times.",
+            metavar="FILE.md",
+        ),
+    ] = None,
     output: Annotated[
         Path, typer.Option(help="Where the page is written.", metavar="PATH")
     ] = PLACE,
@@ -39,16 +48,26 @@ def lab_command(
     server and no network. Exit status: 0 done, 2 bad input, or the simulator's module was not
     built.
     """
+    from dumbbell.errors import SpecError
     from dumbbell.lab import STORY, LabExperiment, write_laboratory, write_live, write_story
     from dumbbell.report import has_pages, link_laboratory, pages_in
     from dumbbell.spec import Experiment
 
+    tasks = [_task(file) for file in task or []]
     begun = []
     for number, file in enumerate(files or [], start=1):
         experiment = Experiment.from_toml(file)
         question = f"What {file.name} describes; every change can be taken back."
         id_ = "file" if number == 1 else f"file-{number}"
-        begun.append(LabExperiment(id_, experiment.name, question, experiment, is_own=True))
+        found = next((each for each in tasks if each.is_of(file.name)), None)
+        begun.append(
+            LabExperiment(id_, experiment.name, question, experiment, is_own=True, task=found)
+        )
+    for place, read in zip(task or [], tasks, strict=True):
+        if all(each.task is not read for each in begun):
+            named = ", ".join(sorted(read.files)) or "every experiment that is given"
+            asked = ", ".join(file.name for file in files or []) or "none"
+            raise SpecError(str(place), f"a handout of {named}", f"one of what is opened: {asked}")
     write_laboratory(output, begun, of_studies())
     folder = output.absolute().parent
     if has_pages(folder):
@@ -61,6 +80,15 @@ def lab_command(
     say(f"The laboratory: {output.resolve().as_uri()}")
     if opens:
         open_page(output)
+
+
+def _task(place: Path) -> Task:
+    from dumbbell.lab import Task
+    from dumbbell.lab.task import MOST_LETTERS
+
+    with open_input(place) as file:
+        text = file.read(4 * MOST_LETTERS + 1)  # a letter has four bytes at most
+    return Task.read(text.decode("utf-8", errors="replace"), str(place))
 
 
 def of_studies() -> list[LabExperiment]:

@@ -11,11 +11,13 @@ from dumbbell.lab.modules import has_module
 from dumbbell.lab.page_file import page_text, write_laboratory
 from dumbbell.lab.presets import presets
 from dumbbell.lab.story_file import STORY, story_opening, write_story
+from dumbbell.lab.task import Task
 
 __all__ = [
     "LIVE",
     "STORY",
     "LabExperiment",
+    "Task",
     "bottleneck_of",
     "has_module",
     "live_text",

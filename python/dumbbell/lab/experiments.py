@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dumbbell.errors import SpecError
+from dumbbell.lab.task import Task
 from dumbbell.spec import Experiment, Resolved
 
 SAMPLES = 300
@@ -28,6 +29,7 @@ class LabExperiment:
         changes: What the page begins with, path to value; each can be taken back.
         group: Under what it stands in the list of all, such as a study's title; alone at the top
             when empty.
+        task: What a class is asked to do with it, shown beside the sliders.
         is_own: Whether only this page knows it, so that a link carries it whole.
     """
 
@@ -39,6 +41,7 @@ class LabExperiment:
     changes: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
     is_own: bool = False
+    task: Task | None = None
 
     def as_json(self) -> dict[str, Any]:
         """For the page.
@@ -61,6 +64,7 @@ class LabExperiment:
             "question": self.question,
             "resolved": resolved,
             "queue": names.index(queue),
+            **({} if self.task is None else {"task": self.task.as_json()}),
             "changes": changes,
         }
 

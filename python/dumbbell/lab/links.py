@@ -20,10 +20,11 @@ def state_hash(experiment: LabExperiment) -> str:
         SpecError: The experiment cannot be looked at.
     """
     shown = experiment.as_json()
+    own = {key: shown[key] for key in ("resolved", "queue", "task") if key in shown}
     state = {
         "v": _VERSION,
         "preset": None,
-        "own": {"resolved": shown["resolved"], "queue": shown["queue"]},
+        "own": own,
         "changes": list(shown["changes"].items()),
     }
     text = json.dumps(state, separators=(",", ":"), allow_nan=False)

@@ -15,6 +15,7 @@ import { RulePanel } from "./rule_panel.js";
 import { Stage } from "./stage.js";
 import { BadLink, decoded, encoded } from "./state.js";
 import { addressRead, offerCopies, showInAddress } from "./taking.js";
+import { showTask } from "./task.js";
 import { unpacked } from "./unpacked.js";
 import { sensible, shownAs, timeText } from "./words.js";
 
@@ -152,7 +153,7 @@ class Page {
   /**
    * @param {string} id of an experiment of the page
    * @param {[string, import("./state.js").Value][]} changes
-   * @param {{resolved: object, queue: number} | null} own another in its place
+   * @param {import("./state.js").Own | null} own another in its place
    * @param {string | null} rule that a link brought
    */
   open(id, changes = [], own = null, rule = null) {
@@ -163,6 +164,7 @@ class Page {
     this.isMomentChosen = false;
     $("preset").value = id;
     $("question").textContent = own ? "An experiment that a link brought." : found.question;
+    showTask(this.opened.task);
     this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
     this.base = this.described = this.lastDone = this.before = null;
     // Packets of the experiment before would come into a queue that this one may not have.
@@ -566,8 +568,8 @@ class Page {
   }
 
   #link() {
-    const { isOwn, id, resolved, queue } = this.opened;
-    const state = isOwn ? { preset: null, own: { resolved, queue } } : { preset: id, own: null };
+    const { isOwn, id, resolved, queue, task } = this.opened;
+    const state = isOwn ? { preset: null, own: { resolved, queue, task: task ?? undefined } } : { preset: id, own: null };
     const hash = (this.hash = encoded({ ...state, changes: [...this.changes], rule: this.rule.carried }));
     $("link").value = hash === null ? NO_LINK : wholeAddress() + hash;
     $("frame").value = hash === null ? NO_LINK : frameLine(wholeAddress(), hash);

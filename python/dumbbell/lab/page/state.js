@@ -1,4 +1,4 @@
-// What a link carries: which experiment, and what was changed in it.
+// What a link carries: which experiment, what was changed in it, and the task of a lab.
 
 /** Longest text behind the # that is read, and that is given. */
 const LONGEST = 200_000;
@@ -9,12 +9,17 @@ const LONGEST_RULE = 10_000;
 export const MOST_MOVES = 2000;
 /** Lists and tables inside each other, at most: a description has ten. */
 const DEEPEST = 40;
+/** Of a task, as `lab/task.py` has them. */
+const TASK = { letters: 20_000, parts: 20, items: 100 };
 const PREFIX = "#s=";
 
 /**
+ * @typedef {{heading: string, paragraphs: string[], steps: string[]}} TaskPart
+ * @typedef {{title: string, parts: TaskPart[]}} Task
  * @typedef {{at_ns: number, cwnd_pkts: number}} Move
  * @typedef {string | number | boolean | null | Move[]} Value
- * @typedef {{preset: string | null, own: {resolved: object, queue: number} | null,
+ * @typedef {{resolved: object, queue: number, task?: Task | null}} Own
+ * @typedef {{preset: string | null, own: Own | null,
  *   changes: [string, Value][], rule?: string | null}} State
  */
 
@@ -62,6 +67,19 @@ function isMoves(value) {
   return value.every((move) => Number.isSafeInteger(move?.at_ns) && Number.isSafeInteger(move?.cwnd_pkts));
 }
 
+/** @param {unknown} items */
+function areTexts(items) {
+  return Array.isArray(items) && items.length <= TASK.items && items.every((each) => typeof each === "string");
+}
+
+/** @param {any} found @returns {found is Task} */
+function isTask(found) {
+  if (typeof found?.title !== "string" || !Array.isArray(found.parts) || found.parts.length > TASK.parts) return false;
+  if (JSON.stringify(found).length > 2 * TASK.letters) return false;
+  return found.parts.every((/** @type {any} */ part) =>
+    typeof part?.heading === "string" && areTexts(part.paragraphs) && areTexts(part.steps));
+}
+
 /**
  * @param {string} hash of an address
  * @param {string[]} presets that there are
@@ -87,7 +105,9 @@ export function decoded(hash, presets) {
     return { preset, own: null, changes, rule };
   }
   if (preset === null && own && typeof own.resolved === "object" && Number.isInteger(own.queue)) {
-    return { preset: null, own: { resolved: own.resolved, queue: own.queue }, changes, rule };
+    const task = own.task ?? null;
+    if (task !== null && !isTask(task)) throw new BadLink("this link holds a task that is none");
+    return { preset: null, own: { resolved: own.resolved, queue: own.queue, task }, changes, rule };
   }
   throw new BadLink("this link names an experiment that this page has not");
 }
