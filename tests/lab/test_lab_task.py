@@ -147,6 +147,7 @@ def test_another_experiment_has_no_task_and_the_link_brings_it_back(
     again = opener("#" + link.split("#")[1], place=laboratory)
     assert again.page.evaluate(SHOWN)
     assert again.page.locator("#task li").count() == 13
+    assert seen.messages == again.messages == []
 
 
 @pytest.mark.browser

@@ -317,7 +317,8 @@ class Page {
   }
 
   #redraw() {
-    if (!this.now) return;
+    // Another experiment is opened: with its task the page is laid out anew before it is described.
+    if (!this.now || !this.described) return;
     this.toSeconds = drawAll(this.canvases, {
       now: this.now,
       before: this.before,
