@@ -58,7 +58,11 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         ("claims.toml", "--dry-run"),
         ("claims.toml", *SHARE),
     ],
-    "judge": [("bbr", "--against", "cubic"), ("bbr", "--against", "cubic", "--out", "bbr")],
+    "judge": [
+        ("bbr", "--against", "cubic"),
+        ("bbr", "--against", "cubic", "--out", "bbr"),
+        ("--all", "--against", "cubic"),
+    ],
     "studies": [()],
     "reproduce": [("md1", "--out", "md1"), ("all",)],
     "analyze": [

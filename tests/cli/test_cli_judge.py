@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dumbbell.judge.asked import Asked
+from dumbbell.judge.dossier import Dossier, judge_controller
 from small_dossiers import SHORT
 
 pytestmark = pytest.mark.programs
@@ -109,3 +112,79 @@ def test_a_controller_of_ones_own_is_judged_and_lies_in_the_folder(
     for place in ("my_cc.c", "sections/tail-drop/my_cc.c"):
         assert (tmp_path / "mine" / place).read_bytes() == OWN.read_bytes()
     assert dumbbell("check", "mine")[0] == 0
+
+
+@pytest.fixture
+def two_natives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulator that has cubic and vegas."""
+    monkeypatch.setattr("dumbbell.cli.judge.league.native_controllers", lambda: ("cubic", "vegas"))
+
+
+@pytest.mark.usefixtures("two_natives")
+def test_a_league_has_all_and_those_that_are_named(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    words = ("judge", "--all", "bbr", "cubic", "--against", "reno", "--page", "--store", "kept")
+    code, out, err = dumbbell(*words)
+    assert code == 0, err
+    assert out.startswith("How do 3 congestion controllers compare?")
+    folder = tmp_path / "results" / "league-judged"
+    page = (folder / "index.html").read_text()
+    assert 'class="sortable"' in page
+    assert "6.1 Drop-tail: 1 BDP" in page
+    for name in ("league.csv", "league.tex", "points.csv", "outcomes.csv"):
+        assert (folder / name).read_text().count("vegas") >= 1
+    # The store has the runs of each dossier.
+    code, _, err = dumbbell("judge", "vegas", "--against", "reno", "--no-page", "--store", "kept")
+    assert code == 0
+    assert "runs are in kept: not repeated" in err
+    again = dumbbell(*words, "--no-page", "--json")
+    assert again[0] == 0
+    told = json.loads(again[1])
+    assert {each["controller"] for each in told["standings"]} == {"bbr", "cubic", "vegas"}
+    assert all(1 <= low <= high <= 3 for low, high in (e["rank"] for e in told["standings"]))
+    assert all(set(each["points"]) == {"bbr", "cubic", "vegas"} for each in told["scenarios"])
+
+
+@pytest.mark.usefixtures("two_natives")
+def test_a_league_that_is_stopped_leaves_nothing_half_done_and_goes_on(
+    dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(about: Asked, *args: object, **keys: object) -> Dossier:
+        found = judge_controller(about, *args, **keys)  # type: ignore[arg-type]
+        return replace(found, interrupted=about.controller == "vegas")
+
+    words = ("judge", "--all", "--against", "reno", "--out", "league")
+    with monkeypatch.context() as patch:
+        patch.setattr("dumbbell.cli.judge.running.judge_controller", stopped)
+        code, out, err = dumbbell(*words)
+    assert code == 130
+    assert "the same command goes on from here" in out + err
+    assert not (tmp_path / "league" / "index.html").exists()
+    assert dumbbell(*words)[0] == 0
+    assert (tmp_path / "league" / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "one controller; or --all"),
+        (("bbr", "cubic"), "one controller; or --all"),
+        (("--all", "cubik"), "did you mean 'cubic'"),
+        (("--all", "--course", "lab.toml"), "without --course"),
+    ],
+)
+def test_what_is_no_league_is_refused(
+    words: tuple[str, ...], told: str, dumbbell: Dumbbell
+) -> None:
+    code, out, err = dumbbell("judge", *words)
+    assert (code, out) == (2, "")
+    assert told in " ".join(err.split())
+
+
+@pytest.mark.usefixtures("two_natives")
+def test_two_files_of_one_name_are_refused(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my_cc.c").write_bytes(OWN.read_bytes())
+    code, _, err = dumbbell("judge", "--all", "a/my_cc.c", "b/my_cc.c", "--allow-native")
+    assert code == 2
+    assert "another name" in " ".join(err.split())

@@ -32,11 +32,14 @@ class Asked:
         controller: As a description names it: ``bbr``, ``linux:bbr``, ``file:my_cc.c``.
         against: Controllers that it shares links with.
         depth: How thoroughly.
+        is_its_own_rival: Whether it also shares links with its own kind where `against` has it, as
+            in a league, where the same is asked of all.
     """
 
     controller: str
     against: tuple[str, ...] = ("reno", "cubic", "bbr")
     depth: Depth = Depth.QUICK
+    is_its_own_rival: bool = False
 
     @property
     def name(self) -> str:
@@ -46,7 +49,9 @@ class Asked:
 
     @property
     def rivals(self) -> tuple[str, ...]:
-        """Those of `against` that are another controller."""
+        """Those of `against` that are another controller, or all where it is its own rival."""
+        if self.is_its_own_rival:
+            return self.against
         return tuple(each for each in self.against if each != self.controller)
 
     def cells(self, quick: Sequence[_T], more: Sequence[_T]) -> list[_T]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import altair as alt
 import polars as pl
@@ -13,7 +13,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.judge.dossier import Dossier, Found
 from dumbbell.judge.section import Expectation
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
-from dumbbell.report import Figure, IntervalRow, points_with_interval
+from dumbbell.report import Figure, IntervalRow, Plot, points_with_interval
 from dumbbell.report.theme import FIGURE_WIDTH, INTERVAL, SERIES
 
 OVERVIEW = "sections"
@@ -32,37 +32,54 @@ def figures_of(dossier: Dossier) -> Iterator[Figure]:
 
 def overview(dossier: Dossier) -> Figure:
     """How many expectations of each section hold, do not hold, or are not decided."""
-    rows = [
-        {"section": _section_label(found), "what": what, "expectations": len(judged)}
+    counts = {
+        _section_label(found): {
+            HOLDS: len(found.holds),
+            FAILS: len(found.fails),
+            OPEN: len(found.open),
+        }
         for found in dossier.found
-        for what, judged in ((HOLDS, found.holds), (FAILS, found.fails), (OPEN, found.open))
+    }
+    return Figure(
+        OVERVIEW,
+        *outcome_bars(counts, "section"),
+        caption="Of what is asked in each section: how much holds, does not hold, and is not "
+        "decided. The sections have the numbers of RFC 9743.",
+        title="What holds, by section",
+    )
+
+
+def outcome_bars(counts: Mapping[str, Mapping[str, int]], of: str) -> Plot:
+    """A bar a row, from what holds to what is not decided.
+
+    Args:
+        counts: Label of a row to how many expectations have each outcome.
+        of: What the rows are; a column of the data.
+    """
+    rows = [
+        {of: label, "what": what, "expectations": each[what]}
+        for label, each in counts.items()
+        for what in (HOLDS, FAILS, OPEN)
     ]
     frame = pl.DataFrame(rows)
-    order = [_section_label(found) for found in dossier.found]
+    order = list(counts)
     colours = alt.Scale(domain=[HOLDS, FAILS, OPEN], range=[SERIES[2], SERIES[1], INTERVAL])
     base = (
         alt.Chart(frame)
         .mark_bar()
         .encode(
             x=alt.X("expectations:Q", title="expectations", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("section:N", title=None, sort=order, axis=alt.Axis(labelLimit=260)),
+            y=alt.Y(f"{of}:N", title=None, sort=order, axis=alt.Axis(labelLimit=260)),
             color=alt.Color("what:N", title=None, sort=None, scale=colours),
             order=alt.Order("rank:Q"),
-            tooltip=["section:N", "what:N", "expectations:Q"],
+            tooltip=[f"{of}:N", "what:N", "expectations:Q"],
         )
         .transform_calculate(rank=f"indexof({[HOLDS, FAILS, OPEN]}, datum.what)")
     )
     chart = alt.LayerChart(layer=[base]).properties(
         width=FIGURE_WIDTH, height=_ROW_HEIGHT * len(order)
     )
-    return Figure(
-        OVERVIEW,
-        chart,
-        frame,
-        caption="Of what is asked in each section: how much holds, does not hold, and is not "
-        "decided. The sections have the numbers of RFC 9743.",
-        title="What holds, by section",
-    )
+    return Plot(chart, frame)
 
 
 def section_figure(found: Found, backends: tuple[str, ...]) -> Figure | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -149,8 +149,13 @@ def latex_text(frame: pl.DataFrame) -> str:
             row["measured"], _or_none(row["low"]), _or_none(row["high"]), row["unit"]
         ).text
         cells = (row["rfc_9743"], row["expectation"], number, row["outcome"])
-        lines.append(" & ".join(printable(each).translate(_LATEX) for each in cells) + r" \\")
+        lines.append(latex_row(cells))
     return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", ""])
+
+
+def latex_row(cells: Sequence[str]) -> str:
+    """Cells as a row of a table of LaTeX, whatever characters are in them."""
+    return " & ".join(printable(each).translate(_LATEX) for each in cells) + r" \\"
 
 
 def _or_none(value: float | None) -> float | None:

@@ -150,6 +150,7 @@ class ValueTable:
         rows: From top to bottom.
         caption: How the values were made, such as their sampling interval.
         is_folded: The page shows it when it is asked for: details of the table before it.
+        is_sortable: Whoever reads it may sort it by each column.
     """
 
     title: str
@@ -157,6 +158,7 @@ class ValueTable:
     rows: Sequence[ValueRow]
     caption: str = ""
     is_folded: bool = False
+    is_sortable: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a row with a cell too many or too few."""

@@ -23,18 +23,27 @@ from dumbbell.cli.common.options import (
 )
 from dumbbell.cli.common.store import Storing
 from dumbbell.cli.terminal.consoles import sentences_console
+from dumbbell.errors import SpecError
 
 
 def judge_command(
-    controller: Annotated[
-        str,
+    controllers: Annotated[
+        list[str] | None,
         typer.Argument(
             help="A congestion controller: bbr, linux:bbr, my_cc.c, mine.py:Mine; with --course "
-            "a folder of them.",
+            "a folder of them, with --all any number beside the simulator's own.",
             metavar="NAME|FILE|FOLDER",
+            show_default=False,
         ),
-    ],
+    ] = None,
     *,
+    all_: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="A league of all controllers of the simulator, and of those that are named.",
+        ),
+    ] = False,
     against: Annotated[
         str,
         typer.Option(help="Controllers that it shares links with.", metavar="NAME[,...]"),
@@ -60,7 +69,8 @@ def judge_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the page and all it needs (results/NAME-judged).", metavar="DIR"
+            help="Folder of the page and all it needs (results/NAME-judged, or league-judged).",
+            metavar="DIR",
         ),
     ] = None,
     page: Page = None,
@@ -77,16 +87,23 @@ def judge_command(
     """
     from dumbbell.spec.native import allowing_native
 
+    named = tuple(dict.fromkeys(controllers or ()))
+    if all_ and course is not None:
+        raise SpecError("--all", str(course), "it without --course")
+    if not all_ and len(named) != 1:
+        allowed = "one controller; or --all, and any number"
+        raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
     if course is not None:
         from dumbbell.cli.judge.course import judge_course
 
         with allowing_native(allow_native):
-            raise typer.Exit(judge_course(Path(controller), course, out, json=as_json))
-    from dumbbell.cli.judge.judging import JudgeOptions, run_judge
+            raise typer.Exit(judge_course(Path(named[0]), course, out, json=as_json))
+    from dumbbell.cli.judge.judging import run_judge
+    from dumbbell.cli.judge.league import run_league
+    from dumbbell.cli.judge.running import JudgeOptions
     from dumbbell.judge.asked import Depth
 
     asked = JudgeOptions(
-        controller=controller,
         against=names_of(against),
         depth=Depth.FULL if full else Depth.QUICK,
         backends=names_of(backend),
@@ -100,6 +117,8 @@ def judge_command(
         yes=yes,
         storing=Storing(store, not no_store),
     )
+    console = sentences_console(as_json=as_json)
     with allowing_native(allow_native):
-        status = run_judge(asked, sentences_console(as_json=as_json))
-    raise typer.Exit(status)
+        if all_:
+            raise typer.Exit(run_league(named, asked, console))
+        raise typer.Exit(run_judge(named[0], asked, console))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,56 +13,29 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
-from dumbbell.cli.common.confirmation import agree_to_runs
-from dumbbell.cli.common.executor import executor_for
-from dumbbell.cli.common.memory import memory_bytes
-from dumbbell.cli.common.options import DEFAULT_BACKENDS
-from dumbbell.cli.common.page_runs import PageRuns
 from dumbbell.cli.common.pages import PagePlace, has_page, page_folder, result_place
-from dumbbell.cli.common.store import stored_executor
-from dumbbell.cli.run.comparison import print_failed
-from dumbbell.cli.run.planning import PlannedCells
+from dumbbell.cli.judge.running import GOES_ON, JudgeOptions, dossiers, has_failed, planned
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
-from dumbbell.cli.terminal.progress import shown_progress
-from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.cli.terminal.tables import print_table
-from dumbbell.compare import Cell
-from dumbbell.compare.executing import Executor
-from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
+from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE
 from dumbbell.folders import Content, write_content
 from dumbbell.judge.asked import Asked, Depth
-from dumbbell.judge.dossier import Dossier, Written, judge_controller, write_experiments
+from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept import SECTIONS_FOLDER
 from dumbbell.judge.words import NO_CHECK_LIST, answer, question, split_words
 from dumbbell.replication import Interrupted
-from dumbbell.spec.native import Reference
-from dumbbell.spec.refusal import Refused
-from dumbbell.spec.tcp import Tcp
-
-_CONTROL = "flows[0].tcp.congestion_control"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeOptions(PageRuns):
-    """What was typed; see `PageRuns` for the rest.
-
-    Attributes:
-        controller: A name, or a file in C or Python.
-        against: Names, or files.
-        depth: How thoroughly.
-    """
-
-    controller: str
-    against: tuple[str, ...]
-    depth: Depth
-
-
-def run_judge(asked: JudgeOptions, console: Console) -> int:
+def run_judge(controller: str, asked: JudgeOptions, console: Console) -> int:
     """Do it.
+
+    Args:
+        controller: A name, or a file in C or Python.
+        asked: What else was typed.
+        console: Where the sentences go.
 
     Returns:
         The exit status.
@@ -72,20 +43,12 @@ def run_judge(asked: JudgeOptions, console: Console) -> int:
     Raises:
         SpecError: A controller is not known, or its file may not be used.
     """
-    backends = asked.backends or DEFAULT_BACKENDS
-    for name in backends:
-        get_backend(name)
     with tempfile.TemporaryDirectory(prefix="dumbbell-judge-") as folder:
-        about = Asked(
-            _placed(asked.controller, Path(folder), "NAME|FILE"),
-            tuple(_placed(each, Path(folder), "--against") for each in asked.against),
-            asked.depth,
-        )
-        written = write_experiments(about, Path(folder))
-        with _place(about, asked) as place:
-            dossier = _run(about, written, asked, backends)
+        plan = planned(controller, asked, Path(folder))
+        with _place(plan.about, asked) as place:
+            (dossier,) = dossiers([plan], asked)
             if dossier.interrupted:
-                console.print(Text("Stopped by hand: the same command goes on from here."))
+                console.print(Text(GOES_ON))
                 return Interrupted.exit_code
             if asked.as_json:
                 say(json_text(_json(dossier)))
@@ -93,77 +56,7 @@ def run_judge(asked: JudgeOptions, console: Console) -> int:
                 print_dossier(dossier, console)
             if place is not None:
                 _write(dossier, place, console)
-    failed = any(found.checked.comparison.failed for found in dossier.found)
-    return EXIT_CONTRADICTED_OR_FAILED if failed else EXIT_DONE
-
-
-def _placed(typed: str, folder: Path, option: str) -> str:
-    """A controller as a description beside which its file lies names it."""
-    try:
-        reference = Reference.typed(typed)
-    except Refused as error:
-        raise SpecError(option, typed, error.allowed) from None
-    if reference is None:
-        return _checked(typed, folder, option)
-    source = Path(reference.file)
-    if not source.is_file():
-        raise SpecError(option, typed, f"a file that is there: {source} is not")
-    if (folder / source.name).exists() and (
-        (folder / source.name).read_bytes() != source.read_bytes()
-    ):
-        raise SpecError(option, typed, "a file with another name than the others")
-    shutil.copyfile(source, folder / source.name)
-    return _checked(reference.beside.value, folder, option)
-
-
-def _checked(controller: str, folder: Path, option: str) -> str:
-    try:
-        Tcp.read({"congestion_control": controller}, {"folder": folder})
-    except SpecError as error:
-        raise SpecError(option, error.value, error.allowed, error.hint, error.reason) from None
-    return controller
-
-
-def _run(
-    about: Asked, written: Sequence[Written], asked: JudgeOptions, backends: tuple[str, ...]
-) -> Dossier:
-    may_use_bytes = memory_bytes(asked.memory)
-    agree_to_runs(
-        [
-            PlannedCells(
-                each.claims.cells, each.claims.failed, about.depth.replications, None, at_least=1
-            )
-            for each in written
-        ],
-        backends,
-        jobs=asked.jobs,
-        yes=asked.yes,
-        may_use_bytes=may_use_bytes,
-        storing=asked.storing,
-        tables_below=0,
-        cluster=asked.cluster,
-    )
-    with (
-        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
-        stopped_by_ctrl_c() as stop,
-        shown_progress() as show,
-    ):
-
-        def executor_of(cells: Sequence[Cell]) -> Executor:
-            return stored_executor(asked.storing, executor, cells, tables_below=0)
-
-        dossier = judge_controller(
-            about,
-            written,
-            backends=backends,
-            executor_of=executor_of,
-            on_progress=show,
-            cancel=stop,
-        )
-    for found in dossier.found:
-        for failed in found.checked.comparison.failed:
-            print_failed(failed)
-    return dossier
+    return EXIT_CONTRADICTED_OR_FAILED if has_failed(dossier) else EXIT_DONE
 
 
 @contextmanager

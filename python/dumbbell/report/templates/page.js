@@ -67,6 +67,39 @@
     block.append(button);
   }
 
+  // A table that may be sorted: the first press puts the largest number or the first name on top.
+  const shownValue = (row, column) => {
+    const cell = row.cells[column];
+    const number = Number.parseFloat(cell.dataset.value ?? cell.textContent);
+    return Number.isNaN(number) ? cell.textContent.trim() : number;
+  };
+  const inOrder = (a, b) => {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    if (typeof a !== typeof b) return typeof a === "number" ? 1 : -1;
+    return a.localeCompare(b);
+  };
+  function sortBy(table, head) {
+    const body = table.tBodies[0];
+    const column = head.cellIndex;
+    const rows = [...body.rows];
+    const isNumeric = rows.some((row) => typeof shownValue(row, column) === "number");
+    const before = head.getAttribute("aria-sort");
+    const isDescending = before ? before === "ascending" : isNumeric;
+    rows.sort((a, b) => inOrder(shownValue(a, column), shownValue(b, column)) * (isDescending ? -1 : 1));
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", isDescending ? "descending" : "ascending");
+    body.append(...rows);
+  }
+  for (const table of document.querySelectorAll("table.sortable")) {
+    for (const head of table.tHead.rows[0].cells) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent.trim() || "name";
+      button.addEventListener("click", () => sortBy(table, head));
+      head.replaceChildren(button);
+    }
+  }
+
   // A link to something inside a fold opens it, also in browsers that do not by themselves.
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));

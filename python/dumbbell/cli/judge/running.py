@@ -1,0 +1,171 @@
+"""The runs of dossiers: what was typed becomes experiments, and those are run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dumbbell.backends import get_backend
+from dumbbell.cli.common.confirmation import agree_to_runs
+from dumbbell.cli.common.executor import executor_for
+from dumbbell.cli.common.memory import memory_bytes
+from dumbbell.cli.common.options import DEFAULT_BACKENDS
+from dumbbell.cli.common.page_runs import PageRuns
+from dumbbell.cli.common.store import stored_executor
+from dumbbell.cli.run.comparison import print_failed
+from dumbbell.cli.run.planning import PlannedCells
+from dumbbell.cli.terminal.progress import shown_progress
+from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
+from dumbbell.compare import Cell
+from dumbbell.compare.executing import Executor
+from dumbbell.errors import SpecError
+from dumbbell.judge.asked import Asked, Depth
+from dumbbell.judge.dossier import Dossier, Written, judge_controller, write_experiments
+from dumbbell.spec.native import Reference
+from dumbbell.spec.refusal import Refused
+from dumbbell.spec.tcp import Tcp
+
+GOES_ON = "Stopped by hand: the same command goes on from here."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOptions(PageRuns):
+    """What was typed; see `PageRuns` for the rest.
+
+    Attributes:
+        against: Names, or files.
+        depth: How thoroughly.
+    """
+
+    against: tuple[str, ...]
+    depth: Depth
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The backends, the default ones where none was typed.
+
+        Raises:
+            SpecError: There is no such backend.
+        """
+        for name in self.backends:
+            get_backend(name)
+        return self.backends or DEFAULT_BACKENDS
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A dossier before its runs.
+
+    Attributes:
+        about: What is judged.
+        written: Its experiments, in a folder of their own.
+    """
+
+    about: Asked
+    written: Sequence[Written]
+
+
+def planned(
+    controller: str, asked: JudgeOptions, folder: Path, *, is_its_own_rival: bool = False
+) -> Planned:
+    """Write the experiments of a dossier.
+
+    Args:
+        controller: As typed.
+        asked: What else was.
+        folder: Where the experiments go, with a copy of the controllers' files.
+        is_its_own_rival: Of `Asked`.
+
+    Raises:
+        SpecError: A controller is not known, or its file may not be used.
+    """
+    about = Asked(
+        _placed(controller, folder, "NAME|FILE"),
+        tuple(_placed(each, folder, "--against") for each in asked.against),
+        asked.depth,
+        is_its_own_rival,
+    )
+    return Planned(about, write_experiments(about, folder))
+
+
+def _placed(typed: str, folder: Path, option: str) -> str:
+    """A controller as a description beside which its file lies names it."""
+    try:
+        reference = Reference.typed(typed)
+    except Refused as error:
+        raise SpecError(option, typed, error.allowed) from None
+    if reference is None:
+        return _checked(typed, folder, option)
+    source = Path(reference.file)
+    if not source.is_file():
+        raise SpecError(option, typed, f"a file that is there: {source} is not")
+    if (folder / source.name).exists() and (
+        (folder / source.name).read_bytes() != source.read_bytes()
+    ):
+        raise SpecError(option, typed, "a file with another name than the others")
+    shutil.copyfile(source, folder / source.name)
+    return _checked(reference.beside.value, folder, option)
+
+
+def _checked(controller: str, folder: Path, option: str) -> str:
+    try:
+        Tcp.read({"congestion_control": controller}, {"folder": folder})
+    except SpecError as error:
+        raise SpecError(option, error.value, error.allowed, error.hint, error.reason) from None
+    return controller
+
+
+def dossiers(plans: Sequence[Planned], asked: JudgeOptions) -> Iterator[Dossier]:
+    """Run the dossiers one after the other; the last one may be interrupted.
+
+    Whoever types is asked first where all of them take hours. Runs that failed are printed.
+    """
+    backends = asked.where
+    may_use_bytes = memory_bytes(asked.memory)
+    agree_to_runs(
+        [
+            PlannedCells(
+                each.claims.cells, each.claims.failed, asked.depth.replications, None, at_least=1
+            )
+            for plan in plans
+            for each in plan.written
+        ],
+        backends,
+        jobs=asked.jobs,
+        yes=asked.yes,
+        may_use_bytes=may_use_bytes,
+        storing=asked.storing,
+        tables_below=0,
+        cluster=asked.cluster,
+    )
+    with (
+        executor_for(asked.cluster, asked.jobs, may_use_bytes) as executor,
+        stopped_by_ctrl_c() as stop,
+        shown_progress() as show,
+    ):
+
+        def executor_of(cells: Sequence[Cell]) -> Executor:
+            return stored_executor(asked.storing, executor, cells, tables_below=0)
+
+        for plan in plans:
+            dossier = judge_controller(
+                plan.about,
+                plan.written,
+                backends=backends,
+                executor_of=executor_of,
+                on_progress=show,
+                cancel=stop,
+            )
+            for found in dossier.found:
+                for failed in found.checked.comparison.failed:
+                    print_failed(failed)
+            yield dossier
+            if dossier.interrupted:
+                return
+
+
+def has_failed(dossier: Dossier) -> bool:
+    """Whether a run failed."""
+    return any(found.checked.comparison.failed for found in dossier.found)

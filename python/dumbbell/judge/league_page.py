@@ -1,0 +1,338 @@
+"""The page of a league: how controllers stand, and where each works in each scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dumbbell import __version__
+from dumbbell.judge.figures import outcome_bars
+from dumbbell.judge.league import (
+    BUSY_MARGIN_PERCENT,
+    WAIT_MARGIN_MS,
+    League,
+    Scenario,
+    Standing,
+)
+from dumbbell.judge.tables import csv_text, latex_row
+from dumbbell.judge.words import FAILS, HOLDS, NO_CHECK_LIST, OPEN
+from dumbbell.report import Cell, Figure, Report, ValueRow, ValueTable
+from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, INTERVAL, SERIES
+from dumbbell.stats import student_interval
+
+LEAGUE = "league"
+"""What its page calls its study."""
+_STANDINGS = "standings"
+_FREE, _DOMINATED = "dominated by none", "dominated"
+_SHARE_OF_AXIS = 0.05
+"""Points nearer than this share of both axes have one label."""
+_MOST_NAMES = 3
+
+
+def question(league: League) -> str:
+    """Title of the page."""
+    return f"How do {len(league.entries)} congestion controllers compare?"
+
+
+def answer(league: League) -> str:
+    """Who is first, as far as that is decided, and who is dominated nowhere."""
+    standings = league.standings()
+    first = [row.entry.name for row in standings if row.first == 1]
+    asked = len(league.shared)
+    if len(first) == 1:
+        told = f"{first[0]} is first: it keeps {standings[0].counts[HOLDS]} of {asked} expectations"
+    elif len(first) == len(standings):
+        told = f"None is first: what {asked} expectations decide leaves any order"
+    else:
+        told = f"{_listed(first)} may each be first by {asked} expectations"
+    free = [row.entry.name for row in standings if not row.dominated]
+    if not league.scenarios:
+        return f"{told}."
+    nowhere = f"{_listed(free)} {'is' if len(free) == 1 else 'are'}" if free else "none is"
+    return (
+        f"{told}; in {len(league.scenarios)} scenarios, by busy link and waiting time, {nowhere} "
+        "dominated nowhere."
+    )
+
+
+def league_report(league: League) -> Report:
+    """The page, with its tables as CSV and LaTeX beside it."""
+    standings = league.standings()
+    n = league.depth.replications
+    points = points_frame(league)
+    return Report(
+        study=LEAGUE,
+        title=question(league),
+        summary=f"{answer(league)} {_decided(standings)} {NO_CHECK_LIST}",
+        hero=_STANDINGS,
+        source="RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms, March 2025",
+        source_url="https://www.rfc-editor.org/rfc/rfc9743.html",
+        values=list(_tables(league, standings)),
+        figures=list(_figures(league, standings)),
+        notes=[
+            "Each controller has its whole dossier (dumbbell judge NAME), beside its own kind too "
+            "where that is one of those it is judged against. Counted are the expectations that "
+            "were asked of all of them; their thresholds are ours. One controller is ahead of "
+            "another where it keeps more, even if all that is not decided of the other held: a "
+            f"rank is a range where {n} runs of each cell and 95 % intervals leave one.",
+            "An expectation counts as one, however important it is to you: sort the table by what "
+            "is. What is known of single controllers was not asked of all and does not count.",
+            "A scenario is a cell of the dossiers in which it is asked how busy the link is or how "
+            "long packets wait. A controller is dominated there where another keeps the link "
+            f"busier by more than {BUSY_MARGIN_PERCENT:g} % or its packets waiting less by more "
+            f"than {WAIT_MARGIN_MS:g} ms, and is not worse in the other by that much: paired "
+            "intervals that hold at 95 % for all pairs of a scenario together. No other controller "
+            "shares the link there: what is dominated nowhere may still starve beside others.",
+            "How busy a link is counts all bytes, also those that are sent again. In scenarios "
+            "with several flows it is of all of them together.",
+        ],
+        meta={
+            "controllers": [each.name for each in league.entries],
+            "against": list(league.against),
+            "depth": league.depth.name.lower(),
+            "replications": n,
+            "dumbbell": __version__,
+        },
+        files={
+            "league.csv": csv_text(standings_frame(league, standings)),
+            "league.tex": latex_text(league, standings),
+            "points.csv": csv_text(points),
+            "outcomes.csv": csv_text(outcomes_frame(league)),
+        },
+    )
+
+
+def standings_frame(league: League, standings: Sequence[Standing]) -> pl.DataFrame:
+    """A row a controller, the best first."""
+    return pl.DataFrame(
+        [
+            {
+                "controller": row.entry.name,
+                "first_rank": row.first,
+                "last_rank": row.last,
+                "holds": row.counts[HOLDS],
+                "does_not_hold": row.counts[FAILS],
+                "not_decided": row.counts[OPEN],
+                "expectations": len(league.shared),
+                "dominated": len(row.dominated),
+                "scenarios": len(league.scenarios),
+            }
+            for row in standings
+        ]
+    )
+
+
+def outcomes_frame(league: League) -> pl.DataFrame:
+    """A row a shared expectation, a column a controller."""
+    rows = [
+        {"expectation": name, "section": league.entries[0].sections[name]}
+        | {each.name: each.outcomes[name] for each in league.entries}
+        for name in league.shared
+    ]
+    return pl.DataFrame(rows)
+
+
+def points_frame(league: League) -> pl.DataFrame:
+    """A row a scenario and controller: means with intervals, and by whom it is dominated."""
+    dominated = {row.entry.name: row.dominated for row in league.standings()}
+    return pl.DataFrame(
+        [
+            {
+                "scenario": scenario.title,
+                "controller": entry.name,
+                **_ends("busy_percent", entry.points[scenario].busy_percent),
+                **_ends("wait_ms", entry.points[scenario].wait_ms),
+                "dominated_by": ", ".join(dominated[entry.name].get(scenario, ())),
+            }
+            for scenario in league.scenarios
+            for entry in league.entries
+        ],
+        schema_overrides={"dominated_by": pl.String},
+    )
+
+
+def latex_text(league: League, standings: Sequence[Standing]) -> str:
+    """The standings as a ``tabular`` of LaTeX (package booktabs)."""
+    head = ("controller", "rank", HOLDS, FAILS, OPEN, "dominated")
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{tabular}{llrrrr}",
+            r"\toprule",
+            latex_row(head),
+            r"\midrule",
+            *(
+                latex_row(
+                    (
+                        row.entry.name,
+                        row.rank,
+                        *(str(row.counts[word]) for word in (HOLDS, FAILS, OPEN)),
+                        f"{len(row.dominated)} of {len(league.scenarios)}",
+                    )
+                )
+                for row in standings
+            ),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _ends(name: str, values: Any) -> Mapping[str, float]:
+    found = student_interval(values)
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _decided(standings: Sequence[Standing]) -> str:
+    decided = sum(row.first == row.last for row in standings)
+    return f"Of {len(standings)} ranks these runs decide {decided or 'none'}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMES + 1:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} others"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTable]:
+    yield ValueTable(
+        title="The league",
+        columns=["rank", HOLDS, FAILS, OPEN, "dominated in"],
+        rows=[
+            ValueRow(
+                row.entry.name,
+                "1",
+                [
+                    row.rank,
+                    *(row.counts[word] for word in (HOLDS, FAILS, OPEN)),
+                    len(row.dominated),
+                ],
+            )
+            for row in standings
+        ],
+        caption=f"Of {len(league.shared)} expectations and {len(league.scenarios)} scenarios. A "
+        "rank such as 2 to 5 is not decided further. Press a heading to sort.",
+        is_sortable=True,
+    )
+    yield _by_section(league, standings)
+    for scenario in league.scenarios:
+        yield ValueTable(
+            title=scenario.title,
+            columns=["link busy (%)", "wait (ms)", "dominated by"],
+            rows=[
+                ValueRow(
+                    row.entry.name,
+                    "1",
+                    [
+                        Cell.of(student_interval(row.entry.points[scenario].busy_percent)),
+                        Cell.of(student_interval(row.entry.points[scenario].wait_ms)),
+                        _listed(row.dominated[scenario]) if scenario in row.dominated else "–",
+                    ],
+                )
+                for row in standings
+            ],
+            is_folded=True,
+            is_sortable=True,
+        )
+
+
+def _by_section(league: League, standings: Sequence[Standing]) -> ValueTable:
+    sections: dict[str, list[str]] = {}
+    for name in league.shared:
+        sections.setdefault(league.entries[0].sections[name], []).append(name)
+    return ValueTable(
+        title="What does not hold, by section",
+        columns=[row.entry.name for row in standings],
+        rows=[
+            ValueRow(
+                f"{title} (of {len(names)})",
+                "1",
+                [
+                    sum(row.entry.outcomes[name] == FAILS for name in names) or "–"
+                    for row in standings
+                ],
+            )
+            for title, names in sections.items()
+        ],
+        caption="Expectations of a section that a controller does not keep.",
+        is_sortable=True,
+    )
+
+
+def _figures(league: League, standings: Sequence[Standing]) -> Iterator[Figure]:
+    yield Figure(
+        _STANDINGS,
+        *outcome_bars({row.entry.name: row.counts for row in standings}, "controller"),
+        caption="Expectations that were asked of all: how many each controller keeps, does not "
+        "keep, and how many are not decided.",
+        title="What holds, by controller",
+    )
+    for scenario in league.scenarios:
+        yield _operating_points(scenario, standings)
+
+
+def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figure:
+    rows: list[dict[str, Any]] = []
+    for row in standings:
+        point = row.entry.points[scenario]
+        rows.append(
+            {
+                "controller": row.entry.name,
+                **_ends("busy", point.busy_percent),
+                **_ends("wait", point.wait_ms),
+                "state": _DOMINATED if scenario in row.dominated else _FREE,
+            }
+        )
+    labels = _labels([each for each in rows if each["state"] == _FREE], rows)
+    frame = pl.DataFrame([each | {"label": labels.get(each["controller"], "")} for each in rows])
+    scale = alt.Scale(zero=False, nice=True)
+    x = alt.X("wait:Q", title="wait in the queue, mean (ms)", scale=scale)
+    y = alt.Y("busy:Q", title="link busy (%)", scale=scale)
+    colour = alt.Color(
+        "state:N",
+        title=None,
+        scale=alt.Scale(domain=[_FREE, _DOMINATED], range=[SERIES[0], INTERVAL]),
+    )
+    base = alt.Chart(frame)
+    tooltip = ["controller:N", "busy:Q", "wait:Q", "state:N"]
+    chart = alt.layer(
+        base.mark_rule().encode(alt.X("wait_low:Q"), y, color=colour, x2="wait_high:Q"),
+        base.mark_rule().encode(x, alt.Y("busy_low:Q"), color=colour, y2="busy_high:Q"),
+        base.mark_point(filled=True, size=60, opacity=1).encode(
+            x, y, color=colour, tooltip=tooltip
+        ),
+        base.mark_text(align="left", dx=7, dy=-7, fontSize=11).encode(x, y, text="label:N"),
+    ).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
+    return Figure(
+        f"{scenario.section}-{scenario.id}".replace(".", "_"),
+        chart,
+        frame,
+        caption="Better is higher and further left; bars are 95 % intervals of the means.",
+        title=scenario.title,
+        family="Operating points, by scenario",
+    )
+
+
+def _labels(free: Sequence[Mapping[str, Any]], all_: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A label for the first of those that lie together, with the names of all of them."""
+    near = {
+        axis: _SHARE_OF_AXIS * (max(values) - min(values))
+        for axis in ("busy", "wait")
+        for values in [[each[axis] for each in all_]]
+    }
+    together: list[list[Mapping[str, Any]]] = []
+    for each in free:
+        for group in together:
+            if all(abs(each[axis] - group[0][axis]) <= near[axis] for axis in near):
+                group.append(each)
+                break
+        else:
+            together.append([each])
+    return {
+        group[0]["controller"]: _listed([each["controller"] for each in group])
+        for group in together
+    }

@@ -1,0 +1,133 @@
+"""A league: ranks only where what is decided allows one, and who dominates whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dumbbell import _engine
+from dumbbell.judge.asked import Asked, Depth
+from dumbbell.judge.league import (
+    Entry,
+    League,
+    Point,
+    Scenario,
+    entries_of,
+    native_controllers,
+)
+from dumbbell.judge.league_page import answer, latex_text, league_report, points_frame
+from dumbbell.judge.words import FAILS, HOLDS, OPEN
+from small_dossiers import short_dossier
+
+LINE = Scenario("6.1", "tail-drop", "busy", "6.1 Drop-tail: 1 BDP")
+NOISE = np.array([-0.1, 0.0, 0.1, 0.05, -0.05, 0.0])
+
+
+def entry(name: str, outcomes: str, busy: float = 90.0, wait: float = 20.0) -> Entry:
+    """One with an outcome a letter (h, f, o), and a point in `LINE`."""
+    words = {"h": HOLDS, "f": FAILS, "o": OPEN}
+    ids = [f"claim-{number}" for number in range(len(outcomes))]
+    return Entry(
+        name,
+        {each: words[letter] for each, letter in zip(ids, outcomes, strict=True)},
+        {LINE: Point(busy + NOISE, wait + NOISE[::-1])},
+        dict.fromkeys(ids, "Drop-tail queues"),
+    )
+
+
+def league(*entries: Entry) -> League:
+    return League(entries, Depth.QUICK, ("reno",))
+
+
+def ranks(of: League) -> dict[str, str]:
+    return {row.entry.name: row.rank for row in of.standings()}
+
+
+def test_a_rank_is_one_number_where_all_is_decided() -> None:
+    of = league(entry("c", "hfff"), entry("a", "hhhh"), entry("b", "hhff"))
+    assert ranks(of) == {"a": "1", "b": "2", "c": "3"}
+    assert answer(of).startswith("a is first: it keeps 4 of 4 expectations")
+
+
+def test_what_is_open_leaves_a_range() -> None:
+    of = league(entry("a", "hhhf"), entry("b", "hhoo"), entry("c", "ffff"))
+    assert ranks(of) == {"a": "1 to 2", "b": "1 to 2", "c": "3"}
+
+
+def test_equals_share_their_ranks() -> None:
+    of = league(entry("a", "hhf"), entry("b", "hfh"))
+    assert ranks(of) == {"a": "1 to 2", "b": "1 to 2"}
+    assert answer(of).startswith("None is first")
+
+
+def test_only_what_was_asked_of_all_counts() -> None:
+    of = league(entry("a", "hf"), entry("b", "hfhhh"))
+    assert of.shared == ["claim-0", "claim-1"]
+    assert ranks(of) == {"a": "1 to 2", "b": "1 to 2"}
+
+
+@pytest.mark.parametrize(
+    ("busy", "wait", "dominates"),
+    [
+        (95.0, 20.0, True),
+        (90.0, 10.0, True),
+        (95.0, 10.0, True),
+        (90.0, 20.0, False),
+        (95.0, 30.0, False),  # better in one, worse in the other
+        (80.0, 10.0, False),
+        (90.5, 19.5, False),  # less than the margins
+        (89.5, 10.0, True),  # worse, but by less than the margin
+    ],
+)
+def test_who_is_better_in_one_and_not_worse_in_the_other_dominates(
+    busy: float, wait: float, dominates: bool
+) -> None:
+    of = league(entry("old", "h"), entry("new", "h", busy, wait))
+    assert ((0, 1) in of.dominations(LINE)) is dominates
+    (old,) = [row for row in of.standings() if row.entry.name == "old"]
+    assert old.dominated == ({LINE: ["new"]} if dominates else {})
+
+
+def test_what_intervals_leave_open_dominates_nothing() -> None:
+    wide = Point(95 + 100 * NOISE, 10 + 100 * NOISE)
+    of = league(entry("old", "h"), Entry("new", {"claim-0": HOLDS}, {LINE: wide}, {}))
+    assert of.dominations(LINE) == []
+
+
+def test_a_cell_that_failed_for_one_is_no_scenario() -> None:
+    of = league(entry("a", "h"), Entry("b", {"claim-0": HOLDS}, {}, {}))
+    assert of.scenarios == []
+    assert league_report(of).figures[0].name == "standings"
+
+
+def test_names_do_no_harm_in_latex_or_a_spreadsheet() -> None:
+    of = league(entry("=a_b&c.c", "hh"), entry("b", "hf"))
+    assert r"=a\_b\&c.c & 1 & 2 & 0 & 0 & 0 of 1 \\" in latex_text(of, of.standings())
+    report = league_report(of)
+    rows = list(csv.DictReader(io.StringIO(str(report.files["league.csv"]))))
+    assert rows[0]["controller"].lstrip("'") == "=a_b&c.c"
+    assert not rows[0]["controller"].startswith("=")
+    assert rows[1]["last_rank"] == "2"
+
+
+def test_all_controllers_of_the_simulator_but_one_that_controls_nothing() -> None:
+    assert set(_engine.congestion_controllers()) - set(native_controllers()) == {"manual"}
+
+
+def test_points_are_those_of_the_dossier(tmp_path: Path) -> None:
+    dossier = short_dossier(Asked("bbr", against=("cubic",)), tmp_path)
+    (found,) = entries_of(dossier)
+    assert sum(len(each.judged) for each in dossier.found) == len(found.outcomes)
+    tail_drop = dossier.found[1]
+    busy = [each for each in tail_drop.written.trial.expectations if each.label]
+    assert [each.title for each in found.points] == [f"6.1 Drop-tail: {e.label}" for e in busy]
+    for expectation, point in zip(busy, found.points.values(), strict=True):
+        measured = tail_drop.measured(expectation, "sim")
+        assert 100 * measured.value == pytest.approx(point.busy_percent.mean())
+        assert (point.wait_ms > 0).all()
+    of = League([found, found], Depth.QUICK, ("cubic",))
+    assert points_frame(of).height == 2 * len(busy)
