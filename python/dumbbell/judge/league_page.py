@@ -20,7 +20,7 @@ from dumbbell.judge.league import (
 from dumbbell.judge.tables import csv_text, latex_row
 from dumbbell.judge.words import FAILS, HOLDS, NO_CHECK_LIST, OPEN
 from dumbbell.report import Cell, Figure, Report, ValueRow, ValueTable
-from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, INTERVAL, SERIES
+from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES
 from dumbbell.stats import student_interval
 
 LEAGUE = "league"
@@ -205,7 +205,7 @@ def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTabl
         rows=[
             ValueRow(
                 row.entry.name,
-                "1",
+                "",
                 [
                     row.rank,
                     *(row.counts[word] for word in (HOLDS, FAILS, OPEN)),
@@ -226,7 +226,7 @@ def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTabl
             rows=[
                 ValueRow(
                     row.entry.name,
-                    "1",
+                    "",
                     [
                         Cell.of(student_interval(row.entry.points[scenario].busy_percent)),
                         Cell.of(student_interval(row.entry.points[scenario].wait_ms)),
@@ -250,7 +250,7 @@ def _by_section(league: League, standings: Sequence[Standing]) -> ValueTable:
         rows=[
             ValueRow(
                 f"{title} (of {len(names)})",
-                "1",
+                "",
                 [
                     sum(row.entry.outcomes[name] == FAILS for name in names) or "–"
                     for row in standings
@@ -295,7 +295,7 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
     colour = alt.Color(
         "state:N",
         title=None,
-        scale=alt.Scale(domain=[_FREE, _DOMINATED], range=[SERIES[0], INTERVAL]),
+        scale=alt.Scale(domain=[_FREE, _DOMINATED], range=[SERIES[0], SERIES[1]]),
     )
     base = alt.Chart(frame)
     tooltip = ["controller:N", "busy:Q", "wait:Q", "state:N"]
