@@ -178,7 +178,8 @@ def parse_police(text: str) -> str:
 def rate_notices(text: str) -> str:
     """What is to be known of a rate that ``parse_rate_bps`` reads, as a list in JSON.
 
-    Each has ``kind`` (``bytes_per_second``, ``microseconds``, ``packets_with_unit``), ``value``
+    Each has ``kind`` (``bytes_per_second``, ``microseconds``, ``packets_with_unit``,
+    ``matches_nothing``), ``value``
     (as typed), ``means`` (what it is), ``instead`` (what to type if the other was meant) and
     ``text``, a sentence.
     """

@@ -91,8 +91,9 @@ class Notice:
     """Something that was read as tc reads it, and that many mean otherwise.
 
     Attributes:
-        kind: ``bytes_per_second`` (of ``10Mbps``), ``microseconds`` (of a time without unit) or
-            ``packets_with_unit`` (of ``limit 100kb``, where packets are counted).
+        kind: ``bytes_per_second`` (of ``10Mbps``), ``microseconds`` (of a time without unit),
+            ``packets_with_unit`` (of ``limit 100kb``, where packets are counted) or
+            ``matches_nothing`` (of a filter by the mark of a firewall).
         value: As it was typed.
         means: What it is, as one would type it without surprise.
         instead: What is to be typed if the other was meant.

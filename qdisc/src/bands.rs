@@ -1,9 +1,11 @@
 //! What `prio` and `ets` share: which band a packet belongs to, what queues in a band, and how bands
 //! are asked one after another.
 
+use super::headers::{self, Filters};
 use super::{Child, Config, Dequeued, Setting, priority};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::filter::Header;
 use dumbbell_tc::qdisc::{Filter, Pfifo};
 
 /// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
@@ -15,16 +17,21 @@ const TXQUEUELEN: Pfifo = Pfifo {
 /// them by their TOS byte.
 #[derive(Debug, Clone)]
 pub struct Classifier {
-    filters: Vec<Filter>,
+    filters: Filters,
     band_of_priority: [u8; 16],
     bands: usize,
 }
 
 impl Classifier {
     /// Of so many bands.
-    pub fn new(filters: &[Filter], band_of_priority: [u8; 16], bands: usize) -> Classifier {
+    pub fn new(
+        filters: &[Filter],
+        band_of_priority: [u8; 16],
+        bands: usize,
+        setting: &Setting,
+    ) -> Classifier {
         Classifier {
-            filters: filters.to_vec(),
+            filters: Filters::new(filters, &setting.headers),
             band_of_priority,
             bands,
         }
@@ -32,18 +39,27 @@ impl Classifier {
 
     /// The band of a packet, from 0.
     pub fn band_of(&self, packet: &Packet) -> usize {
-        band_of_tos(
-            packet.traffic_class,
-            &self.filters,
-            self.bands,
-            &self.band_of_priority,
-        )
+        let filter = self.filters.first(packet);
+        let tos = packet.traffic_class;
+        band(filter, tos, self.bands, &self.band_of_priority)
     }
 }
 
-/// The band of a byte of DSCP and ECN, from 0. A filter that names no band means priority 0.
-pub fn band_of_tos(tos: u8, filters: &[Filter], bands: usize, of_priority: &[u8; 16]) -> usize {
-    let priority = match filters.iter().find(|filter| filter.matches(tos)) {
+/// The band of packets with these headers, from 0.
+pub fn band_of_header(
+    header: &Header,
+    filters: &[Filter],
+    bands: usize,
+    of_priority: &[u8; 16],
+) -> usize {
+    let filter = headers::first(filters, header);
+    band(filter, header.tos, bands, of_priority)
+}
+
+/// The band that a filter says, from 0, or that the priority by TOS has. A filter that names no band
+/// means priority 0.
+fn band(filter: Option<&Filter>, tos: u8, bands: usize, of_priority: &[u8; 16]) -> usize {
+    let priority = match filter {
         Some(filter) => {
             let band = usize::from(filter.minor).wrapping_sub(1);
             if band < bands {

@@ -1,11 +1,12 @@
 //! A discipline inside another.
 
-use super::bands::band_of_tos;
+use super::bands::band_of_header;
 use super::fifo::Limit;
 use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics, htb};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Filter;
+use dumbbell_tc::qdisc::filter::Header;
 
 /// A child, which can be looked into. Of a FIFO the oldest packet is seen where it is
 /// (`qdisc_peek_head`), of bands that of the first that has one. Out of others a packet is taken to
@@ -114,25 +115,25 @@ impl Child {
     }
 }
 
-/// The discipline inside another that packets with this byte of DSCP and ECN come to; `None` where
-/// the kernel's own `pfifo` is, and of those that hold no other.
-pub fn child_for(config: &Config, tos: u8) -> Option<&Config> {
+/// The discipline inside another that packets with these headers come to; `None` where the kernel's
+/// own `pfifo` is, and of those that hold no other.
+pub fn child_for<'a>(config: &'a Config, header: &Header) -> Option<&'a Config> {
     match config {
         Config::Tbf(tbf) => tbf.child.as_deref(),
-        Config::Htb(htb) => htb::leaf_of(htb, tos)?.child.as_deref(),
-        Config::Prio(prio) => in_band(tos, &prio.filters, &prio.children, &prio.priomap),
-        Config::Ets(ets) => in_band(tos, &ets.filters, &ets.children, &ets.priomap),
+        Config::Htb(htb) => htb::leaf_of(htb, header)?.child.as_deref(),
+        Config::Prio(prio) => in_band(header, &prio.filters, &prio.children, &prio.priomap),
+        Config::Ets(ets) => in_band(header, &ets.filters, &ets.children, &ets.priomap),
         _ => None,
     }
 }
 
 fn in_band<'a>(
-    tos: u8,
+    header: &Header,
     filters: &[Filter],
     children: &'a [Option<Box<Config>>],
     of_priority: &[u8; 16],
 ) -> Option<&'a Config> {
-    let band = band_of_tos(tos, filters, children.len(), of_priority);
+    let band = band_of_header(header, filters, children.len(), of_priority);
     children.get(band)?.as_deref()
 }
 

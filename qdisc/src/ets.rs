@@ -107,7 +107,12 @@ impl Build<Parameters> for Ets {
             is_active: false,
         });
         Ets {
-            classifier: Classifier::new(&parameters.filters, parameters.priomap, bands.len()),
+            classifier: Classifier::new(
+                &parameters.filters,
+                parameters.priomap,
+                bands.len(),
+                setting,
+            ),
             bands,
             strict: usize::from(parameters.strict),
             turns: turns.collect(),

@@ -25,6 +25,7 @@ use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setti
 use dumbbell_core::packet::{Kind, Packet};
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Fq as Parameters;
+use dumbbell_tc::qdisc::filter::Header;
 use std::collections::{BTreeSet, VecDeque};
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -99,12 +100,12 @@ pub struct Fq {
     held: Held,
 }
 
-/// Whether a sender's TCP is paced by the queue of its host: a packet of this byte of DSCP and ECN
-/// comes to an `fq` that paces.
-pub fn paces(config: &Config, traffic_class: u8) -> bool {
+/// Whether a sender's TCP is paced by the queue of its host: a packet with these headers comes to an
+/// `fq` that paces.
+pub fn paces(config: &Config, header: &Header) -> bool {
     match config {
         Config::Fq(fq) => fq.pacing,
-        other => child_for(other, traffic_class).is_some_and(|child| paces(child, traffic_class)),
+        other => child_for(other, header).is_some_and(|child| paces(child, header)),
     }
 }
 

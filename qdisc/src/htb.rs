@@ -19,10 +19,12 @@
 mod bucket;
 mod tree;
 
+use super::headers::{self, Filters};
 use super::{Above, Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting};
 use bucket::Bucket;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::filter::Header;
 use dumbbell_tc::qdisc::{Filter, Htb as Parameters, HtbClass, Pfifo};
 use std::collections::VecDeque;
 use tree::{LEVELS, Place, Tree};
@@ -40,7 +42,7 @@ pub struct Htb {
     /// In ascending order of their numbers, as the kernel's trees are.
     classes: Vec<Class>,
     tree: Tree,
-    filters: Vec<Filter>,
+    filters: Filters,
     default_minor: u16,
     direct: VecDeque<Packet>,
     direct_limit: usize,
@@ -66,10 +68,8 @@ struct Leaf {
 impl Htb {
     /// The leaf a packet goes to; none for unshaped.
     fn classify(&self, packet: &Packet) -> Option<usize> {
-        let tos = packet.traffic_class;
-        classified(tos, &self.filters, self.default_minor, |minor| {
-            self.leaf(minor)
-        })
+        let filter = self.filters.first(packet);
+        classified(filter, self.default_minor, |minor| self.leaf(minor))
     }
 
     fn leaf(&self, minor: u16) -> Option<usize> {
@@ -158,14 +158,13 @@ impl Htb {
     }
 }
 
-/// The leaf of a byte of DSCP and ECN, out of those that `leaf` knows; none for unshaped.
+/// The leaf that a filter or the default says, out of those that `leaf` knows; none for unshaped.
 fn classified<Leaf>(
-    tos: u8,
-    filters: &[Filter],
+    filter: Option<&Filter>,
     default_minor: u16,
     leaf: impl Fn(u16) -> Option<Leaf>,
 ) -> Option<Leaf> {
-    match filters.iter().find(|filter| filter.matches(tos)) {
+    match filter {
         // Class 0 is the discipline itself: unshaped.
         Some(filter) if filter.minor == 0 => None,
         Some(filter) => leaf(filter.minor).or_else(|| leaf(default_minor)),
@@ -173,8 +172,8 @@ fn classified<Leaf>(
     }
 }
 
-/// The leaf that packets with this byte of DSCP and ECN go to; none for unshaped.
-pub(super) fn leaf_of(parameters: &Parameters, tos: u8) -> Option<&HtbClass> {
+/// The leaf that packets with these headers go to; none for unshaped.
+pub(super) fn leaf_of<'a>(parameters: &'a Parameters, header: &Header) -> Option<&'a HtbClass> {
     let classes = &parameters.classes;
     let is_leaf = |class: &&HtbClass| {
         let mut others = classes.iter();
@@ -184,7 +183,8 @@ pub(super) fn leaf_of(parameters: &Parameters, tos: u8) -> Option<&HtbClass> {
         let found = classes.iter().find(|class| class.minor == minor);
         found.filter(is_leaf)
     };
-    classified(tos, &parameters.filters, parameters.default_minor, leaf)
+    let filter = headers::first(&parameters.filters, header);
+    classified(filter, parameters.default_minor, leaf)
 }
 
 impl Build<Parameters> for Htb {
@@ -228,7 +228,7 @@ impl Build<Parameters> for Htb {
         Htb {
             classes: sorted.iter().zip(&places).map(class).collect(),
             tree: Tree::new(&places),
-            filters: parameters.filters.clone(),
+            filters: Filters::new(&parameters.filters, &setting.headers),
             default_minor: parameters.default_minor,
             direct: VecDeque::new(),
             direct_limit: parameters.direct_qlen_packets as usize,

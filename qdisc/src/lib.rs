@@ -21,6 +21,7 @@ pub mod flow_queues;
 pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod headers;
 pub mod htb;
 pub mod netem;
 mod passing_time;
@@ -65,6 +66,7 @@ use tbf::Tbf;
 /// A discipline and its parameters, as the resolved description writes them. The type is tc's:
 /// what the grammar reads is what the engine runs.
 pub use dumbbell_tc::Qdisc as Config;
+pub use dumbbell_tc::qdisc::filter;
 
 /// What a discipline's file provides.
 pub trait Discipline {

@@ -7,6 +7,7 @@
 
 use super::{Config, child::child_for, htb, netem};
 use crate::token_bucket::PschedRate;
+use dumbbell_tc::qdisc::filter::Header;
 
 /// The shortest packet that TCP sends: headers of IP and TCP without options.
 pub(super) const LEAST_TCP_PACKET_BYTES: u32 = 40;
@@ -17,19 +18,19 @@ pub(super) fn bucket_takes_tokens(rate_bps: u64) -> bool {
     PschedRate::new(rate_bps).ns_of(LEAST_TCP_PACKET_BYTES) > 0
 }
 
-/// Whether TCP packets with this byte of DSCP and ECN are held back: not each of them, but so
-/// many that an instant ends.
-pub fn lets_time_pass(config: &Config, traffic_class: u8) -> bool {
+/// Whether TCP packets with these headers are held back: not each of them, but so many that an
+/// instant ends.
+pub fn lets_time_pass(config: &Config, header: &Header) -> bool {
     let inside = || {
-        let child = child_for(config, traffic_class);
-        child.is_some_and(|child| lets_time_pass(child, traffic_class))
+        let child = child_for(config, header);
+        child.is_some_and(|child| lets_time_pass(child, header))
     };
     match config {
         Config::Netem(netem) => netem::holds_back(netem),
         Config::Tbf(tbf) => bucket_takes_tokens(tbf.rate_bps) || inside(),
         Config::Prio(_) | Config::Ets(_) => inside(),
         Config::Htb(htb) => {
-            let leaf = htb::leaf_of(htb, traffic_class);
+            let leaf = htb::leaf_of(htb, header);
             leaf.is_some_and(|leaf| bucket_takes_tokens(leaf.ceil_bps)) || inside()
         }
         Config::Cake(cake) => cake.bandwidth_bps > 0 && bucket_takes_tokens(cake.bandwidth_bps),
@@ -53,8 +54,12 @@ mod tests {
     use super::*;
     use dumbbell_tc::parse_qdisc;
 
-    fn passes(text: &str, traffic_class: u8) -> bool {
-        lets_time_pass(&parse_qdisc(text).unwrap(), traffic_class)
+    fn passes(text: &str, tos: u8) -> bool {
+        let header = Header {
+            tos,
+            ..Header::default()
+        };
+        lets_time_pass(&parse_qdisc(text).unwrap(), &header)
     }
 
     #[test]

@@ -27,7 +27,12 @@ impl Build<Parameters> for Prio {
     fn build(parameters: &Parameters, setting: &Setting) -> Prio {
         let bands = bands_of(&parameters.children, setting);
         Prio {
-            classifier: Classifier::new(&parameters.filters, parameters.priomap, bands.len()),
+            classifier: Classifier::new(
+                &parameters.filters,
+                parameters.priomap,
+                bands.len(),
+                setting,
+            ),
             bands,
             above: setting.above,
         }

@@ -1,6 +1,7 @@
 //! Where a discipline stands: what it needs besides its own parameters.
 
 use dumbbell_core::random::Stream;
+use dumbbell_tc::qdisc::filter::Header;
 use std::sync::Arc;
 
 /// Ticks a second of the kernel that a description means unless it says otherwise.
@@ -50,6 +51,9 @@ pub struct Setting {
     pub is_root: bool,
     /// Of each conversation; one that is not there is between the hosts numbered 0.
     pub ends: Arc<[Ends]>,
+    /// What packets of each conversation have in their headers on the way there, but for DSCP and ECN;
+    /// empty where no filter looks at that.
+    pub headers: Arc<[Header]>,
 }
 
 impl Setting {
@@ -94,6 +98,7 @@ impl Setting {
             name: "queue/test".to_owned(),
             is_root: true,
             ends: Arc::default(),
+            headers: Arc::default(),
         }
     }
 }

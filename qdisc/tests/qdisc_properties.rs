@@ -87,6 +87,7 @@ fn queue(text: &str) -> Qdisc {
         timer_hz: DEFAULT_TIMER_HZ,
         is_root: true,
         ends: Default::default(),
+        headers: Default::default(),
         above: Above::Device,
         seed: 1,
         replication: 0,

@@ -37,6 +37,15 @@ pub enum Notice {
         /// The number alone: `100`.
         instead: String,
     },
+    /// A filter by the mark of a firewall, which no packet has.
+    MatchesNothing {
+        /// As typed: `handle 0x6 fw`.
+        value: String,
+        /// What it is: `a match of no packet`.
+        means: String,
+        /// One by a port.
+        instead: String,
+    },
 }
 
 impl Notice {
@@ -62,7 +71,8 @@ impl Notice {
         match self {
             Notice::BytesPerSecond { value, .. }
             | Notice::Microseconds { value, .. }
-            | Notice::PacketsWithUnit { value, .. } => value,
+            | Notice::PacketsWithUnit { value, .. }
+            | Notice::MatchesNothing { value, .. } => value,
         }
     }
 
@@ -71,7 +81,8 @@ impl Notice {
         match self {
             Notice::BytesPerSecond { means, .. }
             | Notice::Microseconds { means, .. }
-            | Notice::PacketsWithUnit { means, .. } => means,
+            | Notice::PacketsWithUnit { means, .. }
+            | Notice::MatchesNothing { means, .. } => means,
         }
     }
 
@@ -80,7 +91,8 @@ impl Notice {
         match self {
             Notice::BytesPerSecond { instead, .. }
             | Notice::Microseconds { instead, .. }
-            | Notice::PacketsWithUnit { instead, .. } => instead,
+            | Notice::PacketsWithUnit { instead, .. }
+            | Notice::MatchesNothing { instead, .. } => instead,
         }
     }
 }
@@ -91,6 +103,9 @@ impl fmt::Display for Notice {
             Notice::BytesPerSecond { .. } => ("bps is bytes per second to tc", "bits"),
             Notice::Microseconds { .. } => ("no unit is microseconds to tc", "milliseconds"),
             Notice::PacketsWithUnit { .. } => ("tc multiplies packets by a unit, too", "packets"),
+            Notice::MatchesNothing { .. } => {
+                ("no firewall marks packets here", "a flow by its port")
+            }
         };
         let (value, means, instead) = (self.value(), self.means(), self.instead());
         write!(

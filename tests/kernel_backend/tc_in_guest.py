@@ -24,19 +24,19 @@ mount -n -t tmpfs tmpfs /run || exit 2
 mount -n -t proc proc /proc && mount -n -t sysfs sysfs /sys || exit 2
 cd "$1" || exit 2
 ip link add d0 type dummy || exit 3
+sh -e ./begin.sh >/dev/null || exit 3
 : >shown.txt; : >said.txt
-lines=$(wc -l <lines.txt)
+lines=$(($(wc -l <steps.txt) / $2))
 while shown=$(wc -l <shown.txt); [ "$shown" -lt "$lines" ]; do
   echo "begin $shown" >>said.txt
-  tail -n +$((shown + 1)) lines.txt | while IFS= read -r line; do
-    printf '%s\\n' "qdisc add dev d0 root $line" "qdisc show dev d0" "qdisc del dev d0 root"
-  done >/run/batch
+  # What the case left behind in which it ended.
+  tc filter del dev d0 2>/dev/null
+  tail -n +$((shown * $2 + 1)) steps.txt >/run/batch
   tc -j -d -force -batch /run/batch >>shown.txt 2>>said.txt
   # One more than before it ended, which is what it ended at.
   [ "$(wc -l <shown.txt)" -eq "$lines" ] || echo '[]' >>shown.txt
 done
 """
-_STEPS = 3
 _FAILED = re.compile(r"Command failed /run/batch:(?P<line>\d+)")
 
 
@@ -60,22 +60,91 @@ def ask_tc(kernel: Path, lines: Sequence[str], folder: Path) -> list[Answer]:
 
     Words that ``tc -batch`` would take apart (quotes, ``#``, backslashes) must not be in them.
     """
-    (folder / "lines.txt").write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    steps = [
+        [f"qdisc add dev d0 root {line}", "qdisc show dev d0", "qdisc del dev d0 root"]
+        for line in lines
+    ]
+    answers = []
+    for block, said in _ask(kernel, steps, folder, []):
+        shown = _root(json.loads(block))
+        answers.append(Answer(bool(shown), shown, said))
+    return answers
+
+
+@dataclass(frozen=True, slots=True)
+class FilterAnswer:
+    """What became of the filters of a case.
+
+    Attributes:
+        shown: What ``tc -j filter show`` prints, which is not always JSON.
+        error: The first line of what was said where a line was refused, or nothing.
+    """
+
+    shown: str
+    error: str
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether all of them are there."""
+        return not self.error and self.shown != "[]"
+
+
+def ask_tc_of_filters(
+    kernel: Path, cases: Sequence[Sequence[str]], folder: Path, *, most: int
+) -> list[FilterAnswer]:
+    """What happens on ``tc filter add dev X LINE`` for the lines of each case, up to ``most``.
+
+    A ``prio`` of four bands is the discipline, ``1:``.
+    """
+    steps = []
+    for case in cases:
+        # Every case has as many steps; these are taken.
+        adds = [f"filter add dev d0 {line}" for line in case]
+        adds += ["qdisc replace dev d1 root pfifo"] * (most - len(case))
+        steps.append([*adds, "filter show dev d0", "filter del dev d0"])
+    begin = [
+        "ip link add d1 type dummy",
+        "tc qdisc add dev d0 root handle 1: prio bands 4",
+    ]
+    answers = _ask(kernel, steps, folder, begin, refused_by=most)
+    return [FilterAnswer(shown, said) for shown, said in answers]
+
+
+def _ask(
+    kernel: Path,
+    cases: Sequence[Sequence[str]],
+    folder: Path,
+    begin: Sequence[str],
+    *,
+    refused_by: int = 1,
+) -> list[tuple[str, str]]:
+    """What the one step of each case that shows prints, and the first line of what was said in the
+    first ``refused_by`` steps.
+    """
+    count = len(cases[0])
+    assert all(len(case) == count for case in cases)
+    text = "".join(f"{step}\n" for case in cases for step in case)
+    (folder / "steps.txt").write_text(text, encoding="ascii")
+    (folder / "begin.sh").write_text("".join(f"{line}\n" for line in begin), encoding="ascii")
     init = folder / "init"
     init.write_text(_SCRIPT, encoding="utf-8")
     init.chmod(0o700)
     result = launch(
-        kernel, init, run_dir=folder, seed=1, wall_limit_s=600.0, memory_mb=256, args=[str(folder)]
+        kernel,
+        init,
+        run_dir=folder,
+        seed=1,
+        wall_limit_s=600.0,
+        memory_mb=256,
+        args=[str(folder), str(count)],
     )
     assert result.ok, result.why()
     blocks = (folder / "shown.txt").read_text(encoding="utf-8").splitlines()
-    assert len(blocks) == len(lines)
-    said = _said((folder / "said.txt").read_text(encoding="utf-8", errors="replace"))
-    answers = []
-    for index, block in enumerate(blocks):
-        shown = _root(json.loads(block))
-        answers.append(Answer(bool(shown), shown, said.get(index, "")))
-    return answers
+    assert len(blocks) == len(cases)
+    said = _said(
+        (folder / "said.txt").read_text(encoding="utf-8", errors="replace"), count, refused_by
+    )
+    return [(block, said.get(index, "")) for index, block in enumerate(blocks)]
 
 
 def _root(shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -87,8 +156,8 @@ def _root(shown: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {}
 
 
-def _said(text: str) -> dict[int, str]:
-    """The first line of what was said, by the line it was said of."""
+def _said(text: str, steps: int, refused_by: int) -> dict[int, str]:
+    """The first line of what was said, by the case it was said of."""
     said: dict[int, str] = {}
     parts = re.split(r"(?m)^begin (\d+)$", text)
     for begin, part in zip(map(int, parts[1::2]), parts[2::2], strict=True):
@@ -96,7 +165,7 @@ def _said(text: str) -> dict[int, str]:
         starts = [0, *(each.end() for each in ends)]
         for (start, _), failed in zip(pairwise([*starts, len(part)]), ends, strict=False):
             step = int(failed["line"]) - 1
-            if step % _STEPS == 0:
+            if step % steps < refused_by:
                 words = part[start : failed.start()].strip()
-                said[begin + step // _STEPS] = words.split("\n")[0]
+                said.setdefault(begin + step // steps, words.split("\n")[0] or "refused")
     return said

@@ -6,7 +6,9 @@ use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
 use crate::net::queued::Behind;
 use crate::net::traced::Traced;
+use crate::qdisc::filter::Header;
 use crate::qdisc::{self, Above, Config, Ends, Setting};
+use crate::sim::headers;
 use crate::sim::link_statistics::Observation;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
@@ -43,6 +45,8 @@ struct Builder<'a> {
     hosts: HashMap<&'a str, u32>,
     hops: Vec<Hop>,
     routes: Routes,
+    /// Of packets of flows, then of probes, on the way there; empty where no filter looks at them.
+    headers: Arc<[Header]>,
     /// Of each directed link.
     mtus_bytes: Vec<u32>,
     /// As above.
@@ -67,6 +71,7 @@ impl Built {
         let builder = Builder {
             experiment,
             replication,
+            headers: headers::of(experiment),
             hosts,
             hops,
             routes,
@@ -81,7 +86,11 @@ impl Built {
             settings: RefCell::default(),
             modules,
         };
-        let flows = experiment.flows.iter().map(|flow| builder.flow(flow));
+        let flows = experiment.flows.iter().enumerate();
+        let flows = flows.map(|(index, flow)| {
+            let header = builder.headers.get(index).copied();
+            builder.flow(header.unwrap_or_default(), flow)
+        });
         let probes = experiment.probes.iter().map(|probe| builder.probe(probe));
         let (conversations, first_sends): (Vec<Conversation>, _) = flows.chain(probes).unzip();
         let mut links = builder.links(fast_paths);
@@ -107,9 +116,9 @@ impl Builder<'_> {
     fn links(&self, fast_paths: FastPaths) -> Vec<Link> {
         let plan = plan(self.experiment, &self.hops, &self.routes, fast_paths);
         let names = self.experiment.queue_names();
+        let conversations = self.conversations();
         let observed = self.experiment.observed_queues();
         let all: Vec<_> = self.experiment.link_ends().map(|(_, _, end)| end).collect();
-        let conversations = self.conversations();
         let ends = all.iter().zip(&plan).zip(&self.hops).zip(names).enumerate();
         ends.map(|(index, (((end, planned), hop), name))| {
             let setting = Setting {
@@ -126,6 +135,7 @@ impl Builder<'_> {
                 name: format!("queue/{name}"),
                 is_root: true,
                 ends: Arc::clone(&conversations),
+                headers: Arc::clone(&self.headers),
             };
             let behind = Behind {
                 traced: self.traced(end, &name),
@@ -181,7 +191,7 @@ impl Builder<'_> {
         Time::from_ns(start_ns) + Time::from_seconds(share * jitter_ns as f64 * 1e-9)
     }
 
-    fn flow(&self, flow: &Flow) -> (Conversation, Time) {
+    fn flow(&self, header: Header, flow: &Flow) -> (Conversation, Time) {
         let streams = FlowStreams::new(self.experiment.seed, self.replication, &flow.name);
         let start = self.start(
             &format!("flow/{}", flow.name),
@@ -189,7 +199,7 @@ impl Builder<'_> {
             flow.start_jitter_ns,
         );
         if let Some(tcp) = &flow.tcp {
-            return self.tcp_flow(flow, tcp, streams, start);
+            return self.tcp_flow(header, flow, tcp, streams, start);
         }
         let mut generator = Generator::new(&flow.source, streams);
         let gap = generator.next_gap();
@@ -204,6 +214,7 @@ impl Builder<'_> {
 
     fn tcp_flow(
         &self,
+        header: Header,
         flow: &Flow,
         tcp: &Tcp,
         streams: FlowStreams,
@@ -228,7 +239,7 @@ impl Builder<'_> {
             ..tcp.clone()
         };
         let settings = Settings {
-            is_paced_by_host: self.is_paced_by_host(flow),
+            is_paced_by_host: self.is_paced_by_host(header, flow),
             module,
             ..Settings::new(tcp, algorithm, mtu_bytes, timer_hz)
         };
@@ -249,10 +260,14 @@ impl Builder<'_> {
     }
 
     /// Whether the queue of the sender's host holds a flow's packets until they may leave.
-    fn is_paced_by_host(&self, flow: &Flow) -> bool {
+    fn is_paced_by_host(&self, header: Header, flow: &Flow) -> bool {
         let row = self.routes.row(self.host(&flow.to));
         let first_link = self.routes.next(row, self.host(&flow.from));
-        qdisc::paces(self.qdiscs[first_link as usize], flow.dscp << 2)
+        let header = Header {
+            tos: flow.dscp << 2,
+            ..header
+        };
+        qdisc::paces(self.qdiscs[first_link as usize], &header)
     }
 
     fn shared(&self, settings: Settings) -> Arc<Settings> {

@@ -1,6 +1,7 @@
 //! A network while it runs; and the parts of `dumbbell_core`, on which all of this stands.
 
 pub mod build;
+pub mod headers;
 pub mod world;
 
 pub use dumbbell_core::{

@@ -241,6 +241,10 @@ fn a_sender_is_paced_where_its_packets_come_to_fq() {
         ("root handle 1: prio; parent 1:1 fq", 0, false),
     ] {
         let config = parse_qdisc(text).unwrap();
-        assert_eq!(paces(&config, class), expected, "{text} {class}");
+        let header = Header {
+            tos: class,
+            ..Header::default()
+        };
+        assert_eq!(paces(&config, &header), expected, "{text} {class}");
     }
 }

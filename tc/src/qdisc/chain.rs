@@ -1,37 +1,63 @@
 //! Several lines that make one discipline with children, as typed to tc one after the other.
 
 use super::{Filter, Qdisc, QdiscError, filter, parse_one};
+use crate::c_numbers::{Base, strtol};
 use crate::nearest::nearest;
 use crate::notice::Notice;
 use crate::units::shortened;
+use std::borrow::Cow;
 
 /// What a line may begin with.
 const OBJECTS: &[&str] = &["qdisc", "class", "filter"];
-const VERBS: &[&str] = &["add", "replace"];
+const VERBS: &[&str] = &["add", "replace", "del"];
 
 const LINE_USAGE: &str = "[tc] [qdisc|class|filter add|replace] [dev X] root | parent H:C \
                           [handle H:] [classid H:C] and what is attached there, H and C in \
                           hexadecimal; one line for each, the root's first";
 
+const FILTER_USAGE: &str = "filter add [parent H:] [protocol ip|all] [prio N] [handle MARK fw] | \
+                            matchall | u32 match ... | flower ... and flowid H:C";
+
 /// Whether the text is lines with places, rather than one discipline's words (which may be on
 /// several lines, too).
 pub(super) fn is_chain(text: &str) -> bool {
-    lines(text).any(|line| {
+    lines(&without_continuations(text)).any(|line| {
         let word = line.split_ascii_whitespace().next().unwrap_or_default();
-        ["sudo", "tc", "root", "parent", "dev"].contains(&word) || OBJECTS.contains(&word)
+        ["sudo", "root", "parent", "dev"].contains(&word) || is_tc(word) || OBJECTS.contains(&word)
     })
 }
 
-/// The lines that say something.
+/// `tc`, or a path to it.
+fn is_tc(word: &str) -> bool {
+    word == "tc" || word.ends_with("/tc")
+}
+
+/// A script's lines that go on after a backslash, in one.
+fn without_continuations(text: &str) -> Cow<'_, str> {
+    match text.contains('\\') {
+        true => Cow::Owned(text.replace("\\\r\n", " ").replace("\\\n", " ")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// The lines that say something, without what a shell does with their output and failure.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.split(['\n', ';']).map(str::trim_ascii);
+    let lines = text.split(['\n', ';']).flat_map(|line| line.split("&&"));
+    let lines = lines.map(|line| {
+        let line = line.split("||").next().unwrap_or_default();
+        let ends = ["2>", "&>", ">", " #"]
+            .iter()
+            .filter_map(|end| line.find(end));
+        line[..ends.min().unwrap_or(line.len())].trim_ascii()
+    });
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// Reads the lines.
 pub(super) fn parse(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
+    let text = without_continuations(text);
     let mut tree = Tree::default();
-    for line in lines(text) {
+    for line in lines(&text) {
         let statement = Statement::read(line)?;
         tree.add(statement)?;
     }
@@ -50,7 +76,20 @@ fn bad_with_hint(line: &str, reason: impl Into<String>, hint: Option<String>) ->
     QdiscError::BadLine {
         value: shortened(line),
         reason: reason.into(),
+        why: None,
         allowed: LINE_USAGE.to_owned(),
+        hint,
+    }
+}
+
+/// The error for a filter's words.
+fn bad_filter(line: &str, refused: filter::Refused) -> QdiscError {
+    let filter::Refused { said, why, hint } = refused;
+    QdiscError::BadLine {
+        value: shortened(line),
+        reason: said,
+        why,
+        allowed: FILTER_USAGE.to_owned(),
         hint,
     }
 }
@@ -63,16 +102,35 @@ struct ClassId {
 }
 
 impl ClassId {
+    /// A handle: what follows its colon, if it has one, tc does not read.
+    fn of_discipline(text: &str) -> Option<ClassId> {
+        let digits = text.split_once(':').map_or(text, |(major, _)| major);
+        let major = hex(digits).filter(|major| *major > 0)?;
+        Some(ClassId { major, minor: 0 })
+    }
+
+    /// A class and its discipline.
     fn read(text: &str) -> Option<ClassId> {
         let (major, minor) = text.split_once(':')?;
-        let number = |digits: &str| {
-            let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            is_hex.then(|| u16::from_str_radix(digits, 16).ok())?
-        };
-        let minor = if minor.is_empty() { 0 } else { number(minor)? };
-        let major = number(major).filter(|major| *major > 0)?;
+        let minor = if minor.is_empty() { 0 } else { hex(minor)? };
+        let major = hex(major).filter(|major| *major > 0)?;
         Some(ClassId { major, minor })
     }
+
+    /// A class, of major 0 where its discipline is not said: the kernel takes the parent's.
+    fn of_class(text: &str) -> Option<ClassId> {
+        let minor = |digits| hex(digits).map(|minor| ClassId { major: 0, minor });
+        match text.strip_prefix(':') {
+            Some(digits) => minor(digits),
+            None if !text.contains(':') => minor(text),
+            None => ClassId::read(text),
+        }
+    }
+}
+
+/// A number of a handle or a class.
+fn hex(digits: &str) -> Option<u16> {
+    u16::try_from(strtol(digits, Base::Sixteen)?).ok()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +144,8 @@ enum Object {
 struct Statement<'a> {
     line: &'a str,
     object: Object,
+    /// Whether it takes away what the lines before have made.
+    deletes: bool,
     device: Option<&'a str>,
     /// None for the root.
     parent: Option<ClassId>,
@@ -93,6 +153,8 @@ struct Statement<'a> {
     class: Option<ClassId>,
     /// Of a filter.
     priority: Option<u16>,
+    /// Of a filter.
+    heading: filter::Heading<'a>,
     /// What is attached, with its parameters.
     words: &'a str,
 }
@@ -100,26 +162,28 @@ struct Statement<'a> {
 impl<'a> Statement<'a> {
     fn read(line: &'a str) -> Result<Statement<'a>, QdiscError> {
         let mut cursor = Cursor { rest: line };
-        cursor.skip("sudo");
-        cursor.skip("tc");
-        let object = cursor.object(line)?;
+        cursor.skip(|word| word == "sudo");
+        cursor.skip(is_tc);
+        let (object, deletes) = cursor.object(line)?;
         let mut statement = Statement {
             line,
             object,
+            deletes,
             device: None,
             parent: None,
             handle: None,
             class: None,
             priority: None,
+            heading: filter::Heading::default(),
             words: "",
         };
         let mut is_placed = false;
         loop {
             let before = cursor.rest;
             let word = cursor.next();
-            let mut id = |name: &str| {
+            let mut id = |name: &str, read: fn(&str) -> Option<ClassId>| {
                 let text = cursor.next();
-                ClassId::read(text).ok_or_else(|| {
+                read(text).ok_or_else(|| {
                     bad(
                         line,
                         format!("{name} {:?} is no H: or H:C", shortened(text)),
@@ -134,37 +198,42 @@ impl<'a> Statement<'a> {
                 "root" => is_placed = true,
                 "parent" => {
                     is_placed = true;
-                    statement.parent = Some(id("parent")?);
+                    statement.parent = Some(id("parent", ClassId::read)?);
                 }
-                "handle" => statement.handle = Some(id("handle")?),
-                "classid" => statement.class = Some(id("classid")?),
+                "handle" if object == Object::Filter => {
+                    statement.heading.handle = Some(cursor.next());
+                }
+                "handle" => statement.handle = Some(id("handle", ClassId::of_discipline)?),
+                "classid" => statement.class = Some(id("classid", ClassId::of_class)?),
                 "protocol" if object == Object::Filter => {
-                    let protocol = cursor.next();
-                    if !["ip", "all"].contains(&protocol) {
-                        let protocol = shortened(protocol);
-                        return Err(bad(line, format!("protocol {protocol:?} is not ip or all")));
-                    }
+                    let protocol = filter::Protocol::read(cursor.next());
+                    let protocol = protocol.map_err(|refused| bad_filter(line, refused))?;
+                    statement.heading.protocol = Some(protocol);
                 }
                 "prio" | "pref" if object == Object::Filter => {
                     let text = cursor.next();
-                    let number = text.parse().ok().filter(|number| *number > 0);
-                    if number.is_none() {
+                    let number = strtol(text, Base::ByPrefix);
+                    let number = number.and_then(|number| u16::try_from(number).ok());
+                    let Some(number) = number else {
                         let text = shortened(text);
-                        return Err(bad(line, format!("prio {text:?} is not from 1 to 65535")));
-                    }
-                    statement.priority = number;
+                        return Err(bad(line, format!("prio {text:?} is not from 0 to 65535")));
+                    };
+                    // 0 is as none to the kernel.
+                    statement.priority = Some(number).filter(|number| *number > 0);
                 }
+                "ingress" | "clsact" if deletes => is_placed = true,
                 _ => {
                     statement.words = before.trim_ascii();
                     break;
                 }
             }
         }
-        if !is_placed {
+        // A filter without a place is the root's.
+        if !is_placed && object != Object::Filter {
             return Err(bad(line, "it says neither root nor parent"));
         }
-        if statement.handle.is_some_and(|handle| handle.minor != 0) {
-            return Err(bad(line, "the handle of a discipline ends with its colon"));
+        if is_placed && object == Object::Filter && statement.parent.is_none() {
+            return Err(bad(line, "a filter has parent H:, not root"));
         }
         Ok(statement)
     }
@@ -186,29 +255,31 @@ impl<'a> Cursor<'a> {
         word
     }
 
-    fn skip(&mut self, word: &str) -> bool {
+    fn skip(&mut self, is_it: impl Fn(&str) -> bool) -> bool {
         let mut ahead = Cursor { rest: self.rest };
-        let found = ahead.next() == word;
+        let found = is_it(ahead.next());
         if found {
             self.rest = ahead.rest;
         }
         found
     }
 
-    /// `qdisc add` and the like; a qdisc where nothing is said.
-    fn object(&mut self, line: &str) -> Result<Object, QdiscError> {
+    /// `qdisc add` and the like, and whether it is `del`; a qdisc where nothing is said.
+    fn object(&mut self, line: &str) -> Result<(Object, bool), QdiscError> {
         let objects = [Object::Qdisc, Object::Class, Object::Filter];
         let named = OBJECTS.iter().zip(objects);
-        let Some((_, object)) = { named }.find(|(name, _)| self.skip(name)) else {
-            return Ok(Object::Qdisc);
+        let Some((_, object)) = { named }.find(|(name, _)| self.skip(|word| word == **name)) else {
+            return Ok((Object::Qdisc, false));
         };
-        let verb = self.next();
-        if VERBS.contains(&verb) {
-            return Ok(object);
+        match (object, self.next()) {
+            (_, "add" | "replace") => Ok((object, false)),
+            (Object::Qdisc, "del" | "delete") => Ok((object, true)),
+            (_, verb) => {
+                let hint = nearest(verb, VERBS.iter().copied()).map(str::to_owned);
+                let reason = format!("{:?} is neither add nor replace", shortened(verb));
+                Err(bad_with_hint(line, reason, hint))
+            }
         }
-        let hint = nearest(verb, VERBS.iter().copied()).map(str::to_owned);
-        let reason = format!("{:?} is neither add nor replace", shortened(verb));
-        Err(bad_with_hint(line, reason, hint))
     }
 }
 
@@ -240,6 +311,7 @@ impl<'a> Tree<'a> {
         }
         self.device = self.device.or(statement.device);
         match statement.object {
+            Object::Qdisc if statement.deletes => self.delete(&statement),
             Object::Qdisc => self.add_qdisc(statement),
             Object::Class => self.add_class(statement),
             Object::Filter => self.add_filter(statement),
@@ -248,12 +320,15 @@ impl<'a> Tree<'a> {
 
     fn add_class(&mut self, statement: Statement<'a>) -> Result<(), QdiscError> {
         let line = statement.line;
-        let (Some(parent), Some(class)) = (statement.parent, statement.class) else {
+        let (Some(parent), Some(mut class)) = (statement.parent, statement.class) else {
             return Err(bad(
                 line,
                 "a class has a parent H: or H:C and a classid H:C",
             ));
         };
+        if class.major == 0 {
+            class.major = parent.major;
+        }
         if parent.major != class.major {
             return Err(bad(line, "a class and its parent are of one discipline"));
         }
@@ -274,22 +349,46 @@ impl<'a> Tree<'a> {
 
     fn add_filter(&mut self, statement: Statement<'a>) -> Result<(), QdiscError> {
         let line = statement.line;
-        let parent = statement.parent.filter(|parent| parent.minor == 0);
-        let Some(parent) = parent else {
-            return Err(bad(line, "a filter has a discipline H: as parent"));
+        let index = match statement.parent {
+            Some(parent) if parent.minor == 0 => self.find(line, parent.major)?,
+            Some(_) => return Err(bad(line, "a filter has a discipline H: as parent")),
+            None if self.nodes.is_empty() => {
+                return Err(bad(line, "no discipline is there to have filters"));
+            }
+            None => 0,
         };
-        let index = self.find(line, parent.major)?;
-        let (filter, (major, _)) =
-            Filter::read(statement.words).map_err(|reason| bad(line, reason))?;
-        if major != 0 && major != parent.major {
+        let read = Filter::read(statement.words, statement.heading);
+        let (filter, (major, _)) = read.map_err(|refused| bad_filter(line, refused))?;
+        if major != 0 && major != self.nodes[index].major {
             return Err(bad(line, "its flowid is a class of another discipline"));
         }
         let qdisc = &mut self.nodes[index].qdisc;
         let name = qdisc.discipline().name;
+        if major == 0 && !filter::MINORS_ALONE.contains(&name) {
+            let said = format!("a flowid of {name} has the number of its discipline, H:C");
+            return Err(bad_filter(line, filter::Refused::not_modelled(said)));
+        }
         let Some(filters) = qdisc.filters_mut() else {
             return Err(bad(line, format!("{name} takes no filters")));
         };
-        filter::insert(filters, filter, statement.priority);
+        if filter.kind == filter::Kind::Fw {
+            self.notices.push(Notice::MatchesNothing {
+                value: filter.matched_words(),
+                means: "a match of no packet".to_owned(),
+                instead: "u32 match ip dport 10000 0xffff".to_owned(),
+            });
+        }
+        let inserted = filter::insert(filters, filter, statement.priority);
+        inserted.map_err(|refused| bad_filter(line, refused))
+    }
+
+    /// Takes away the root, as scripts begin with, whether there is one or not.
+    fn delete(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
+        if statement.parent.is_some() {
+            let said = "only root is taken away here; leave out what is not to be there";
+            return Err(bad(statement.line, said));
+        }
+        self.nodes.clear();
         Ok(())
     }
 

@@ -84,6 +84,8 @@ pub enum QdiscError {
     BadLine {
         value: String,
         reason: String,
+        /// Where tc takes it.
+        why: Option<Reason>,
         allowed: String,
         hint: Option<String>,
     },
@@ -187,6 +189,7 @@ impl QdiscError {
     pub fn reason(&self) -> Option<Reason> {
         match self {
             QdiscError::NotTaken { reason, .. } => Some(*reason),
+            QdiscError::BadLine { why, .. } => *why,
             QdiscError::BadUnit { source, .. } => source.reason(),
             _ => None,
         }

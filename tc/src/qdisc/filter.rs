@@ -1,21 +1,40 @@
-//! Filters: which packets go to which class (tc(8), tc-u32(8), tc-matchall(8), tc-flower(8)).
+//! Filters: which packets go to which class (tc(8), tc-u32(8), tc-flower(8), tc-fw(8),
+//! tc-matchall(8)).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | `matchall flowid H:C` | yes |
-//! | `protocol ip u32 match ip dsfield|tos VALUE MASK flowid H:C` | yes |
-//! | `flower ip_tos VALUE[/MASK] classid H:C` | yes, as the same match |
-//! | `prio` (or `pref`): the lowest first; without it each new filter comes before those there | yes |
-//! | several filters of one `prio`: in the order given, all matches of one kind | yes |
-//! | filters at a class, actions, other matches | no |
+//! | `u32 match ip src\|dst\|sport\|dport\|protocol\|dsfield\|tos\|precedence\|icmp_type\|icmp_code ...` | yes |
+//! | `u32 match u8\|u16\|u32 VALUE MASK at OFFSET` | yes, of the fields above |
+//! | `flower src_ip\|dst_ip\|ip_proto\|src_port\|dst_port\|ip_tos ...` | yes |
+//! | `handle MARK[/MASK] fw` | yes; no packet here has a mark, so that it matches none |
+//! | `protocol ip` or `all` | yes; of others no packet is here |
+//! | `prio` (or `pref`): the lowest first | yes |
+//! | without `prio`: 49152, then one less than the lowest above 32767 | yes |
+//! | several filters of one `prio`: of one kind and protocol, in the order given | yes |
+//! | flower, one `prio`: those that look at the same fields together, by the first of them | yes |
+//! | `flowid` (or `classid`) `H:C` | yes |
+//! | `:C` or `C` | of prio and ets, where it is the same |
+//! | filters at a class, actions, `police`, hash tables, `basic`, `bpf`, `flow` | no |
+
+mod condition;
+mod flower;
+mod u32;
+
+pub use condition::{Condition, Field, Fragment, Header, Wanted};
 
 use super::QdiscError;
+use crate::c_numbers::{Base, strtol};
+use crate::nearest::nearest;
+use crate::reason::Reason;
 use crate::units::shortened;
 use serde::{Deserialize, Serialize};
 
 /// What Linux numbers the first filter that says no `prio` (`tcf_auto_prio`); the next gets one
-/// less than the lowest.
+/// less than the lowest of those that are not below [`FIRST_AUTOMATIC`].
 const FIRST_PRIORITY: u16 = 0xC000;
+/// Where Linux looks for the lowest (`tc_new_tfilter`).
+const FIRST_AUTOMATIC: u16 = 0x8000;
 
 /// A filter of a classful discipline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,160 +42,440 @@ const FIRST_PRIORITY: u16 = 0xC000;
 pub struct Filter {
     /// Filters are asked in ascending order of this, at least 1.
     pub priority: u16,
-    /// The bits of the IP header's TOS byte (DSCP and ECN) to look for.
-    pub tos: u8,
-    /// Which bits must be so; 0 matches every packet.
-    pub mask: u8,
+    /// Which packets it is asked of.
+    pub protocol: Protocol,
+    /// In which words tc is told of it.
+    pub kind: Kind,
+    /// What must hold, in ascending order of the fields; every packet matches none.
+    pub conditions: Vec<Condition>,
     /// The class that the packets go to.
     pub minor: u16,
 }
 
+/// The protocol of a filter, as `tc filter` names it. All packets here are IPv4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// Any.
+    All,
+    /// IPv4.
+    Ip,
+}
+
+/// The kind of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Of every packet.
+    Matchall,
+    /// By bits of the headers.
+    U32,
+    /// By fields of the headers.
+    Flower,
+    /// By the mark of a firewall.
+    Fw,
+}
+
+/// Disciplines that look at no more of a class than its number among theirs. Others find no class
+/// `:C`, and packets go where those go that no filter has.
+pub(super) const MINORS_ALONE: [&str; 2] = ["prio", "ets"];
+
+const KINDS: &[(&str, Kind)] = &[
+    ("matchall", Kind::Matchall),
+    ("u32", Kind::U32),
+    ("flower", Kind::Flower),
+    ("fw", Kind::Fw),
+];
+/// Of tc, and not here.
+const OTHER_KINDS: &[&str] = &[
+    "basic", "bpf", "cgroup", "flow", "route", "rsvp", "tcindex", "xt",
+];
+/// Protocols of tc that no packet here has.
+const OTHER_PROTOCOLS: &[&str] = &[
+    "ipv6", "arp", "802.1q", "802.1Q", "802_3", "802.1ad", "802.1AD", "rarp", "ppp_ses",
+    "ppp_disc", "mpls_uc", "mpls_mc", "ipx", "atalk", "aarp", "loop", "batman", "tipc", "lldp",
+];
+
+/// Why the words of a filter are refused.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) said: String,
+    /// Where tc takes them.
+    pub(super) why: Option<Reason>,
+    pub(super) hint: Option<String>,
+}
+
+impl Refused {
+    fn wrong(said: impl Into<String>) -> Refused {
+        let said = said.into();
+        Refused {
+            said,
+            why: None,
+            hint: None,
+        }
+    }
+
+    /// tc takes it.
+    pub(super) fn not_modelled(said: impl Into<String>) -> Refused {
+        let why = Some(Reason::NotModelled);
+        Refused {
+            why,
+            ..Refused::wrong(said)
+        }
+    }
+
+    fn with_hint(mut self, word: &str, known: &[&'static str]) -> Refused {
+        self.hint = nearest(word, known.iter().copied()).map(str::to_owned);
+        self
+    }
+}
+
+/// What a line says before the kind.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heading<'a> {
+    pub(super) protocol: Option<Protocol>,
+    pub(super) handle: Option<&'a str>,
+}
+
+impl Protocol {
+    pub(super) fn read(word: &str) -> Result<Protocol, Refused> {
+        let said = shortened(word);
+        match word {
+            "all" => Ok(Protocol::All),
+            "ip" | "ipv4" => Ok(Protocol::Ip),
+            other if OTHER_PROTOCOLS.contains(&other) => Err(Refused::not_modelled(format!(
+                "protocol {said:?}: every packet here is IPv4, so that nothing would match; leave \
+                 the line out"
+            ))),
+            _ => {
+                let refused = Refused::wrong(format!("protocol {said:?} is not ip or all"));
+                Err(refused.with_hint(word, &["ip", "all"]))
+            }
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Protocol::All => "all",
+            Protocol::Ip => "ip",
+        }
+    }
+}
+
 impl Filter {
-    /// Whether a packet with this TOS byte goes to the class.
-    pub fn matches(&self, tos: u8) -> bool {
-        tos & self.mask == self.tos
+    /// Whether a packet with these headers goes to the class.
+    pub fn matches(&self, header: &Header) -> bool {
+        let looks = condition::Looks {
+            into_first_fragments: self.kind != Kind::Flower,
+        };
+        { self.conditions.iter() }.all(|condition| condition.holds(header, looks))
+    }
+
+    /// Whether it looks at more than the byte of DSCP and ECN.
+    pub fn looks_past_tos(&self) -> bool {
+        { self.conditions.iter() }.any(|condition| condition.field != Field::Tos)
     }
 
     /// What follows `filter add dev X parent H:`, with `handle` before the class.
     pub(super) fn words(&self, handle: u16) -> String {
         let Filter {
-            priority,
-            tos,
-            mask,
-            minor,
+            priority, minor, ..
         } = self;
-        let matched = match mask {
-            0 => "matchall".to_owned(),
-            _ => format!("u32 match ip dsfield {tos:#04x} {mask:#04x}"),
-        };
-        format!("protocol ip prio {priority} {matched} flowid {handle:x}:{minor:x}")
+        let protocol = self.protocol.word();
+        let of = format!("protocol {protocol} prio {priority}");
+        let to = format!("flowid {handle:x}:{minor:x}");
+        match self.kind {
+            Kind::Matchall => format!("{of} matchall {to}"),
+            Kind::Fw => format!("{of} handle {} fw {to}", fw_words(&self.conditions)),
+            Kind::U32 => format!("{of} u32 {} {to}", u32::words(&self.conditions)),
+            Kind::Flower => match flower::words(&self.conditions) {
+                words if words.is_empty() => format!("{of} flower {to}"),
+                words => format!("{of} flower {words} {to}"),
+            },
+        }
     }
 
-    /// Reads the words from the kind on. The class is `(major, minor)`.
-    pub(super) fn read(words: &str) -> Result<(Filter, (u16, u16)), String> {
-        let mut rest = words.split_ascii_whitespace();
-        let kind = rest.next().unwrap_or_default();
-        let mut tos_and_mask = None;
+    /// What it matches, as one would type it.
+    pub fn matched_words(&self) -> String {
+        match self.kind {
+            Kind::Matchall => "matchall".to_owned(),
+            Kind::Fw => format!("handle {} fw", fw_words(&self.conditions)),
+            Kind::U32 => format!("u32 {}", u32::words(&self.conditions)),
+            Kind::Flower => format!("flower {}", flower::words(&self.conditions)),
+        }
+    }
+
+    /// Reads the words from the kind on. The class is `(major, minor)`, major 0 where none is said.
+    pub(super) fn read(words: &str, heading: Heading<'_>) -> Result<(Filter, (u16, u16)), Refused> {
+        let mut rest = words.split_ascii_whitespace().peekable();
+        let name = rest.next().unwrap_or_default();
+        let kind = kind_of(name)?;
+        let mut conditions = Conditions::default();
+        let protocol = heading.protocol.unwrap_or(Protocol::All);
+        match (kind, heading.handle) {
+            (Kind::Fw, handle) => conditions.add(fw_mark(handle)?)?,
+            (_, None) => {}
+            (_, Some(handle)) => {
+                let handle = shortened(handle);
+                let said = format!("handle {handle:?} of a filter that is not fw; leave it out");
+                return Err(Refused::not_modelled(said));
+            }
+        }
         let mut class = None;
+        let mut flower = flower::Reader::new(protocol);
         while let Some(word) = rest.next() {
             match (kind, word) {
                 (_, "flowid" | "classid") => class = Some(class_id(rest.next())?),
-                ("u32", "match") => tos_and_mask = Some(u32_match(&mut rest)?),
-                ("flower", "ip_tos") => tos_and_mask = Some(flower_tos(rest.next())?),
-                ("u32" | "matchall" | "flower", _) => {
-                    return Err(format!("{kind} {:?} is not implemented", shortened(word)));
+                (_, "action") => {
+                    let action = shortened(rest.next().unwrap_or_default());
+                    return Err(Refused::not_modelled(format!(
+                        "action {action:?}; a filter here has a flowid and nothing else"
+                    )));
                 }
-                _ => break,
+                (Kind::U32, "match") => conditions.add_all(u32::read_match(&mut rest)?)?,
+                (Kind::U32, word) => return Err(u32::refused(word)),
+                (Kind::Flower, word) => flower.read(word, rest.next(), &mut conditions)?,
+                (Kind::Fw, "police") => return Err(u32::refused(word)),
+                _ => {
+                    let said = format!("{name} {:?} is no word of it", shortened(word));
+                    return Err(Refused::wrong(said));
+                }
             }
         }
-        let (tos, mask) = match (kind, tos_and_mask) {
-            ("matchall", _) => (0, 0),
-            ("u32" | "flower", Some(found)) => found,
-            ("u32" | "flower", None) => return Err(format!("{kind} says nothing to match")),
-            _ => return Err(format!("filter {:?} is not implemented", shortened(kind))),
-        };
-        let class = class.ok_or("it says no flowid")?;
+        if kind == Kind::U32 && !conditions.is_given {
+            return Err(Refused::wrong("u32 says nothing to match"));
+        }
+        let class = class.ok_or_else(|| Refused::not_modelled("it says no flowid"))?;
         let filter = Filter {
             priority: 0,
-            tos: tos & mask,
-            mask,
+            protocol,
+            kind,
+            conditions: conditions.found,
             minor: class.1,
         };
         Ok((filter, class))
     }
 }
 
+/// Conditions as they are read, one for each field.
+#[derive(Default)]
+struct Conditions {
+    found: Vec<Condition>,
+    /// Whether something was said, though it be no condition.
+    is_given: bool,
+}
+
+impl Conditions {
+    /// Adds one; of a field that is there already both must hold, as tc makes one of them.
+    fn add(&mut self, new: Condition) -> Result<(), Refused> {
+        self.is_given = true;
+        if new.is_always() {
+            return Ok(());
+        }
+        let place = self.found.partition_point(|old| old.field < new.field);
+        match self
+            .found
+            .get_mut(place)
+            .filter(|old| old.field == new.field)
+        {
+            Some(old) => {
+                *old = { old.and(new) }.ok_or_else(|| {
+                    let field = new.field.name();
+                    Refused::wrong(format!("it wants two values of the {field}"))
+                })?;
+            }
+            None => self.found.insert(place, new),
+        }
+        Ok(())
+    }
+
+    fn add_all(&mut self, new: Vec<Condition>) -> Result<(), Refused> {
+        self.is_given = true;
+        new.into_iter().try_for_each(|each| self.add(each))
+    }
+}
+
+fn kind_of(name: &str) -> Result<Kind, Refused> {
+    if let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == name) {
+        return Ok(*kind);
+    }
+    let said = shortened(name);
+    if OTHER_KINDS.contains(&name) {
+        return Err(Refused::not_modelled(format!(
+            "filter {said:?} is not implemented; u32 and flower look at addresses, ports, protocol \
+             and DSCP"
+        )));
+    }
+    let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+    let refused = Refused::wrong(format!("{said:?} is no kind of filter"));
+    Err(refused.with_hint(name, &known))
+}
+
+/// `MARK` or `MARK/MASK`.
+fn fw_mark(handle: Option<&str>) -> Result<Condition, Refused> {
+    let text = handle.ok_or_else(|| Refused::wrong("fw needs a handle, the mark"))?;
+    let (mark, mask) = text.split_once('/').unwrap_or((text, "0xffffffff"));
+    let number = |text: &str| unsigned(text, Base::ByPrefix, u64::from(u32::MAX));
+    let (mark, mask) = (number(mark)?, number(mask)?);
+    if mark & mask == 0 {
+        return Err(Refused::wrong("fw needs a mark that is not 0"));
+    }
+    Ok(Condition::masked(Field::Mark, mark as u32, mask as u32))
+}
+
+fn fw_words(conditions: &[Condition]) -> String {
+    match conditions.first().map(|mark| mark.wanted) {
+        Some(Wanted::Masked {
+            value,
+            mask: u32::MAX,
+        }) => format!("{value:#x}"),
+        Some(Wanted::Masked { value, mask }) => format!("{value:#x}/{mask:#x}"),
+        _ => "0".to_owned(),
+    }
+}
+
 /// Puts a filter in its place among the others, in the order in which they are asked.
-pub(super) fn insert(filters: &mut Vec<Filter>, mut filter: Filter, priority: Option<u16>) {
-    let lowest = filters.first().map(|first| first.priority);
-    let automatic = lowest.map_or(FIRST_PRIORITY, |lowest| lowest.saturating_sub(1).max(1));
-    filter.priority = priority.unwrap_or(automatic);
-    let place = filters.partition_point(|other| other.priority <= filter.priority);
+pub(super) fn insert(
+    filters: &mut Vec<Filter>,
+    mut filter: Filter,
+    priority: Option<u16>,
+) -> Result<(), Refused> {
+    filter.priority = match priority {
+        Some(priority) => priority,
+        None => automatic(filters)?,
+    };
+    let of_priority = |other: &&Filter| other.priority == filter.priority;
+    let is_alike = |other: &Filter| other.looks_as(&filter);
+    let after_alike = { filters.iter() }
+        .rposition(|other| of_priority(&other) && is_alike(other))
+        .filter(|_| filter.kind == Kind::Flower);
+    let place = match after_alike {
+        Some(alike) => alike + 1,
+        None => filters.partition_point(|other| other.priority <= filter.priority),
+    };
     filters.insert(place, filter);
+    Ok(())
+}
+
+fn automatic(filters: &[Filter]) -> Result<u16, Refused> {
+    let mut later = { filters.iter() }.filter(|other| other.priority >= FIRST_AUTOMATIC);
+    match later.next().map(|lowest| lowest.priority) {
+        None => Ok(FIRST_PRIORITY),
+        Some(FIRST_AUTOMATIC) => Err(Refused::wrong("beside prio 32768 it needs a prio")),
+        Some(lowest) => Ok(lowest - 1),
+    }
+}
+
+impl Filter {
+    /// Whether two look at the same bits.
+    fn looks_as(&self, other: &Filter) -> bool {
+        let shape = |filter: &Filter| -> Vec<_> {
+            let conditions = filter.conditions.iter();
+            conditions
+                .map(|each| (each.field, each.wanted.mask()))
+                .collect()
+        };
+        shape(self) == shape(other)
+    }
 }
 
 /// Whether the filters can be there together.
 pub(super) fn check(discipline: &'static str, filters: &[Filter]) -> Result<(), QdiscError> {
-    let refused = |value: u16, allowed: &str| QdiscError::OutOfRange {
+    let refused = |value: String, allowed: &str| QdiscError::OutOfRange {
         discipline,
         parameter: "filter",
-        value: value.to_string(),
+        value,
         allowed: allowed.to_owned(),
         hint: None,
     };
     for filter in filters {
         if filter.priority == 0 {
-            return Err(refused(0, "prio 1 to 65535"));
+            return Err(refused("0".to_owned(), "prio 1 to 65535"));
         }
-        if filter.tos & !filter.mask != 0 {
-            let allowed = "only bits that the mask has";
-            return Err(refused(u16::from(filter.tos), allowed));
+        if let Err(allowed) = condition::check(&filter.conditions) {
+            return Err(refused(filter.matched_words(), allowed));
+        }
+        if let Some(field) = condition::of_local_ports(&filter.conditions) {
+            return Err(QdiscError::NotTaken {
+                discipline,
+                parameter: "filter",
+                value: filter.matched_words(),
+                reason: Reason::NotModelled,
+                allowed: format!(
+                    "of the {} all or none of 32768 to 60999, of which Linux gives a sender any",
+                    field.name()
+                ),
+                hint: None,
+            });
+        }
+        let fields = || filter.conditions.iter().map(|each| each.field);
+        let fits = match filter.kind {
+            Kind::Matchall => filter.conditions.is_empty(),
+            Kind::Fw => fields().eq([Field::Mark]),
+            Kind::U32 => u32::check(&filter.conditions),
+            Kind::Flower => flower::check(filter.protocol, &filter.conditions),
+        };
+        if !fits {
+            let allowed = "conditions that its kind of filter has words for";
+            return Err(refused(filter.matched_words(), allowed));
         }
     }
-    for pair in filters.windows(2) {
-        let [first, second] = pair else { continue };
-        if first.priority > second.priority {
-            return Err(refused(
-                second.priority,
-                "filters in ascending order of prio",
-            ));
+    for (index, second) in filters.iter().enumerate() {
+        let Some(first) = index.checked_sub(1).map(|before| &filters[before]) else {
+            continue;
+        };
+        let priority = second.priority;
+        if first.priority > priority {
+            let allowed = "filters in ascending order of prio";
+            return Err(refused(priority.to_string(), allowed));
         }
-        if first.priority == second.priority && first.mask.min(second.mask) == 0 {
+        if first.priority < priority {
+            continue;
+        }
+        if (first.kind, first.protocol) != (second.kind, second.protocol) {
+            let allowed = "one kind of filter and one protocol in each prio";
+            return Err(refused(priority.to_string(), allowed));
+        }
+        if second.kind == Kind::Matchall {
             let allowed = "a prio of its own for matchall";
-            return Err(refused(second.priority, allowed));
+            return Err(refused(priority.to_string(), allowed));
+        }
+        if second.kind == Kind::Fw && !first.looks_as(second) {
+            let allowed = "one mask for all fw filters of a prio";
+            return Err(refused(priority.to_string(), allowed));
+        }
+        let same_priority = filters[..index].iter().rev();
+        let mut same_priority = same_priority.take_while(|other| other.priority == priority);
+        if second.kind != Kind::U32
+            && same_priority.any(|other| other.conditions == second.conditions)
+        {
+            let allowed = "each match once in a prio";
+            return Err(refused(second.matched_words(), allowed));
         }
     }
     Ok(())
 }
 
-fn class_id(text: Option<&str>) -> Result<(u16, u16), String> {
+/// A class as tc reads it: hexadecimal, with or without the discipline's number before.
+fn class_id(text: Option<&str>) -> Result<(u16, u16), Refused> {
     let text = text.unwrap_or_default();
-    let hex = |digits: &str| {
-        let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_hex.then(|| u16::from_str_radix(digits, 16).ok())?
-    };
-    let parts = text.split_once(':').and_then(|(major, minor)| {
+    let hex = |digits: &str| u16::try_from(strtol(digits, Base::Sixteen)?).ok();
+    let parts = match text.split_once(':') {
         // `:C` is a class of the discipline that the filter belongs to.
-        let major = if major.is_empty() { 0 } else { hex(major)? };
-        Some((major, hex(minor)?))
-    });
-    parts.ok_or_else(|| format!("flowid {:?} is no H:C", shortened(text)))
-}
-
-fn u32_match<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Result<(u8, u8), String> {
-    let mut word = || rest.next().unwrap_or_default();
-    let (protocol, field) = (word(), word());
-    if protocol != "ip" || !["dsfield", "tos"].contains(&field) {
-        let what = shortened(&format!("{protocol} {field}"));
-        return Err(format!(
-            "u32 match {what:?} is not implemented, only ip dsfield"
-        ));
-    }
-    Ok((byte(word())?, byte(word())?))
-}
-
-fn flower_tos(text: Option<&str>) -> Result<(u8, u8), String> {
-    let text = text.unwrap_or_default();
-    match text.split_once('/') {
-        Some((value, mask)) => Ok((hex_byte(value)?, hex_byte(mask)?)),
-        None => Ok((hex_byte(text)?, 0xff)),
-    }
-}
-
-/// A byte as u32 takes it, `0x10` or `16`.
-fn byte(text: &str) -> Result<u8, String> {
-    let number = match text.strip_prefix("0x") {
-        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            u8::from_str_radix(digits, 16).ok()
-        }
-        Some(_) => None,
-        None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-        None => None,
+        Some(("", minor)) => hex(minor).map(|minor| (0, minor)),
+        Some((major, minor)) => hex(major).zip(hex(minor)),
+        None => hex(text).map(|minor| (0, minor)),
     };
-    number.ok_or_else(|| format!("{:?} is no byte, 0x00 to 0xff", shortened(text)))
+    parts.ok_or_else(|| Refused::wrong(format!("flowid {:?} is no H:C", shortened(text))))
 }
 
-/// A byte as flower takes it: hexadecimal, with or without `0x`.
-fn hex_byte(text: &str) -> Result<u8, String> {
-    byte(&format!("0x{}", text.strip_prefix("0x").unwrap_or(text)))
+/// A number from 0 to `most` as tc's `get_unsigned` reads it.
+fn unsigned(text: &str, base: Base, most: u64) -> Result<u64, Refused> {
+    let number = strtol(text, base).and_then(|number| u64::try_from(number).ok());
+    number.filter(|number| *number <= most).ok_or_else(|| {
+        let text = shortened(text);
+        Refused::wrong(format!(
+            "{text:?} is no number from 0 to {most} ({most:#x})"
+        ))
+    })
 }

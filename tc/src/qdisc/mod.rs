@@ -25,7 +25,7 @@ mod discipline;
 pub mod dualpi2;
 mod error;
 mod ets;
-mod filter;
+pub mod filter;
 mod fq;
 mod fq_codel;
 mod fq_pie;
@@ -136,6 +136,7 @@ trait Grammar: Sized + fmt::Display {
         Err(QdiscError::BadLine {
             value: "class".to_owned(),
             reason: format!("{} has no classes that are added", Self::DISCIPLINE.name),
+            why: None,
             allowed: "class lines for htb".to_owned(),
             hint: None,
         })
@@ -454,6 +455,12 @@ impl Qdisc {
     /// The disciplines inside it, not those inside them.
     pub fn children(&self) -> impl Iterator<Item = &Qdisc> {
         self.branches().into_iter().map(|branch| branch.child)
+    }
+
+    /// Whether a filter, of it or inside it, looks at more of packets than DSCP and ECN.
+    pub fn looks_past_tos(&self) -> bool {
+        self.filters().iter().any(Filter::looks_past_tos)
+            || self.children().any(Qdisc::looks_past_tos)
     }
 
     /// The canonical JSON: no blanks, `kind` first, every parameter, units in the keys.

@@ -1,21 +1,98 @@
 //! `prio` and `ets`, with anything in their bands, and filters.
 
 use dumbbell_tc::Qdisc;
+use dumbbell_tc::qdisc::filter::{Condition, Field, Kind, Protocol, Wanted};
 use dumbbell_tc::qdisc::{Ets, Filter, Prio};
 use proptest::prelude::*;
 
 /// Filters in ascending order, each with a priority of its own.
 pub fn filters() -> impl Strategy<Value = Vec<Filter>> {
-    let filter = (any::<u8>(), any::<u8>(), any::<u16>());
+    let filter = (kinds(), any::<u16>());
     prop::collection::vec(filter, 0..4).prop_map(|filters| {
-        let filter = |(priority, (tos, mask, minor))| Filter {
+        let filter = |(priority, ((kind, conditions), minor))| Filter {
             priority,
-            tos: tos & mask,
-            mask,
+            protocol: Protocol::Ip,
+            kind,
+            conditions,
             minor,
         };
         (1..).zip(filters).map(filter).collect()
     })
+}
+
+fn kinds() -> impl Strategy<Value = (Kind, Vec<Condition>)> {
+    let any_of = |field, bits| {
+        (1..=bits, any::<u32>())
+            .prop_map(move |(mask, value)| masked(field, value & mask, mask))
+            .boxed()
+    };
+    let port = |field| {
+        let one = (0..32_768u32)
+            .prop_map(move |port| masked(field, port, 0xffff))
+            .boxed();
+        let several = (1..1000u32, 1..1000u32)
+            .prop_map(move |(first, more)| {
+                let last = first + more;
+                Condition {
+                    field,
+                    wanted: Wanted::Range { first, last },
+                }
+            })
+            .boxed();
+        (one, several)
+    };
+    let prefix = |field| {
+        (any::<u32>(), 1..=32u32)
+            .prop_map(move |(value, length)| {
+                let mask = u32::MAX << (32 - length);
+                masked(field, value & mask, mask)
+            })
+            .boxed()
+    };
+    fn some(of: BoxedStrategy<Condition>) -> BoxedStrategy<Option<Condition>> {
+        prop::option::of(of).boxed()
+    }
+    let u32_of = (
+        some(any_of(Field::VersionAndLength, 0xff)),
+        some(any_of(Field::Tos, 0xff)),
+        some(any_of(Field::Protocol, 0xff)),
+        some(any_of(Field::Source, u32::MAX)),
+        some(prefix(Field::Destination)),
+        some(port(Field::SourcePort).0),
+        some(port(Field::DestinationPort).0),
+    );
+    let u32_of = u32_of.prop_map(|(first, tos, protocol, from, to, sport, dport)| {
+        let all = [first, tos, protocol, from, to, sport, dport];
+        (Kind::U32, all.into_iter().flatten().collect())
+    });
+    let flower = (
+        some(any_of(Field::Tos, 0xff)),
+        prop_oneof![Just(6), Just(17)].prop_map(|number| masked(Field::Protocol, number, 0xff)),
+        some(prefix(Field::Source)),
+        some(prefix(Field::Destination)),
+        some(port(Field::SourcePort).1),
+        some(port(Field::DestinationPort).0),
+    );
+    let flower = flower.prop_map(|(tos, protocol, from, to, sport, dport)| {
+        let all = [tos, Some(protocol), from, to, sport, dport];
+        (Kind::Flower, all.into_iter().flatten().collect())
+    });
+    let fw = any_of(Field::Mark, u32::MAX).prop_filter("a mark", |mark| {
+        !matches!(mark.wanted, Wanted::Masked { value: 0, .. })
+    });
+    prop_oneof![
+        Just((Kind::Matchall, Vec::new())),
+        u32_of,
+        flower,
+        fw.prop_map(|mark| (Kind::Fw, vec![mark])),
+    ]
+}
+
+fn masked(field: Field, value: u32, mask: u32) -> Condition {
+    Condition {
+        field,
+        wanted: Wanted::Masked { value, mask },
+    }
 }
 
 /// Bands by priority.

@@ -3,6 +3,7 @@
 
 use crate::capture::addresses;
 use crate::cca;
+use crate::sim::headers;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, Flow, LinkEnd, ProbeKind, SpecError, Transport};
 use crate::tcp::{IP_HEADER_BYTES, segment};
@@ -17,14 +18,16 @@ const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
 
 /// Refuses what a simulated network cannot have.
 pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
-    if experiment.link_ends().any(|(_, _, end)| end.is_captured()) {
+    let has_captures = experiment.link_ends().any(|(_, _, end)| end.is_captured());
+    if has_captures || headers::are_looked_at(experiment) {
         let most = [
             ("flows", experiment.flows.len(), addresses::MOST_FLOWS),
             ("probes", experiment.probes.len(), addresses::MOST_PROBES),
         ];
         for (path, count, most) in most {
             if count > most {
-                let allowed = format!("at most {most}, where packets are captured");
+                let allowed =
+                    format!("at most {most}, where packets are captured or filters look at ports");
                 return Err(SpecError::new(path, count, allowed));
             }
         }

@@ -7,6 +7,9 @@
 use super::Ways;
 use crate::cca::Algorithm;
 use crate::qdisc;
+use crate::qdisc::filter::Header;
+use crate::qdisc::headers::reversed;
+use crate::sim::headers;
 use crate::spec::{Change, Experiment, Flow, LinkEnd, SpecError, Transport};
 use std::collections::BTreeSet;
 
@@ -28,14 +31,19 @@ pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
         return Ok(());
     }
     let ways = Ways::new(experiment);
+    let headers = headers::of(experiment);
     for (index, flow) in experiment.flows.iter().enumerate() {
         if !is_tcp(&flow) {
             continue;
         }
         let out = ways.between(&flow.from, &flow.to);
         let back = ways.between(&flow.to, &flow.from);
-        let links = out.iter().chain(&back);
-        let way: Vec<_> = links.map(|link| ways.ends[*link as usize]).collect();
+        let there = headers.get(index).copied().unwrap_or_default();
+        let out = out.iter().map(|link| (link, there));
+        let links = out.chain(back.iter().map(|link| (link, reversed(there))));
+        let way: Vec<_> = { links }
+            .map(|(link, header)| (ways.ends[*link as usize], header))
+            .collect();
         if let Some(at_ns) = first_without_time(experiment, flow, &way) {
             let path = format!("flows[{index}].to");
             return Err(SpecError::new(path, &flow.to, allowed(at_ns)));
@@ -45,7 +53,11 @@ pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
 }
 
 /// The first instant of the run from which on nothing on the way takes time.
-fn first_without_time(experiment: &Experiment, flow: &Flow, way: &[&LinkEnd]) -> Option<u64> {
+fn first_without_time(
+    experiment: &Experiment,
+    flow: &Flow,
+    way: &[(&LinkEnd, Header)],
+) -> Option<u64> {
     let has_ecn = flow.tcp.as_ref().is_some_and(|tcp| {
         // Whether code from outside needs it is known when that is loaded.
         let may_need = tcp.controller.is_some();
@@ -53,17 +65,23 @@ fn first_without_time(experiment: &Experiment, flow: &Flow, way: &[&LinkEnd]) ->
     });
     let ecn = if has_ecn { WITH_ECN } else { WITHOUT_ECN };
     let classes: Vec<u8> = ecn.iter().map(|ecn| flow.dscp << 2 | ecn).collect();
-    let holds_back = |end: &&LinkEnd| {
+    let holds_back = |(end, header): &(&LinkEnd, Header)| {
         let mut classes = classes.iter();
-        classes.all(|class| qdisc::lets_time_pass(&end.qdisc, *class))
+        classes.all(|class| {
+            let header = Header {
+                tos: *class,
+                ..*header
+            };
+            qdisc::lets_time_pass(&end.qdisc, &header)
+        })
     };
     if way.iter().any(holds_back) {
         return None;
     }
-    let changes = way.iter().flat_map(|end| &end.changes);
+    let changes = way.iter().flat_map(|(end, _)| &end.changes);
     let instants = changes.map(|change| change.at_ns).chain([0]);
     let instants: BTreeSet<u64> = instants.filter(|at| *at < experiment.duration_ns).collect();
-    let is_without = |at_ns: &u64| way.iter().all(|end| is_instant(end, *at_ns));
+    let is_without = |at_ns: &u64| way.iter().all(|(end, _)| is_instant(end, *at_ns));
     instants.into_iter().find(is_without)
 }
 

@@ -77,9 +77,10 @@ fn lines_that_do_not_fit_are_named() {
             "root handle 1: pfifo; bfifo".to_owned(),
             "it says neither root nor parent",
         ),
+        ("tc qdisc del dev eth0 root".to_owned(), "there is no root"),
         (
-            "tc qdisc del dev eth0 root".to_owned(),
-            "\"del\" is neither add nor replace",
+            "tc qdisc change dev eth0 root pfifo".to_owned(),
+            "\"change\" is neither add nor replace",
         ),
         (
             "qdisc add dev eth0 root handle 1:1 pfifo".to_owned(),
@@ -134,25 +135,105 @@ fn a_tree_of_classes_is_written_as_it_is_read() {
         tc class add dev eth0 parent 1:1 classid 1:20 htb rate 1mbit
         tc qdisc add dev eth0 parent 1:10 handle 20: prio bands 4
         tc qdisc add dev eth0 parent 20:4 pfifo limit 7
-        tc filter add dev eth0 parent 1: prio 2 matchall classid :20
-        tc filter add dev eth0 parent 1: pref 1 flower ip_tos 10/fc classid 1:10";
+        tc filter add dev eth0 parent 1: protocol ip prio 2 matchall classid 1:20
+        tc filter add dev eth0 parent 1: pref 1 protocol ip u32 match ip tos 0x10 fc classid 1:10";
     assert_eq!(parse(typed), parse(HTB));
     assert_eq!(Qdisc::from_json(&parse(HTB).unwrap().to_json()), parse(HTB));
 }
 
 #[test]
 fn a_filter_without_prio_comes_before_those_there() {
-    // As in Linux: 49152, and then one less than the lowest.
+    // As in Linux: 49152, and then one less than the lowest; but after those with small numbers.
     let text = "root handle 1: prio
-        filter add parent 1: u32 match ip tos 16 255 flowid 1:1
+        filter add parent 1: prio 7 u32 match ip dport 80 0xffff flowid 1:2
+        filter add protocol ip u32 match ip tos 16 ff flowid 1:1
         filter add parent 1: matchall flowid 1:3";
-    let Qdisc::Prio(prio) = parse(text).unwrap() else {
-        panic!()
-    };
-    let order: Vec<_> = { prio.filters.iter() }
-        .map(|filter| (filter.priority, filter.mask, filter.minor))
+    let order: Vec<_> = { filters(text) }
+        .iter()
+        .map(|filter| (filter.priority, filter.matched_words(), filter.minor))
         .collect();
-    assert_eq!(order, [(49151, 0, 3), (49152, 0xff, 1)]);
+    let expected = [
+        (7, "u32 match ip dport 80 0xffff", 2),
+        (49151, "matchall", 3),
+        (49152, "u32 match ip dsfield 0x10 0xff", 1),
+    ];
+    assert_eq!(
+        order,
+        expected.map(|(prio, words, minor)| (prio, words.to_owned(), minor))
+    );
+}
+
+/// What the filters of the root are.
+fn filters(text: &str) -> Vec<crate::qdisc::Filter> {
+    let qdisc = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    qdisc.filters().to_vec()
+}
+
+#[test]
+fn filters_are_written_as_they_are_read() {
+    for (typed, written) in [
+        (
+            "u32 match ip src 10.10.1.7/24 match ip protocol 0x6 ff classid :1",
+            "protocol all prio 49152 u32 match ip protocol 6 0xff match ip src 10.10.1.0/24 flowid 1:1",
+        ),
+        (
+            "protocol ip pref 3 u32 match u32 0x00060000 0x00ff0000 at 8 flowid 1",
+            "protocol ip prio 3 u32 match ip protocol 6 0xff flowid 1:1",
+        ),
+        (
+            "u32 match u32 0 0 flowid 1:1",
+            "protocol all prio 49152 u32 match u32 0 0 flowid 1:1",
+        ),
+        (
+            "protocol ip flower dst_ip 10.10.2.2 ip_proto tcp dst_port 80-90 flowid 1:1",
+            "protocol ip prio 49152 flower ip_proto tcp dst_ip 10.10.2.2/32 dst_port 80-90 flowid 1:1",
+        ),
+        (
+            "protocol ip handle 6 fw classid 1:1",
+            "protocol ip prio 49152 handle 0x6 fw flowid 1:1",
+        ),
+    ] {
+        let text = format!("root handle 1: prio; filter add parent 1: {typed}");
+        let lines = parse(&text)
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+            .to_string();
+        let line = lines.lines().nth(1).unwrap();
+        assert_eq!(line, format!("filter add parent 1: {written}"));
+        assert_eq!(parse(&lines), parse(&text));
+    }
+}
+
+/// As shell scripts write them.
+#[test]
+fn lines_of_a_script() {
+    let script = "# shape
+        sudo tc qdisc del dev eth0 root 2>/dev/null || true
+        /sbin/tc qdisc add dev eth0 root handle 1 htb default 10 # the rest
+        tc class add dev eth0 parent 1: classid 1:1 htb \\
+            rate 6mbit && tc class add dev eth0 parent 1:1 classid 1:10 htb rate 5mbit
+        tc filter add dev eth0 prio 0 protocol ip u32 match ip dport 80 0xffff flowid 1:10 >/dev/null";
+    let plain = "root handle 1: htb default 10
+        class add parent 1: classid 1:1 htb rate 6mbit
+        class add parent 1:1 classid 1:10 htb rate 5mbit
+        filter add parent 1: protocol ip u32 match ip dport 80 0xffff flowid 1:10";
+    assert_eq!(parse(script).unwrap(), parse(plain).unwrap());
+    let begun_again = format!("root handle 1: prio; tc qdisc del dev x root; {script}");
+    assert!(parse(&begun_again).is_err(), "of another device");
+    let begun_again = format!("root handle 1: prio; tc qdisc del root; {script}");
+    assert_eq!(parse(&begun_again).unwrap(), parse(plain).unwrap());
+    // What is taken away and does not come again is not there.
+    assert!(parse("tc qdisc add root pfifo; tc qdisc del dev eth0 root").is_err());
+}
+
+/// flower asks mask by mask, by the first filter that has it.
+#[test]
+fn flower_filters_of_one_prio_are_asked_mask_by_mask() {
+    let text = "root handle 1: prio
+        filter add protocol ip prio 1 flower ip_proto tcp flowid 1:1
+        filter add protocol ip prio 1 flower dst_ip 10.10.2.0/24 flowid 1:2
+        filter add protocol ip prio 1 flower ip_proto udp flowid 1:3";
+    let order: Vec<u16> = filters(text).iter().map(|filter| filter.minor).collect();
+    assert_eq!(order, [1, 3, 2]);
 }
 
 #[test]
@@ -205,20 +286,46 @@ fn classes_and_filters_that_do_not_fit_are_named() {
             "a discipline H: as parent",
         ),
         (
-            &format!("{htb}; filter add parent 1: u32 match ip sport 1 1 flowid 1:1"),
-            "only ip dsfield",
+            &format!("{htb}; filter add parent 1: u32 match ip sports 1 1 flowid 1:1"),
+            "did you mean \"sport\"",
         ),
         (
             &format!("{htb}; filter add parent 1: u32 match ip tos 1 256 flowid 1:1"),
-            "\"256\" is no byte",
+            "\"256\" is no number from 0 to 255",
         ),
         (
             &format!("{htb}; filter add parent 1: fw flowid 1:1"),
-            "filter \"fw\" is not implemented",
+            "fw needs a handle",
         ),
         (
-            &format!("{htb}; filter add parent 1: prio 0 matchall flowid 1:1"),
-            "from 1 to 65535",
+            &format!("{htb}; filter add parent 1: basic match flowid 1:1"),
+            "u32 and flower look at",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: u32 match ip dport 40000 ffff flowid 1:1"),
+            "32768 to 60999",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: protocol ipv6 matchall flowid 1:1"),
+            "every packet here is IPv4",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: u32 match u8 0x10 0xff at 33 flowid 1:1"),
+            "looks at byte 33",
+        ),
+        (
+            &format!(
+                "{htb}; filter add parent 1: u32 match ip dport 1 ff match ip dport 2 3 flowid 1:1"
+            ),
+            "two values of the destination port",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: flower ip_tos 4 flowid 1:1"),
+            "needs protocol ip",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: prio 65536 matchall flowid 1:1"),
+            "from 0 to 65535",
         ),
         (
             &format!("{htb}; filter add parent 1: matchall flowid 2:1"),
