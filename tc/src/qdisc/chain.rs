@@ -222,6 +222,14 @@ impl<'a> Statement<'a> {
                     statement.priority = Some(number).filter(|number| *number > 0);
                 }
                 "ingress" | "clsact" if deletes => is_placed = true,
+                "ingress" | "clsact" | "egress" if !is_placed => {
+                    let word = shortened(word);
+                    let said = format!(
+                        "{word:?} is not implemented; a link has a policer (the key `police`), and \
+                         what arrives is queued at the other end of the link"
+                    );
+                    return Err(bad(line, said));
+                }
                 _ => {
                     statement.words = before.trim_ascii();
                     break;
