@@ -102,11 +102,12 @@ struct ClassId {
 }
 
 impl ClassId {
-    /// A handle: what follows its colon, if it has one, tc does not read.
+    /// A handle, with or without its colon.
     fn of_discipline(text: &str) -> Option<ClassId> {
-        let digits = text.split_once(':').map_or(text, |(major, _)| major);
-        let major = hex(digits).filter(|major| *major > 0)?;
-        Some(ClassId { major, minor: 0 })
+        match text.contains(':') {
+            true => ClassId::read(text),
+            false => ClassId::read(&format!("{text}:")),
+        }
     }
 
     /// A class and its discipline.
@@ -235,6 +236,9 @@ impl<'a> Statement<'a> {
                     break;
                 }
             }
+        }
+        if statement.handle.is_some_and(|handle| handle.minor != 0) {
+            return Err(bad(line, "the handle of a discipline ends with its colon"));
         }
         // A filter without a place is the root's.
         if !is_placed && object != Object::Filter {
