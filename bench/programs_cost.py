@@ -34,7 +34,7 @@ from dumbbell.backends.kernel.program_tasks import planned_tasks
 from dumbbell.backends.kernel.programs import asked_tools, host_tools
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Experiment
-from dumbbell.spec.programs import When
+from dumbbell.spec.programs import RunTimes
 
 MOST_RATIO = 1.2
 """Goal: our CPU time over the script's."""
@@ -130,7 +130,7 @@ def script(
     for each in planned_tasks(resolved, 0):
         words = shlex.join([tools[each.task.tool], *each.task.words])
         line = f"ip netns exec h{hosts[each.task.host]} {words} > {each.task.output} 2>&1 &"
-        if each.task.when is When.BEFORE:
+        if each.task.when is RunTimes.BEFORE:
             servers.append(line)
         else:
             clients += [line, 'clients="$clients $!"']

@@ -69,7 +69,7 @@ SMALL = {"queueing_delay_mean_ms": 0.5, "retransmitted_pkts": 5.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Network(grid.Cell):
+class Network(grid.Cell):  # type: ignore[misc]  # tests are not typed for scripts
     """A cell of the grid; DCTCP's queue marks what has waited for a sixth of the round trip."""
 
     @property
@@ -80,7 +80,7 @@ class Network(grid.Cell):
     def qdisc(self) -> str:
         """The bottleneck's discipline as ``tc`` takes it."""
         if not self.controller.endswith("dctcp"):
-            return grid.Cell.qdisc(self)
+            return str(grid.Cell.qdisc(self))
         threshold_us = 1000 * self.rtt_ms // 6
         return f"codel target 1s interval 1s ce_threshold {threshold_us}us limit 1000 ecn"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dumbbell.compare.executing import Threads
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier, judge_controller, write_experiments
 from dumbbell.judge.section import Section, Trial
 from dumbbell.judge.sections.existing import EXISTING
@@ -16,7 +16,7 @@ from dumbbell.judge.sections.tail_drop import TAIL_DROP
 def shortened(section: Section) -> Section:
     """The section with runs of two seconds."""
 
-    def trial(asked: Asked) -> Trial | None:
+    def trial(asked: JudgeRequest) -> Trial | None:
         whole = section.trial(asked)
         if whole is None:
             return None
@@ -28,7 +28,7 @@ def shortened(section: Section) -> Section:
 SHORT = (shortened(EXISTING), shortened(TAIL_DROP))
 
 
-def short_dossier(asked: Asked, folder: Path) -> Dossier:
+def short_dossier(asked: JudgeRequest, folder: Path) -> Dossier:
     """A dossier of `SHORT`."""
     written = write_experiments(asked, folder, SHORT)
     return judge_controller(asked, written, executor_of=lambda cells: Threads(1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dumbbell.claims import Claim, Origin, Runs, Verdict, counts_of, facts_of, judge, view_of
-from dumbbell.claims.rules import Check, Equals, Published, Rule, Standing
+from dumbbell.claims.rules import Check, CountedAs, Equals, Published, Rule
 from dumbbell.claims.view import ClaimView
 
 RUNS = Runs(np.linspace(19.0, 21.0, 40))
@@ -61,8 +61,8 @@ def test_72_numbers_at_95_percent_miss_3_to_4_by_chance() -> None:
 def test_what_was_measured_elsewhere_never_counts_as_published() -> None:
     counts = counts_of([row("a", 20.0), row("b", 20.0, origin=Origin.ELSEWHERE)])
     assert [(count.standing, count.facts) for count in counts] == [
-        (Standing.SOURCE, 1),
-        (Standing.ELSEWHERE, 1),
+        (CountedAs.SOURCE, 1),
+        (CountedAs.ELSEWHERE, 1),
     ]
 
 

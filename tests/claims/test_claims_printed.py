@@ -14,10 +14,10 @@ from dumbbell.claims import (
     Grid,
     GridPoint,
     Judged,
+    NumberClaim,
     PrintedNumber,
     PrintedNumbers,
     Runs,
-    Spoken,
     State,
     Verdict,
     judge,
@@ -58,7 +58,7 @@ def levels(printed: float) -> Judged:
     return judge(Claim(id="levels", statement="s", source="s", rule=rule), Grid(points))
 
 
-def number(*spoken: Spoken, key: str = "n") -> PrintedNumber:
+def number(*spoken: NumberClaim, key: str = "n") -> PrintedNumber:
     return PrintedNumber(key=key, group="g", name=key, printed="10", unit="1", spoken=spoken)
 
 
@@ -93,10 +93,12 @@ def test_what_goes_before_what(given: tuple[Verdict, ...], state: State) -> None
 
 
 def test_a_number_is_explained_only_by_a_claim_judged_in_that_run() -> None:
-    numbers = PrintedNumbers([number(Spoken("as-is", PLAIN), Spoken("levels", OTHER, "a"))])
+    numbers = PrintedNumbers(
+        [number(NumberClaim("as-is", PLAIN), NumberClaim("levels", OTHER, "a"))]
+    )
     as_is = published("as-is", 20.0)
     (row,) = numbers.account([as_is]).rows
-    assert (row.state, row.spoken) == (State.NOT_EXPLAINED, Spoken("as-is", PLAIN))
+    assert (row.state, row.spoken) == (State.NOT_EXPLAINED, NumberClaim("as-is", PLAIN))
     (row,) = numbers.account([as_is, levels(20.0)]).rows
     assert row.state is State.EXPLAINED and row.judged is not None
     assert row.judged.decision.at == ({"shift": 10.0},)
@@ -106,7 +108,7 @@ def test_a_number_is_explained_only_by_a_claim_judged_in_that_run() -> None:
 
 
 def test_the_nearest_is_the_arm_that_misses_least() -> None:
-    far, near = Spoken("far", PLAIN), Spoken("near", OTHER)
+    far, near = NumberClaim("far", PLAIN), NumberClaim("near", OTHER)
     judged = [published("far", 20.0), published("near", 20.0, shift=8.0)]
     for spoken in ((far, near), (near, far)):
         (row,) = PrintedNumbers([number(*spoken)]).account(judged).rows
@@ -115,18 +117,18 @@ def test_the_nearest_is_the_arm_that_misses_least() -> None:
 
 def test_the_simulator_goes_before_the_kernel() -> None:
     judged = [published("one", 20.0, backend="kernel"), published("one", 10.0)]
-    (row,) = PrintedNumbers([number(Spoken("one", PLAIN))]).account(judged).rows
+    (row,) = PrintedNumbers([number(NumberClaim("one", PLAIN))]).account(judged).rows
     assert row.state is State.REPRODUCED
-    (row,) = PrintedNumbers([number(Spoken("one", PLAIN))]).account(judged[:1]).rows
+    (row,) = PrintedNumbers([number(NumberClaim("one", PLAIN))]).account(judged[:1]).rows
     assert row.state is State.NOT_EXPLAINED
 
 
 def test_arms_are_counted_the_cheapest_first() -> None:
     numbers = PrintedNumbers(
         [
-            number(Spoken("fit", OTHER), Spoken("one", PLAIN), key="a"),
-            number(Spoken("two", OTHER), Spoken("one", PLAIN), key="b"),
-            number(Spoken("not run", OTHER), key="c"),
+            number(NumberClaim("fit", OTHER), NumberClaim("one", PLAIN), key="a"),
+            number(NumberClaim("two", OTHER), NumberClaim("one", PLAIN), key="b"),
+            number(NumberClaim("not run", OTHER), key="c"),
         ]
     )
     accounts = numbers.account([published("one", 20.0), published("two", 10.0), chosen()])
@@ -141,7 +143,7 @@ def test_what_cannot_be_tested_is_apart() -> None:
         id="one", statement="s", source="s", rule=Published(printed=10.0, rounding=0.1, unit="1")
     )
     judged = [not_testable(claim, "nobody knows")]
-    (row,) = PrintedNumbers([number(Spoken("one", PLAIN))]).account(judged).rows
+    (row,) = PrintedNumbers([number(NumberClaim("one", PLAIN))]).account(judged).rows
     assert row.state is State.NOT_TESTABLE and row.state.is_apart
 
 

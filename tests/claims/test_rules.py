@@ -39,6 +39,7 @@ from dumbbell.claims.rules import (
     Agreement,
     Calibration,
     Check,
+    CountedAs,
     Direction,
     Equals,
     Equivalent,
@@ -53,7 +54,6 @@ from dumbbell.claims.rules import (
     Share,
     Shortfall,
     Spread,
-    Standing,
     Supremum,
 )
 from dumbbell.stats import Estimate, IntervalKind, batch_means, prediction_interval
@@ -370,7 +370,7 @@ def test_a_calibration_shows_its_parameter() -> None:
         90.0, 94.0, IntervalKind.PROFILE,
     )  # fmt: skip
     assert "search ended" in judged.note
-    assert judged.claim.rule.standing is Standing.UNCOUNTED
+    assert judged.claim.rule.standing is CountedAs.UNCOUNTED
 
 
 @pytest.mark.parametrize(
@@ -465,11 +465,11 @@ def test_columns_are_true() -> None:
     """What was measured elsewhere is not published; what stands beside decides nothing."""
     elsewhere = dataclasses.replace(PUBLISHED, origin=Origin.ELSEWHERE)
     view = view_of(judge(claim(elsewhere), runs(20.0, 1.0, 10)))
-    assert (view.published, view.elsewhere, view.standing) == (None, 20.0, Standing.ELSEWHERE)
+    assert (view.published, view.elsewhere, view.standing) == (None, 20.0, CountedAs.ELSEWHERE)
     beside = claim(EQUALS, beside=(Stated(77.0, Origin.PUBLISHED),))
     view = view_of(judge(beside, runs(10.0, 0.1, 5)))
     assert (view.theory, view.published, view.verdict) == (10.0, 77.0, YES)
-    assert view.standing is Standing.THEORY
+    assert view.standing is CountedAs.THEORY
     amended = claim(EQUALS, amended=Amendment("2026-03-14", "the margin was 2"))
     assert view_of(judge(amended, runs(10.0, 0.1, 5))).amended is not None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier, judge_controller
 from small_dossiers import SHORT
 
@@ -148,7 +148,7 @@ def test_a_league_has_all_and_those_that_are_named(dumbbell: Dumbbell, tmp_path:
 def test_a_league_that_is_stopped_leaves_nothing_half_done_and_goes_on(
     dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(about: Asked, *args: object, **keys: object) -> Dossier:
+    def stopped(about: JudgeRequest, *args: object, **keys: object) -> Dossier:
         found = judge_controller(about, *args, **keys)  # type: ignore[arg-type]
         return replace(found, interrupted=about.controller == "vegas")
 

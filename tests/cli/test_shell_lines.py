@@ -11,12 +11,12 @@ from dumbbell.backends.kernel import not_found
 from dumbbell.backends.kernel.session_orders import (
     End,
     Keys,
-    Leave,
-    Open,
+    LetTimePass,
+    OpenTerminal,
     Order,
+    StopWaiting,
     TerminalPlace,
     Type,
-    Wait,
 )
 from dumbbell.cli.shell.lines import Help, Reader
 from dumbbell.cli.shell.programs import serves
@@ -41,15 +41,18 @@ def orders(*lines: str, current: TerminalPlace | None = None) -> list[Order]:
         ("sender-1$", [Type(SENDER, "")]),
         ("receiver-1$ ITGRecv", [Type(RECEIVER, "ITGRecv", serves=True)]),
         ("sender-1> 1 + 1", [Type(SENDER, "1 + 1", at_prompt=False)]),
-        ("sender-1 ping -c 3 receiver-1", [Type(SENDER, "ping -c 3 receiver-1"), Wait((SENDER,))]),
+        (
+            "sender-1 ping -c 3 receiver-1",
+            [Type(SENDER, "ping -c 3 receiver-1"), LetTimePass((SENDER,))],
+        ),
         ("receiver-1 iperf3 -s", [Type(RECEIVER, "iperf3 -s", serves=True)]),
-        ("sender-1", [Open(SENDER)]),
+        ("sender-1", [OpenTerminal(SENDER)]),
         ("sender-1 ^C", [Keys(SENDER, "\x03")]),
-        (":wait", [Wait()]),
-        (":wait 1500ms", [Wait(None, 1_500_000_000)]),
-        (":wait sender-1 sender-1:2", [Wait((SENDER, SECOND))]),
-        (":wait sender-1 2s", [Wait((SENDER,), 2_000_000_000)]),
-        (":leave receiver-1", [Leave(RECEIVER)]),
+        (":wait", [LetTimePass()]),
+        (":wait 1500ms", [LetTimePass(None, 1_500_000_000)]),
+        (":wait sender-1 sender-1:2", [LetTimePass((SENDER, SECOND))]),
+        (":wait sender-1 2s", [LetTimePass((SENDER,), 2_000_000_000)]),
+        (":leave receiver-1", [StopWaiting(RECEIVER)]),
         ("# a remark", []),
         ("", []),
         ("sender-1| 64 bytes from receiver-1-link-1", []),
@@ -61,16 +64,16 @@ def test_a_line(line: str, found: list[Order]) -> None:
 
 def test_what_stands_alone_goes_to_the_present_terminal() -> None:
     assert orders("router", "tc qdisc") == [
-        Open(TerminalPlace(1)),
+        OpenTerminal(TerminalPlace(1)),
         Type(TerminalPlace(1), "tc qdisc"),
-        Wait((TerminalPlace(1),)),
+        LetTimePass((TerminalPlace(1),)),
     ]
     assert orders("hostname", current=SENDER)[0] == Type(SENDER, "hostname")
 
 
 def test_a_script_ends_with_a_wait_unless_it_says_that_it_ends() -> None:
     reader = Reader(HOSTS)
-    assert list(reader.script(["sender-1$ ls"], "s"))[1:] == [Wait(), End()]
+    assert list(reader.script(["sender-1$ ls"], "s"))[1:] == [LetTimePass(), End()]
     assert list(reader.script(["sender-1$ ls", ":end", "no line"], "s"))[1:] == [End()]
 
 
@@ -182,7 +185,7 @@ def test_a_transcript_is_a_script() -> None:
         "[0.000000004] :end",
     ]
     again = list(Reader(HOSTS).script(said.lines, "t"))
-    assert again == [Type(SENDER, "ls"), Wait(None, 250_000_000), End()]
+    assert again == [Type(SENDER, "ls"), LetTimePass(None, 250_000_000), End()]
 
 
 def test_what_a_program_prints_is_only_shown() -> None:

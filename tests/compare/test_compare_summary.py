@@ -10,7 +10,7 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import simulate
-from dumbbell.compare import MEASURES, Of, Quantity, Summary, equal_flows, summary_of
+from dumbbell.compare import MEASURES, MeasureSubject, Quantity, Summary, equal_flows, summary_of
 from dumbbell.compare.quantities_page import quantities_markdown
 from dumbbell.compare.summary import groups_of_one
 from dumbbell.errors import DumbbellError, SpecError
@@ -81,13 +81,13 @@ def test_numbers_are_those_of_the_metrics(run: Run, summary: Summary) -> None:
 
 
 def test_only_flows_with_transfers_have_completion_times(summary: Summary) -> None:
-    assert "mean_completion_time_s" in summary.of(Of.FLOW, "web")
-    assert "mean_completion_time_s" not in summary.of(Of.FLOW, "bulk-1")
-    assert "mean_completion_time_s" not in summary.of(Of.FLOWS, "bulk")
-    assert summary.names(Of.FLOWS) == ["bulk"]
+    assert "mean_completion_time_s" in summary.of(MeasureSubject.FLOW, "web")
+    assert "mean_completion_time_s" not in summary.of(MeasureSubject.FLOW, "bulk-1")
+    assert "mean_completion_time_s" not in summary.of(MeasureSubject.FLOWS, "bulk")
+    assert summary.names(MeasureSubject.FLOWS) == ["bulk"]
     quiet = Experiment.from_toml('duration = "1s"\nlinks = [{ a = "a", b = "b" }]')
     found = summary_of(simulate(quiet))
-    assert "mean_completion_time_s" not in found.of(Of.NETWORK)
+    assert "mean_completion_time_s" not in found.of(MeasureSubject.NETWORK)
     assert math.isnan(found["queue[a->b].mean_sojourn_s"])
 
 
@@ -164,8 +164,8 @@ def _calls_for(flows: int) -> int:
     sys.setprofile(count)
     try:
         summary = summary_of(run)
-        for name in summary.names(Of.FLOW):
-            assert summary.of(Of.FLOW, name)
+        for name in summary.names(MeasureSubject.FLOW):
+            assert summary.of(MeasureSubject.FLOW, name)
         metrics.asked_and_measured(run)
     finally:
         sys.setprofile(None)

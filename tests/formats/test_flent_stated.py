@@ -10,8 +10,8 @@ import pytest
 
 from dumbbell.formats.flent import (
     FlentFile,
-    QueueSays,
-    TitleSays,
+    StatedQueue,
+    TitleFacts,
     said_by_sysctl,
     said_by_tc,
     said_by_title,
@@ -23,26 +23,26 @@ from dumbbell.formats.flent import (
     [
         (
             "qdisc:codel rep:01 rtt:10ms rate:10Mbit/10Mbit cc:bbr",
-            TitleSays(("10mbit",), "codel", "bbr", "10ms"),
+            TitleFacts(("10mbit",), "codel", "bbr", "10ms"),
         ),
-        ("10/1 Mbit fq_codel", TitleSays(("10mbit", "1mbit"), "fq_codel")),
-        ("10Mbit/1Mbit", TitleSays(("10mbit", "1mbit"))),
-        ("100 Mbps cubic", TitleSays(("100mbit",), "", "cubic")),
-        ("2.5gbit, cake, RTT=20 ms", TitleSays(("2.5gbit",), "cake", "", "20ms")),
-        ("cc:cubic-sce qdisc:lfq_cobalt", TitleSays((), "lfq_cobalt", "cubic-sce")),
+        ("10/1 Mbit fq_codel", TitleFacts(("10mbit", "1mbit"), "fq_codel")),
+        ("10Mbit/1Mbit", TitleFacts(("10mbit", "1mbit"))),
+        ("100 Mbps cubic", TitleFacts(("100mbit",), "", "cubic")),
+        ("2.5gbit, cake, RTT=20 ms", TitleFacts(("2.5gbit",), "cake", "", "20ms")),
+        ("cc:cubic-sce qdisc:lfq_cobalt", TitleFacts((), "lfq_cobalt", "cubic-sce")),
         # Two things, bytes, one direction, another word, nothing.
-        ("cubic against bbr", TitleSays()),
-        ("50 Mbit shaped to 40 Mbit", TitleSays()),
-        ("20 MB/s or 20 MBps", TitleSays()),
-        ("10 Mbit down", TitleSays()),
-        ("red wine, yeah", TitleSays()),
-        ("cubic-sce", TitleSays()),
-        ("0mbit rtt:multi", TitleSays()),
-        ("x" * 400 + " 10mbit", TitleSays()),
-        ("", TitleSays()),
+        ("cubic against bbr", TitleFacts()),
+        ("50 Mbit shaped to 40 Mbit", TitleFacts()),
+        ("20 MB/s or 20 MBps", TitleFacts()),
+        ("10 Mbit down", TitleFacts()),
+        ("red wine, yeah", TitleFacts()),
+        ("cubic-sce", TitleFacts()),
+        ("0mbit rtt:multi", TitleFacts()),
+        ("x" * 400 + " 10mbit", TitleFacts()),
+        ("", TitleFacts()),
     ],
 )
-def test_a_title_is_read_with_care(title: str, says: TitleSays) -> None:
+def test_a_title_is_read_with_care(title: str, says: TitleFacts) -> None:
     assert said_by_title(title) == says
 
 
@@ -61,8 +61,8 @@ METADATA: dict[str, Any] = {
 def test_the_slowest_of_each_direction_is_the_bottleneck() -> None:
     file = FlentFile([], {}, {}, METADATA)
     assert said_by_tc(file) == [
-        QueueSays("slow", True, "10mbit", "codel limit 90 ecn"),
-        QueueSays("slow", False, "10mbit", ""),
+        StatedQueue("slow", True, "10mbit", "codel limit 90 ecn"),
+        StatedQueue("slow", False, "10mbit", ""),
     ]
     assert said_by_sysctl(file) == "cubic"
 

@@ -13,7 +13,7 @@ import pytest
 from dumbbell.claims import Verdict
 from dumbbell.errors import SpecError
 from dumbbell.folders import write_content
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.figures import figures_of, threshold
 from dumbbell.judge.folder import dossier_files, section_files
@@ -27,7 +27,7 @@ from small_dossiers import short_dossier
 @pytest.fixture(scope="module")
 def dossier(tmp_path_factory: pytest.TempPathFactory) -> Dossier:
     folder = tmp_path_factory.mktemp("dossier")
-    return short_dossier(Asked("bbr", against=("cubic",)), folder)
+    return short_dossier(JudgeRequest("bbr", against=("cubic",)), folder)
 
 
 def test_all_that_is_asked_is_judged(dossier: Dossier) -> None:

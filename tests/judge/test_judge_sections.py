@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.compare.checking import asserted
-from dumbbell.judge.asked import Asked, Depth
+from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import write_experiments
 from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.sections import SECTIONS
@@ -49,7 +49,7 @@ def test_names_are_unique_and_labels_short() -> None:
 def test_every_file_is_read_and_every_claim_has_its_cell(
     controller: str, depth: Depth, tmp_path: Path
 ) -> None:
-    for written in write_experiments(Asked(controller, depth=depth), tmp_path):
+    for written in write_experiments(JudgeRequest(controller, depth=depth), tmp_path):
         expectations = written.trial.expectations
         assert len(written.claims.plans) == len(expectations) == len(written.labels)
         statements = [each.statement for each in expectations]
@@ -66,7 +66,8 @@ def test_every_file_is_read_and_every_claim_has_its_cell(
 def test_quick_asks_some_of_what_full_asks_and_nothing_else(controller: str) -> None:
     for section in SECTIONS:
         quick, full = (
-            section.trial(Asked(controller, depth=depth)) for depth in (Depth.QUICK, Depth.FULL)
+            section.trial(JudgeRequest(controller, depth=depth))
+            for depth in (Depth.QUICK, Depth.FULL)
         )
         if quick is None or full is None:
             assert quick is full
@@ -80,32 +81,32 @@ def test_quick_asks_some_of_what_full_asks_and_nothing_else(controller: str) -> 
 
 
 def test_nothing_is_said_to_meet_the_rfc(tmp_path: Path) -> None:
-    for written in write_experiments(Asked("bbr", depth=Depth.FULL), tmp_path):
+    for written in write_experiments(JudgeRequest("bbr", depth=Depth.FULL), tmp_path):
         text = written.file.read_text(encoding="utf-8").lower()
         assert "complian" not in text
         assert "threshold of ours" in text or written.section.id in ("known", "existing")
 
 
 def test_a_controller_is_not_held_against_itself() -> None:
-    assert Asked("cubic").rivals == ("reno", "bbr")
-    assert Asked("bbr", against=("bbr",)).rivals == ()
+    assert JudgeRequest("cubic").rivals == ("reno", "bbr")
+    assert JudgeRequest("bbr", against=("bbr",)).rivals == ()
     existing = next(each for each in SECTIONS if each.id == "existing")
-    assert existing.trial(Asked("bbr", against=("bbr",))) is None
+    assert existing.trial(JudgeRequest("bbr", against=("bbr",))) is None
 
 
 def test_what_is_known_is_asked_of_that_controller_alone() -> None:
     known = next(each for each in SECTIONS if each.id == "known")
-    assert known.trial(Asked("illinois")) is None
+    assert known.trial(JudgeRequest("illinois")) is None
     for controller in CONTROLLERS:
-        trial = known.trial(Asked(controller))
+        trial = known.trial(JudgeRequest(controller))
         assert trial is not None
         assert all(each.source for each in trial.expectations)
-    assert known.trial(Asked("linux:vegas")) is not None
+    assert known.trial(JudgeRequest("linux:vegas")) is not None
 
 
 def test_a_name_with_quotes_stays_text(tmp_path: Path) -> None:
     section = next(each for each in SECTIONS if each.id == "tail-drop")
-    asked = Asked('a"b\\c\x7f\n')
+    asked = JudgeRequest('a"b\\c\x7f\n')
     trial = section.trial(asked)
     assert trial is not None
     read = tomllib.loads(experiment_text(section, trial, asked))
@@ -116,7 +117,7 @@ def test_a_file_is_the_same_each_time(tmp_path: Path) -> None:
     first, second = tmp_path / "1", tmp_path / "2"
     for folder in (first, second):
         folder.mkdir()
-        write_experiments(Asked("cubic"), folder)
+        write_experiments(JudgeRequest("cubic"), folder)
     for file in first.iterdir():
         assert file.read_bytes() == (second / file.name).read_bytes()
         assert asserted(file).cells

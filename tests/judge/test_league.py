@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dumbbell import _engine
-from dumbbell.judge.asked import Asked, Depth
+from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.league import (
     Entry,
     League,
@@ -119,7 +119,7 @@ def test_all_controllers_of_the_simulator_but_one_that_controls_nothing() -> Non
 
 
 def test_points_are_those_of_the_dossier(tmp_path: Path) -> None:
-    dossier = short_dossier(Asked("bbr", against=("cubic",)), tmp_path)
+    dossier = short_dossier(JudgeRequest("bbr", against=("cubic",)), tmp_path)
     (found,) = entries_of(dossier)
     assert sum(len(each.judged) for each in dossier.found) == len(found.outcomes)
     tail_drop = dossier.found[1]

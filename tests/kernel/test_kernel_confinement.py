@@ -16,7 +16,12 @@ from dumbbell import simulate
 from dumbbell.backends.kernel import HostRefusesError, KernelInfo, LaunchResult, launch
 from dumbbell.backends.kernel import backend as kernel_backend
 from dumbbell.backends.kernel import guest as guest_module
-from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, Means, best_confinement
+from dumbbell.backends.kernel.confinement import (
+    SYSTEM,
+    Confinement,
+    ConfinementMethod,
+    best_confinement,
+)
 from dumbbell.backends.kernel.guest import GuestMissingError
 from dumbbell.spec import Experiment
 
@@ -24,11 +29,11 @@ pytestmark = pytest.mark.programs
 
 Script = Callable[[str, str], Path]
 HELD = (
-    Confinement(Means.LANDLOCK),
-    Confinement(Means.LANDLOCK, 2),
-    Confinement(Means.MOUNT_NAMESPACE),
+    Confinement(ConfinementMethod.LANDLOCK),
+    Confinement(ConfinementMethod.LANDLOCK, 2),
+    Confinement(ConfinementMethod.MOUNT_NAMESPACE),
 )
-NOT_HELD = Confinement(Means.NOTHING)
+NOT_HELD = Confinement(ConfinementMethod.NOTHING)
 
 # Each line that works is a way out; what it prints, or leaves, is looked for.
 WAYS_OUT = """
@@ -127,7 +132,7 @@ def test_confinement_changes_no_result(kernel: KernelInfo, monkeypatch: pytest.M
     experiment = Experiment.from_toml(Path(__file__).parents[2] / "examples/chain.toml")
     best = best_confinement()
     if "CI" in os.environ:  # a machine of the checks has a way to hold a guest
-        assert best.means is not Means.NOTHING, best
+        assert best.means is not ConfinementMethod.NOTHING, best
     found = {}
     for held in (NOT_HELD, best):
         for module in (kernel_backend, importlib.import_module(launch.__module__)):
@@ -150,7 +155,7 @@ def test_a_program_sees_what_it_was_promised(script: Script, run_dir: Path, outs
     kernel = script("kernel", f'cat "{outside}/secret"; echo one > "$PWD/one"; cat one\n')
     options = {"run_dir": run_dir, "seed": 1, "wall_limit_s": 20}
     held = launch(kernel, Path("/bin/true"), **options)  # type: ignore[arg-type]
-    if best_confinement().means is not Means.NOTHING:
+    if best_confinement().means is not ConfinementMethod.NOTHING:
         assert "nobody's business" not in held.console_tail
     assert held.console_tail.splitlines()[-1] == "one"
     (run_dir / "one").unlink()
@@ -163,15 +168,15 @@ def test_a_program_sees_what_it_was_promised(script: Script, run_dir: Path, outs
 @pytest.mark.parametrize(
     ("answer", "means", "words"),
     [
-        (("landlock", 7, []), Means.LANDLOCK, "Landlock, version 7: a guest reads"),
+        (("landlock", 7, []), ConfinementMethod.LANDLOCK, "Landlock, version 7: a guest reads"),
         (
             ("mount-namespace", None, [("landlock", "no Landlock")]),
-            Means.MOUNT_NAMESPACE,
+            ConfinementMethod.MOUNT_NAMESPACE,
             "a mount namespace: .*(no Landlock)",
         ),
         (
             ("nothing", None, [("landlock", "no Landlock"), ("mount-namespace", "not permitted")]),
-            Means.NOTHING,
+            ConfinementMethod.NOTHING,
             "nothing: a guest reads and writes whatever you may .no Landlock; not permitted",
         ),
     ],
@@ -180,7 +185,7 @@ def test_what_the_machine_offers_is_asked_and_said(
     script: Script,
     monkeypatch: pytest.MonkeyPatch,
     answer: tuple[str, int | None, list[tuple[str, str]]],
-    means: Means,
+    means: ConfinementMethod,
     words: str,
 ) -> None:
     offered, version, refused = answer

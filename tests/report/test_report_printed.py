@@ -10,10 +10,10 @@ from dumbbell.claims import (
     Claim,
     Cost,
     Judged,
+    NumberClaim,
     PrintedNumber,
     PrintedNumbers,
     Runs,
-    Spoken,
     State,
     judge,
 )
@@ -36,7 +36,7 @@ def printed() -> PrintedNumbers:
         [
             PrintedNumber(
                 key=key, group="Delays", name=key, printed=text, unit="ms",
-                spoken=(Spoken(key, ARM),),
+                spoken=(NumberClaim(key, ARM),),
             )
             for key, text in (("a", "10"), ("b", "10.0"), ("c", "20"), ("d", "not run"))
         ],

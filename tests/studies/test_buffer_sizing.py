@@ -12,7 +12,7 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict, view_of
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import CountedAs
 from dumbbell.claims.rules.agreement import LEAST_RUNS
 from dumbbell.claims.rules.intervals import LEAST_FOR_A_BAND
 from dumbbell.claims.rules.prediction import LEAST_FOR_STUDENT
@@ -360,7 +360,7 @@ def test_beside_the_kernel_both_backends_get_the_same(
     assert len(made.judged) == 4 * len(claims.AGREEMENT)
     views = [view_of(one) for one in made.judged]
     assert {view.backend for view in views} == {"kernel"}
-    assert {view.standing for view in views} == {Standing.BACKENDS}
+    assert {view.standing for view in views} == {CountedAs.BACKENDS}
     # What is pretended is the simulator: not one packet differs.
     assert all(view.measured == 0 for view in views)
     assert {view.verdict for view in views} == {Verdict.REPRODUCED}

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from dumbbell.claims import Judged, Pairing, Verdict, counts_of, view_of, views_of
-from dumbbell.claims.rules import Direction, Explained, Standing
+from dumbbell.claims.rules import CountedAs, Direction, Explained
 from dumbbell.replication import Replications
 from dumbbell.studies.buffer_sizing import arms, claims, printed_levels, published, text
 from dumbbell.studies.buffer_sizing.arms import Case, Point
 from dumbbell.studies.buffer_sizing.measures import (
     BufferComparison,
     BufferRun,
+    FlowsOfSize,
     Found,
-    OfSize,
     closed_loop_levels,
     persistent_levels,
 )
@@ -27,8 +27,8 @@ N = 10
 NOISE = np.linspace(-0.01, 0.01, N)
 """What replications differ by, relatively."""
 
-_LARGE = OfSize(100, 200.0, 3.0, 0.02, 0.15, 0.15, 0.02, 1.02, 9.0)
-_SMALL = OfSize(4000, 90.0, 2.0, 0.0, 0.25, 0.75, 0.0, 0.97, 1.5)
+_LARGE = FlowsOfSize(100, 200.0, 3.0, 0.02, 0.15, 0.15, 0.02, 1.02, 9.0)
+_SMALL = FlowsOfSize(4000, 90.0, 2.0, 0.0, 0.25, 0.75, 0.0, 0.97, 1.5)
 _RAN = BufferRun(0.98, 0.02, 20.0, 5, 0.9, _LARGE, _SMALL, over_law=1.05)
 USUAL = BufferComparison(
     small=replace(
@@ -124,7 +124,7 @@ def test_all_thirteen_observations_are_claims_with_a_rule() -> None:
     assert kinds == {Direction, Explained}
     # The same experiment's printed numbers are one fact, as is a headline with its light part.
     (count,) = counts_of(views_of(everything))
-    assert count.standing is Standing.SOURCE
+    assert count.standing is CountedAs.SOURCE
     assert count.facts == len(claims.OBSERVATIONS) + 4
 
 

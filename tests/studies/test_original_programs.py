@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dumbbell.backends.kernel import find_kernel, programs
-from dumbbell.backends.kernel.confinement import Confinement, Means
+from dumbbell.backends.kernel.confinement import Confinement, ConfinementMethod
 from dumbbell.spec import Experiment
 from dumbbell.studies import program_runs
 from dumbbell.studies.base import StudyOptions
@@ -23,7 +23,7 @@ from dumbbell.studies.queue_size_delay import original_programs as queue_size
 from dumbbell.studies.shape import Amount, Runner
 from dumbbell.studies.statistical_multiplexing import original_programs as multiplexing
 from dumbbell.studies.statistical_multiplexing import published
-from dumbbell.studies.statistical_multiplexing.measures import Pinged
+from dumbbell.studies.statistical_multiplexing.measures import PublishedRun
 
 ON_KERNEL = StudyOptions(backends=("kernel",))
 PARTS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -68,7 +68,7 @@ def test_scripts_run_only_where_a_guest_is_held_to_its_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(programs, "_found", lambda name: f"/usr/bin/{name}")
-    nothing = Confinement(Means.NOTHING)
+    nothing = Confinement(ConfinementMethod.NOTHING)
     monkeypatch.setattr(program_runs, "best_confinement", lambda: nothing)
     part = PARTS["buffer-sizing"][0]()
     assert not part.is_wanted(ON_KERNEL)
@@ -127,7 +127,7 @@ def test_every_printed_number_has_a_row_and_every_side_a_column() -> None:
     def found(scale: float) -> Any:
         rng = np.random.default_rng(3)
         runs = {
-            arm: [Pinged(scale * rng.exponential(10.0, 200)) for _ in range(4)]
+            arm: [PublishedRun(scale * rng.exponential(10.0, 200)) for _ in range(4)]
             for arm in published.ARMS
         }
         return _replications(runs)
@@ -139,7 +139,7 @@ def test_every_printed_number_has_a_row_and_every_side_a_column() -> None:
     assert mean.cells[2].value == pytest.approx(2 * mean.cells[1].value)
 
 
-def _replications(runs: dict[str, list[Pinged]]) -> Any:
+def _replications(runs: dict[str, list[PublishedRun]]) -> Any:
     """As much of replications as the table asks for."""
     from dumbbell.stats import student_interval
 

@@ -15,7 +15,7 @@ from dumbbell.studies import program_runs
 from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.pie_rrul import arms, original_programs, published
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.measures import BySetting, Measured, measured, written_mbps
+from dumbbell.studies.pie_rrul.measures import Measured, RunsBySetting, measured, written_mbps
 from dumbbell.studies.shape import Amount, Runner
 from dumbbell.tables import Run
 
@@ -85,7 +85,7 @@ def test_every_printed_number_has_a_row_and_every_side_a_column(run: Run) -> Non
     one = measured(run, TEST)
     found: Replications[Setting, Measured] = Replications({Setting(): (one, one)}, 2, "")
     part = original_programs.RrulPrograms(
-        Amount(2, over=(Setting(),)), 1, TEST, lambda: {"simulator": BySetting((found,))}
+        Amount(2, over=(Setting(),)), 1, TEST, lambda: {"simulator": RunsBySetting((found,))}
     )
     (table,) = part.tables(found)
     assert list(table.columns) == ["printed", "own programs", "simulator"]

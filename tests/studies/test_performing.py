@@ -17,7 +17,7 @@ from dumbbell.replication import Replications
 from dumbbell.spec import Experiment
 from dumbbell.store import Store, StoreError
 from dumbbell.studies.base import StudyOptions
-from dumbbell.studies.performing import ByExecutor, reduction_name
+from dumbbell.studies.performing import ExecutorPerformer, reduction_name
 from dumbbell.studies.shape import Amount, Runner, nothing_of
 from dumbbell.tables import Run
 
@@ -67,7 +67,7 @@ def reproduced(
 ) -> tuple[Replications[str, float], int]:
     """What came of it, and how many runs were done for it."""
     executor = Counting()
-    performer = ByExecutor(executor, Store(folder), study="queues", resume=resume, tell=tell)
+    performer = ExecutorPerformer(executor, Store(folder), study="queues", resume=resume, tell=tell)
     with performer:
         runner = Runner(StudyOptions(performer=performer))
         reduce = partial(sojourn_ms, factor=factor)

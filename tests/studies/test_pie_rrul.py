@@ -19,7 +19,7 @@ from dumbbell.report import Report, write_report
 from dumbbell.studies import StudyOptions, get_study, pie_rrul
 from dumbbell.studies.pie_rrul import arms, claims, fit, measures, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.measures import BySetting, Measured
+from dumbbell.studies.pie_rrul.measures import Measured, RunsBySetting
 from dumbbell.studies.shape import Amount, Presets
 
 SHORT = arms.rrul(10, 1)
@@ -79,7 +79,7 @@ NOMINAL = Measured(
 
 def pretended(
     latency_ms: Mapping[Setting, float], n: int = 10, sd: float = 0.1, **changed: float
-) -> BySetting:
+) -> RunsBySetting:
     """Runs whose mean latency is as told, the queue delay 6 ms less; a little noise on both."""
     random = np.random.default_rng(5)
     results = {}
@@ -89,7 +89,7 @@ def pretended(
             replace(NOMINAL, latency_ms=middle + each, queue_delay_ms=middle - 6 + each, **changed)
             for each in noise - noise.mean()
         )
-    return BySetting((Replications(results, n, "as told"),))
+    return RunsBySetting((Replications(results, n, "as told"),))
 
 
 def verdicts(judged: Sequence[Judged]) -> dict[str, Verdict]:
@@ -188,7 +188,7 @@ def test_measures_are_sums_over_the_load() -> None:
 
 def test_settings_of_unequal_numbers_of_runs_are_compared_pair_by_pair() -> None:
     often, seldom = pretended({Setting(): 26.0}), pretended({FEW[2]: 11.5}, n=3)
-    both = BySetting(often.groups + seldom.groups)
+    both = RunsBySetting(often.groups + seldom.groups)
     assert set(both.settings) == {Setting(), FEW[2]}
     assert [column.size for column in both.columns([Setting(), FEW[2]], "latency_ms")] == [3, 3]
     assert both.values(Setting(), "latency_ms").size == 10
@@ -262,7 +262,7 @@ def test_claims_over_settings_can_fail() -> None:
 def test_the_upload_that_varies() -> None:
     """23 at one target, 24 at the others; ours, by default, is the same at all of them."""
     same = pretended(dict.fromkeys(arms.BY_TARGET, 26.0))
-    varied = BySetting(
+    varied = RunsBySetting(
         (
             Replications(
                 {
@@ -311,7 +311,7 @@ def test_agreement_is_of_means_within_a_margin() -> None:
     """The kernel's 10, 11, 12 against 15.9 was agreement once: a wide spread is none."""
     setting = Setting()
 
-    def agree(kernel: BySetting, sim: BySetting) -> dict[str, Verdict]:
+    def agree(kernel: RunsBySetting, sim: RunsBySetting) -> dict[str, Verdict]:
         return verdicts(list(claims.agreement(kernel, sim, setting, "x", "pie")))
 
     near, far = pretended({setting: 26.0}, n=5), pretended({setting: 32.0}, n=5)

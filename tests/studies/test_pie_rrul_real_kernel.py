@@ -13,7 +13,7 @@ from dumbbell.claims import Verdict
 from dumbbell.studies import StudyOptions
 from dumbbell.studies.pie_rrul import arms, claims, published
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.measures import BySetting
+from dumbbell.studies.pie_rrul.measures import RunsBySetting
 from dumbbell.studies.pie_rrul.parts import run_settings
 from dumbbell.studies.shape import Amount, Runner
 
@@ -25,14 +25,14 @@ RUNS = {"alone": 5, "bursts": 12}
 
 
 @cache
-def runs_of(setting: Setting, backend: str, **of: object) -> BySetting:
+def runs_of(setting: Setting, backend: str, **of: object) -> RunsBySetting:
     """Runs of one setting; on the kernel five of them are minutes of CPU time."""
     amount = Amount(RUNS[str(of.get("scenario", "alone"))], over=(setting,))
     runner = Runner(StudyOptions())
     done = run_settings(
         runner, amount, "test", edition=arms.ESTIMATOR, backend=backend, test=TEST, **of
     )
-    return BySetting((done,))
+    return RunsBySetting((done,))
 
 
 @pytest.mark.parametrize(

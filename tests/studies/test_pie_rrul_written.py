@@ -10,7 +10,7 @@ from dumbbell.claims import Verdict
 from dumbbell.replication import Replications
 from dumbbell.studies.pie_rrul import arms, claims, measures, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.measures import BySetting, Measured
+from dumbbell.studies.pie_rrul.measures import Measured, RunsBySetting
 from dumbbell.studies.pie_rrul.printed_numbers import centres
 
 FIELDS = [name for name in Measured.__slots__ if name != "written_mbps"]
@@ -54,7 +54,7 @@ def test_the_way_to_count_that_gives_the_range_is_named() -> None:
     setting = Setting()
     low, high = (claims.printed_at(setting, name) for name in ("throughput-low", "throughput-high"))
     mean, sd = (low + high) / 2, (high - low) / 4
-    alone = BySetting((measured_with((mean, 1.0), (mean, 3.0), [setting]),))
+    alone = RunsBySetting((measured_with((mean, 1.0), (mean, 3.0), [setting]),))
     (judged,) = claims.written(alone, measured_with((mean, 1.0), (mean, sd), [setting]))
     assert judged.claim.id == claims.written_id(setting)
     assert judged.verdict is Verdict.EXPLAINED_AT
@@ -65,7 +65,7 @@ def test_the_way_to_count_that_gives_the_range_is_named() -> None:
 
 def test_all_settings_are_held_together_where_all_were_run() -> None:
     settings = list(arms.SETTINGS)
-    alone = BySetting((measured_with((91.5, 1.0), (91.5, 3.0), settings),))
+    alone = RunsBySetting((measured_with((91.5, 1.0), (91.5, 3.0), settings),))
     ids = [one.claim.id for one in claims.written(alone, alone.groups[0])]
     assert ids == [*map(claims.written_id, settings), claims.WRITTEN_TOGETHER]
     table = text.written_table(alone, alone.groups[0])

@@ -18,10 +18,10 @@ from dumbbell.studies import Interrupted, StudyOptions, get_study
 from dumbbell.studies import queue_size_delay as study
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import SourceKind
-from dumbbell.studies.queue_size_delay.measures import Many
+from dumbbell.studies.queue_size_delay.measures import DelaysOfRuns
 
 STUDY = "queue-size-delay"
-SAME = Many(
+SAME = DelaysOfRuns(
     *(np.full(200, 48.8) for _ in range(4)),
     np.full((200, 10), 48.8),
     simulate(arms.experiment(SourceKind.IDEAL, "40kb", 1)),

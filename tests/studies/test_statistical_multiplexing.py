@@ -12,7 +12,7 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Verdict, counts_of, to_rows, views_of
-from dumbbell.claims.rules import Explained, Published, Standing
+from dumbbell.claims.rules import CountedAs, Explained, Published
 from dumbbell.replication import Progress, Replications, replicate
 from dumbbell.report import Report
 from dumbbell.studies import Interrupted, StudyOptions, get_study
@@ -25,7 +25,7 @@ from dumbbell.studies.statistical_multiplexing import (
 )
 from dumbbell.studies.statistical_multiplexing.fit import fit_sender_and_base_rtt
 from dumbbell.studies.statistical_multiplexing.measures import (
-    Pinged,
+    PublishedRun,
     one_run_ratio,
     quartiles_ms,
     shaped_queues,
@@ -164,9 +164,9 @@ def test_facts_are_counted_and_not_rows(report: Report) -> None:
     counts = {count.standing: count for count in counts_of(views_of(report.judged))}
     # Two facts in four rows of theory; at the nominal load each arm's quantiles, the ratio and the
     # order; with either of the fitted senders two maxima, the ratio and the order; the joint one.
-    assert (counts[Standing.THEORY].facts, counts[Standing.THEORY].rows) == (2, 4)
-    assert (counts[Standing.SOURCE].facts, counts[Standing.SOURCE].rows) == (9, 19)
-    assert (counts[Standing.ELSEWHERE].facts, counts[Standing.ELSEWHERE].rows) == (8, 8)
+    assert (counts[CountedAs.THEORY].facts, counts[CountedAs.THEORY].rows) == (2, 4)
+    assert (counts[CountedAs.SOURCE].facts, counts[CountedAs.SOURCE].rows) == (9, 19)
+    assert (counts[CountedAs.ELSEWHERE].facts, counts[CountedAs.ELSEWHERE].rows) == (8, 8)
 
 
 def test_too_few_runs_decide_no_printed_number(report: Report) -> None:
@@ -183,8 +183,8 @@ def test_a_printed_ratio_of_two_runs_is_held_against_two_runs() -> None:
     rng = np.random.default_rng(3)
     traffic = rng.gamma(2.0, 50.0, 400)
     runs = {
-        "SM": tuple(Pinged(np.array([each])) for each in traffic),
-        "TDM": tuple(Pinged(np.array([2.0 * each])) for each in traffic),
+        "SM": tuple(PublishedRun(np.array([each])) for each in traffic),
+        "TDM": tuple(PublishedRun(np.array([2.0 * each])) for each in traffic),
     }
     ratio = one_run_ratio(Replications(runs, 400, "as asked"))
     assert np.median(ratio) == pytest.approx(0.5, rel=0.1)

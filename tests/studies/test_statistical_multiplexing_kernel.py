@@ -18,7 +18,11 @@ from dumbbell.stats import student_interval
 from dumbbell.studies import StudyOptions, get_study
 from dumbbell.studies.shape import Amount, Presets
 from dumbbell.studies.statistical_multiplexing import claims, controlled, parts
-from dumbbell.studies.statistical_multiplexing.measures import DelayComparison, Ideal, Stayed
+from dumbbell.studies.statistical_multiplexing.measures import (
+    DelayComparison,
+    Ideal,
+    IdealSourceRun,
+)
 
 STUDY = "statistical-multiplexing"
 BOTH = ("sim", "kernel")
@@ -105,7 +109,7 @@ def test_on_the_kernel_alone_the_load_is_not_fitted(pretended_kernel: None, tiny
 
 
 def _ideal(sojourn_s: dict[str, np.ndarray]) -> Ideal:
-    results = {arm: tuple(Stayed(x, 9 * x) for x in of) for arm, of in sojourn_s.items()}
+    results = {arm: tuple(IdealSourceRun(x, 9 * x) for x in of) for arm, of in sojourn_s.items()}
     return Replications(results, len(sojourn_s["SM"]), "as asked")
 
 

@@ -30,7 +30,7 @@ from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.queue_size_delay import claims as size_claims
 from dumbbell.studies.queue_size_delay import published as size_published
 from dumbbell.studies.queue_size_delay import text as size_text
-from dumbbell.studies.queue_size_delay.measures import Many
+from dumbbell.studies.queue_size_delay.measures import DelaysOfRuns
 from dumbbell.studies.statistical_multiplexing import published as gain_published
 from dumbbell.studies.statistical_multiplexing import text as gain_text
 from dumbbell.studies.traffic_policing import published as policing_published
@@ -68,9 +68,9 @@ def estimate(value: float, half: float = 0.01) -> Estimate:
     return Estimate(value, value - half, value + half, 0.95, 10, IntervalKind.MEAN)
 
 
-def many(*peaks_ms: float) -> Many:
+def many(*peaks_ms: float) -> DelaysOfRuns:
     values = np.resize(peaks_ms, 5)
-    return Many(**dict.fromkeys(Many.__slots__, values))  # type: ignore[arg-type]
+    return DelaysOfRuns(**dict.fromkeys(DelaysOfRuns.__slots__, values))  # type: ignore[arg-type]
 
 
 def test_the_gain_is_what_was_measured() -> None:

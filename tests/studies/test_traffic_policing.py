@@ -11,7 +11,7 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.claims import Judged, Verdict, counts_of, views_of
-from dumbbell.claims.rules import PublishedInEnsemble, Standing
+from dumbbell.claims.rules import CountedAs, PublishedInEnsemble
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.report import Report, ValueRow, write_report
 from dumbbell.spec.ccperf import SOURCE_SETTINGS
@@ -142,7 +142,7 @@ def test_a_number_far_from_every_member_is_not_reproduced(nominal: EnsembleRun) 
 
 def test_headlines_count_facts(report: Report) -> None:
     counts = counts_of(views_of(report.judged))
-    (source,) = [count for count in counts if count.standing is Standing.SOURCE]
+    (source,) = [count for count in counts if count.standing is CountedAs.SOURCE]
     assert (source.facts, source.rows) == (13, 24)
     assert f"Of {source.facts} things" in report.summary
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dumbbell.claims.model import Judged
-from dumbbell.claims.rules.base import Standing
+from dumbbell.claims.rules.base import CountedAs
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.claims.view import ClaimView, view_of, views_of
 from dumbbell.stats import holm
@@ -33,7 +33,7 @@ def contradicting(
     tested = [
         (view, view.p_value)
         for view in map(view_of, judged)
-        if view.standing is Standing.THEORY and view.p_value is not None
+        if view.standing is CountedAs.THEORY and view.p_value is not None
     ]
     if not tested:
         return []

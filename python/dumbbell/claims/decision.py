@@ -46,7 +46,7 @@ class MeasuredInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class VerdictRegion:
     """Settings of a grid at which one verdict was given."""
 
     verdict: Verdict
@@ -54,7 +54,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedLevel:
     """A printed level that the nearest point of a grid does not give."""
 
     level: str
@@ -107,10 +107,10 @@ class Decision:
     margin: float | None = None
     p_value: float | None = None
     depends_on: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[VerdictRegion, ...] = ()
     at: tuple[Setting, ...] = ()
     nearest: Setting | None = None
-    missed: tuple[Missed, ...] = ()
+    missed: tuple[MissedLevel, ...] = ()
     identified: tuple[Identified, ...] = ()
     remark: str = ""
     levels: tuple[tuple[str, float, MeasuredInterval], ...] = ()

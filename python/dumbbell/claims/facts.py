@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dumbbell.claims.rules.base import Standing
+from dumbbell.claims.rules.base import CountedAs
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.claims.view import ClaimView
 
@@ -36,7 +36,7 @@ class Fact:
     """
 
     name: str
-    standing: Standing
+    standing: CountedAs
     verdict: Verdict
     rows: tuple[ClaimView, ...]
 
@@ -53,7 +53,7 @@ class Count:
         misses: How many of those would be missed by chance if all were true.
     """
 
-    standing: Standing
+    standing: CountedAs
     verdicts: dict[Verdict, int]
     rows: int
     tested: int
@@ -82,7 +82,7 @@ def facts_of(views: Sequence[ClaimView]) -> list[Fact]:
     A fact measured on two backends counts on each: the same sentence was tested twice. Rows that
     count nowhere (previews, calibrations, checks) belong to no fact.
     """
-    rows: dict[tuple[str, str, Standing], list[ClaimView]] = {}
+    rows: dict[tuple[str, str, CountedAs], list[ClaimView]] = {}
     for view in views:
         if view.counts:
             rows.setdefault((view.fact, view.backend, view.standing), []).append(view)
@@ -101,7 +101,7 @@ def counts_of(views: Sequence[ClaimView]) -> list[Count]:
     """Facts counted, for each standing that has any."""
     facts = facts_of(views)
     counts = []
-    for standing in Standing:
+    for standing in CountedAs:
         own = [fact for fact in facts if fact.standing is standing]
         if not own:
             continue

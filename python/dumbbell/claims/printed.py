@@ -2,8 +2,9 @@
 
 A study lists all numbers that its source prints (:class:`PrintedNumber`), the arms that were tried
 for them (:class:`Arm`, with what each assumes), and which claims speak of which number
-(:class:`Spoken`). :func:`account` reads the state of each from the verdicts of one run; nothing is
-entered by hand, and a number of which that run judged nothing is *not judged in these runs*.
+(:class:`NumberClaim`). :func:`account` reads the state of each from the verdicts of one run;
+nothing is entered by hand, and a number of which that run judged nothing is *not judged in these
+runs*.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class NumberClaim:
     """A claim that speaks of a number.
 
     Attributes:
@@ -128,7 +129,7 @@ class PrintedNumber:
     name: str
     printed: str
     unit: str
-    spoken: tuple[Spoken, ...]
+    spoken: tuple[NumberClaim, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class Account:
 
     number: PrintedNumber
     state: State
-    spoken: Spoken | None = None
+    spoken: NumberClaim | None = None
     judged: Judged | None = None
 
     @property
@@ -248,13 +249,13 @@ def _account(number: PrintedNumber, judged: Mapping[str, Judged]) -> Account:
     return Account(number, state, *deciding[0])
 
 
-def _found(spoken: Spoken, decision: Decision) -> MeasuredInterval | None:
+def _found(spoken: NumberClaim, decision: Decision) -> MeasuredInterval | None:
     if not spoken.level:
         return decision.found
     return next((found for name, _, found in decision.levels if name == spoken.level), None)
 
 
-def _miss(spoken: Spoken, judged: Judged) -> float:
+def _miss(spoken: NumberClaim, judged: Judged) -> float:
     """How far a printed number is from what one run gives, in half-widths of its interval."""
     found = _found(spoken, judged.decision)
     printed = [value for name, value, _ in judged.decision.levels if name == spoken.level] or [

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.claims.model import Amendment, Family, Judged
-from dumbbell.claims.rules.base import Standing
+from dumbbell.claims.rules.base import CountedAs
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.claims.view import ClaimView, views_of
 from dumbbell.errors import DumbbellError
@@ -135,7 +135,7 @@ def _from_row(row: Any) -> ClaimView:
     named = (row["depends_on"], Verdict.DEPENDS_ON), (row["explained_at"], Verdict.EXPLAINED_AT)
     try:
         verdict = next((each for names, each in named if names), None) or Verdict(row["verdict"])
-        standing = Standing(row["counted_as"])
+        standing = CountedAs(row["counted_as"])
         interval_kind = None if kind is None else IntervalKind(kind)
     except ValueError as error:
         raise ClaimsFileError(f"claim {row['id']}: {error}") from error
@@ -167,7 +167,7 @@ def _from_old_row(row: Any) -> ClaimView:
         verdict=verdict,
         depends_on=(words.removeprefix(prefix),) if verdict is Verdict.DEPENDS_ON else (),
         fact=row["id"],
-        standing=Standing.THEORY if row["kind"] == _OLD_THEORY else Standing.SOURCE,
+        standing=CountedAs.THEORY if row["kind"] == _OLD_THEORY else CountedAs.SOURCE,
         **_common(row),
     )
 

@@ -9,7 +9,7 @@ from dumbbell.claims.decision import Decision
 from dumbbell.claims.evidence import Setting
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.model import Amendment, Family, Judged
-from dumbbell.claims.rules.base import Standing
+from dumbbell.claims.rules.base import CountedAs
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import IntervalKind
 
@@ -73,7 +73,7 @@ class ClaimView:
     p_value: float | None = None
     note: str = ""
     fact: str
-    standing: Standing = Standing.SOURCE
+    standing: CountedAs = CountedAs.SOURCE
     chance_of_a_miss: float = 0.0
     family: Family | None = None
     glyphs: tuple[Glyph, ...] = field(default=(), compare=False)
@@ -92,7 +92,7 @@ class ClaimView:
     @property
     def counts(self) -> bool:
         """Whether a headline counts it."""
-        return self.standing is not Standing.UNCOUNTED
+        return self.standing is not CountedAs.UNCOUNTED
 
 
 def views_of(judged: Iterable[Judged]) -> list[ClaimView]:

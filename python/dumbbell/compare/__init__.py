@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Measured,
         Outcome,
     )
-    from dumbbell.compare.measures import MEASURES, Measure, Of, Scale, measures_of
+    from dumbbell.compare.measures import MEASURES, Measure, MeasureSubject, Scale, measures_of
     from dumbbell.compare.quantity import Quantity
     from dumbbell.compare.replicating import Arm, Replicates
     from dumbbell.compare.rows import shown_rows
@@ -47,7 +47,7 @@ _MODULE_OF = {
     "MEASURES": "measures",
     "Measure": "measures",
     "Measured": "judging",
-    "Of": "measures",
+    "MeasureSubject": "measures",
     "Outcome": "judging",
     "Quantity": "quantity",
     "Replicates": "replicating",
@@ -78,8 +78,8 @@ __all__ = [
     "FailedCell",
     "Grid",
     "Measure",
+    "MeasureSubject",
     "Measured",
-    "Of",
     "Outcome",
     "Quantity",
     "Replicates",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dumbbell.compare.measures import Of
+from dumbbell.compare.measures import MeasureSubject
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import named_groups
 from dumbbell.spec import Resolved
@@ -23,12 +23,12 @@ def possible_bps(quantity: Quantity, described: Resolved) -> float:
         described: Where its name is one of the description's.
     """
     match quantity.of:
-        case Of.QUEUE:
+        case MeasureSubject.QUEUE:
             return _least([described.queue(quantity.name)])
-        case Of.FLOW | Of.FLOWS:
+        case MeasureSubject.FLOW | MeasureSubject.FLOWS:
             place = named_groups(described.mapping)[quantity.name][0]
             return _of_flow(described.flow(place), described)
-        case Of.NETWORK:
+        case MeasureSubject.NETWORK:
             ways = (_of_flow(flow, described) for flow in described.flows)
             return min(ways, default=math.inf)
         case _:

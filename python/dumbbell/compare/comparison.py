@@ -22,7 +22,7 @@ from dumbbell.compare.judging import (
     measured,
     paired,
 )
-from dumbbell.compare.measures import Of, Scale
+from dumbbell.compare.measures import MeasureSubject, Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates, Replicating
 from dumbbell.compare.rows import shown_rows, telling_rows
@@ -324,7 +324,7 @@ class _Capacities:
             experiment = self._cells[arm.cell].experiment
             self._described[arm.cell] = Resolved(experiment.resolved())
         possible = possible_bps(quantity, self._described[arm.cell])
-        if quantity.of not in (Of.FLOW, Of.FLOWS):
+        if quantity.of not in (MeasureSubject.FLOW, MeasureSubject.FLOWS):
             return possible
         capacity = Quantity(quantity.of, quantity.name, "path_capacity_bps")
         values = self._results[arm].summaries[0].values

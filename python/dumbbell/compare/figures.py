@@ -10,7 +10,7 @@ import polars as pl
 
 from dumbbell.compare.comparison import Comparison
 from dumbbell.compare.judging import Basis, Measured
-from dumbbell.compare.measures import Of, Scale
+from dumbbell.compare.measures import MeasureSubject, Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm
 from dumbbell.plots import NothingToDrawError, delay_cdf, ping_cdf, queues_over_time
@@ -77,12 +77,16 @@ def numbers(found: Comparison) -> Iterator[Figure]:
 
 def latency_of(found: Comparison) -> Quantity | None:
     """The row that says most of latency: a ping's 95 %, else a queue's; None without any."""
-    return _first(found, (Of.PROBE, "rtt_p95_ms"), (Of.QUEUE, "sojourn_p95_s"))
+    return _first(
+        found, (MeasureSubject.PROBE, "rtt_p95_ms"), (MeasureSubject.QUEUE, "sojourn_p95_s")
+    )
 
 
 def goodput_of(found: Comparison) -> Quantity | None:
     """The row that says most of throughput: of equal flows together, else of the first flow."""
-    return _first(found, (Of.FLOWS, "total_goodput_bps"), (Of.FLOW, "goodput_bps"))
+    return _first(
+        found, (MeasureSubject.FLOWS, "total_goodput_bps"), (MeasureSubject.FLOW, "goodput_bps")
+    )
 
 
 def operating_points(found: Comparison) -> Figure | None:
@@ -219,7 +223,7 @@ def _drawn(make: Callable[..., Figure], runs: Mapping[str, object]) -> Figure | 
         return None
 
 
-def _first(found: Comparison, *wanted: tuple[Of, str]) -> Quantity | None:
+def _first(found: Comparison, *wanted: tuple[MeasureSubject, str]) -> Quantity | None:
     for of, metric in wanted:
         for quantity in found.quantities:
             if (quantity.of, quantity.metric) == (of, metric):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dumbbell.compare.capacity import possible_bps
-from dumbbell.compare.measures import Of
+from dumbbell.compare.measures import MeasureSubject
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary
 from dumbbell.spec import Resolved
@@ -87,9 +87,9 @@ def held_flows(summary: Summary, described: Resolved) -> Iterator[HeldFlow]:
     for flow in described.flows:
         if flow.tcp is None or flow.source.kind != "greedy":
             continue
-        goodput = Quantity(Of.FLOW, flow.name, "goodput_bps")
+        goodput = Quantity(MeasureSubject.FLOW, flow.name, "goodput_bps")
         possible = possible_bps(goodput, described)
-        numbers = summary.of(Of.FLOW, flow.name)
+        numbers = summary.of(MeasureSubject.FLOW, flow.name)
         round_trip_s = numbers["mean_delay_s"] + _back_s(flow, described)
         is_free = numbers["loss_ratio"] == 0.0 and not _is_busy(flow, summary, described)
         if not (is_free and math.isfinite(possible) and round_trip_s > 0.0):
@@ -126,7 +126,7 @@ def _back_s(flow: Flow, described: Resolved) -> float:
 
 def _is_busy(flow: Flow, summary: Summary, described: Resolved) -> bool:
     way = described.route(flow.from_, flow.to)
-    return any(summary.of(Of.QUEUE, queue.name)["utilization"] >= BUSY for queue in way)
+    return any(summary.of(MeasureSubject.QUEUE, queue.name)["utilization"] >= BUSY for queue in way)
 
 
 def _rate(bps: float) -> str:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dumbbell.metrics import METRICS
-from dumbbell.spec.programs import Says, kinds_that_say
+from dumbbell.spec.programs import ProgramQuantities, kinds_that_say
 from dumbbell.tables import Run
 
 Subject = int | Sequence[int]
 """Index of a flow, queue, probe or program; of equal flows of all; of the network nothing."""
 
 
-class Of(enum.StrEnum):
+class MeasureSubject(enum.StrEnum):
     """What a number is of; the value begins its path."""
 
     NETWORK = "network"
@@ -65,7 +65,7 @@ class Measure:
         of_kinds: Kinds of the programs that have it, as they say themselves (`Program.SAYS`).
     """
 
-    of: Of
+    of: MeasureSubject
     name: str
     metric: str
     words: str
@@ -139,7 +139,7 @@ def _first(subject: Subject) -> int:
 
 
 def _measure(
-    of: Of,
+    of: MeasureSubject,
     metric: str,
     words: str,
     scale: Scale = Scale.OTHER,
@@ -149,7 +149,7 @@ def _measure(
     shown: bool = False,
     watched: bool = False,
     of_transfers: bool = False,
-    says: Says | None = None,
+    says: ProgramQuantities | None = None,
 ) -> Measure:
     function = METRICS[metric].function
 
@@ -170,9 +170,11 @@ def _measure(
     )
 
 
-def _completion(of: Of) -> list[Measure]:
+def _completion(of: MeasureSubject) -> list[Measure]:
     """Of transfers, where there are some."""
-    take, level = (_whole, _level_of_all) if of is Of.NETWORK else (_plain, _level_of_flows)
+    take, level = (
+        (_whole, _level_of_all) if of is MeasureSubject.NETWORK else (_plain, _level_of_flows)
+    )
     return [
         _measure(of, "begun_transfers", "transfers begun", take=take, of_transfers=True),
         _measure(of, "completed_transfers", "transfers completed", take=take, of_transfers=True),
@@ -218,7 +220,7 @@ def _round_trips() -> list[Measure]:
     """Of a probe."""
     return [
         _measure(
-            Of.PROBE,
+            MeasureSubject.PROBE,
             "ping_rtt_quantiles_ms",
             f"round trip, {words}",
             scale,
@@ -234,66 +236,66 @@ def _of_programs() -> list[Measure]:
     """What programs say: pings of round trips, streams of throughput, whole and by interval."""
     return [
         _measure(
-            Of.PROGRAM,
+            MeasureSubject.PROGRAM,
             "mean_program_rtt_ms",
             "round trip, mean",
             Scale.DELAY,
             name="mean_rtt_ms",
             shown=True,
             watched=True,
-            says=Says.ROUND_TRIPS,
+            says=ProgramQuantities.ROUND_TRIPS,
         ),
         *(
             _measure(
-                Of.PROGRAM,
+                MeasureSubject.PROGRAM,
                 "program_rtt_quantiles_ms",
                 f"round trip, {words}",
                 scale,
                 name=name,
                 take=_level_of(q),
                 shown=name in ("rtt_p95_ms", "rtt_p99_ms"),
-                says=Says.ROUND_TRIPS,
+                says=ProgramQuantities.ROUND_TRIPS,
             )
             for name, words, q, scale in _ROUND_TRIPS
         ),
         _measure(
-            Of.PROGRAM,
+            MeasureSubject.PROGRAM,
             "program_throughput_bps",
             "throughput",
             Scale.RATE,
             name="throughput_bps",
             shown=True,
             watched=True,
-            says=Says.THROUGHPUT,
+            says=ProgramQuantities.THROUGHPUT,
         ),
         *(
             _measure(
-                Of.PROGRAM,
+                MeasureSubject.PROGRAM,
                 "program_interval_throughput_quantiles_bps",
                 f"throughput of an interval, {percent} %",
                 Scale.RATE,
                 name=f"interval_throughput_p{percent}_bps",
                 take=_level_of(percent / 100),
-                says=Says.INTERVALS,
+                says=ProgramQuantities.INTERVALS,
             )
             for percent in (5, 50, 95)
         ),
         _measure(
-            Of.PROGRAM,
+            MeasureSubject.PROGRAM,
             "mean_program_delay_s",
             "delay, mean",
             Scale.DELAY,
             name="mean_delay_s",
             shown=True,
-            says=Says.DELAY,
+            says=ProgramQuantities.DELAY,
         ),
         _measure(
-            Of.PROGRAM,
+            MeasureSubject.PROGRAM,
             "program_loss_ratio",
             "loss",
             name="loss_ratio",
             shown=True,
-            says=Says.LOSS,
+            says=ProgramQuantities.LOSS,
         ),
         *_program_transfers(),
     ]
@@ -303,51 +305,51 @@ def _program_transfers() -> list[Measure]:
     """What curl's ``-w`` says of each page: ``size_download``, ``time_total``, and their ratio."""
     return [
         _measure(
-            Of.PROGRAM,
+            MeasureSubject.PROGRAM,
             "program_transferred_bytes",
             "received",
             name="bytes",
-            says=Says.TRANSFERS,
+            says=ProgramQuantities.TRANSFERS,
         ),
         _measure(
-            Of.PROGRAM,
+            MeasureSubject.PROGRAM,
             "mean_program_transfer_time_s",
             "time of a transfer, mean",
             Scale.TAIL,
             name="mean_time_total_s",
             shown=True,
             watched=True,
-            says=Says.TRANSFERS,
+            says=ProgramQuantities.TRANSFERS,
         ),
         *(
             _measure(
-                Of.PROGRAM,
+                MeasureSubject.PROGRAM,
                 "program_transfer_time_quantiles_s",
                 f"time of a transfer, {percent} %",
                 Scale.TAIL,
                 name=f"time_total_p{percent}_s",
                 take=_level_of(percent / 100),
                 shown=percent == 95,
-                says=Says.TRANSFERS,
+                says=ProgramQuantities.TRANSFERS,
             )
             for percent in (50, 95, 99)
         ),
         *(
             _measure(
-                Of.PROGRAM,
+                MeasureSubject.PROGRAM,
                 "program_transfer_goodput_quantiles_bps",
                 f"goodput of a transfer, {percent} %",
                 Scale.RATE,
                 name=f"goodput_p{percent}_bps",
                 take=_level_of(percent / 100),
-                says=Says.TRANSFERS,
+                says=ProgramQuantities.TRANSFERS,
             )
             for percent in (5, 50, 95)
         ),
     ]
 
 
-def _delays(of: Of) -> list[Measure]:
+def _delays(of: MeasureSubject) -> list[Measure]:
     """Of a flow, or of equal flows: median and tails."""
     return [
         _measure(
@@ -357,7 +359,7 @@ def _delays(of: Of) -> list[Measure]:
             Scale.TAIL if percent > 95 else Scale.DELAY,
             name=f"delay_p{percent}_s",
             take=_level_of(percent / 100),
-            shown=of is Of.FLOW and percent == 95,
+            shown=of is MeasureSubject.FLOW and percent == 95,
         )
         for percent in (50, 95, 99)
     ]
@@ -367,7 +369,7 @@ def _sojourn_times() -> list[Measure]:
     """Of a queue: median and tails."""
     return [
         _measure(
-            Of.QUEUE,
+            MeasureSubject.QUEUE,
             "sojourn_quantile_s",
             f"sojourn, {percent} %",
             Scale.TAIL if percent > 95 else Scale.DELAY,
@@ -380,42 +382,59 @@ def _sojourn_times() -> list[Measure]:
 
 
 _MEASURES: tuple[Measure, ...] = (
-    _measure(Of.NETWORK, "total_goodput_bps", "goodput, all flows", Scale.RATE, take=_whole),
-    _measure(Of.NETWORK, "jain_index", "Jain's index", take=_whole, shown=True),
-    *_completion(Of.NETWORK),
-    _measure(Of.FLOWS, "total_goodput_bps", "goodput, sum", Scale.RATE, shown=True, watched=True),
     _measure(
-        Of.FLOWS,
+        MeasureSubject.NETWORK, "total_goodput_bps", "goodput, all flows", Scale.RATE, take=_whole
+    ),
+    _measure(MeasureSubject.NETWORK, "jain_index", "Jain's index", take=_whole, shown=True),
+    *_completion(MeasureSubject.NETWORK),
+    _measure(
+        MeasureSubject.FLOWS,
+        "total_goodput_bps",
+        "goodput, sum",
+        Scale.RATE,
+        shown=True,
+        watched=True,
+    ),
+    _measure(
+        MeasureSubject.FLOWS,
         "path_capacity_bps",
         "capacity of the way",
         take=lambda function, run, subject: float(function(run, _first(subject))),
     ),
-    _measure(Of.FLOWS, "capacity_share", "share of capacity", Scale.SHARE),
-    _measure(Of.FLOWS, "goodput_share", "share of all goodput", Scale.SHARE),
+    _measure(MeasureSubject.FLOWS, "capacity_share", "share of capacity", Scale.SHARE),
+    _measure(MeasureSubject.FLOWS, "goodput_share", "share of all goodput", Scale.SHARE),
     _measure(
-        Of.FLOWS, "goodput_share_of_greedy", "share of the greedy flows' goodput", Scale.SHARE
+        MeasureSubject.FLOWS,
+        "goodput_share_of_greedy",
+        "share of the greedy flows' goodput",
+        Scale.SHARE,
     ),
-    _measure(Of.FLOWS, "jain_index", "Jain's index"),
-    _measure(Of.FLOWS, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
-    _measure(Of.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
-    *_delays(Of.FLOWS),
-    _measure(Of.FLOWS, "max_delay_s", "delay, most", Scale.TAIL),
-    *_completion(Of.FLOWS),
-    _measure(Of.FLOW, "sending_rate_pps", "datagrams sent"),
-    _measure(Of.FLOW, "sending_rate_bps", "sent", Scale.RATE),
-    _measure(Of.FLOW, "goodput_bps", "goodput", Scale.RATE, shown=True, watched=True),
-    _measure(Of.FLOW, "path_capacity_bps", "capacity of the way"),
-    _measure(Of.FLOW, "capacity_share", "share of capacity", Scale.SHARE),
-    _measure(Of.FLOW, "goodput_share", "share of all goodput", Scale.SHARE),
-    _measure(Of.FLOW, "goodput_share_of_greedy", "share of the greedy flows' goodput", Scale.SHARE),
-    _measure(Of.FLOW, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
-    _measure(Of.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
-    *_delays(Of.FLOW),
-    _measure(Of.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
-    *_completion(Of.FLOW),
-    _measure(Of.PROBE, "echo_requests", "sent", name="sent", take=_probe),
+    _measure(MeasureSubject.FLOWS, "jain_index", "Jain's index"),
+    _measure(MeasureSubject.FLOWS, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
+    _measure(MeasureSubject.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
+    *_delays(MeasureSubject.FLOWS),
+    _measure(MeasureSubject.FLOWS, "max_delay_s", "delay, most", Scale.TAIL),
+    *_completion(MeasureSubject.FLOWS),
+    _measure(MeasureSubject.FLOW, "sending_rate_pps", "datagrams sent"),
+    _measure(MeasureSubject.FLOW, "sending_rate_bps", "sent", Scale.RATE),
+    _measure(MeasureSubject.FLOW, "goodput_bps", "goodput", Scale.RATE, shown=True, watched=True),
+    _measure(MeasureSubject.FLOW, "path_capacity_bps", "capacity of the way"),
+    _measure(MeasureSubject.FLOW, "capacity_share", "share of capacity", Scale.SHARE),
+    _measure(MeasureSubject.FLOW, "goodput_share", "share of all goodput", Scale.SHARE),
     _measure(
-        Of.PROBE,
+        MeasureSubject.FLOW,
+        "goodput_share_of_greedy",
+        "share of the greedy flows' goodput",
+        Scale.SHARE,
+    ),
+    _measure(MeasureSubject.FLOW, "flow_loss_ratio", "loss", name="loss_ratio", shown=True),
+    _measure(MeasureSubject.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
+    *_delays(MeasureSubject.FLOW),
+    _measure(MeasureSubject.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
+    *_completion(MeasureSubject.FLOW),
+    _measure(MeasureSubject.PROBE, "echo_requests", "sent", name="sent", take=_probe),
+    _measure(
+        MeasureSubject.PROBE,
         "mean_ping_rtt_ms",
         "round trip, mean",
         Scale.DELAY,
@@ -425,27 +444,36 @@ _MEASURES: tuple[Measure, ...] = (
         watched=True,
     ),
     *_round_trips(),
-    _measure(Of.PROBE, "ping_loss_ratio", "loss", name="loss_ratio", take=_probe, shown=True),
+    _measure(
+        MeasureSubject.PROBE, "ping_loss_ratio", "loss", name="loss_ratio", take=_probe, shown=True
+    ),
     *_of_programs(),
-    _measure(Of.QUEUE, "arrival_rate_pps", "arrivals"),
-    _measure(Of.QUEUE, "throughput_bps", "throughput", Scale.RATE),
-    _measure(Of.QUEUE, "utilization", "busy", Scale.SHARE, shown=True),
-    _measure(Of.QUEUE, "loss_ratio", "dropped", shown=True),
-    _measure(Of.QUEUE, "mark_ratio", "marked"),
-    _measure(Of.QUEUE, "mean_system_pkts", "packets in the system, mean"),
-    _measure(Of.QUEUE, "mean_backlog_pkts", "backlog, mean"),
-    _measure(Of.QUEUE, "mean_sojourn_s", "sojourn, mean", Scale.DELAY, shown=True, watched=True),
-    _measure(Of.QUEUE, "mean_wait_s", "waiting time, mean", Scale.DELAY),
+    _measure(MeasureSubject.QUEUE, "arrival_rate_pps", "arrivals"),
+    _measure(MeasureSubject.QUEUE, "throughput_bps", "throughput", Scale.RATE),
+    _measure(MeasureSubject.QUEUE, "utilization", "busy", Scale.SHARE, shown=True),
+    _measure(MeasureSubject.QUEUE, "loss_ratio", "dropped", shown=True),
+    _measure(MeasureSubject.QUEUE, "mark_ratio", "marked"),
+    _measure(MeasureSubject.QUEUE, "mean_system_pkts", "packets in the system, mean"),
+    _measure(MeasureSubject.QUEUE, "mean_backlog_pkts", "backlog, mean"),
+    _measure(
+        MeasureSubject.QUEUE,
+        "mean_sojourn_s",
+        "sojourn, mean",
+        Scale.DELAY,
+        shown=True,
+        watched=True,
+    ),
+    _measure(MeasureSubject.QUEUE, "mean_wait_s", "waiting time, mean", Scale.DELAY),
     *_sojourn_times(),
-    _measure(Of.QUEUE, "max_sojourn_s", "sojourn, most", Scale.TAIL),
+    _measure(MeasureSubject.QUEUE, "max_sojourn_s", "sojourn, most", Scale.TAIL),
 )
 
-MEASURES: Mapping[tuple[Of, str], Measure] = MappingProxyType(
+MEASURES: Mapping[tuple[MeasureSubject, str], Measure] = MappingProxyType(
     {(each.of, each.name): each for each in _MEASURES}
 )
 """What a summary has, by what it is of and name, in the order of tables."""
 
 
-def measures_of(of: Of) -> tuple[Measure, ...]:
+def measures_of(of: MeasureSubject) -> tuple[Measure, ...]:
     """The measures of one kind, in the order of tables."""
     return tuple(each for each in _MEASURES if each.of is of)

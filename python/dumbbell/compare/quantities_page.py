@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.compare.measures import Of, measures_of
+from dumbbell.compare.measures import MeasureSubject, measures_of
 
 _HEAD = """\
 # Quantities
@@ -20,23 +20,24 @@ The numbers that a run is reduced to, by the paths that [claims](claims-of-your-
 Behind each is a [metric](metrics.md), which has its definition.
 """
 _WHAT = {
-    Of.NETWORK: "Of the whole network: `network.METRIC`.",
-    Of.FLOWS: "Of all flows that a flow with a `count` has become, together: `flows[NAME].METRIC`. "
-    "A flow alone is a group of one, by its own name, and so is one with `count = 1`.",
-    Of.FLOW: "Of one flow: `flow[NAME].METRIC`; with a `count`, `flow[NAME-3].METRIC`.",
-    Of.PROBE: "Of a probe: `probe[NAME].METRIC`.",
-    Of.PROGRAM: "Of a [program](programs.md) of the machine, on the kernel: "
+    MeasureSubject.NETWORK: "Of the whole network: `network.METRIC`.",
+    MeasureSubject.FLOWS: "Of all flows that a flow with a `count` has become, together: "
+    "`flows[NAME].METRIC`. A flow alone is a group of one, by its own name, and so is one with "
+    "`count = 1`.",
+    MeasureSubject.FLOW: "Of one flow: `flow[NAME].METRIC`; with a `count`, `flow[NAME-3].METRIC`.",
+    MeasureSubject.PROBE: "Of a probe: `probe[NAME].METRIC`.",
+    MeasureSubject.PROGRAM: "Of a [program](programs.md) of the machine, on the kernel: "
     "`program[NAME].METRIC`; which kinds have it stands beside it.",
-    Of.QUEUE: "Of the queue in front of a link: `queue[A->B].METRIC`.",
+    MeasureSubject.QUEUE: "Of the queue in front of a link: `queue[A->B].METRIC`.",
 }
 
 
 def quantities_markdown() -> str:
     """The page, printed from the measures themselves."""
-    return "\n".join([_HEAD, *(line for of in Of for line in _part(of))])
+    return "\n".join([_HEAD, *(line for of in MeasureSubject for line in _part(of))])
 
 
-def _part(of: Of) -> Iterator[str]:
+def _part(of: MeasureSubject) -> Iterator[str]:
     yield f"## `{of.value}`\n\n{_WHAT[of]}\n"
     yield "| name | what it is | unit | metric |"
     yield "| --- | --- | --- | --- |"

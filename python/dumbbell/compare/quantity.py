@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dumbbell.compare.measures import MEASURES, Measure, Of, measures_of
+from dumbbell.compare.measures import MEASURES, Measure, MeasureSubject, measures_of
 from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
 
@@ -23,7 +23,7 @@ class Quantity:
         metric: A name of `MEASURES`.
     """
 
-    of: Of
+    of: MeasureSubject
     name: str
     metric: str
 
@@ -40,7 +40,7 @@ class Quantity:
     @property
     def path(self) -> str:
         """``flow[bulk].goodput_bps``; `parse` reads it back."""
-        name = "" if self.of is Of.NETWORK else f"[{self.name}]"
+        name = "" if self.of is MeasureSubject.NETWORK else f"[{self.name}]"
         return f"{self.of.value}{name}.{self.metric}"
 
     @property
@@ -61,13 +61,13 @@ class Quantity:
             SpecError: It is none.
         """
         match = _PATH.fullmatch(path.strip())
-        kinds = [each.value for each in Of]
+        kinds = [each.value for each in MeasureSubject]
         if match is None:
             raise SpecError("quantity", path, f"a path such as {_EXAMPLES}")
         if match["of"] not in kinds:
             raise SpecError("quantity", path, one_of(kinds), nearest(match["of"], kinds))
-        of, name = Of(match["of"]), match["name"] or ""
-        if bool(name) != (of is not Of.NETWORK):
+        of, name = MeasureSubject(match["of"]), match["name"] or ""
+        if bool(name) != (of is not MeasureSubject.NETWORK):
             raise SpecError("quantity", path, f"a path such as {_EXAMPLES}")
         known = [each.name for each in measures_of(of)]
         if match["metric"] not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from dumbbell.compare.measures import Of
+from dumbbell.compare.measures import MeasureSubject
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary
 
@@ -43,7 +43,7 @@ def shown_rows(runs: Iterable[Sequence[Summary]]) -> list[Quantity]:
     return [
         each
         for each in common
-        if not (each.of is Of.FLOW and each.name in members)
+        if not (each.of is MeasureSubject.FLOW and each.name in members)
         and _says_something(each, first, everything)
     ]
 
@@ -56,18 +56,26 @@ def telling_rows(rows: Sequence[Quantity]) -> list[Quantity]:
     """
     wanted = (
         (
-            (Of.FLOWS, "total_goodput_bps"),
-            (Of.FLOW, "goodput_bps"),
-            (Of.PROGRAM, "throughput_bps"),
+            (MeasureSubject.FLOWS, "total_goodput_bps"),
+            (MeasureSubject.FLOW, "goodput_bps"),
+            (MeasureSubject.PROGRAM, "throughput_bps"),
         ),
-        ((Of.NETWORK, "jain_index"),),
-        ((Of.PROBE, "rtt_p95_ms"), (Of.PROGRAM, "rtt_p95_ms"), (Of.QUEUE, "sojourn_p95_s")),
+        ((MeasureSubject.NETWORK, "jain_index"),),
         (
-            (Of.NETWORK, "mean_completion_time_s"),
-            (Of.FLOWS, "mean_completion_time_s"),
-            (Of.FLOW, "mean_completion_time_s"),
+            (MeasureSubject.PROBE, "rtt_p95_ms"),
+            (MeasureSubject.PROGRAM, "rtt_p95_ms"),
+            (MeasureSubject.QUEUE, "sojourn_p95_s"),
         ),
-        ((Of.QUEUE, "loss_ratio"), (Of.PROBE, "loss_ratio"), (Of.PROGRAM, "loss_ratio")),
+        (
+            (MeasureSubject.NETWORK, "mean_completion_time_s"),
+            (MeasureSubject.FLOWS, "mean_completion_time_s"),
+            (MeasureSubject.FLOW, "mean_completion_time_s"),
+        ),
+        (
+            (MeasureSubject.QUEUE, "loss_ratio"),
+            (MeasureSubject.PROBE, "loss_ratio"),
+            (MeasureSubject.PROGRAM, "loss_ratio"),
+        ),
     )
     found = []
     for kinds in wanted:
@@ -89,9 +97,11 @@ def _says_something(row: Quantity, first: Summary, everything: Sequence[Summary]
     values = [summary.values[row] for summary in everything if row in summary.values]
     if all(math.isnan(value) for value in values):
         return False
-    if row.of is Of.NETWORK and row.measure.of_transfers:
+    if row.of is MeasureSubject.NETWORK and row.measure.of_transfers:
         return len(_with_transfers(first)) > 1
-    if row.of is Of.QUEUE and not any(_is_waited_in(row.name, each) for each in everything):
+    if row.of is MeasureSubject.QUEUE and not any(
+        _is_waited_in(row.name, each) for each in everything
+    ):
         return False
     return row.metric not in _LOSSES or any(value > 0 for value in values)
 
@@ -103,12 +113,15 @@ def _with_transfers(summary: Summary) -> set[str]:
         f"{each.of}{each.name}"
         for each in summary.quantities
         if each.metric == "begun_transfers"
-        and each.of is not Of.NETWORK
-        and not (each.of is Of.FLOW and each.name in members)
+        and each.of is not MeasureSubject.NETWORK
+        and not (each.of is MeasureSubject.FLOW and each.name in members)
     }
 
 
 def _is_waited_in(queue: str, summary: Summary) -> bool:
     values = summary.values
-    sojourn_s = values[Quantity(Of.QUEUE, queue, "sojourn_p99_s")]
-    return sojourn_s >= SHORTEST_SOJOURN_S or values[Quantity(Of.QUEUE, queue, "loss_ratio")] > 0
+    sojourn_s = values[Quantity(MeasureSubject.QUEUE, queue, "sojourn_p99_s")]
+    return (
+        sojourn_s >= SHORTEST_SOJOURN_S
+        or values[Quantity(MeasureSubject.QUEUE, queue, "loss_ratio")] > 0
+    )

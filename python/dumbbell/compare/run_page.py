@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dumbbell import metrics
-from dumbbell.compare.measures import Of, measures_of
+from dumbbell.compare.measures import MeasureSubject, measures_of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary, summary_of
 from dumbbell.plots import (
@@ -32,13 +32,13 @@ MOST_COLUMNS = 12
 """Flows, queues or probes side by side; the tables have all."""
 
 _MANY_TRANSFERS = 20
-_TITLES: Mapping[Of, str] = {
-    Of.FLOWS: "Equal flows together",
-    Of.FLOW: "Flows",
-    Of.QUEUE: "Queues",
-    Of.PROBE: "Pings",
-    Of.PROGRAM: "Programs",
-    Of.NETWORK: "All flows",
+_TITLES: Mapping[MeasureSubject, str] = {
+    MeasureSubject.FLOWS: "Equal flows together",
+    MeasureSubject.FLOW: "Flows",
+    MeasureSubject.QUEUE: "Queues",
+    MeasureSubject.PROBE: "Pings",
+    MeasureSubject.PROGRAM: "Programs",
+    MeasureSubject.NETWORK: "All flows",
 }
 
 
@@ -106,7 +106,7 @@ def value_tables(summary: Summary) -> Iterator[ValueTable]:
     """
     for of, title in _TITLES.items():
         names = summary.names(of)
-        if of is Of.QUEUE:
+        if of is MeasureSubject.QUEUE:
             names = [name for name in names if _is_waited_in(summary.of(of, name))]
         shown = names[:MOST_COLUMNS]
         rows = list(_rows(summary, of, shown))
@@ -121,7 +121,7 @@ def value_tables(summary: Summary) -> Iterator[ValueTable]:
             )
 
 
-def _rows(summary: Summary, of: Of, names: Sequence[str]) -> Iterator[ValueRow]:
+def _rows(summary: Summary, of: MeasureSubject, names: Sequence[str]) -> Iterator[ValueRow]:
     for measure in measures_of(of):
         unit, factor = measure.shown_unit
         values = [summary.values.get(Quantity(of, name, measure.name), math.nan) for name in names]
@@ -152,7 +152,7 @@ def _words(run: Run, summary: Summary) -> str:
     if queue is None:
         sentences.append("No packet waited in any queue.")
     else:
-        numbers = summary.of(Of.QUEUE, queue)
+        numbers = summary.of(MeasureSubject.QUEUE, queue)
         p50, p95 = (1e3 * numbers[f"sojourn_p{percent}_s"] for percent in (50, 95))
         sentences.append(
             f"Packets waited in {queue}: half of them were through within {p50:.3g} ms, 95 % "

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.compare.measures import MEASURES, Of, Subject, measures_of
+from dumbbell.compare.measures import MEASURES, MeasureSubject, Subject, measures_of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
@@ -61,11 +61,11 @@ class Summary:
             raise SpecError("quantity", wanted.path, allowed, nearest(wanted.path, paths))
         return self.values[wanted]
 
-    def names(self, of: Of) -> list[str]:
+    def names(self, of: MeasureSubject) -> list[str]:
         """Names of the flows, groups, queues, probes or programs that it is about."""
         return [name for kind, name in _layout(self.quantities).subjects if kind is of]
 
-    def of(self, of: Of, name: str = "") -> dict[str, float]:
+    def of(self, of: MeasureSubject, name: str = "") -> dict[str, float]:
         """Measure to number, of one flow, group, queue, probe or program, or of the network."""
         places = _layout(self.quantities).subjects.get((of, name), ())
         return {self.quantities[at].metric: float(self.numbers[at]) for at in places}
@@ -99,7 +99,7 @@ class _Layout:
 
     quantities: tuple[Quantity, ...]
     places: Mapping[Quantity, int]
-    subjects: Mapping[tuple[Of, str], Sequence[int]]
+    subjects: Mapping[tuple[MeasureSubject, str], Sequence[int]]
     """Places of all numbers of one flow, group, queue, probe or program."""
     alone: Mapping[str, str]
     """`groups_of_one`."""
@@ -110,22 +110,22 @@ class _Layout:
         Raises:
             KeyError: There is no such number.
         """
-        if quantity in self.places or quantity.of is not Of.FLOWS:
+        if quantity in self.places or quantity.of is not MeasureSubject.FLOWS:
             return self.places[quantity]
         metric = _OF_ONE.get(quantity.metric, quantity.metric)
-        flow = Quantity(Of.FLOW, self.alone[quantity.name], metric)
-        if (Of.FLOW, metric) not in MEASURES:
+        flow = Quantity(MeasureSubject.FLOW, self.alone[quantity.name], metric)
+        if (MeasureSubject.FLOW, metric) not in MEASURES:
             return None
         return self.places[flow]
 
     @classmethod
     def of(cls, quantities: tuple[Quantity, ...]) -> _Layout:
-        subjects: dict[tuple[Of, str], list[int]] = {}
+        subjects: dict[tuple[MeasureSubject, str], list[int]] = {}
         for place, each in enumerate(quantities):
             subjects.setdefault((each.of, each.name), []).append(place)
         places = {quantity: place for place, quantity in enumerate(quantities)}
-        flows = [name for of, name in subjects if of is Of.FLOW]
-        groups = [name for of, name in subjects if of is Of.FLOWS]
+        flows = [name for of, name in subjects if of is MeasureSubject.FLOW]
+        groups = [name for of, name in subjects if of is MeasureSubject.FLOWS]
         return cls(quantities, places, subjects, groups_of_one(flows, groups))
 
 
@@ -240,23 +240,25 @@ def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
     for of, name, subject, flows in _subjects(run, described):
         sends = any(kinds[flow] in SENDS_TRANSFERS for flow in flows)
         for measure in measures_of(of):
-            if of is Of.PROGRAM and programs[name] not in measure.of_kinds:
+            if of is MeasureSubject.PROGRAM and programs[name] not in measure.of_kinds:
                 continue
             if sends or not measure.of_transfers:
                 yield Quantity(of, name, measure.name), measure.compute(run, subject)
 
 
-def _subjects(run: Run, described: Resolved) -> Iterator[tuple[Of, str, Subject, Sequence[int]]]:
+def _subjects(
+    run: Run, described: Resolved
+) -> Iterator[tuple[MeasureSubject, str, Subject, Sequence[int]]]:
     """What there is to measure: kind, name, what a metric takes, and the flows it is about."""
     flows = range(len(run.flow_names))
-    yield Of.NETWORK, "", (), flows
+    yield MeasureSubject.NETWORK, "", (), flows
     for base, members in equal_flows(described.mapping).items():
-        yield Of.FLOWS, base, members, members
+        yield MeasureSubject.FLOWS, base, members, members
     for index, name in enumerate(run.flow_names):
-        yield Of.FLOW, name, index, (index,)
+        yield MeasureSubject.FLOW, name, index, (index,)
     for index, name in enumerate(run.probe_names):
-        yield Of.PROBE, name, index, ()
+        yield MeasureSubject.PROBE, name, index, ()
     for index, name in enumerate(run.program_names):
-        yield Of.PROGRAM, name, index, ()
+        yield MeasureSubject.PROGRAM, name, index, ()
     for index, name in enumerate(run.queue_names):
-        yield Of.QUEUE, name, index, ()
+        yield MeasureSubject.QUEUE, name, index, ()

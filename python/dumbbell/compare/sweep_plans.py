@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dumbbell.compare.axes import BACKEND, Axis, Grid
-from dumbbell.compare.measures import Of, Scale
+from dumbbell.compare.measures import MeasureSubject, Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import named_groups
 from dumbbell.compare.sweep_spelling import Spelling
@@ -88,16 +88,16 @@ class Names:
 
     def __init__(self, experiments: Iterable[Experiment]) -> None:
         """Look."""
-        self._names: dict[Of, dict[str, None]] = {of: {} for of in Of}
-        self._names[Of.NETWORK][""] = None
+        self._names: dict[MeasureSubject, dict[str, None]] = {of: {} for of in MeasureSubject}
+        self._names[MeasureSubject.NETWORK][""] = None
         for experiment in experiments:
             described = Resolved(experiment.resolved())
             for of, names in (
-                (Of.FLOWS, named_groups(described.mapping)),
-                (Of.FLOW, [flow["name"] for flow in described.mapping["flows"]]),
-                (Of.PROBE, [probe["name"] for probe in described.mapping["probes"]]),
-                (Of.PROGRAM, [each["name"] for each in programs_of(described.mapping)]),
-                (Of.QUEUE, experiment.queue_names),
+                (MeasureSubject.FLOWS, named_groups(described.mapping)),
+                (MeasureSubject.FLOW, [flow["name"] for flow in described.mapping["flows"]]),
+                (MeasureSubject.PROBE, [probe["name"] for probe in described.mapping["probes"]]),
+                (MeasureSubject.PROGRAM, [each["name"] for each in programs_of(described.mapping)]),
+                (MeasureSubject.QUEUE, experiment.queue_names),
             ):
                 self._names[of].update(dict.fromkeys(names))
 
@@ -111,8 +111,11 @@ class Names:
         if quantity.name in known:
             return quantity
         paths = [f"{quantity.of.value}[{name}].{quantity.metric}" for name in known]
-        for of, metric in ((Of.FLOW, "goodput_bps"), (Of.FLOWS, "total_goodput_bps")):
-            if not paths and quantity.of in (Of.FLOW, Of.FLOWS):
+        for of, metric in (
+            (MeasureSubject.FLOW, "goodput_bps"),
+            (MeasureSubject.FLOWS, "total_goodput_bps"),
+        ):
+            if not paths and quantity.of in (MeasureSubject.FLOW, MeasureSubject.FLOWS):
                 paths = [f"{of.value}[{name}].{metric}" for name in self._names[of]]
         allowed = one_of(paths) if paths else f"nothing: there is no {quantity.of.value}"
         raise SpecError(where, quantity.path, allowed, nearest(quantity.path, paths))

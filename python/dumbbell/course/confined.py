@@ -22,7 +22,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from dumbbell.backends import Cancellation
-from dumbbell.backends.kernel.confinement import Confinement, Means, Refusal, best_confinement
+from dumbbell.backends.kernel.confinement import (
+    Confinement,
+    ConfinementMethod,
+    Refusal,
+    best_confinement,
+)
 from dumbbell.backends.native import HEADER
 from dumbbell.compare.executing import FailedTask, FinishedTask, Task
 from dumbbell.compare.executing.wire import Receiver, tasks_as_json
@@ -79,11 +84,15 @@ def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
     try:
         found = best_confinement()
     except DumbbellError as error:
-        found = Confinement(Means.NOTHING, refused=(Refusal(Means.LANDLOCK, str(error)),))
+        found = Confinement(
+            ConfinementMethod.NOTHING, refused=(Refusal(ConfinementMethod.LANDLOCK, str(error)),)
+        )
     if not has_filter():
-        why = Refusal(Means.LANDLOCK, "system calls are filtered on Linux, x86-64, alone")
-        found = Confinement(Means.NOTHING, refused=(*found.refused, why))
-    if found.means is Means.NOTHING and not is_unconfined_allowed:
+        why = Refusal(
+            ConfinementMethod.LANDLOCK, "system calls are filtered on Linux, x86-64, alone"
+        )
+        found = Confinement(ConfinementMethod.NOTHING, refused=(*found.refused, why))
+    if found.means is ConfinementMethod.NOTHING and not is_unconfined_allowed:
         reasons = "; ".join(each.why for each in found.refused)
         raise NotConfinedError(
             "what students handed in cannot be held to its own folder on this machine, and would "
@@ -95,12 +104,12 @@ def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
 
 def held_words(confinement: Confinement) -> str:
     """What holds a submission, in a sentence for the teacher."""
-    if confinement.means is Means.NOTHING:
+    if confinement.means is ConfinementMethod.NOTHING:
         return (
             "Submissions are limited in CPU time and memory, and held by nothing else: "
             "each may read, write and send what you may"
         )
-    by = "Landlock" if confinement.means is Means.LANDLOCK else "a mount namespace"
+    by = "Landlock" if confinement.means is ConfinementMethod.LANDLOCK else "a mount namespace"
     return (
         f"Submissions are held by {by} and a filter of system calls: no files but the system's "
         "programs, Python and a folder of their own, no network, no new processes"
@@ -108,7 +117,7 @@ def held_words(confinement: Confinement) -> str:
 
 
 @dataclass
-class Ran:
+class SubmissionRun:
     """What came of a submission in an experiment.
 
     Attributes:
@@ -132,7 +141,7 @@ def run_confined(
     memory_mb: int,
     imports: Sequence[str],
     cancel: Cancellation | None = None,
-) -> Ran:
+) -> SubmissionRun:
     """Run tasks with a submission's controller.
 
     Args:
@@ -178,7 +187,7 @@ class _Process:
     def __init__(self, folder: Path, confinement: Confinement) -> None:
         self._folder = folder
         command = [sys.executable, "-sPBu", "-X", "utf8", "-c", _CODE, *_search_path()]
-        if confinement.means is not Means.NOTHING:
+        if confinement.means is not ConfinementMethod.NOTHING:
             command = confinement.confined(command, readable=_readable(), folder=folder)
         try:
             self._process = subprocess.Popen(
@@ -305,7 +314,7 @@ class _Watch:
         return "it did not come to an end" if now_s - self._began_s > self._longest_s else ""
 
 
-def _ran(process: _Process, tasks: Sequence[Task], why: str, folder: str) -> Ran:
+def _ran(process: _Process, tasks: Sequence[Task], why: str, folder: str) -> SubmissionRun:
     if not why and not process.said:
         words = printable(process.output.decode("utf-8", errors="replace").strip()[-300:])
         raise RunError(f"the process that was to run a submission did not begin: {words}")
@@ -313,7 +322,7 @@ def _ran(process: _Process, tasks: Sequence[Task], why: str, folder: str) -> Ran
     if not why and refused is None and len(found) < len(tasks):
         why = _how_it_ended(process.status)
     reason = why or ("" if refused is None else refused)
-    ran = Ran()
+    ran = SubmissionRun()
     for index in range(len(tasks)):
         missing = FailedTask(index, RunError(_stable(reason or "no outcome came", folder)))
         outcome = found.get(index, missing)

@@ -25,7 +25,7 @@ from dumbbell.formats.logs.iperf3 import Iperf3Log, read_iperf3
 from dumbbell.formats.logs.itgdec import read_itgdec
 from dumbbell.formats.logs.netperf import read_netperf
 from dumbbell.formats.logs.ping import read_ping_log
-from dumbbell.spec.programs import Reads
+from dumbbell.spec.programs import OutputReader
 from dumbbell.tables import NO_INSTANT, SCHEMA, Table
 
 LARGEST_NUMBER = 9e9
@@ -54,7 +54,7 @@ class Printed:
     """
 
     path: Path
-    reads: Reads
+    reads: OutputReader
     side: int
     started_ns: int
     zero_wall_ns: int
@@ -100,7 +100,7 @@ def read_printed(printed: Printed, found: ParsedProgram) -> None:
         FormatError: It is too large.
         OSError: It cannot be read.
     """
-    if printed.reads is not Reads.NOTHING:
+    if printed.reads is not OutputReader.NOTHING:
         _READERS[printed.reads](printed, found)
 
 
@@ -379,12 +379,12 @@ def _number(sample: Mapping[str, Any], key: str) -> float | None:
     return float(value) if abs(value) < LARGEST_NUMBER else None
 
 
-_READERS: Mapping[Reads, Callable[[Printed, ParsedProgram], None]] = {
-    Reads.PING: _ping,
-    Reads.ITGDEC: _itgdec,
-    Reads.IPERF3: _iperf3,
-    Reads.IPERF: _iperf,
-    Reads.CURL: _curl,
-    Reads.NETPERF: _netperf,
-    Reads.FLENT: _flent,
+_READERS: Mapping[OutputReader, Callable[[Printed, ParsedProgram], None]] = {
+    OutputReader.PING: _ping,
+    OutputReader.ITGDEC: _itgdec,
+    OutputReader.IPERF3: _iperf3,
+    OutputReader.IPERF: _iperf,
+    OutputReader.CURL: _curl,
+    OutputReader.NETPERF: _netperf,
+    OutputReader.FLENT: _flent,
 }

@@ -25,7 +25,7 @@ class Depth(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgeRequest:
     """What a dossier is about.
 
     Attributes:

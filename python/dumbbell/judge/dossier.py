@@ -17,7 +17,7 @@ from dumbbell.compare.executing import Executor
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Floats
 from dumbbell.judge import sections
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.spec import Experiment, Setting, settings_applied
@@ -26,7 +26,7 @@ DECIDED = frozenset({Verdict.REPRODUCED, *CONTRADICTED})
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenSection:
     """A section's experiment as a file, with its rules fixed, before anything has run.
 
     Attributes:
@@ -63,7 +63,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Found:
+class SectionResult:
     """A section with what was found.
 
     Attributes:
@@ -71,7 +71,7 @@ class Found:
         checked: Its runs and verdicts.
     """
 
-    written: Written
+    written: WrittenSection
     checked: Checked
 
     @property
@@ -136,9 +136,9 @@ class Dossier:
         interrupted: Whether somebody stopped it early; sections that are missing were not run.
     """
 
-    asked: Asked
+    asked: JudgeRequest
     backends: tuple[str, ...]
-    found: tuple[Found, ...]
+    found: tuple[SectionResult, ...]
     interrupted: bool = False
 
     @property
@@ -148,8 +148,8 @@ class Dossier:
 
 
 def write_experiments(
-    asked: Asked, folder: Path, which: Sequence[Section] | None = None
-) -> list[Written]:
+    asked: JudgeRequest, folder: Path, which: Sequence[Section] | None = None
+) -> list[WrittenSection]:
     """Write each section's file into a folder, and read its claims back.
 
     Args:
@@ -167,15 +167,15 @@ def write_experiments(
             continue
         file = folder / f"{section.id}.toml"
         file.write_text(experiment_text(section, trial, asked), encoding="utf-8")
-        bare = Written(section, trial, file, asserted(file), ())
+        bare = WrittenSection(section, trial, file, asserted(file), ())
         labels = tuple(bare.label_of(each.where) for each in trial.expectations)
-        written.append(Written(section, trial, file, bare.claims, labels))
+        written.append(WrittenSection(section, trial, file, bare.claims, labels))
     return written
 
 
 def judge_controller(
-    asked: Asked,
-    written: Sequence[Written],
+    asked: JudgeRequest,
+    written: Sequence[WrittenSection],
     *,
     backends: Sequence[str] = ("sim",),
     executor_of: Callable[[Sequence[Cell]], Executor],
@@ -193,7 +193,7 @@ def judge_controller(
     Raises:
         DumbbellError: As `check`.
     """
-    found: list[Found] = []
+    found: list[SectionResult] = []
     for each in written:
         checked = check(
             each.claims,
@@ -202,7 +202,7 @@ def judge_controller(
             executor=executor_of(each.claims.cells),
             **running,
         )
-        found.append(Found(each, checked))
+        found.append(SectionResult(each, checked))
         if checked.comparison.interrupted:
             return Dossier(asked, tuple(backends), tuple(found[:-1]), interrupted=True)
     return Dossier(asked, tuple(backends), tuple(found))

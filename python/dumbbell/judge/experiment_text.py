@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.spec.toml_text import document_text
 
 OURS = "threshold of ours"
 
 
-def experiment_text(section: Section, trial: Trial, asked: Asked) -> str:
+def experiment_text(section: Section, trial: Trial, asked: JudgeRequest) -> str:
     """The TOML of a section's experiment with its claims.
 
     Args:

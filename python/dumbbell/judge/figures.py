@@ -10,7 +10,7 @@ import polars as pl
 
 from dumbbell.compare.checking.amounts import Scale
 from dumbbell.compare.quantity import Quantity
-from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.section import Expectation
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.report import Figure, IntervalRow, Plot, points_with_interval
@@ -82,7 +82,7 @@ def outcome_bars(counts: Mapping[str, Mapping[str, int]], of: str) -> Plot:
     return Plot(chart, frame)
 
 
-def section_figure(found: Found, backends: tuple[str, ...]) -> Figure | None:
+def section_figure(found: SectionResult, backends: tuple[str, ...]) -> Figure | None:
     """The numbers of a section's `Drawn` quantity; None where there are none."""
     rows, scale = [], None
     several = len(backends) > 1
@@ -135,5 +135,5 @@ def threshold(each: Expectation, scale: Scale) -> float | None:
     return scale.read(bound, each.id) if isinstance(bound, str | int | float) else None
 
 
-def _section_label(found: Found) -> str:
+def _section_label(found: SectionResult) -> str:
     return f"{found.section.rfc} {found.section.short}"

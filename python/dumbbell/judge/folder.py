@@ -15,13 +15,13 @@ from dumbbell import __version__
 from dumbbell.claims import to_json_text
 from dumbbell.compare.checking.bundle import CLAIMS, bundle_files
 from dumbbell.folders import Content
-from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.kept import LISTED
 from dumbbell.judge.tables import csv_text, latex_text, verdict_frame
 from dumbbell.printable import utf8
 
 
-def section_files(found: Found, replications: int) -> dict[str, Content]:
+def section_files(found: SectionResult, replications: int) -> dict[str, Content]:
     """What goes into a section's folder."""
     kept = bundle_files(found.checked, replications=replications, precision=None)
     return {

@@ -16,7 +16,7 @@ from dumbbell import _engine
 from dumbbell.compare.summary import Floats
 from dumbbell.judge.asked import Depth
 from dumbbell.judge.description import BUSY, SOJOURN
-from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.sections.known import KNOWN
 from dumbbell.judge.words import FAILS, HOLDS, OPEN, outcome_words
 from dumbbell.stats import difference_interval
@@ -106,7 +106,7 @@ def entries_of(dossier: Dossier) -> list[Entry]:
     ]
 
 
-def _points(found: Found, backend: str) -> dict[Scenario, Point]:
+def _points(found: SectionResult, backend: str) -> dict[Scenario, Point]:
     points: dict[Scenario, Point] = {}
     failed = {each.label for each in found.checked.comparison.failed}
     seen: set[str] = set()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SectionFigure:
     """The figure of a section: one quantity, a row an expectation that is about it.
 
     Attributes:
@@ -106,6 +106,6 @@ class Section:
     short: str
     question: str
     trouble: str
-    drawn: Drawn
-    trial: Callable[[Asked], Trial | None]
+    drawn: SectionFigure
+    trial: Callable[[JudgeRequest], Trial | None]
     unsaid: str

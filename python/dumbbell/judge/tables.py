@@ -9,7 +9,7 @@ import polars as pl
 
 from dumbbell.compare.page import number_cell
 from dumbbell.compare.quantity import Quantity
-from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.harm import harm
 from dumbbell.judge.words import outcome_words
 from dumbbell.printable import printable
@@ -44,7 +44,7 @@ def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
                 yield harm_table(found, backend)
 
 
-def section_table(found: Found, backends: tuple[str, ...]) -> ValueTable:
+def section_table(found: SectionResult, backends: tuple[str, ...]) -> ValueTable:
     """What a section asks, with what was measured and whether it holds."""
     section = found.section
     outcomes = {(each.claim.id, each.backend): outcome_words(each) for each in found.judged}
@@ -75,7 +75,7 @@ def section_table(found: Found, backends: tuple[str, ...]) -> ValueTable:
     )
 
 
-def harm_table(found: Found, backend: str) -> ValueTable:
+def harm_table(found: SectionResult, backend: str) -> ValueTable:
     """Throughput of a rival alone, beside its own kind and beside the controller, and the harm."""
     rows = []
     for each in found.written.trial.harms:

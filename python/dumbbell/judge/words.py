@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dumbbell.claims import Judged, Verdict
 from dumbbell.compare.checking.asserted import CONTRADICTED
-from dumbbell.judge.dossier import Dossier, Found
+from dumbbell.judge.dossier import Dossier, SectionResult
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not decided"
 MOST_NAMED = 3
@@ -47,7 +47,7 @@ def answer(dossier: Dossier) -> str:
     return f"Not without care {_listed(named)}{rest}: {counted}."
 
 
-def failing_sections(dossier: Dossier) -> list[Found]:
+def failing_sections(dossier: Dossier) -> list[SectionResult]:
     """Sections in which something does not hold, that with the largest share of it first."""
     failing = [found for found in dossier.found if found.fails and found.section.trouble]
     return sorted(failing, key=lambda found: -len(found.fails) / len(found.judged))
@@ -71,7 +71,7 @@ def how_measured(dossier: Dossier) -> str:
     )
 
 
-def _by_backend(found: Found, name: str) -> list[str]:
+def _by_backend(found: SectionResult, name: str) -> list[str]:
     return [
         f"{outcome_words(each)} on {each.backend}" for each in found.judged if each.claim.id == name
     ]

@@ -17,7 +17,7 @@ from dumbbell.folders import replace_file
 from dumbbell.lab import modules
 from dumbbell.lab.page_file import WORKER
 from dumbbell.lab.story_pictures import picture
-from dumbbell.lab.story_runs import GAME, QUEUE, Bottleneck, Setting, Told, told
+from dumbbell.lab.story_runs import GAME, QUEUE, Bottleneck, Setting, StoryRun, told
 from dumbbell.report import Opening
 from dumbbell.report.palette import style_sheet
 from dumbbell.spec import Experiment
@@ -78,7 +78,7 @@ _STEPS: Mapping[str, _Step] = {
 }
 
 
-def _answer(step: str, of: Told) -> str:
+def _answer(step: str, of: StoryRun) -> str:
     wait = "under 1 ms" if of.mean_wait_ms < 1 else f"{of.mean_wait_ms:.0f} ms"
     share = f"{of.download_bps / 20e6:.0%}".replace("%", " %")
     lost = f" and loses {100 * of.lost_share:.1f} % of its packets"
@@ -117,7 +117,7 @@ def story_text(studies: Collection[str] = ()) -> str:
     Args:
         studies: Those whose pages lie beside it, to which it leads.
     """
-    runs: dict[Setting, Told] = {}
+    runs: dict[Setting, StoryRun] = {}
     parts: dict[str, str] = {}
     for name, step in _STEPS.items():
         if step.setting not in runs:

@@ -16,8 +16,8 @@ from dumbbell.lab.story_runs import (
     FULL_PKTS,
     WAY_MS,
     Bottleneck,
-    Passage,
-    Told,
+    PacketJourney,
+    StoryRun,
 )
 from dumbbell.report import palette
 
@@ -74,7 +74,7 @@ class Funnel:
         return float(len(self.rows))
 
 
-def picture(told: Told, words: str) -> Markup:
+def picture(told: StoryRun, words: str) -> Markup:
     """A run: its queue as the longest wait of the call begins, and the call's waits all the time.
 
     Args:
@@ -95,7 +95,7 @@ def picture(told: Told, words: str) -> Markup:
     )
 
 
-def _telling_instant(told: Told) -> int:
+def _telling_instant(told: StoryRun) -> int:
     """When the packet of the call came that waited longest."""
     of_call = [each for each in told.packets if each.flow == CALL and not each.is_dropped]
     waited = [(each.out_ns - each.in_ns, each.in_ns) for each in of_call if each.out_ns is not None]
@@ -141,7 +141,7 @@ def _link() -> list[str]:
     ]
 
 
-def _queue(told: Told, at_ns: int) -> list[str]:
+def _queue(told: StoryRun, at_ns: int) -> list[str]:
     funnel = Funnel.of(_FUNNEL, _MOST_HIGH)
     inside = told.inside(at_ns)
     placed = [
@@ -164,11 +164,11 @@ def _queue(told: Told, at_ns: int) -> list[str]:
     ]
 
 
-def _lanes(told: Told, at_ns: int) -> list[str]:
+def _lanes(told: StoryRun, at_ns: int) -> list[str]:
     lanes = [*range(told.setting.downloads + 1)]
     high = _MOST_HIGH / len(lanes)
     size = min(12.0, high)
-    waiting: dict[int, list[Passage]] = defaultdict(list)
+    waiting: dict[int, list[PacketJourney]] = defaultdict(list)
     for each in told.inside(at_ns):
         waiting[each.flow].append(each)
     placed = [
@@ -188,7 +188,7 @@ def _lanes(told: Told, at_ns: int) -> list[str]:
     ]
 
 
-def _policer(told: Told, at_ns: int) -> list[str]:
+def _policer(told: StoryRun, at_ns: int) -> list[str]:
     window_ns = _NS_PER_S // 10
     near = [each for each in told.packets if at_ns - window_ns < each.in_ns <= at_ns]
     placed = [
@@ -209,7 +209,7 @@ def _policer(told: Told, at_ns: int) -> list[str]:
     ]
 
 
-def _line(told: Told, at_ns: int) -> list[str]:
+def _line(told: StoryRun, at_ns: int) -> list[str]:
     """The call's waits over the run, and when a call is no call any more."""
 
     def across(t_s: float) -> float:

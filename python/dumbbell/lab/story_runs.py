@@ -132,7 +132,7 @@ tcp = { congestion_control = "reno" }
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PacketJourney:
     """What happened to one packet at the queue.
 
     Attributes:
@@ -149,7 +149,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoryRun:
     """A run as the story tells it; measured after the warm-up.
 
     Attributes:
@@ -164,7 +164,7 @@ class Told:
 
     setting: Setting
     digest: str
-    packets: tuple[Passage, ...]
+    packets: tuple[PacketJourney, ...]
     mean_wait_ms: float
     longest_wait_ms: float
     lost_share: float
@@ -178,7 +178,7 @@ class Told:
             if each.flow == CALL and each.out_ns is not None and not each.is_dropped
         ]
 
-    def inside(self, at_ns: int) -> list[Passage]:
+    def inside(self, at_ns: int) -> list[PacketJourney]:
         """Packets in queue and transmission at an instant, first come first."""
         return [
             each
@@ -190,7 +190,7 @@ class Told:
 
 
 @cache
-def told(setting: Setting) -> Told:
+def told(setting: Setting) -> StoryRun:
     """Run it."""
     run = simulate(setting.experiment())
     packets = _passages(run.table("packets"))
@@ -203,7 +203,7 @@ def told(setting: Setting) -> Told:
     ]
     measured_s = DURATION_S - WARM_UP_S
     received = run.table("flows")["received_payload_bytes"].to_list()
-    return Told(
+    return StoryRun(
         setting=setting,
         digest=str(run.meta["digest"]),
         packets=packets,
@@ -214,20 +214,20 @@ def told(setting: Setting) -> Told:
     )
 
 
-def _passages(records: pl.DataFrame) -> tuple[Passage, ...]:
+def _passages(records: pl.DataFrame) -> tuple[PacketJourney, ...]:
     """Packets of records, as `page/packets.js` makes them."""
     names = ("t_ns", "event", "reason", "flow", "seq")
-    found: list[Passage] = []
+    found: list[PacketJourney] = []
     # Another that goes by the same numbers may be inside: a segment that is sent again.
     places: dict[tuple[int, int], deque[int]] = defaultdict(deque)
     for t_ns, event, reason, flow, number in records.select(names).iter_rows():
         key = (flow, number)
         if event == _DROP and reason not in REASONS_FROM_INSIDE:
-            found.append(Passage(t_ns, t_ns, flow, is_dropped=True))
+            found.append(PacketJourney(t_ns, t_ns, flow, is_dropped=True))
         elif event in {_DEQUEUE, _DROP}:
             place = places[key].popleft()
-            found[place] = Passage(found[place].in_ns, t_ns, flow, is_dropped=event == _DROP)
+            found[place] = PacketJourney(found[place].in_ns, t_ns, flow, is_dropped=event == _DROP)
         elif event == 0:
             places[key].append(len(found))
-            found.append(Passage(t_ns, None, flow, is_dropped=False))
+            found.append(PacketJourney(t_ns, None, flow, is_dropped=False))
     return tuple(found)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dumbbell.backends import Cancellation, Failure
 from dumbbell.errors import SpecError
-from dumbbell.replication.performing import OfOneRun, Performer, ThisProcess, Unit, Work
+from dumbbell.replication.performing import Performer, SingleRunUnit, ThisProcess, Unit, Work
 from dumbbell.replication.progress import Progress, ProgressCallback
 from dumbbell.replication.replications import (
     A,
@@ -103,7 +103,7 @@ def replicate(
     """
     return replicate_groups(
         {arm: {arm: experiment} for arm, experiment in arms.items()},
-        OfOneRun(reduce),
+        SingleRunUnit(reduce),
         at_least=at_least,
         at_most=at_most,
         batch=batch,

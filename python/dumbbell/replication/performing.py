@@ -19,7 +19,7 @@ Reduce: TypeAlias = Callable[[Mapping[Any, Run]], R]
 
 
 @dataclass(frozen=True, slots=True)
-class OfOneRun(Generic[R]):
+class SingleRunUnit(Generic[R]):
     """What is made of a unit that is a single run.
 
     Attributes:

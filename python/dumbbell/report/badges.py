@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dumbbell.claims import ClaimView, Count, Verdict
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import CountedAs
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ _WITHOUT_A_NAME = {
 
 SCORES = MappingProxyType(
     {
-        Standing.SOURCE: "What the source says",
-        Standing.THEORY: "Theory",
-        Standing.ELSEWHERE: "Measured elsewhere",
-        Standing.BACKENDS: "Our instruments agree",
+        CountedAs.SOURCE: "What the source says",
+        CountedAs.THEORY: "Theory",
+        CountedAs.ELSEWHERE: "Measured elsewhere",
+        CountedAs.BACKENDS: "Our instruments agree",
     }
 )
 """Headings of the counts."""

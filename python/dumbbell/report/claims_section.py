@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dumbbell.claims import ClaimView, Verdict, counts_of, facts_of
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import CountedAs
 from dumbbell.report.badges import (
     BADGES,
     SCORE_ORDER,
@@ -165,7 +165,7 @@ def score_views(claims: Sequence[ClaimView], said: str = "") -> list[dict[str, A
         claims: All of a page.
         said: Heading of what the source says, where that is no publication.
     """
-    titles = {**SCORES, Standing.SOURCE: said} if said else SCORES
+    titles = {**SCORES, CountedAs.SOURCE: said} if said else SCORES
     return [
         {
             "title": titles[count.standing],

@@ -24,7 +24,7 @@ class Resolvable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TextOf:
+class TcWords:
     """How numbers and queues are put into tc's words.
 
     Attributes:
@@ -38,7 +38,7 @@ class TextOf:
     qdisc: Callable[[str], str]
 
     @classmethod
-    def of_tc(cls) -> TextOf:
+    def of_tc(cls) -> TcWords:
         """The grammar of the native module, which is also the one that parses."""
         from dumbbell import _engine
 
@@ -111,7 +111,7 @@ class Topology:
     traffic: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, label: str, experiment: Resolvable, text: TextOf | None = None) -> Topology:
+    def of(cls, label: str, experiment: Resolvable, text: TcWords | None = None) -> Topology:
         """Read the topology of an experiment.
 
         Args:
@@ -123,10 +123,10 @@ class Topology:
 
     @classmethod
     def from_resolved(
-        cls, label: str, resolved: Mapping[str, Any], text: TextOf | None = None
+        cls, label: str, resolved: Mapping[str, Any], text: TcWords | None = None
     ) -> Topology:
         """Read the topology of a resolved description (see :meth:`of`)."""
-        text = text or TextOf.of_tc()
+        text = text or TcWords.of_tc()
         described = Resolved(resolved)
         hops = [_hop(queue, text) for queue in described.queues]
         links = tuple(
@@ -192,7 +192,7 @@ def _names(names: Sequence[str]) -> str:
     return f"{different[0]} … {different[-1]}"
 
 
-def _hop(queue: Queue, text: TextOf) -> Hop:
+def _hop(queue: Queue, text: TcWords) -> Hop:
     return Hop(
         sender=queue.from_,
         receiver=queue.to,
@@ -204,7 +204,7 @@ def _hop(queue: Queue, text: TextOf) -> Hop:
     )
 
 
-def _details(queue: Queue, text: TextOf) -> tuple[str, ...]:
+def _details(queue: Queue, text: TcWords) -> tuple[str, ...]:
     details = [
         f"MTU\u00a0{queue.mtu_bytes}\u00a0B",
         f"overhead\u00a0{queue.overhead_bytes}\u00a0B",

@@ -128,7 +128,7 @@ LawWord = Annotated[str, *_words(*LAWS)]
 BetterWord = Annotated[str, *_words("higher", "lower")]
 
 
-class Other(SpecModel):
+class ComparisonTerm(SpecModel):
     """What a quantity is held against, where that is not a number: another one, or another cell."""
 
     quantity: Path | None = Field(default=None, description="Another one; the same if left out.")
@@ -137,18 +137,18 @@ class Other(SpecModel):
     )
 
 
-def _bound(value: object) -> str | float | Other:
+def _bound(value: object) -> str | float | ComparisonTerm:
     if not isinstance(value, Mapping):
         return _amount(value)
     try:
-        return Other.read(value)
+        return ComparisonTerm.read(value)
     except SpecError as error:
         raise Refused(
             error.value, error.allowed, error.hint, path=error.path, reason=error.reason
         ) from None
 
 
-Bound = Annotated[str | float | Other, BeforeValidator(_bound)]
+Bound = Annotated[str | float | ComparisonTerm, BeforeValidator(_bound)]
 
 
 class Amended(SpecModel):
@@ -192,28 +192,28 @@ class Measuring(ClaimTable):
     )
 
 
-class Levelled(Measuring):
+class IntervalClaim(Measuring):
     """A claim that is judged by an interval."""
 
     level: Level = Field(default=0.95, description="Of the interval.")
 
 
-class EqualsTable(Levelled):
+class EqualsTable(IntervalClaim):
     """The mean equals a value, give or take a margin."""
 
     kind: Literal["equals"] = Field(default="equals", description="A mean equals a value.")
     value: Amount = Field(description="What it should be.")
     margin: Amount = Field(description="What counts as equal; `2%` is relative to the value.")
     origin: OriginWord = Field(default="theory", description="Who says so.")
-    divided_by: Other | None = Field(
+    divided_by: ComparisonTerm | None = Field(
         default=None, description="The claim is about the ratio of the means."
     )
-    less: Other | None = Field(
+    less: ComparisonTerm | None = Field(
         default=None, description="The claim is about the difference of the means."
     )
 
 
-class PublishedTable(Levelled):
+class PublishedTable(IntervalClaim):
     """A printed number against what one run as published would print."""
 
     kind: Literal["published"] = Field(
@@ -231,15 +231,15 @@ class PublishedTable(Levelled):
         default=None, description="Standard deviation that the source's instrument has besides."
     )
     origin: OriginWord = Field(default="published", description="Where it was printed.")
-    divided_by: Other | None = Field(
+    divided_by: ComparisonTerm | None = Field(
         default=None, description="It is the ratio to this, in one run."
     )
-    less: Other | None = Field(
+    less: ComparisonTerm | None = Field(
         default=None, description="It is the difference from this, in one run."
     )
 
 
-class OrderingTable(Levelled):
+class OrderingTable(IntervalClaim):
     """A quantity is above or below another or a number, or grows from cell to cell."""
 
     kind: Literal["ordering"] = Field(default="ordering", description="Above, below, or growing.")
@@ -262,13 +262,13 @@ class OrderingTable(Levelled):
     origin: OriginWord = Field(default="published", description="Who says so.")
 
 
-class EquivalentTable(Levelled):
+class EquivalentTable(IntervalClaim):
     """Two cells or quantities, or all values of a path, differ by less than what matters."""
 
     kind: Literal["equivalent"] = Field(
         default="equivalent", description="The same within a margin."
     )
-    to: Other | None = Field(default=None, description="What it is the same as.")
+    to: ComparisonTerm | None = Field(default=None, description="What it is the same as.")
     along: OnePath | None = Field(
         default=None, description="It is the same for any two values of this path."
     )
@@ -280,14 +280,14 @@ class EquivalentTable(Levelled):
     origin: OriginWord = Field(default="published", description="Who says so.")
 
 
-class ShareTable(Levelled):
+class ShareTable(IntervalClaim):
     """A share: of the capacity, of packets, or of flows that do better than in another cell."""
 
     kind: Literal["share"] = Field(default="share", description="A share.")
     value: Amount = Field(description="From 0 to 1.")
     side: SideWord = Field(default="equals", description="Of the value.")
     margin: Amount | None = Field(default=None, description="Of `equals`.")
-    better_than: Other | None = Field(
+    better_than: ComparisonTerm | None = Field(
         default=None,
         description="The share of the flows of a group that do better than there; `quantity` is "
         "then `flow[GROUP].METRIC`.",
@@ -298,18 +298,20 @@ class ShareTable(Levelled):
     origin: OriginWord = Field(default="published", description="Who says so.")
 
 
-class SpreadTable(Levelled):
+class SpreadTable(IntervalClaim):
     """How much a number varies among the flows of a group, relative to their median."""
 
     kind: Literal["spread"] = Field(default="spread", description="How much flows differ.")
     value: Amount = Field(description="5th to 95th percentile over the median, or a ratio of two.")
     side: SideWord = Field(default="equals", description="Of the value.")
     margin: Amount | None = Field(default=None, description="Of `equals`.")
-    divided_by: Other | None = Field(default=None, description="It is the ratio to that there.")
+    divided_by: ComparisonTerm | None = Field(
+        default=None, description="It is the ratio to that there."
+    )
     origin: OriginWord = Field(default="published", description="Who says so.")
 
 
-class SupremumTable(Levelled):
+class SupremumTable(IntervalClaim):
     """A bound that the greatest of a run comes to within one packet and never passes."""
 
     kind: Literal["supremum"] = Field(default="supremum", description="A least upper bound.")
@@ -331,7 +333,7 @@ class CheckTable(Measuring):
     because: Sentence = Field(description="Why it holds by construction.")
 
 
-class AgreementTable(Levelled):
+class AgreementTable(IntervalClaim):
     """Two backends agree; judged with ``--backend sim,kernel``."""
 
     kind: Literal["agreement"] = Field(default="agreement", description="Two backends agree.")
@@ -387,7 +389,7 @@ class Claims(SpecModel):
 
 def common_schema() -> dict[str, Any]:
     """JSON schema of the keys that claims of every kind, or of nearly every one, have."""
-    return Levelled.model_json_schema()
+    return IntervalClaim.model_json_schema()
 
 
 def claim_schemas() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -22,7 +22,7 @@ from dumbbell.compare.executing import Executor, FailedTask, Task
 from dumbbell.compare.executing.identity import Identities, python_sha256
 from dumbbell.compare.executing.stored import nothing_to_resume, said_of_damage
 from dumbbell.errors import FailureKind, RunError
-from dumbbell.replication.performing import Collecting, DoneUnit, OfOneRun, Unit, Work
+from dumbbell.replication.performing import Collecting, DoneUnit, SingleRunUnit, Unit, Work
 from dumbbell.spec import Experiment
 from dumbbell.store import (
     CellName,
@@ -43,7 +43,7 @@ _REDUCING = ("studies", "claims", "theory")
 """The Python code that reduces runs, besides what `code_sha256` has."""
 
 
-class ByExecutor:
+class ExecutorPerformer:
     """The `Performer` of studies; to be used in a ``with``.
 
     Attributes:
@@ -180,7 +180,7 @@ class ByExecutor:
         name = reduction_name(work.reduce)
         if self._reader is None or name is None:
             return [None] * len(tasks)
-        by_one = isinstance(work.reduce, OfOneRun)
+        by_one = isinstance(work.reduce, SingleRunUnit)
         found: list[tuple[Digest, str] | None] = []
         for unit, of_unit in zip(work.units, tasks, strict=True):
             identities = [self._identities.of(task) for task in of_unit]
@@ -229,7 +229,7 @@ def reduction_name(reduce: Callable[..., object]) -> str | None:
     arguments are values that a store keeps. What depends on the place where it was made (a lambda,
     a method) does not.
     """
-    if isinstance(reduce, OfOneRun):
+    if isinstance(reduce, SingleRunUnit):
         inner = reduction_name(reduce.reduce)
         return inner and f"one run: {inner}"
     function = _function_of(reduce)
@@ -247,7 +247,7 @@ def reduction_name(reduce: Callable[..., object]) -> str | None:
 
 
 def _function_of(reduce: Callable[..., object]) -> Callable[..., object]:
-    if isinstance(reduce, OfOneRun):
+    if isinstance(reduce, SingleRunUnit):
         return _function_of(reduce.reduce)
     return reduce.func if isinstance(reduce, functools.partial) else reduce
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from dumbbell.backends.kernel.confinement import Means, best_confinement
+from dumbbell.backends.kernel.confinement import ConfinementMethod, best_confinement
 from dumbbell.backends.kernel.programs import are_installed, asked_tools
 from dumbbell.spec import Experiment
 from dumbbell.spec.programs import Tool, runs_commands
@@ -51,7 +51,7 @@ def _obstacle(experiments: list[Experiment]) -> str:
         return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
     if any(runs_commands(each.resolved()) for each in experiments):
         confined = best_confinement()
-        if confined.means is Means.NOTHING:
+        if confined.means is ConfinementMethod.NOTHING:
             return (
                 "its scripts run only where this machine holds a guest to its files, and here is "
                 f"{confined}"
@@ -59,7 +59,7 @@ def _obstacle(experiments: list[Experiment]) -> str:
     return ""
 
 
-class ByOwnPrograms(Part[D], Generic[A, D]):
+class OwnProgramsPart(Part[D], Generic[A, D]):
     """A part with them: run where the kernel is asked for and they are there.
 
     Attributes:

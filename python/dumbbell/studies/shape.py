@@ -46,7 +46,7 @@ from typing import Any, Generic, TypeVar
 from dumbbell.claims import Judged
 from dumbbell.errors import RunError
 from dumbbell.replication import Interrupted, Quantity, Replications, replicate_groups
-from dumbbell.replication.performing import OfOneRun
+from dumbbell.replication.performing import SingleRunUnit
 from dumbbell.report import Figure, LoadRow, ValueTable
 from dumbbell.spec import Experiment
 from dumbbell.studies.base import StudyOptions
@@ -196,7 +196,7 @@ class Runner:
         experiments = arms if isinstance(arms, Mapping) else {a.key: a.experiment for a in arms}
         return self.replicate_groups(
             {arm: {arm: each} for arm, each in experiments.items()},
-            OfOneRun(reduce),
+            SingleRunUnit(reduce),
             amount,
             task=task,
             **more,

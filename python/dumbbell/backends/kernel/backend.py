@@ -14,7 +14,7 @@ from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_files
-from dumbbell.backends.kernel.confinement import Means, best_confinement
+from dumbbell.backends.kernel.confinement import ConfinementMethod, best_confinement
 from dumbbell.backends.kernel.controllers import built_modules, module_versions
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.guest import guest_program
@@ -112,7 +112,7 @@ class Kernel:
         built_modules(resolved_json)
         check_programs(resolved)
         host_tools(asked_tools(resolved))
-        if runs_commands(resolved) and best_confinement().means is Means.NOTHING:
+        if runs_commands(resolved) and best_confinement().means is ConfinementMethod.NOTHING:
             raise RunError(
                 "command lines run only where this machine holds a guest to its files, and here is "
                 f"{best_confinement()}"

@@ -38,7 +38,7 @@ script."""
 _ASK_TIMEOUT_S = 20
 
 
-class Means(enum.StrEnum):
+class ConfinementMethod(enum.StrEnum):
     """By what a guest is held to its files."""
 
     LANDLOCK = "landlock"
@@ -55,7 +55,7 @@ class Refusal:
         why: What was tried, and what the host said.
     """
 
-    means: Means
+    means: ConfinementMethod
     why: str
 
 
@@ -69,17 +69,17 @@ class Confinement:
         refused: The better means, and why they are not to be had.
     """
 
-    means: Means
+    means: ConfinementMethod
     landlock_version: int | None = None
     refused: tuple[Refusal, ...] = ()
 
     def __str__(self) -> str:
         """In a sentence."""
         held = "a guest reads its programs and writes to its own folder only"
-        if self.means is Means.LANDLOCK:
+        if self.means is ConfinementMethod.LANDLOCK:
             return f"Landlock, version {self.landlock_version}: {held}"
         reasons = "; ".join(refusal.why for refusal in self.refused)
-        if self.means is Means.MOUNT_NAMESPACE:
+        if self.means is ConfinementMethod.MOUNT_NAMESPACE:
             return f"a mount namespace: {held} ({reasons})"
         return (
             f"nothing: a guest reads and writes whatever you may ({reasons}). Landlock "
@@ -136,7 +136,11 @@ def _asked(program: Path, changed_ns: int) -> Confinement:
             command, capture_output=True, text=True, check=True, timeout=_ASK_TIMEOUT_S
         )
         answer = json.loads(done.stdout)
-        refused = [Refusal(Means(each["means"]), each["why"]) for each in answer["refused"]]
-        return Confinement(Means(answer["means"]), answer["landlock_version"], tuple(refused))
+        refused = [
+            Refusal(ConfinementMethod(each["means"]), each["why"]) for each in answer["refused"]
+        ]
+        return Confinement(
+            ConfinementMethod(answer["means"]), answer["landlock_version"], tuple(refused)
+        )
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{program} does not say how guests are confined here: {error}") from error

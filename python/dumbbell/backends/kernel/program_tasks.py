@@ -29,10 +29,10 @@ from dumbbell.formats.program_tables import (
 from dumbbell.printable import printable
 from dumbbell.spec import Resolved
 from dumbbell.spec.programs import (
-    Left,
-    Site,
+    CommandContext,
+    NewOutputFile,
+    RunTimes,
     Task,
-    When,
     model_of,
     programs_of,
     starts_others,
@@ -94,7 +94,7 @@ def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[Planned
     servers: set[tuple[str, str, tuple[str, ...]]] = set()
     for index, asked in enumerate(asked_of):
         seed = _seed(resolved["seed"], replication, asked["name"])
-        site = Site(index, resolved["duration_ns"], seed, address, device, files)
+        site = CommandContext(index, resolved["duration_ns"], seed, address, device, files)
         for task in model_of(asked).tasks(asked, site):
             if task.is_shared:
                 server = (task.tool, task.host, task.words)
@@ -278,12 +278,12 @@ def read_programs(resolved: Mapping[str, Any], replication: int, output: Path) -
     begun = {
         each.program: told[index]["started_ns"]
         for index, each in enumerate(planned)
-        if each.task.when is When.AT_START
+        if each.task.when is RunTimes.AT_START
     }
     for index, each in enumerate(planned):
         ended = told[index]
         row, rows = found.setdefault(each.program, ({}, ParsedProgram()))
-        if each.task.when is When.AT_START or not row:
+        if each.task.when is RunTimes.AT_START or not row:
             status = _NO_STATUS if ended["status"] is None else ended["status"]
             row |= {"started_ns": ended["started_ns"], "ended_ns": ended["ended_ns"]}
             row |= {"exit_status": status}
@@ -314,7 +314,7 @@ def _read(
             ) from error
 
 
-def _left(each: PlannedProgram, left: Left, output: Path) -> Path:
+def _left(each: PlannedProgram, left: NewOutputFile, output: Path) -> Path:
     """The file that a program left under a name of its own.
 
     Raises:

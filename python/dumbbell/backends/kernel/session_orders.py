@@ -92,7 +92,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class StopWaiting:
     """Wait no more for what runs there."""
 
     place: TerminalPlace
@@ -103,7 +103,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class LetTimePass:
     """Let time pass.
 
     Attributes:
@@ -124,7 +124,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenTerminal:
     """Open a terminal."""
 
     place: TerminalPlace
@@ -143,4 +143,4 @@ class End:
         return {"order": "end"}
 
 
-Order = Type | Keys | Leave | Wait | Open | End
+Order = Type | Keys | StopWaiting | LetTimePass | OpenTerminal | End

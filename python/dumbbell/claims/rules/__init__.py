@@ -20,7 +20,7 @@ rule                   takes
 """
 
 from dumbbell.claims.rules.agreement import Agreement
-from dumbbell.claims.rules.base import Rule, RuleName, Standing
+from dumbbell.claims.rules.base import CountedAs, Rule, RuleName
 from dumbbell.claims.rules.calibration import Calibration
 from dumbbell.claims.rules.check import Check
 from dumbbell.claims.rules.direction import Direction
@@ -40,6 +40,7 @@ __all__ = [
     "Agreement",
     "Calibration",
     "Check",
+    "CountedAs",
     "Direction",
     "Equals",
     "Equivalent",
@@ -56,6 +57,5 @@ __all__ = [
     "Share",
     "Shortfall",
     "Spread",
-    "Standing",
     "Supremum",
 ]

@@ -9,9 +9,9 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Sides
 from dumbbell.claims.glyphs import Glyph, Stated, around_margin
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_margin,
     check_width,
@@ -84,9 +84,9 @@ class Agreement(Rule[Sides]):
         return ()
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """Counted apart: it says something about the laboratory."""
-        return Standing.BACKENDS
+        return CountedAs.BACKENDS
 
     @property
     def words(self) -> str:

@@ -33,7 +33,7 @@ class RuleName(StrEnum):
     CHECK = "check"
 
 
-class Standing(StrEnum):
+class CountedAs(StrEnum):
     """In which count a claim is read out."""
 
     SOURCE = "the source"
@@ -44,9 +44,9 @@ class Standing(StrEnum):
 
 
 _STANDING = {
-    Origin.PUBLISHED: Standing.SOURCE,
-    Origin.THEORY: Standing.THEORY,
-    Origin.ELSEWHERE: Standing.ELSEWHERE,
+    Origin.PUBLISHED: CountedAs.SOURCE,
+    Origin.THEORY: CountedAs.THEORY,
+    Origin.ELSEWHERE: CountedAs.ELSEWHERE,
 }
 
 
@@ -79,7 +79,7 @@ class Rule(ABC, Generic[E_contra]):
 
     @property
     @abstractmethod
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """In which count it is read out."""
 
     @property
@@ -110,7 +110,7 @@ class Rule(ABC, Generic[E_contra]):
         """What the small drawing shows; several where a claim has several numbers."""
 
 
-def standing_of(origin: Origin) -> Standing:
+def standing_of(origin: Origin) -> CountedAs:
     """In which count a claim about a number of that origin is read out."""
     return _STANDING[origin]
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Fitted
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, span_of
-from dumbbell.claims.rules.base import Rule, RuleName, Standing, check_level, percent
+from dumbbell.claims.rules.base import CountedAs, Rule, RuleName, check_level, percent
 from dumbbell.claims.verdicts import Verdict
 
 
@@ -43,9 +43,9 @@ class Calibration(Rule[Fitted]):
         return () if self.nominal is None else (Stated(self.nominal, Origin.PUBLISHED),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """Never counted."""
-        return Standing.UNCOUNTED
+        return CountedAs.UNCOUNTED
 
     @property
     def words(self) -> str:

@@ -11,9 +11,9 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_number,
     check_width,
     quantity,
@@ -60,9 +60,9 @@ class Check(Rule[Runs]):
         return (Stated(self.value, Origin.THEORY),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """Never counted."""
-        return Standing.UNCOUNTED
+        return CountedAs.UNCOUNTED
 
     @property
     def words(self) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar, Generic, TypeVar
 
-from dumbbell.claims.decision import Decision, MeasuredInterval, Turn
+from dumbbell.claims.decision import Decision, MeasuredInterval, VerdictRegion
 from dumbbell.claims.evidence import Grid, Setting, is_complete
 from dumbbell.claims.glyphs import Glyph, Stated
-from dumbbell.claims.rules.base import Rule, RuleName, Standing, percent
+from dumbbell.claims.rules.base import CountedAs, Rule, RuleName, percent
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import IntervalKind
 
@@ -52,7 +52,7 @@ class Direction(Rule[Grid[E]], Generic[E]):
         return self.at_each.stated
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """Of the inner rule."""
         return self.at_each.standing
 
@@ -72,7 +72,7 @@ class Direction(Rule[Grid[E]], Generic[E]):
         settings = [point.setting for point in evidence.points]
         verdicts = {decision.verdict for decision in each}
         depends_on: tuple[str, ...] = ()
-        turns: tuple[Turn, ...] = ()
+        turns: tuple[VerdictRegion, ...] = ()
         if len(verdicts) == 1:
             verdict = next(iter(verdicts))
         elif {HOLDS, FAILS} <= verdicts:
@@ -137,7 +137,7 @@ def deciding_parameters(
 
 def _turns(
     settings: Sequence[Setting], each: Sequence[Decision], names: Sequence[str]
-) -> tuple[Turn, ...]:
+) -> tuple[VerdictRegion, ...]:
     """The settings at which each verdict was given, what holds first.
 
     Told by the deciding parameters; but where nothing could be decided, by all.
@@ -149,7 +149,7 @@ def _turns(
         known = at.setdefault(decision.verdict, [])
         if short not in known:
             known.append(short)
-    return tuple(Turn(verdict, tuple(found)) for verdict, found in at.items() if found)
+    return tuple(VerdictRegion(verdict, tuple(found)) for verdict, found in at.items() if found)
 
 
 def _over(each: Sequence[Decision]) -> MeasuredInterval:

@@ -11,9 +11,9 @@ from dumbbell.claims.decision import Decision, Identified, MeasuredInterval
 from dumbbell.claims.evidence import Ensemble
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_number,
     check_width,
@@ -66,7 +66,7 @@ class PublishedInEnsemble(Rule[Ensemble]):
         return (Stated(self.printed, self.origin),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By where it was printed."""
         return standing_of(self.origin)
 

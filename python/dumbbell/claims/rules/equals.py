@@ -10,9 +10,9 @@ from dumbbell.claims.evidence import Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.p_values import contradiction_p_value
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_margin,
     check_number,
@@ -57,7 +57,7 @@ class Equals(Rule[Parameter]):
         return (Stated(self.value, self.origin),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By who says so."""
         return standing_of(self.origin)
 

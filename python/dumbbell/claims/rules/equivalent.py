@@ -9,9 +9,9 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Curves, Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_margin,
     percent,
@@ -80,7 +80,7 @@ class Equivalent(Rule[Parameter | Curves]):
         return ()
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By who says so."""
         return standing_of(self.origin)
 

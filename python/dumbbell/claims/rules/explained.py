@@ -10,13 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from dumbbell.claims.decision import Decision, MeasuredInterval, Missed
+from dumbbell.claims.decision import Decision, MeasuredInterval, MissedLevel
 from dumbbell.claims.evidence import Grid, GridPoint, Levels, Runs, is_complete
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_number,
     check_width,
@@ -121,7 +121,7 @@ class Explained(Rule[Grid[Levels]]):
         return tuple(Stated(each.printed, self.origin) for each in self.levels.values())
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By where they were printed."""
         return standing_of(self.origin)
 
@@ -242,9 +242,9 @@ class Explained(Rule[Grid[Levels]]):
             for name, found in at.predictions.items()
         )
 
-    def _missed(self, at: _AtPoint) -> tuple[Missed, ...]:
+    def _missed(self, at: _AtPoint) -> tuple[MissedLevel, ...]:
         return tuple(
-            Missed(name, self.levels[name].printed, found.low, found.high)
+            MissedLevel(name, self.levels[name].printed, found.low, found.high)
             for name, found in at.predictions.items()
             if not found.contains(self.levels[name].printed)
         )

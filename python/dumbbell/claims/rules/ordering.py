@@ -10,9 +10,9 @@ from dumbbell.claims.decision import Decision, MeasuredInterval, finite
 from dumbbell.claims.evidence import Curves
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated, span_of
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_width,
     percent,
@@ -59,7 +59,7 @@ class Ordering(Rule[Curves]):
         return ()
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By who says so."""
         return standing_of(self.origin)
 

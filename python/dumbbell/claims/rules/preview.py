@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from dumbbell.claims.decision import Decision
 from dumbbell.claims.glyphs import Glyph, Stated
-from dumbbell.claims.rules.base import Rule, RuleName, Standing, quantity
+from dumbbell.claims.rules.base import CountedAs, Rule, RuleName, quantity
 from dumbbell.claims.verdicts import Verdict
 
 E = TypeVar("E")
@@ -71,9 +71,9 @@ class Preview(Rule[E], Generic[E]):
         return self.of.stated
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """Never counted."""
-        return Standing.UNCOUNTED
+        return CountedAs.UNCOUNTED
 
     @property
     def words(self) -> str:

@@ -11,9 +11,9 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_print
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_number,
     check_width,
@@ -83,7 +83,7 @@ class Published(Rule[Runs]):
         return (Stated(self.printed, self.origin),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By where it was printed."""
         return standing_of(self.origin)
 

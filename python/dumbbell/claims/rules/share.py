@@ -8,7 +8,7 @@ from typing import ClassVar
 from dumbbell.claims.decision import Decision
 from dumbbell.claims.evidence import Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated
-from dumbbell.claims.rules.base import Rule, RuleName, Standing, check_level, standing_of
+from dumbbell.claims.rules.base import CountedAs, Rule, RuleName, check_level, standing_of
 from dumbbell.claims.rules.one_number import check_fields, decide_one, glyph_of, words_of
 
 
@@ -60,7 +60,7 @@ class Share(Rule[Parameter]):
         return (Stated(self.value, self.origin),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By who says so."""
         return standing_of(self.origin)
 

@@ -11,9 +11,9 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.rules.base import (
+    CountedAs,
     Rule,
     RuleName,
-    Standing,
     check_level,
     check_margin,
     check_number,
@@ -70,7 +70,7 @@ class Supremum(Rule[Runs]):
         return (Stated(self.bound, self.origin),)
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> CountedAs:
         """By who says so."""
         return standing_of(self.origin)
 

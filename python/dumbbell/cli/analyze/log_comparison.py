@@ -47,7 +47,7 @@ class ComparisonOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
+class SimulatedNumber:
     """A number of simulated runs by the definition of the log's.
 
     Attributes:
@@ -84,9 +84,9 @@ class Simulated:
     said: str
     runs: int
     compared: str
-    same: Mapping[str, Same]
+    same: Mapping[str, SimulatedNumber]
 
-    def of(self, number: LogNumber) -> Same | None:
+    def of(self, number: LogNumber) -> SimulatedNumber | None:
         """What stands beside a number; None where the runs have none by its definition."""
         return self.same.get(number.name) if number.of == self.compared else None
 
@@ -120,7 +120,7 @@ def _simulated(each: Analyzed, runs: Sequence[Run], beside: ComparisonOptions) -
             low, high = max(interval.low, 0.0), interval.high
         definition = SAME[format_][number.name]
         mean = float(np.mean(values))
-        same[number.name] = Same(mean, low, high, number.value, definition)
+        same[number.name] = SimulatedNumber(mean, low, high, number.value, definition)
     if not same:
         allowed = f"a run with numbers of {format_.value}: {', '.join(SAME[format_])}"
         raise SpecError("--beside", beside.source, allowed)

@@ -39,8 +39,8 @@ from dumbbell.cli.terminal.tables import print_group
 from dumbbell.compare.checking import Asserted, Checked, asserted, check
 from dumbbell.compare.checking.bundle import (
     MOST_KEPT_REPLICATIONS,
+    BundleCheck,
     KeptCheck,
-    Sameness,
     bundle_files,
     is_bundle,
     read_bundle,
@@ -373,7 +373,9 @@ def _runs(checked: Checked) -> str:
     return f"{' to '.join(str(n) for n in {counts[0], counts[-1]})} {what} of {cells}"
 
 
-def _print_sameness(found: Sameness, kept: KeptCheck, checked: Checked, console: Console) -> None:
+def _print_sameness(
+    found: BundleCheck, kept: KeptCheck, checked: Checked, console: Console
+) -> None:
     if found.differing:
         console.print(Text("numbers: not those of the folder", style="bold red"))
         _list(found.differing, console)

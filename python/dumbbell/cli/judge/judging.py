@@ -21,7 +21,7 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE
 from dumbbell.folders import Content, write_content
-from dumbbell.judge.asked import Asked, Depth
+from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept import SECTIONS_FOLDER
@@ -60,7 +60,7 @@ def run_judge(controller: str, asked: JudgeOptions, console: Console) -> int:
 
 
 @contextmanager
-def _place(about: Asked, asked: JudgeOptions) -> Iterator[PagePlace | None]:
+def _place(about: JudgeRequest, asked: JudgeOptions) -> Iterator[PagePlace | None]:
     if not has_page(asked.page, asked.out, as_json=asked.as_json):
         yield None
         return

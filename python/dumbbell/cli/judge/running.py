@@ -21,8 +21,8 @@ from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
-from dumbbell.judge.asked import Asked, Depth
-from dumbbell.judge.dossier import Dossier, Written, judge_controller, write_experiments
+from dumbbell.judge.asked import Depth, JudgeRequest
+from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
 from dumbbell.spec.native import Reference
 from dumbbell.spec.refusal import Refused
 from dumbbell.spec.tcp import Tcp
@@ -63,8 +63,8 @@ class Planned:
         written: Its experiments, in a folder of their own.
     """
 
-    about: Asked
-    written: Sequence[Written]
+    about: JudgeRequest
+    written: Sequence[WrittenSection]
 
 
 def planned(
@@ -76,12 +76,12 @@ def planned(
         controller: As typed.
         asked: What else was.
         folder: Where the experiments go, with a copy of the controllers' files.
-        is_its_own_rival: Of `Asked`.
+        is_its_own_rival: Of `JudgeRequest`.
 
     Raises:
         SpecError: A controller is not known, or its file may not be used.
     """
-    about = Asked(
+    about = JudgeRequest(
         _placed(controller, folder, "NAME|FILE"),
         tuple(_placed(each, folder, "--against") for each in asked.against),
         asked.depth,

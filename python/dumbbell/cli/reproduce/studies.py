@@ -54,7 +54,7 @@ from dumbbell.studies import (
     get_study,
     topic_of,
 )
-from dumbbell.studies.performing import ByExecutor
+from dumbbell.studies.performing import ExecutorPerformer
 
 if TYPE_CHECKING:
     from dumbbell.folders import ResultFolder
@@ -131,7 +131,7 @@ def reproduce(
         for each in to_run:
             # What was stopped had begun with the first one.
             resume = storing.resume and each == to_run[0]
-            performer = ByExecutor(executor, store, study=each, resume=resume, tell=tell)
+            performer = ExecutorPerformer(executor, store, study=each, resume=resume, tell=tell)
             try:
                 with performer:
                     done = _one(
@@ -170,7 +170,7 @@ def reproduce(
     return Interrupted.exit_code if stop.is_set() else _status(written, not_run.values())
 
 
-def _say_found(performer: ByExecutor, store: Store | None, *, resume: bool) -> None:
+def _say_found(performer: ExecutorPerformer, store: Store | None, *, resume: bool) -> None:
     if performer.found and store is not None:
         verb = "resumed" if resume else "not repeated"
         total = performer.found + performer.made

@@ -27,7 +27,7 @@ _TIMES = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class CostForecast:
     """What cells will take on a backend.
 
     Attributes:
@@ -123,7 +123,7 @@ def foreseen(
     may_use_bytes: int | None,
     storing: Storing,
     tables_below: int,
-) -> list[Foreseen]:
+) -> list[CostForecast]:
     """What a plan will take on each backend; see `dry_run` for the arguments."""
     store = _Store(planned, storing, jobs, may_use_bytes, tables_below)
     return [
@@ -174,7 +174,7 @@ def _foreseen(
     jobs: int,
     may_use_bytes: int | None,
     refused: list[FailedCell],
-) -> Foreseen:
+) -> CostForecast:
     """What the cells will take; those that cannot be run there are put with the refused ones."""
     fitting: list[tuple[Cost, int, int]] = []
     threads = usable_threads(jobs)
@@ -194,7 +194,7 @@ def _foreseen(
     most_left = sum(most for _, _, most in fitting)
     run_bytes = max((cost.memory_bytes for cost, _, most in fitting if most), default=0)
     threads = max(1, min(threads, most_left))
-    return Foreseen(
+    return CostForecast(
         backend=backend,
         n_cells=len(fitting),
         least_runs=store.least * len(fitting),
@@ -217,7 +217,7 @@ def _runs_of_each(planned: PlannedCells) -> tuple[int, int]:
     return n, n
 
 
-def _lines(planned: PlannedCells, found: Sequence[Foreseen], store: _Store) -> Iterator[str]:
+def _lines(planned: PlannedCells, found: Sequence[CostForecast], store: _Store) -> Iterator[str]:
     several, n = len(found) > 1, len(planned.cells) + len(planned.refused)
     if planned.grid is not None:
         for axis in planned.grid.axes:
@@ -282,7 +282,7 @@ def _size(size_bytes: float) -> str:
 
 
 def _as_json(
-    planned: PlannedCells, found: Sequence[Foreseen], refused: Sequence[FailedCell]
+    planned: PlannedCells, found: Sequence[CostForecast], refused: Sequence[FailedCell]
 ) -> dict[str, Any]:
     return {
         "cells": len(planned.cells) + len(planned.refused),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dumbbell.cli.run.number_texts import change_text
-from dumbbell.compare import Comparison, Difference, Of, Outcome, Quantity
+from dumbbell.compare import Comparison, Difference, MeasureSubject, Outcome, Quantity
 from dumbbell.compare.judging import BackendAgreement
 from dumbbell.compare.measures import Scale
 from dumbbell.compare.words import shown_number, with_unit
@@ -75,16 +75,16 @@ def _largest(found: Comparison, rows: Sequence[Difference]) -> list[Difference]:
 
     def change(each: Difference) -> tuple[bool, float]:
         before, after = _both(found, each)
-        is_seen = each.quantity.of is not Of.QUEUE
+        is_seen = each.quantity.of is not MeasureSubject.QUEUE
         return is_seen, abs(after - before) / (max(abs(before), abs(after)) or 1.0)
 
-    of_each: dict[tuple[Of, str, str | Scale], Difference] = {}
+    of_each: dict[tuple[MeasureSubject, str, str | Scale], Difference] = {}
     for each in sorted(rows, key=change, reverse=True):
         of_each.setdefault(_distribution(each.quantity), each)
     return [*of_each.values()][:MOST_CHANGES]
 
 
-def _distribution(quantity: Quantity) -> tuple[Of, str, str | Scale]:
+def _distribution(quantity: Quantity) -> tuple[MeasureSubject, str, str | Scale]:
     """What a number is of, alike for a mean and for percentiles of one delay."""
     is_delay = quantity.measure.scale in (Scale.DELAY, Scale.TAIL)
     return quantity.of, quantity.name, Scale.DELAY if is_delay else quantity.metric

@@ -15,7 +15,7 @@ from rich.text import Text
 from dumbbell import metrics
 from dumbbell.cli.terminal.consoles import print_sentence
 from dumbbell.cli.terminal.tables import print_table
-from dumbbell.compare import Of, Summary, summary_of
+from dumbbell.compare import MeasureSubject, Summary, summary_of
 from dumbbell.compare.held_flows import HeldFlow, held_flows, held_words
 from dumbbell.tables import Run
 
@@ -33,11 +33,11 @@ def summary_numbers(run: Run, summary: Summary | None = None) -> dict[str, Any]:
     return {
         "meta": dict(run.meta),
         "load": [asdict(each) for each in metrics.asked_and_measured(run)],
-        "network": found.of(Of.NETWORK),
-        "queues": _listed(found, Of.QUEUE),
-        "flows": _listed(found, Of.FLOW),
-        "equal_flows": _listed(found, Of.FLOWS),
-        "probes": _listed(found, Of.PROBE),
+        "network": found.of(MeasureSubject.NETWORK),
+        "queues": _listed(found, MeasureSubject.QUEUE),
+        "flows": _listed(found, MeasureSubject.FLOW),
+        "equal_flows": _listed(found, MeasureSubject.FLOWS),
+        "probes": _listed(found, MeasureSubject.PROBE),
         "held_flows": [
             {**asdict(each), "by": each.by.value, "needed_bytes": each.needed_bytes}
             for each in _held(run, found)
@@ -56,8 +56,8 @@ def _programs(run: Run) -> dict[str, Any]:
     return {"programs": [{**each, "program": run.program_names[each["program"]]} for each in said]}
 
 
-def _listed(summary: Summary, of: Of) -> list[dict[str, Any]]:
-    key = "flow" if of is Of.FLOWS else of.value
+def _listed(summary: Summary, of: MeasureSubject) -> list[dict[str, Any]]:
+    key = "flow" if of is MeasureSubject.FLOWS else of.value
     return [{key: name, **summary.of(of, name)} for name in summary.names(of)]
 
 

@@ -13,11 +13,11 @@ from dumbbell.backends.kernel.session import Session, StuckError
 from dumbbell.backends.kernel.session_orders import (
     End,
     Keys,
-    Open,
+    LetTimePass,
+    OpenTerminal,
     Order,
     TerminalPlace,
     Type,
-    Wait,
 )
 from dumbbell.cli.shell.lines import KEYS, Help, Reader, Terminals
 from dumbbell.cli.shell.transcript import MOST_BYTES, Transcript, seconds
@@ -158,7 +158,7 @@ class Console:
         say(f"hosts: {', '.join(self._hosts)}; :help says what can be typed")
         assert self._reader.current is not None
         self._show()
-        self._obey((Open(self._reader.current),))
+        self._obey((OpenTerminal(self._reader.current),))
         while True:
             orders = self._typed()
             self._obey(orders)
@@ -210,13 +210,13 @@ class Console:
 
     def _obey(self, orders: tuple[Order, ...]) -> None:
         self._session.give(orders)
-        waits = [order for order in orders if isinstance(order, Wait) and order.places]
+        waits = [order for order in orders if isinstance(order, LetTimePass) and order.places]
         awaited = waits[0].places[0] if waits and waits[0].places else None
         with self._stopped_by_ctrl_c(awaited):
             self._show()
         if self._wants_keys is not None:
             place, self._wants_keys = self._wants_keys, None
-            self._obey((Keys(place, KEYS["^C"]), Wait((place,), 10**9)))
+            self._obey((Keys(place, KEYS["^C"]), LetTimePass((place,), 10**9)))
         for order in orders:
             if isinstance(order, Type) and order.serves:
                 name = order.place.named(self._hosts)

@@ -28,12 +28,12 @@ from dumbbell.backends.kernel.session_orders import (
     MOST_LINE_BYTES,
     End,
     Keys,
-    Leave,
-    Open,
+    LetTimePass,
+    OpenTerminal,
     Order,
+    StopWaiting,
     TerminalPlace,
     Type,
-    Wait,
 )
 from dumbbell.cli.shell.programs import serves
 from dumbbell.errors import SpecError
@@ -57,7 +57,7 @@ class Terminals:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedLine:
     """A line that was read.
 
     Attributes:
@@ -99,10 +99,10 @@ class Reader:
                     yield order
                     return
                 yield order
-        yield Wait()
+        yield LetTimePass()
         yield End()
 
-    def line(self, text: str) -> Typed:
+    def line(self, text: str) -> TypedLine:
         """What one line says.
 
         Raises:
@@ -110,7 +110,7 @@ class Reader:
         """
         text = _TIME.sub("", text)
         if not text.strip() or text.startswith("#"):
-            return Typed()
+            return TypedLine()
         if len(text.encode()) > MOST_LINE_BYTES:
             raise SpecError(self._where, shown(text), f"at most {MOST_LINE_BYTES} bytes a line")
         control = next((each for each in text if each < " " and each != "\t"), None)
@@ -123,45 +123,45 @@ class Reader:
         name, _, rest = text.strip().partition(" ")
         place = TerminalPlace.of(name, self.hosts)
         if place is None:
-            return Typed(self._waited(self._present(text), text))
+            return TypedLine(self._waited(self._present(text), text))
         place = self._place(name)
         rest = rest.strip()
         if not rest:
             self.current = place
-            return Typed((Open(place),))
-        return Typed(self._waited(place, rest))
+            return TypedLine((OpenTerminal(place),))
+        return TypedLine(self._waited(place, rest))
 
-    def _addressed(self, found: re.Match[str], text: str) -> Typed:
+    def _addressed(self, found: re.Match[str], text: str) -> TypedLine:
         if found["how"] == "|":
-            return Typed()  # what was printed there
+            return TypedLine()  # what was printed there
         place = self._place(found["name"])
         at_prompt = found["how"] == "$"
-        return Typed((Type(place, text, at_prompt, at_prompt and serves(text)),))
+        return TypedLine((Type(place, text, at_prompt, at_prompt and serves(text)),))
 
     def _waited(self, place: TerminalPlace, text: str) -> tuple[Order, ...]:
         if text in KEYS:
             return (Keys(place, KEYS[text]),)
         if serves(text):
             return (Type(place, text, serves=True),)
-        return (Type(place, text), Wait((place,)))
+        return (Type(place, text), LetTimePass((place,)))
 
-    def _word(self, words: list[str]) -> Typed:
+    def _word(self, words: list[str]) -> TypedLine:
         word, *rest = words
         if word not in WORDS:
             raise SpecError(self._where, word, one_of(WORDS), nearest(word, list(WORDS)))
         if word == ":wait":
-            return Typed((self._wait(rest),))
+            return TypedLine((self._wait(rest),))
         if word == ":leave":
             if not rest:
                 raise SpecError(self._where, word, "the terminals to leave alone after it")
-            return Typed(tuple(Leave(self._place(name)) for name in rest))
+            return TypedLine(tuple(StopWaiting(self._place(name)) for name in rest))
         if rest:
             raise SpecError(self._where, " ".join(words), f"{word} alone")
         if word == ":end":
-            return Typed((End(),))
-        return Typed(asked=Help() if word == ":help" else Terminals())
+            return TypedLine((End(),))
+        return TypedLine(asked=Help() if word == ":help" else Terminals())
 
-    def _wait(self, words: list[str]) -> Wait:
+    def _wait(self, words: list[str]) -> LetTimePass:
         at_most_ns = None
         if words and TerminalPlace.of(words[-1], self.hosts) is None and words[-1][0].isdigit():
             try:
@@ -171,7 +171,7 @@ class Reader:
                 raise SpecError(self._where, words[-1], allowed, error.hint) from None
             words = words[:-1]
         places = tuple(self._place(name) for name in words)
-        return Wait(places or None, at_most_ns)
+        return LetTimePass(places or None, at_most_ns)
 
     def _place(self, name: str) -> TerminalPlace:
         return TerminalPlace.required(self._where, name, self.hosts)

@@ -9,7 +9,7 @@ from pathlib import Path
 from dumbbell.backends import Cancellation
 from dumbbell.claims import Judged, Runs, Verdict, judge, not_testable
 from dumbbell.compare.cells import Cell, FailedCell, cells_of
-from dumbbell.compare.checking.numbers import LackingError, Numbers
+from dumbbell.compare.checking.numbers import NoRunsError, Numbers
 from dumbbell.compare.checking.placing import Cells
 from dumbbell.compare.checking.planning import Plan, Planning, least_replications
 from dumbbell.compare.comparison import REPLICATIONS, Comparison, compare
@@ -212,7 +212,7 @@ def _judged(plans: Sequence[Plan], found: Comparison) -> list[Judged]:
 def _one(plan: Plan, here: Numbers, first: Numbers) -> Judged:
     try:
         evidence = plan.evidence(here, first)
-    except LackingError as error:
+    except NoRunsError as error:
         return not_testable(plan.claim, str(error), backend=here.backend)
     note = plan.note
     if isinstance(evidence, Runs) and evidence.is_complete:

@@ -110,7 +110,7 @@ class KeptCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Sameness:
+class BundleCheck:
     """What running a folder again gave, held against what it keeps.
 
     Attributes:
@@ -204,7 +204,7 @@ def read_bundle(folder: Path) -> KeptCheck:
     )
 
 
-def same(kept: KeptCheck, checked: Checked) -> Sameness:
+def same(kept: KeptCheck, checked: Checked) -> BundleCheck:
     """What was found now against what the folder keeps."""
     found = checked.comparison
     by_label = {cell.label: cell for cell in found.cells}
@@ -226,7 +226,7 @@ def same(kept: KeptCheck, checked: Checked) -> Sameness:
             if (description, backend) not in arms
         ),
     ]
-    return Sameness(
+    return BundleCheck(
         runs=sum(each.n for each in found.results.values()),
         differing=tuple(differing),
         verdicts=tuple(_of_verdicts(kept.views, views_of(checked.judged))),

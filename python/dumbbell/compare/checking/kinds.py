@@ -48,7 +48,7 @@ from dumbbell.compare.measures import Scale as Spreads
 from dumbbell.compare.summary import Floats
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved, claim_tables
-from dumbbell.spec.claim_tables import Other
+from dumbbell.spec.claim_tables import ComparisonTerm
 
 Evidence = Callable[[Numbers, Numbers], Any]
 """Of the backend that is judged, and of the one that it may be compared with."""
@@ -92,7 +92,12 @@ class ClaimPlace:
     ensemble: Ensemble | None
 
     def number(
-        self, quantity: str, other: Other | None = None, key: str = "", *, of_group: bool = False
+        self,
+        quantity: str,
+        other: ComparisonTerm | None = None,
+        key: str = "",
+        *,
+        of_group: bool = False,
     ) -> Number:
         """The quantity here, or what ``other`` says is otherwise."""
         where, at, name = self.where, f"{self.path}.where", "quantity"
@@ -277,7 +282,7 @@ def _order(
     key = "above" if table.above is not None else "below"
     sign = 1.0 if key == "above" else -1.0
     bound = table.above if table.above is not None else table.below
-    if isinstance(bound, Other):
+    if isinstance(bound, ComparisonTerm):
         other = place.number(table.quantity, bound, key)
         _check_alike(number, other, place, key)
 

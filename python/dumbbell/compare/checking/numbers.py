@@ -12,7 +12,7 @@ from dumbbell.compare.capacity import possible_bps
 from dumbbell.compare.cells import Cell
 from dumbbell.compare.checking.amounts import Scale
 from dumbbell.compare.comparison import Comparison
-from dumbbell.compare.measures import Of
+from dumbbell.compare.measures import MeasureSubject
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.replicating import Arm, Replicates
 from dumbbell.compare.summary import SENDS_TRANSFERS, Floats, groups_of_one, named_groups
@@ -22,7 +22,7 @@ from dumbbell.spec.programs import programs_of
 from dumbbell.spec.refusal import nearest, one_of
 
 
-class LackingError(DumbbellError):
+class NoRunsError(DumbbellError):
     """A cell whose runs failed, or were stopped: nothing can be said of it."""
 
 
@@ -86,17 +86,17 @@ class Numbers:
         """
         replicates = self._replicates(number.cell)
         summary, name = replicates.summaries[0], number.quantity.name
-        alone = groups_of_one(summary.names(Of.FLOW), summary.groups)
+        alone = groups_of_one(summary.names(MeasureSubject.FLOW), summary.groups)
         names = summary.groups.get(name) or (alone[name],)
         metric = number.quantity.metric
         return np.column_stack(
-            [replicates.values(Quantity(Of.FLOW, name, metric)) for name in names]
+            [replicates.values(Quantity(MeasureSubject.FLOW, name, metric)) for name in names]
         )
 
     def _replicates(self, cell: Cell) -> Replicates:
         arm = Arm(cell.label, self.backend)
         if arm not in self._found.results:
-            raise LackingError(f"{cell.label or 'the experiment'} has no runs on {self.backend}")
+            raise NoRunsError(f"{cell.label or 'the experiment'} has no runs on {self.backend}")
         return self._found.results[arm]
 
 
@@ -116,21 +116,21 @@ def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) 
     groups = named_groups(described)
     names = _names(quantity.of, described, cell)
     if of_group:
-        if quantity.of is not Of.FLOW or quantity.name not in groups:
+        if quantity.of is not MeasureSubject.FLOW or quantity.name not in groups:
             allowed = f"flow[GROUP].METRIC of a group: {one_of(list(groups)) if groups else 'none'}"
             raise SpecError(where, quantity.path, allowed, nearest(quantity.name, groups))
         members: Sequence[int] = groups[quantity.name]
-    elif quantity.of is Of.NETWORK:
+    elif quantity.of is MeasureSubject.NETWORK:
         members = range(len(described["flows"]))
     elif quantity.name not in names:
         close = nearest(quantity.name, names)
         hint = quantity.path.replace(f"[{quantity.name}]", f"[{close}]") if close else None
-        if quantity.of is Of.FLOW and quantity.name in groups:
+        if quantity.of is MeasureSubject.FLOW and quantity.name in groups:
             hint = f"flow[{quantity.name}-1].{quantity.metric}"
         raise SpecError(where, quantity.path, f"a name there is: {one_of(names)}", hint)
     else:
         members = _members(quantity, described, groups)
-    if quantity.of is Of.PROGRAM:
+    if quantity.of is MeasureSubject.PROGRAM:
         _check_of_kind(quantity, described, where)
     kinds = {described["flows"][place]["source"]["kind"] for place in members}
     if quantity.measure.of_transfers and not kinds & SENDS_TRANSFERS:
@@ -145,15 +145,15 @@ def _check_of_kind(quantity: Quantity, described: Mapping[str, Any], where: str)
             raise SpecError(where, quantity.path, f"a number of {one_of(sorted(wanted))}")
 
 
-def _names(of: Of, described: Mapping[str, Any], cell: Cell) -> list[str]:
+def _names(of: MeasureSubject, described: Mapping[str, Any], cell: Cell) -> list[str]:
     match of:
-        case Of.QUEUE:
+        case MeasureSubject.QUEUE:
             return cell.experiment.queue_names
-        case Of.PROBE:
+        case MeasureSubject.PROBE:
             return [each["name"] for each in described["probes"]]
-        case Of.PROGRAM:
+        case MeasureSubject.PROGRAM:
             return [each["name"] for each in programs_of(described)]
-        case Of.FLOWS:
+        case MeasureSubject.FLOWS:
             return list(named_groups(described))
         case _:
             return [each["name"] for each in described["flows"]]
@@ -162,8 +162,8 @@ def _names(of: Of, described: Mapping[str, Any], cell: Cell) -> list[str]:
 def _members(
     quantity: Quantity, described: Mapping[str, Any], groups: Mapping[str, list[int]]
 ) -> Sequence[int]:
-    if quantity.of is Of.FLOWS:
+    if quantity.of is MeasureSubject.FLOWS:
         return groups[quantity.name]
-    if quantity.of is Of.FLOW:
+    if quantity.of is MeasureSubject.FLOW:
         return [i for i, each in enumerate(described["flows"]) if each["name"] == quantity.name]
     return ()

@@ -17,8 +17,8 @@ from dumbbell.formats.flent.imported import (
 )
 from dumbbell.formats.flent.reader import read_flent
 from dumbbell.formats.flent.stated import (
-    QueueSays,
-    TitleSays,
+    StatedQueue,
+    TitleFacts,
     is_qdisc,
     said_by_sysctl,
     said_by_tc,
@@ -37,9 +37,9 @@ __all__ = [
     "FORMAT_VERSION",
     "SUFFIX",
     "FlentFile",
-    "QueueSays",
+    "StatedQueue",
     "SummaryRow",
-    "TitleSays",
+    "TitleFacts",
     "flent_bytes",
     "flent_file",
     "flent_file_name",

@@ -70,7 +70,7 @@ _NO_PARAMETERS = ("refcnt",)
 
 
 @dataclass(frozen=True, slots=True)
-class TitleSays:
+class TitleFacts:
     """What the title of a file says; empty where it says nothing, or two things.
 
     Attributes:
@@ -87,7 +87,7 @@ class TitleSays:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueSays:
+class StatedQueue:
     """What ``tc`` said on a host: a token bucket filter, and the queue in it.
 
     Attributes:
@@ -104,7 +104,7 @@ class QueueSays:
     qdisc: str
 
 
-def said_by_title(title: str) -> TitleSays:
+def said_by_title(title: str) -> TitleFacts:
     """What a title says.
 
     Args:
@@ -115,7 +115,7 @@ def said_by_title(title: str) -> TitleSays:
     rtts = {
         f"{float(a or b):g}{(unit or other).lower()}" for a, unit, b, other in _RTT.findall(title)
     }
-    return TitleSays(
+    return TitleFacts(
         _rates(title),
         _only(_KEYED_QDISC.findall(title)) or _only(w for w in words if w in _QDISCS),
         _only(_KEYED_CONTROLLER.findall(title)) or _only(w for w in words if w in _CONTROLLERS),
@@ -147,13 +147,13 @@ def _rates(title: str) -> tuple[str, ...]:
     return () if len(only) == 1 and not pairs and _ONE_WAY.search(title) else only
 
 
-def said_by_tc(file: FlentFile) -> list[QueueSays]:
+def said_by_tc(file: FlentFile) -> list[StatedQueue]:
     """The slowest token bucket filter of each direction, of those that hosts of the test had.
 
     Flent keeps what ``tc qdisc show`` printed of the client's interface towards the server, and of
     the hosts named by ``--remote-metadata`` that of both interfaces.
     """
-    slowest: dict[bool, QueueSays] = {}
+    slowest: dict[bool, StatedQueue] = {}
     for host, is_upload, qdiscs in _interfaces(file):
         root = next((each for each in qdiscs if _is_named(each, "tbf")), None)
         text = str(_parameters(root).get("rate")) if root else ""
@@ -162,7 +162,7 @@ def said_by_tc(file: FlentFile) -> list[QueueSays]:
             continue
         inside = [q for q in qdiscs if str(q.get("parent")).startswith(str(root.get("id")))]
         qdisc = _as_typed(inside[0]) if inside else ""
-        found = QueueSays(host, is_upload, rate[0], qdisc)
+        found = StatedQueue(host, is_upload, rate[0], qdisc)
         before = slowest.get(is_upload)
         if before is None or _bps(found.rate) < _bps(before.rate):
             slowest[is_upload] = found

@@ -16,7 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from dumbbell.formats.errors import DamageError, UnreadableError
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Members, Noted, nothing_in
+from dumbbell.formats.logs.text import LogText, Members, UnreadCounter, nothing_in
 from dumbbell.formats.snappy import unpacked_frames
 
 Row = dict[str, int | float | str]
@@ -82,7 +82,7 @@ def read_crusader(text: LogText) -> CrusaderLog:
         version, document = _document(text.content)
     except DamageError as error:
         raise UnreadableError(text.name, f"crusader's result is damaged: {error}") from None
-    noted = Noted()
+    noted = UnreadCounter()
     whole = Members(document, "", noted)
     config = whole.object("config")
     streams = [row for group in whole.objects("stream_groups") for row in _streams(group)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -77,7 +77,7 @@ def read_iperf(text: LogText) -> IperfLog:
     Raises:
         UnreadableError: No line of it says anything.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     rows: list[tuple[str, Row]] = []
     noted.lines(text, lambda line: not line.strip() or _take(line, rows))
     if not rows:

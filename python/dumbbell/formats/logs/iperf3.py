@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Members, Noted, nothing_in
+from dumbbell.formats.logs.text import LogText, Members, UnreadCounter, nothing_in
 
 Row = dict[str, int | float | str]
 
@@ -107,7 +107,7 @@ def read_iperf3(text: LogText) -> Iperf3Log:
     Raises:
         UnreadableError: It was cut off (JSON is all or nothing), or says nothing.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     document = text.document
     if document is None or "event" in document:
         document = _of_events(text, noted)
@@ -201,7 +201,7 @@ def _sum(each: Members, side: str, *, is_reverse: bool) -> Row:
     }
 
 
-def _of_events(text: LogText, noted: Noted) -> dict[str, Any]:
+def _of_events(text: LogText, noted: UnreadCounter) -> dict[str, Any]:
     """The document that ``--json-stream`` wrote in pieces.
 
     Raises:

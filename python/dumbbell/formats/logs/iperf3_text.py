@@ -19,7 +19,7 @@ from dumbbell.formats.logs.iperf_line import (
     size_bytes,
 )
 from dumbbell.formats.logs.model import NOT_SAID, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -93,7 +93,7 @@ def read_iperf3_text(text: LogText) -> Iperf3Log:
     Raises:
         UnreadableError: No line of it says anything.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     read = _Read()
     noted.lines(text, lambda line: _take(_bare(line), read))
     if not read.intervals and not read.sums and not read.problems:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from dumbbell.formats.logs.iperf import INTERVALS, IperfLog
 from dumbbell.formats.logs.iperf_line import DATAGRAMS, IperfLine, iperf_line
 from dumbbell.formats.logs.model import LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -64,7 +64,7 @@ def read_iperf_text(text: LogText) -> IperfLog:
     Raises:
         UnreadableError: No line of it says anything.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     read = _Read()
     noted.lines(text, lambda line: _take(line, read))
     if not read.rows:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Members, Noted, nothing_in
+from dumbbell.formats.logs.text import LogText, Members, UnreadCounter, nothing_in
 
 ROUND_TRIPS = (
     LogColumn("seq", "-", "Number of the request, from 0."),
@@ -61,7 +61,7 @@ def read_irtt(text: LogText) -> IrttLog:
     Raises:
         UnreadableError: It was cut off (JSON is all or nothing), or has no request.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     if text.document is None:
         raise nothing_in(text, "irtt (its JSON is cut off or damaged)")
     whole = Members(text.document, "", noted)

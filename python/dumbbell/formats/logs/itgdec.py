@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -130,7 +130,7 @@ def read_itgdec(text: LogText) -> ItgLog:
     Raises:
         UnreadableError: No line of it says anything.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     flows: list[Row] = []
     packets: list[Row] = []
     steps: list[Row] = []

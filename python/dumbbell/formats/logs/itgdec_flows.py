@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dumbbell.formats.errors import UnreadableError
 from dumbbell.formats.logs.itgdec import ItgLog
 from dumbbell.formats.logs.model import LogColumn, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, real
 
 Row = dict[str, int | float | str]
 
@@ -69,7 +69,7 @@ def read_itgdec_flows(text: LogText) -> ItgLog:
             f"name has to: one of {names} in it",
         )
     (quantity,) = found
-    noted = Noted()
+    noted = UnreadCounter()
     flows: list[re.Match[str]] = []
     rows: list[Row] = []
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Members, Noted, nothing_in
+from dumbbell.formats.logs.text import LogText, Members, UnreadCounter, nothing_in
 
 Row = dict[str, int | float | str]
 
@@ -82,7 +82,7 @@ def read_ndt7(text: LogText) -> Ndt7Log:
     Raises:
         UnreadableError: It was cut off (an object is all or nothing), or says nothing.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     measurements: list[Row] = []
     summary: list[Row] = []
     problems: list[str] = []
@@ -120,7 +120,7 @@ def read_ndt7(text: LogText) -> Ndt7Log:
     )
 
 
-def _lines(text: LogText, noted: Noted) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(text: LogText, noted: UnreadCounter) -> Iterator[tuple[int, dict[str, Any]]]:
     for at, line in enumerate(text.lines[:MOST_EVENTS], start=1):
         if line.strip():
             found = _object(line)
@@ -153,7 +153,7 @@ def _measurement(each: Members, test: str, origin: str) -> Row:
     }
 
 
-def _said(whole: Members, found: Members, test: str, noted: Noted) -> Row | None:
+def _said(whole: Members, found: Members, test: str, noted: UnreadCounter) -> Row | None:
     """What the client's summary says: an object a test, or values of their own as before 0.5."""
     if found.is_null("Throughput") and found.is_null("Value"):
         return None
@@ -174,7 +174,7 @@ def _said(whole: Members, found: Members, test: str, noted: Noted) -> Row | None
     }
 
 
-def _value(of: Members, noted: Noted, most: float = 1e9) -> float:
+def _value(of: Members, noted: UnreadCounter, most: float = 1e9) -> float:
     """What it says; NaN where it is not there, or none that there can be."""
     found = of.real("Value")
     if found < 0 or found > most:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number, real
 
 Row = dict[str, int | float | str]
 
@@ -105,7 +105,7 @@ def read_netperf(text: LogText) -> NetperfLog:
     Raises:
         UnreadableError: No line of it has a result.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     tests: list[_Test] = []
     interim: list[Row] = []
     noted.lines(text, lambda line: _take(line, tests, interim))

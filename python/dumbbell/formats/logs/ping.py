@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number
 
 REQUESTS = (
     LogColumn("session", "-", "Number of the ping in the file, from 1."),
@@ -165,7 +165,7 @@ def read_ping_log(text: LogText) -> PingLog:
     Raises:
         UnreadableError: No line of it says anything.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     sessions = [_Session()]
     variants: set[str] = set()
     noted.lines(text, lambda line: _take(line, sessions, variants, text.time_ns(noted.at)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import NOT_SAID, Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, number
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, number
 from dumbbell.formats.logs.times import epoch_ns
 from dumbbell.spec.tcp import LINUX_CONTROLLERS
 
@@ -167,7 +167,7 @@ def read_ss(text: LogText) -> SsLog:
     Raises:
         UnreadableError: It has no connection with what the kernel says of it.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     reading = _Reading()
     noted.lines(text, lambda line: _take(line, reading, text.time_ns(noted.at)))
     rows = [row for row in reading.rows if "mss_bytes" in row or "cwnd_pkts" in row]

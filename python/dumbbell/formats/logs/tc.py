@@ -25,7 +25,7 @@ from dumbbell.formats.logs.tc_cake import (
 from dumbbell.formats.logs.text import (
     LogText,
     Members,
-    Noted,
+    UnreadCounter,
     nothing_in,
     number,
     real,
@@ -146,7 +146,7 @@ def read_tc_log(text: LogText) -> TcLog:
     Raises:
         UnreadableError: It has no discipline with its statistics.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     calls = [call for call in _calls(text, noted) if call.rows]
     rows = [
         {**row, "call": index, "epoch_ns": call.epoch_ns}
@@ -176,7 +176,7 @@ def read_tc_log(text: LogText) -> TcLog:
     )
 
 
-def _calls(text: LogText, noted: Noted) -> Iterator[_Call]:
+def _calls(text: LogText, noted: UnreadCounter) -> Iterator[_Call]:
     """Calls in their order, each with the time before it, or behind it where a file has it so."""
     call = _Call()
     is_before: bool | None = None
@@ -289,7 +289,9 @@ def _details(row: Row, line: str) -> None:
         row["marked_pkts"] = number(found["value"])
 
 
-def _list(at: int, line: str, lines: Iterator[tuple[int, str]], call: _Call, noted: Noted) -> None:
+def _list(
+    at: int, line: str, lines: Iterator[tuple[int, str]], call: _Call, noted: UnreadCounter
+) -> None:
     """A JSON list, on one line or, as ``tc -j -p`` has it, on several."""
     where = at
     text = [line]

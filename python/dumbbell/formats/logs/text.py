@@ -121,7 +121,7 @@ def understood(line: str, take: Callable[[str], bool]) -> bool:
         return False
 
 
-class Noted:
+class UnreadCounter:
     """Counts what is not understood, and keeps the first."""
 
     def __init__(self) -> None:
@@ -185,7 +185,7 @@ class Noted:
 class Members:
     """The members of a JSON object that may be damaged: each is asked for with its type."""
 
-    def __init__(self, value: object, path: str, noted: Noted) -> None:
+    def __init__(self, value: object, path: str, noted: UnreadCounter) -> None:
         """Of what should be an object; what is none has no members, and is noted."""
         self.path = path
         self._noted = noted

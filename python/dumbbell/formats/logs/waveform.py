@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dumbbell.formats.logs.model import Log, LogColumn, LogFormat, LogTable
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in, real
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in, real
 
 Row = dict[str, int | float | str]
 
@@ -58,7 +58,7 @@ def read_waveform(text: LogText) -> WaveformLog:
     Raises:
         UnreadableError: Neither a round trip nor a rate is in it.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     round_trips: list[Row] = []
     rates: dict[str, float] = {}
     stage, grade = "", ""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from dumbbell.formats.logs.model import NOT_SAID, LogTable
 from dumbbell.formats.logs.ping import REQUESTS, TOTALS, PingLog
-from dumbbell.formats.logs.text import LogText, Noted, nothing_in
+from dumbbell.formats.logs.text import LogText, UnreadCounter, nothing_in
 
 Row = dict[str, int | float | str]
 
@@ -88,7 +88,7 @@ def read_windows_ping(text: LogText) -> PingLog:
     Raises:
         UnreadableError: No line of it says anything.
     """
-    noted = Noted()
+    noted = UnreadCounter()
     sessions = [_Session()]
     noted.lines(text, lambda line: _take(line, sessions))
     done = [each for each in sessions if each.rtt_ns or each.said]

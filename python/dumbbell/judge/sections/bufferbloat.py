@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     QDISC,
     RTT_MS,
@@ -13,10 +13,10 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     expectations = [
         Expectation(
             f"queue-{bdps}bdp",
@@ -45,7 +45,7 @@ BUFFERBLOAT = Section(
     short="Bufferbloat",
     question="Does one flow keep a deep buffer full, so that all others wait?",
     trouble="where buffers are deep",
-    drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),
+    drawn=SectionFigure("mean_sojourn_s", "waiting time in the queue, mean"),
     trial=_trial,
     unsaid="Standard Reno and CUBIC fill any buffer, too, as the RFC says itself: a failure here "
     "is no reason against a controller that is no worse.",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, QUEUE, above, below, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _CHANGES = f"{LINK}.forward.changes"
 _LATER = {"duration": "40s", "warm_up": "20s"}
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = [
         Expectation(
@@ -73,7 +73,7 @@ COLLAPSE = Section(
     question="Does it back off when hardly anything arrives, and does it keep a crowded link "
     "useful?",
     trouble="where a path is badly overloaded",
-    drawn=Drawn("throughput_bps", "sent where half is lost"),
+    drawn=SectionFigure("throughput_bps", "sent where half is lost"),
     trial=_trial,
     unsaid="Loss that begins after minutes, and senders that do not use TCP's retransmission "
     "timer: the timer is our TCP's, whatever the controller.",

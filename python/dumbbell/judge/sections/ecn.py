@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import DROPPED, QDISC, SOJOURN, above, at_most, below, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _QDISCS = {
     "codel": "codel ecn",
@@ -14,7 +14,7 @@ _QDISCS = {
 }
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = []
     for words in asked.cells(["codel", "pie"], ["fq_codel", "dualpi2"]):
@@ -61,7 +61,7 @@ ECN = Section(
     short="ECN",
     question="Where queues mark packets in place of dropping them, does it react?",
     trouble="with ECN",
-    drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),
+    drawn=SectionFigure("mean_sojourn_s", "waiting time in the queue, mean"),
     trial=_trial,
     unsaid="Paths that remove or invent marks, and coexistence of ECT(0) and ECT(1) in one queue.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     QDISC,
     SILENT,
@@ -15,14 +15,14 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
-from dumbbell.judge.section import Drawn, Expectation, Harm, Section, Trial
+from dumbbell.judge.section import Expectation, Harm, Section, SectionFigure, Trial
 
 _RIVAL = "flows[rival].tcp.congestion_control"
 _TESTED = "flows[tested].tcp.congestion_control"
 _GOODPUT = "flow[rival].goodput_bps"
 
 
-def _trial(asked: Asked) -> Trial | None:
+def _trial(asked: JudgeRequest) -> Trial | None:
     if not asked.rivals:
         return None
     cells = [(rival, bdps) for rival in asked.rivals for bdps in asked.cells([0.5, 8], [1, 32])]
@@ -39,7 +39,7 @@ def _trial(asked: Asked) -> Trial | None:
     )
 
 
-def _beside(asked: Asked, rival: str, bdps: float) -> Iterator[Expectation]:
+def _beside(asked: JudgeRequest, rival: str, bdps: float) -> Iterator[Expectation]:
     name, where = asked.name, {QDISC: fifo(bdps), _RIVAL: rival}
     told, label = f"in a buffer of {bdp_words(bdps)}", f"{rival}, {bdp_words(bdps)}"
     key = f"{rival.removeprefix('file:').replace('/', '-')}-{bdps}bdp"
@@ -97,7 +97,7 @@ EXISTING = Section(
     question="Does one flow starve one of another controller, is it starved, and does it do more "
     "harm than the other does to its own kind?",
     trouble="beside what is deployed",
-    drawn=Drawn("goodput_share", "share of the other controller"),
+    drawn=SectionFigure("goodput_share", "share of the other controller"),
     trial=_trial,
     unsaid="QUIC's controllers (RFC 9002), BBR after its first version, and mixes of more than two "
     "flows but for what is known (below).",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import SILENT, at_least, at_most, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _OTHER = "flows[other].source"
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     equal = [
         Expectation(
@@ -70,7 +70,7 @@ FAIRNESS = Section(
     question="How do flows of this controller share a link: equal ones, one that comes later, one "
     "from farther away?",
     trouble="where flows of its own kind must share fairly",
-    drawn=Drawn("goodput_share", "share of the second flow"),
+    drawn=SectionFigure("goodput_share", "share of the second flow"),
     trial=_trial,
     unsaid="Fairness over a few round trips, and flows of unequal demand.",
 )

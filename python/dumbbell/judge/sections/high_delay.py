@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, QDISC, at_least, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class _Path:
         return self.mbps * 1000 * self.rtt_ms // 8
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     expectations = [
         Expectation(
             f"busy-{path.mbps}",
@@ -56,7 +56,7 @@ HIGH_DELAY = Section(
     short="Long paths",
     question="Does it fill a path with the delay of a satellite, or a long fat one?",
     trouble="on paths as long as a satellite's",
-    drawn=Drawn("utilization", "busy"),
+    drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
     unsaid="The first minute, and rates of a gigabit and more.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     BUSY,
     DROPPED,
@@ -17,7 +17,7 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.spec.linux import name_of
 
 _OTHER = "flows[other].source"
@@ -27,7 +27,7 @@ _FAR = {_OTHER: {"kind": "greedy"}, "links[far->router].delay": "60ms"}
 _SHARE = "flow[tested].goodput_share"
 
 
-def _of_bbr(asked: Asked) -> list[Expectation]:
+def _of_bbr(asked: JudgeRequest) -> list[Expectation]:
     hock = "RFC 9743 section 5.1.3, after Hock, Bless and Zitterbart, ICNP 2017"
     ware = "Ware, Mukerjee, Seshan and Sherry, IMC 2019"
     four = {"flows[tested].count": 4, _OTHER: SILENT}
@@ -73,7 +73,7 @@ def _of_bbr(asked: Asked) -> list[Expectation]:
     ]
 
 
-def _of_cubic(asked: Asked) -> list[Expectation]:
+def _of_cubic(asked: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             "cubic-rtt",
@@ -87,7 +87,7 @@ def _of_cubic(asked: Asked) -> list[Expectation]:
     ]
 
 
-def _of_reno(asked: Asked) -> list[Expectation]:
+def _of_reno(asked: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             "reno-rtt",
@@ -109,7 +109,7 @@ def _of_reno(asked: Asked) -> list[Expectation]:
     ]
 
 
-def _of_vegas(asked: Asked) -> list[Expectation]:
+def _of_vegas(asked: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             f"vegas-starves-{bdps}bdp",
@@ -124,7 +124,7 @@ def _of_vegas(asked: Asked) -> list[Expectation]:
     ]
 
 
-def _of_dctcp(asked: Asked) -> list[Expectation]:
+def _of_dctcp(asked: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             f"dctcp-is-reno-{bdps}bdp",
@@ -139,7 +139,7 @@ def _of_dctcp(asked: Asked) -> list[Expectation]:
     ]
 
 
-_KNOWN: dict[str, Callable[[Asked], list[Expectation]]] = {
+_KNOWN: dict[str, Callable[[JudgeRequest], list[Expectation]]] = {
     "bbr": _of_bbr,
     "cubic": _of_cubic,
     "reno": _of_reno,
@@ -148,7 +148,7 @@ _KNOWN: dict[str, Callable[[Asked], list[Expectation]]] = {
 }
 
 
-def _trial(asked: Asked) -> Trial | None:
+def _trial(asked: JudgeRequest) -> Trial | None:
     facts = _KNOWN.get(name_of(asked.controller) or asked.controller)
     if facts is None:
         return None
@@ -171,7 +171,7 @@ KNOWN = Section(
     short="Known facts",
     question="Do these runs find what others have found of this controller?",
     trouble="",
-    drawn=Drawn("goodput_share", "share"),
+    drawn=SectionFigure("goodput_share", "share"),
     trial=_trial,
     unsaid="Controllers of which nothing stands here: of them nothing is expected.",
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import DROPPED, QDISC, at_most, bdp_words, fifo, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     cells = asked.cells(
         [(2, 0.5), (4, 0.5), (4, 1), (4, 4)], [(2, 1), (2, 4), (16, 0.5), (16, 1), (16, 4)]
     )
@@ -39,7 +39,7 @@ LOSS = Section(
     short="High loss",
     question="How much do several flows lose that share a buffer?",
     trouble="where several flows share a small buffer",
-    drawn=Drawn("loss_ratio", "dropped"),
+    drawn=SectionFigure("loss_ratio", "dropped"),
     trial=_trial,
     unsaid="More than 16 flows, and loss at the start alone: the first ten seconds are not "
     "counted.",

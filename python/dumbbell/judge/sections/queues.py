@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import QDISC, SOJOURN, above, below, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _QDISCS = {
     "codel": "codel",
@@ -17,7 +17,7 @@ _QDISCS = {
 }
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = []
     for words in asked.cells(["codel", "fq_codel", "pie"], ["red", "cake", "dualpi2"]):
@@ -59,7 +59,7 @@ QUEUES = Section(
     question="Do flows leave the queue as short as the discipline wants it, and still use the "
     "link?",
     trouble="where an AQM controls the queue by drops",
-    drawn=Drawn("mean_sojourn_s", "waiting time in the queue, mean"),
+    drawn=SectionFigure("mean_sojourn_s", "waiting time in the queue, mean"),
     trial=_trial,
     unsaid="Settings of a discipline other than its defaults (of RED: those for this line).",
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import QDISC, at_most, bdp_words, below, fifo, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _DELAY = "flow[call].delay_p95_s"
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     queues = {bdp_words(bdps): fifo(bdps) for bdps in asked.cells([1, 4], [16])}
     expectations = []
@@ -67,7 +67,7 @@ REAL_TIME = Section(
     short="Calls",
     question="What do 95 % of a call's packets wait beside one long flow, and how many are lost?",
     trouble="where calls share a queue with it",
-    drawn=Drawn("delay_p95_s", "delay of a call's packets, 95 %"),
+    drawn=SectionFigure("delay_p95_s", "delay of a call's packets, 95 %"),
     trial=_trial,
     unsaid="Real-time congestion control: the call sends 50 packets a second whatever happens "
     "(RFC 8836 and those after it are not modelled).",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _BEFORE = "links[sender->router].forward.qdisc"
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = [
         Expectation(
@@ -39,7 +39,7 @@ REORDERING = Section(
     short="Reordering",
     question="What is left of the rate where packets overtake each other?",
     trouble="where packets overtake each other",
-    drawn=Drawn("goodput_bps", "goodput"),
+    drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
     unsaid="How much is the controller's and how much the sender's loss detection (RACK, "
     "RFC 8985), which is our TCP's.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, QDISC, above, at_most, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     bursts = asked.cells(["100kb"], ["20kb", "500kb"])
     expectations = []
@@ -57,7 +57,7 @@ SHAPED = Section(
     short="Policers",
     question="How much of the rate that is sold does one flow get behind a policer and a shaper?",
     trouble="behind a policer",
-    drawn=Drawn("goodput_bps", "goodput"),
+    drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
     unsaid="Policers of an operator, whose settings are not published.",
 )

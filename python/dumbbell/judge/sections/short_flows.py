@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, below, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _SIZES = {"10kB": "10000B", "100kB": "100000B", "1MB": "1000000B"}
 _LONG = "flows[long].tcp.congestion_control"
@@ -12,7 +12,7 @@ _SHORT = "flows[short].tcp.congestion_control"
 _TIME = "flow[short].mean_completion_time_s"
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = []
     for words in asked.cells(["10kB", "100kB"], ["1MB"]):
@@ -83,7 +83,7 @@ SHORT_FLOWS = Section(
     question="How long do short transfers take beside a long flow, by size, and what is left for "
     "the long one?",
     trouble="where short transfers share a link with long ones",
-    drawn=Drawn("mean_completion_time_s", "completion time, mean"),
+    drawn=SectionFigure("mean_completion_time_s", "completion time, mean"),
     trial=_trial,
     unsaid="Web pages with many connections, and transfers over one connection after another.",
 )

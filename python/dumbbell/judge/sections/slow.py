@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = []
     for rate in asked.cells(["128kbit", "1mbit"], ["32kbit"]):
@@ -46,7 +46,7 @@ SLOW = Section(
     question="Does it work where the link carries a few packets a second and the queue has room "
     "for ten?",
     trouble="on very slow links",
-    drawn=Drawn("utilization", "busy"),
+    drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
     unsaid="Power, memory and processor time of constrained nodes.",
 )

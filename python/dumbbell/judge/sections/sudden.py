@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _CHANGES = f"{LINK}.forward.changes"
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     slower = {_CHANGES: [{"at": "20s", "rate": "5mbit"}], "warm_up": "25s"}
     expectations = [
@@ -69,7 +69,7 @@ SUDDEN = Section(
     short="Path changes",
     question="Does it find the new rate after rate or delay of the path changed at once?",
     trouble="where rate or delay of the path change at once",
-    drawn=Drawn("utilization", "busy"),
+    drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
     unsaid="Changes that come again and again within seconds, as in recorded traces of mobile "
     "networks.",

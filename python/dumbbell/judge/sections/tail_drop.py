@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     BUSY,
     DROPPED,
@@ -14,10 +14,10 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     expectations = []
     for bdps in asked.cells([0.25, 1, 16], [0.5, 4, 64]):
         where = {QDISC: fifo(bdps)}
@@ -56,7 +56,7 @@ TAIL_DROP = Section(
     short="Drop-tail",
     question="Does one flow use the link with a buffer of any size, and what does it lose?",
     trouble="where a drop-tail buffer has the wrong size for it",
-    drawn=Drawn("utilization", "busy"),
+    drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
     unsaid="Rates other than 20 Mbit/s and round trips other than 40 ms (but see slow and long "
     "paths).",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = [
         Expectation(
@@ -59,7 +59,7 @@ TRANSIENT = Section(
     short="Transients",
     question="Does it recover from a flood of other traffic, and from an outage?",
     trouble="where congestion and outages come and go",
-    drawn=Drawn("utilization", "busy"),
+    drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
     unsaid="What happens in the first seconds of the event, and mobility with a change of address.",
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _CHANGES = f"{LINK}.forward.changes"
 
@@ -19,7 +19,7 @@ def _swinging(every_ms: int) -> list[dict[str, Any]]:
     ]
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     name = asked.name
     expectations = [
         Expectation(
@@ -49,7 +49,7 @@ VARYING_DELAY = Section(
     short="Varying delay",
     question="Does it take a delay that varies by itself for congestion?",
     trouble="where the delay of the path varies",
-    drawn=Drawn("utilization", "busy"),
+    drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
     unsaid="Jitter of single packets without reordering, as a slotted radio link makes it.",
 )

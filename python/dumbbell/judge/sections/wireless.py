@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import Asked
+from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, above, greedy, line
-from dumbbell.judge.section import Drawn, Expectation, Section, Trial
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 
-def _trial(asked: Asked) -> Trial:
+def _trial(asked: JudgeRequest) -> Trial:
     expectations = [
         Expectation(
             f"loss-{loss}",
@@ -36,7 +36,7 @@ WIRELESS = Section(
     short="Random loss",
     question="What is left of the rate where packets are lost at random?",
     trouble="where radio links lose packets",
-    drawn=Drawn("goodput_bps", "goodput"),
+    drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
     unsaid="Losses in bursts, retransmission by the link, media access, and recorded traces of "
     "varying rates.",

@@ -14,15 +14,15 @@ from pydantic import Field
 from dumbbell.errors import SpecError
 from dumbbell.spec.programs.base import (
     GUEST,
+    CommandContext,
     Ends,
-    Left,
+    NewOutputFile,
+    OutputReader,
     Program,
-    Reads,
-    Says,
-    Site,
+    ProgramQuantities,
+    RunTimes,
     Task,
     Tool,
-    When,
 )
 from dumbbell.spec.programs.command import ALLOWANCE, CommandProgram
 from dumbbell.spec.programs.curl import CurlProgram
@@ -63,6 +63,7 @@ __all__ = [
     "MODELS",
     "MOST_PROGRAMS",
     "AnyProgram",
+    "CommandContext",
     "CommandProgram",
     "CurlProgram",
     "DitgProgram",
@@ -70,18 +71,17 @@ __all__ = [
     "FlentProgram",
     "Iperf3Program",
     "IperfProgram",
-    "Left",
     "NetperfProgram",
+    "NewOutputFile",
+    "OutputReader",
     "PingProgram",
     "Program",
-    "Reads",
-    "Says",
-    "Site",
+    "ProgramQuantities",
+    "RunTimes",
     "Task",
     "TcpdumpProgram",
     "Tool",
     "TsharkProgram",
-    "When",
     "kinds_that_say",
     "model_of",
     "programs_of",
@@ -103,7 +103,7 @@ def model_of(asked: Mapping[str, Any]) -> type[Program]:
     return MODELS[asked["kind"]]
 
 
-def kinds_that_say(says: Says) -> frozenset[str]:
+def kinds_that_say(says: ProgramQuantities) -> frozenset[str]:
     """Kinds of the programs whose output has a quantity."""
     return frozenset(kind for kind, model in MODELS.items() if says in model.SAYS)
 

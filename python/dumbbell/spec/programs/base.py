@@ -44,7 +44,7 @@ class Tool:
     content: tuple[Path, ...] = ()
 
 
-class When(enum.StrEnum):
+class RunTimes(enum.StrEnum):
     """When a command line is run."""
 
     BEFORE = "before"
@@ -64,7 +64,7 @@ class Ends(enum.StrEnum):
     """By SIGINT when all that end by themselves have ended; its status does not matter."""
 
 
-class Reads(enum.StrEnum):
+class OutputReader(enum.StrEnum):
     """How an output file is read into tables (`dumbbell.formats.program_tables`)."""
 
     PING = "ping"
@@ -77,7 +77,7 @@ class Reads(enum.StrEnum):
     NOTHING = "nothing"
 
 
-class Says(enum.StrEnum):
+class ProgramQuantities(enum.StrEnum):
     """Quantities that a program's output has, for comparisons, sweeps and claims (`measures`)."""
 
     ROUND_TRIPS = "round-trips"
@@ -95,7 +95,7 @@ class Says(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class NewOutputFile:
     """A file that a program leaves in its home under a name that is not known before.
 
     Attributes:
@@ -106,7 +106,7 @@ class Left:
 
     pattern: str
     kept_as: str
-    reads: Reads
+    reads: OutputReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +134,20 @@ class Task:
     words: tuple[str, ...]
     host: str
     output: str
-    when: When = When.AT_START
+    when: RunTimes = RunTimes.AT_START
     ends: Ends = Ends.BY_ITSELF
-    reads: Reads = Reads.NOTHING
+    reads: OutputReader = OutputReader.NOTHING
     may_exit: tuple[int, ...] = ()
     most_bytes: int = 64 * 2**20
-    also: tuple[tuple[str, Reads], ...] = ()
-    left: tuple[Left, ...] = ()
+    also: tuple[tuple[str, OutputReader], ...] = ()
+    left: tuple[NewOutputFile, ...] = ()
     errors: str = ""
     input: str = ""
     is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CommandContext:
     """Where a program runs: all that its command lines need besides its keys.
 
     They are run in the home of their host, so files are named without a path.
@@ -184,7 +184,7 @@ class Program(Kind):
     """Whether it starts further programs of the machine, so that it has to see them all."""
     NEEDS_ALLOWANCE: ClassVar[bool] = False
     """Whether a file may have it only where the command line allows programs."""
-    SAYS: ClassVar[frozenset[Says]] = frozenset()
+    SAYS: ClassVar[frozenset[ProgramQuantities]] = frozenset()
     """Quantities that its output has."""
     NOTE: ClassVar[str] = ""
     """What is to be known of its repetition; empty where the same seed gives the same bytes."""
@@ -235,7 +235,7 @@ class Program(Kind):
 
     @classmethod
     @abstractmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> Sequence[Task]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> Sequence[Task]:
         """Its command lines, in the order in which those of one instant begin.
 
         Args:

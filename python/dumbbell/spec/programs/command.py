@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from dumbbell.spec.fields import Flag, word
-from dumbbell.spec.programs.base import AtHost, Ends, Site, Task, Tool, When
+from dumbbell.spec.programs.base import AtHost, CommandContext, Ends, RunTimes, Task, Tool
 from dumbbell.spec.programs.fields import MOST_WORDS, CommandWord, words_schema
 from dumbbell.spec.refusal import Refused
 
@@ -75,7 +75,7 @@ class CommandProgram(AtHost):
         return (Tool(asked["command"][0], ""),)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """The one command line."""
         tool, *words = asked["command"]
         return (
@@ -84,7 +84,7 @@ class CommandProgram(AtHost):
                 tuple(words),
                 asked["host"],
                 f"{asked['name']}.txt",
-                When(asked["begins"]),
+                RunTimes(asked["begins"]),
                 Ends(asked["stops"]),
                 may_exit=tuple(range(1, 256)) if asked["may_fail"] else (),
                 most_bytes=MOST_OUTPUT_BYTES,

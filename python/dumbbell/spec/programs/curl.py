@@ -11,13 +11,13 @@ from dumbbell.spec.fields import Flag, TransferSize
 from dumbbell.spec.programs.base import (
     GUEST,
     BetweenHosts,
+    CommandContext,
     Ends,
-    Reads,
-    Says,
-    Site,
+    OutputReader,
+    ProgramQuantities,
+    RunTimes,
     Task,
     Tool,
-    When,
 )
 from dumbbell.spec.programs.fields import PageCount
 
@@ -32,7 +32,7 @@ class CurlProgram(BetweenHosts):
     """``curl -s -o /dev/null http://ADDRESS:PORT/`` several times, and how long each took."""
 
     TOOLS: ClassVar = (Tool("curl", "curl"),)
-    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.TRANSFERS})
+    SAYS: ClassVar = frozenset({ProgramQuantities.THROUGHPUT, ProgramQuantities.TRANSFERS})
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "sized" } transfers as much there'
 
     kind: Literal["curl"] = Field(
@@ -46,7 +46,7 @@ class CurlProgram(BetweenHosts):
     )
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """A server with one page, and curl."""
         name, port = asked["name"], FIRST_PORT + site.index
         address = site.address(asked["from"], asked["to"])
@@ -62,10 +62,10 @@ class CurlProgram(BetweenHosts):
                 ("web-server", str(port), str(asked["size_bytes"])),
                 asked["to"],
                 f"{name}.web-server.txt",
-                When.BEFORE,
+                RunTimes.BEFORE,
                 Ends.INTERRUPTED,
             ),
-            Task("curl", tuple(words), asked["from"], f"{name}.curl.txt", reads=Reads.CURL),
+            Task("curl", tuple(words), asked["from"], f"{name}.curl.txt", reads=OutputReader.CURL),
         )
 
     @classmethod

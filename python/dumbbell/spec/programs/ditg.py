@@ -20,13 +20,13 @@ from dumbbell.spec.fields import Dscp, PositiveTime, time_ns, word
 from dumbbell.spec.laws import GapLaw, SizeLaw, gap_law, mean_of, size_law
 from dumbbell.spec.programs.base import (
     BetweenHosts,
+    CommandContext,
     Ends,
-    Reads,
-    Says,
-    Site,
+    OutputReader,
+    ProgramQuantities,
+    RunTimes,
     Task,
     Tool,
-    When,
 )
 from dumbbell.spec.programs.fields import words_schema
 from dumbbell.spec.refusal import Refused, one_of
@@ -68,17 +68,17 @@ def _decoders(log: str, host: str) -> tuple[Task, Task]:
             (f"{log}.log",),
             host,
             f"{log}.ITGDec.txt",
-            When.AFTERWARDS,
-            reads=Reads.ITGDEC,
+            RunTimes.AFTERWARDS,
+            reads=OutputReader.ITGDEC,
         ),
         Task(
             "ITGDec",
             (f"{log}.log", "-l", f"{log}.packets.txt"),
             host,
             f"{log}.ITGDec-l.txt",
-            When.AFTERWARDS,
+            RunTimes.AFTERWARDS,
             most_bytes=MOST_LOG_BYTES,
-            also=((f"{log}.packets.txt", Reads.ITGDEC),),
+            also=((f"{log}.packets.txt", OutputReader.ITGDEC),),
         ),
     )
 
@@ -87,7 +87,9 @@ class DitgProgram(BetweenHosts):
     """``ITGSend -a ADDRESS -E RATE -e SIZE -T UDP -t DURATION``, as `ITGDec` reads its logs."""
 
     TOOLS: ClassVar = tuple(Tool(name, "d-itg") for name in ("ITGSend", "ITGRecv", "ITGDec"))
-    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.DELAY, Says.LOSS})
+    SAYS: ClassVar = frozenset(
+        {ProgramQuantities.THROUGHPUT, ProgramQuantities.DELAY, ProgramQuantities.LOSS}
+    )
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "ditg" } sends the same there'
 
     kind: Literal["ditg"] = Field(
@@ -131,7 +133,7 @@ class DitgProgram(BetweenHosts):
         return time_ns(self.duration)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """One ITGRecv a host, for whoever sends there; a sender; what decodes."""
         name, log = asked["name"], asked["log"]
         words = ["-a", site.address(asked["from"], asked["to"])]
@@ -150,7 +152,7 @@ class DitgProgram(BetweenHosts):
             (),
             asked["to"],
             f"ITGRecv.{asked['to']}.txt",
-            When.BEFORE,
+            RunTimes.BEFORE,
             Ends.INTERRUPTED,
             most_bytes=MOST_LOG_BYTES,
             is_shared=True,

@@ -19,13 +19,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from dumbbell.spec.fields import PositiveTime, Time, time_ns, word
 from dumbbell.spec.programs.base import (
     BetweenHosts,
+    CommandContext,
     Ends,
-    Left,
-    Reads,
-    Site,
+    NewOutputFile,
+    OutputReader,
+    RunTimes,
     Task,
     Tool,
-    When,
     bulk_packets,
     seconds,
 )
@@ -164,7 +164,7 @@ class FlentProgram(BetweenHosts):
         return (*cls.TOOLS, *TESTS[asked["test"]].tools)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """Servers, one of each in the other host for whoever asks, and flent."""
         name, to = asked["name"], asked["to"]
         words = [asked["test"], "-4", "-H", site.address(asked["from"], to), "-t", name, "-D", "."]
@@ -184,7 +184,7 @@ class FlentProgram(BetweenHosts):
                 server,
                 to,
                 f"{server_name}.{to}.txt",
-                When.BEFORE,
+                RunTimes.BEFORE,
                 Ends.INTERRUPTED,
                 is_shared=True,
             )
@@ -200,7 +200,7 @@ class FlentProgram(BetweenHosts):
             tuple(words),
             asked["from"],
             f"{name}.flent.txt",
-            left=(Left(f"*.{name}.flent.gz", f"{name}.flent.gz", Reads.FLENT),),
+            left=(NewOutputFile(f"*.{name}.flent.gz", f"{name}.flent.gz", OutputReader.FLENT),),
         )
         return (*servers, flent)
 

@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from dumbbell.spec.fields import PositiveTime, TransferSize, time_ns
 from dumbbell.spec.programs.base import (
+    CommandContext,
     Ends,
-    Reads,
-    Site,
+    OutputReader,
+    RunTimes,
     Task,
     Tool,
-    When,
     seconds,
 )
 from dumbbell.spec.programs.streams import Streams
@@ -54,7 +54,7 @@ class IperfProgram(Streams):
         return None if self.duration is None else time_ns(self.duration)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """A server for this client, and the client."""
         name, port = asked["name"], str(FIRST_PORT + site.index)
         report = ["-p", port, "-i", seconds(asked["interval_ns"]), "-y", "C"]
@@ -74,16 +74,16 @@ class IperfProgram(Streams):
                 ("-s", *report),
                 asked["to"],
                 f"{name}.server.iperf.csv",
-                When.BEFORE,
+                RunTimes.BEFORE,
                 Ends.INTERRUPTED,
-                Reads.IPERF,
+                OutputReader.IPERF,
             ),
             Task(
                 "iperf",
                 tuple(words),
                 asked["from"],
                 f"{name}.client.iperf.csv",
-                reads=Reads.IPERF,
+                reads=OutputReader.IPERF,
             ),
         )
 

@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from dumbbell.spec.fields import Flag, PositiveTime, time_ns
 from dumbbell.spec.programs.base import (
+    CommandContext,
     Ends,
-    Reads,
-    Site,
+    OutputReader,
+    RunTimes,
     Task,
     Tool,
-    When,
     seconds,
 )
 from dumbbell.spec.programs.streams import Streams
@@ -50,7 +50,7 @@ class Iperf3Program(Streams):
         return time_ns(self.duration)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """A server for this client, and the client."""
         name, port = asked["name"], str(FIRST_PORT + site.index)
         words = ["-4", "-c", site.address(asked["from"], asked["to"]), "-p", port]
@@ -66,15 +66,15 @@ class Iperf3Program(Streams):
                 ("-s", "-4", "-1", "-p", port, "-i", interval, "-J"),
                 asked["to"],
                 f"{name}.server.iperf3.json",
-                When.BEFORE,
+                RunTimes.BEFORE,
                 Ends.INTERRUPTED,
-                Reads.IPERF3,
+                OutputReader.IPERF3,
             ),
             Task(
                 "iperf3",
                 (*words, "-J"),
                 asked["from"],
                 f"{name}.client.iperf3.json",
-                reads=Reads.IPERF3,
+                reads=OutputReader.IPERF3,
             ),
         )

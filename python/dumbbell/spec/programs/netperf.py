@@ -13,13 +13,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from dumbbell.spec.fields import Dscp, PositiveTime, time_ns, word
 from dumbbell.spec.programs.base import (
     BetweenHosts,
+    CommandContext,
     Ends,
-    Reads,
-    Says,
-    Site,
+    OutputReader,
+    ProgramQuantities,
+    RunTimes,
     Task,
     Tool,
-    When,
     bulk_packets,
     seconds,
 )
@@ -38,7 +38,7 @@ class NetperfProgram(BetweenHosts):
     """``netperf -H ADDRESS -t TEST -l DURATION -D INTERVAL``."""
 
     TOOLS: ClassVar = (Tool("netperf", ""), Tool("netserver", ""))
-    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.INTERVALS})
+    SAYS: ClassVar = frozenset({ProgramQuantities.THROUGHPUT, ProgramQuantities.INTERVALS})
     WITHOUT: ClassVar[str] = 'kind = "iperf3" or "iperf" streams as much'
     INSTEAD: ClassVar[str] = '[[flows]] with source = { kind = "greedy" } is like TCP_STREAM'
 
@@ -69,7 +69,7 @@ class NetperfProgram(BetweenHosts):
         return time_ns(self.duration)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """A netserver for this netperf, and netperf."""
         name, port = asked["name"], str(FIRST_PORT + site.index)
         words = ["-H", site.address(asked["from"], asked["to"]), "-p", port, "-4"]
@@ -87,7 +87,7 @@ class NetperfProgram(BetweenHosts):
                 ("-D", "-4", "-f", "-p", port),
                 asked["to"],
                 f"{name}.netserver.txt",
-                When.BEFORE,
+                RunTimes.BEFORE,
                 Ends.INTERRUPTED,
             ),
             Task(
@@ -95,7 +95,7 @@ class NetperfProgram(BetweenHosts):
                 tuple(words),
                 asked["from"],
                 f"{name}.netperf.txt",
-                reads=Reads.NETPERF,
+                reads=OutputReader.NETPERF,
             ),
         )
 

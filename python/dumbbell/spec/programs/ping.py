@@ -10,9 +10,9 @@ from pydantic import Field
 from dumbbell.spec.fields import Dscp, EchoPayload, PositiveTime, time_ns
 from dumbbell.spec.programs.base import (
     BetweenHosts,
-    Reads,
-    Says,
-    Site,
+    CommandContext,
+    OutputReader,
+    ProgramQuantities,
     Task,
     Tool,
     seconds,
@@ -26,7 +26,7 @@ class PingProgram(BetweenHosts):
     """``ping -D -n -i INTERVAL -c COUNT -s PAYLOAD -Q CLASS ADDRESS``."""
 
     TOOLS: ClassVar = (PING,)
-    SAYS: ClassVar = frozenset({Says.ROUND_TRIPS, Says.LOSS})
+    SAYS: ClassVar = frozenset({ProgramQuantities.ROUND_TRIPS, ProgramQuantities.LOSS})
     INSTEAD: ClassVar[str] = '[[probes]] with kind = "ping" measures the same there'
 
     kind: Literal["ping"] = Field(
@@ -42,7 +42,7 @@ class PingProgram(BetweenHosts):
         return (self.count - 1) * time_ns(self.interval)
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """The asking side; kernels answer."""
         words = ["-D", "-n", "-i", seconds(asked["interval_ns"]), "-c", str(asked["count"])]
         words += ["-s", str(asked["payload_bytes"])]
@@ -56,7 +56,7 @@ class PingProgram(BetweenHosts):
                 tuple(words),
                 asked["from"],
                 f"{asked['name']}.ping.txt",
-                reads=Reads.PING,
+                reads=OutputReader.PING,
                 may_exit=(1,),
             ),
         )

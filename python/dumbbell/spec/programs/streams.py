@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from dumbbell.spec.fields import Dscp, Flag, PositiveTime, TransferSize, time_ns
 from dumbbell.spec.programs.base import (
     BetweenHosts,
-    Says,
+    ProgramQuantities,
     bulk_packets,
 )
 from dumbbell.spec.programs.fields import Controller, FiniteRate, Parallel
@@ -22,7 +22,9 @@ _LEAST_INTERVAL_NS = 100_000_000
 class Streams(BetweenHosts):
     """Streams over TCP, or over UDP at a rate."""
 
-    SAYS: ClassVar = frozenset({Says.THROUGHPUT, Says.INTERVALS, Says.LOSS})
+    SAYS: ClassVar = frozenset(
+        {ProgramQuantities.THROUGHPUT, ProgramQuantities.INTERVALS, ProgramQuantities.LOSS}
+    )
     INSTEAD: ClassVar[str] = (
         '[[flows]] with source = { kind = "greedy" }, or { kind = "cbr" } over UDP, is like it'
     )

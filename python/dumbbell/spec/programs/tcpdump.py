@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from dumbbell.spec.fields import Name, word
-from dumbbell.spec.programs.base import AtHost, Ends, Site, Task, Tool, When
+from dumbbell.spec.programs.base import AtHost, CommandContext, Ends, RunTimes, Task, Tool
 from dumbbell.spec.programs.fields import Port, SnapLength, words_schema
 
 MOST_CAPTURE_BYTES = 1 << 33
@@ -52,7 +52,7 @@ class TcpdumpProgram(AtHost):
         return f"{asked['name']}.pcap"
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """From the start, and before the first packet where that is the run's."""
         device = site.device(asked["host"], asked["neighbor"])
         # Not another user's: what it writes is to be ours. Packets are handed on as they come.
@@ -69,7 +69,7 @@ class TcpdumpProgram(AtHost):
                 (*words, *wanted),
                 asked["host"],
                 cls.file(asked),
-                When.AT_START if asked["start_ns"] else When.BEFORE,
+                RunTimes.AT_START if asked["start_ns"] else RunTimes.BEFORE,
                 Ends.INTERRUPTED,
                 most_bytes=MOST_CAPTURE_BYTES,
                 errors=f"{asked['name']}.tcpdump.txt",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from dumbbell.spec.fields import Name
-from dumbbell.spec.programs.base import AtHost, Site, Task, Tool, When
+from dumbbell.spec.programs.base import AtHost, CommandContext, RunTimes, Task, Tool
 from dumbbell.spec.programs.fields import DisplayFilter, FieldName
 from dumbbell.spec.refusal import Refused
 
@@ -63,7 +63,7 @@ class TsharkProgram(AtHost):
         return self.of
 
     @classmethod
-    def tasks(cls, asked: Mapping[str, Any], site: Site) -> tuple[Task, ...]:
+    def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
         """When the capture is whole."""
         words = ["-r", "-", "-n", "-T", "fields", "-E", "separator=,"]
         words += ["-Y", asked["filter"]] if asked["filter"] else []
@@ -74,7 +74,7 @@ class TsharkProgram(AtHost):
                 tuple(words),
                 asked["host"],
                 f"{asked['name']}.tshark.csv",
-                When.AFTERWARDS,
+                RunTimes.AFTERWARDS,
                 most_bytes=MOST_TEXT_BYTES,
                 errors=f"{asked['name']}.tshark.txt",
                 input=site.files[asked["of"]],

@@ -75,7 +75,7 @@ class Flows:
 
 
 @dataclass(frozen=True, slots=True)
-class OfSize:
+class FlowsOfSize:
     """Large or small flows of one run; NaN where there are none.
 
     Attributes:
@@ -123,8 +123,8 @@ class BufferRun:
     mean_wait_ms: float
     left_out: int
     steps: float
-    large: OfSize
-    small: OfSize
+    large: FlowsOfSize
+    small: FlowsOfSize
     over_law: float = math.nan
 
 
@@ -244,17 +244,17 @@ def _over_law(of: Flows) -> float:
     return float(np.median(of.throughput_kbps[these] / by_the_law_kbps(of, these)))
 
 
-def _of_size(of: Flows, size: Size) -> OfSize:
+def _of_size(of: Flows, size: Size) -> FlowsOfSize:
     these = of.of(size)
     if not these.any():
-        return OfSize(0)
+        return FlowsOfSize(0)
     throughput, loss = of.throughput_kbps[these], of.loss[these]
     done = these & np.isfinite(of.completion_s)
     seen = late = math.nan
     if done.any():
         seen = float(np.median(of.throughput_kbps[done] / of.end_to_end_kbps[done]))
         late = float(np.quantile(of.completion_s[done], LATE))
-    return OfSize(
+    return FlowsOfSize(
         flows=int(these.sum()),
         throughput_kbps=float(np.median(throughput)),
         spread=relative_spread(throughput),

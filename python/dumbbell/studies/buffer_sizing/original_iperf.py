@@ -208,7 +208,7 @@ def _within(row: IperfRow[T], arm: str, many: Replications[str, T]) -> Estimate:
     return replace(found, low=max(found.low, 0.0), high=min(found.high, 100.0))
 
 
-class ByIperf(program_runs.ByOwnPrograms[Buffer, Sides[T]], Generic[T]):
+class IperfWorkload(program_runs.OwnProgramsPart[Buffer, Sides[T]], Generic[T]):
     """A workload by iperf, with both buffers; beside it our own senders.
 
     Attributes:

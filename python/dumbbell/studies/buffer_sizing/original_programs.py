@@ -12,9 +12,9 @@ from dumbbell.studies.buffer_sizing.original_iperf import (
     CAPTURED_BYTES,
     LOAD,
     SHARE,
-    ByIperf,
     FlowsInCapture,
     IperfRow,
+    IperfWorkload,
     Scripts,
     better_with_large,
     median,
@@ -93,7 +93,7 @@ def _level(name: str, level: str, printed: str = "") -> IperfRow[FlowsReplicatio
     )
 
 
-class IperfPrograms(ByIperf[FlowsReplication]):
+class IperfPrograms(IperfWorkload[FlowsReplication]):
     """Persistent flows and mice by iperf, with both buffers; beside it our own senders."""
 
     arm = "persistent"
@@ -114,12 +114,12 @@ class IperfPrograms(ByIperf[FlowsReplication]):
 
     @staticmethod
     def commands(packets: int, seed: int) -> Experiment:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         return scripted(Scripts(receivers, script), packets, seed, duration_s=DURATION_S)
 
     @staticmethod
     def our_senders(packets: int, seed: int) -> Experiment:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         tcp = arms.STACKS[LOAD.stack]
         mice = {"kind": "closed_loop", "size": f"constant {MOUSE_BYTES}B"}
         mice |= {"think": f"constant {PAUSE_S:g}s"}
@@ -135,11 +135,11 @@ class IperfPrograms(ByIperf[FlowsReplication]):
 
     @staticmethod
     def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> FlowsReplication:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         return told(seen)
 
     def caption(self, runs: int) -> str:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         return (
             f"The testbed's persistent flows with mice, shortened: runs of {DURATION_S} s in place "
             f"of {published.DURATION_S:g}. Means of {runs} runs with each buffer, by iperf, "

@@ -20,9 +20,9 @@ from dumbbell.studies.buffer_sizing.original_iperf import (
     CAPTURED_BYTES,
     LOAD,
     SHARE,
-    ByIperf,
     FlowsInCapture,
     IperfRow,
+    IperfWorkload,
     Scripts,
     better_with_large,
     greatest,
@@ -136,7 +136,7 @@ def _share(name: str, values: str, buffer: Buffer, printed: str) -> IperfRow[Use
     return IperfRow(name, SHARE, printed, lambda of: 100 * float(getattr(of, values)[buffer]))
 
 
-class IperfUsers(ByIperf[UsersReplication]):
+class IperfUsers(IperfWorkload[UsersReplication]):
     """Users in closed loops by iperf, with both buffers; beside it our own senders."""
 
     name = "the source's own programs, users"
@@ -166,13 +166,13 @@ class IperfUsers(ByIperf[UsersReplication]):
 
     @staticmethod
     def commands(packets: int, seed: int) -> Experiment:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         scripts = Scripts(receivers, script, ports=USERS)
         return scripted(scripts, packets, seed, duration_s=DURATION_S)
 
     @staticmethod
     def our_senders(packets: int, seed: int) -> Experiment:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         flows = [
             flow | {"stop": f"{SENDING_S}s"}
             for host in arms.tree(LOAD.hosts).sources
@@ -182,11 +182,11 @@ class IperfUsers(ByIperf[UsersReplication]):
 
     @staticmethod
     def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> UsersReplication:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         return told(seen, runs)
 
     def caption(self, runs: int) -> str:
-        """See `ByIperf`."""
+        """See `IperfWorkload`."""
         return (
             f"The testbed's users in closed loops, shortened: runs of {DURATION_S} s in place of "
             f"{published.DURATION_S:g}. Means of {runs} runs with each buffer, by iperf, tcpdump "

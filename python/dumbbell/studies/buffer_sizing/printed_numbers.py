@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
+from dumbbell.claims import Arm, Cost, NumberClaim, PrintedNumber, PrintedNumbers
 from dumbbell.studies.buffer_sizing import published
 from dumbbell.studies.buffer_sizing.explaining import ATTEMPTS, Attempt
 from dumbbell.studies.buffer_sizing.printed_levels import EXPERIMENTS
@@ -149,16 +149,16 @@ def _numbers() -> Iterator[PrintedNumber]:
                     printed=words.format(100 * value),
                     unit="1",
                     spoken=(
-                        Spoken(f"levels-{workload}-{platform}", GRID, level),
+                        NumberClaim(f"levels-{workload}-{platform}", GRID, level),
                         *_spoken(attempts, field, level),
                     ),
                 )
 
 
-def _spoken(attempts: list[Attempt], field: str, level: str) -> Iterator[Spoken]:
+def _spoken(attempts: list[Attempt], field: str, level: str) -> Iterator[NumberClaim]:
     for attempt in attempts:
         if field not in attempt.without:
-            yield Spoken(attempt.claim, _ARMS[attempt.name], level)
+            yield NumberClaim(attempt.claim, _ARMS[attempt.name], level)
 
 
 PRINTED = PrintedNumbers(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dumbbell.claims import Count, Judged, Verdict, counts_of, views_of
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import CountedAs
 from dumbbell.claims.rules.prediction import predict
 from dumbbell.report import Advice, Answer, Cell, ValueRow, ValueTable
 from dumbbell.stats import student_interval
@@ -151,7 +151,7 @@ def _counted(count: Count) -> str:
         return sum(count.verdicts.get(verdict, 0) for verdict in verdicts)
 
     good, at_a_point = of(Verdict.REPRODUCED), of(Verdict.EXPLAINED_AT)
-    if count.standing is Standing.BACKENDS:
+    if count.standing is CountedAs.BACKENDS:
         return (
             f"Simulator and Linux kernel agree in {good} of {count.facts} shortened experiments, "
             f"each by {len(claims.AGREEMENT)} numbers."

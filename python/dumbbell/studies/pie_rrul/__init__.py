@@ -18,7 +18,7 @@ from dumbbell.spec.flent import FlentTest
 from dumbbell.studies.base import Study, StudyOptions
 from dumbbell.studies.pie_rrul import arms, live, parts, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
-from dumbbell.studies.pie_rrul.measures import BySetting
+from dumbbell.studies.pie_rrul.measures import RunsBySetting
 from dumbbell.studies.pie_rrul.original_programs import RrulPrograms
 from dumbbell.studies.pie_rrul.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
@@ -47,7 +47,7 @@ class PieRrul(Reproduction):
         )
         self.parts = [self.alone, *self.in_simulator(), *self.on_kernel_too(), self.own]
 
-    def beside_own_programs(self) -> dict[str, BySetting]:
+    def beside_own_programs(self) -> dict[str, RunsBySetting]:
         """Our senders in tests as long, by the heads of columns."""
         if not self.on_both.is_finished:
             return {}
@@ -62,7 +62,7 @@ class PieRrul(Reproduction):
             self.without = parts.WithoutRing(sizes.without, alone)
             yield self.without
             if sizes.ours:
-                yield parts.Ours(sizes.ours, alone, self.without)
+                yield parts.OurParameters(sizes.ours, alone, self.without)
         if sizes.bursts:
             self.bursts = parts.CompetingTraffic("bursts", sizes.bursts, alone)
             yield self.bursts
@@ -71,7 +71,7 @@ class PieRrul(Reproduction):
         if sizes.tick:
             yield parts.Tick(sizes.tick, alone)
         if sizes.today:
-            yield parts.Today(sizes.today, alone)
+            yield parts.CurrentPie(sizes.today, alone)
         if sizes.router:
             self.router = parts.Router(sizes.router)
             yield self.router
@@ -140,14 +140,14 @@ class PieRrul(Reproduction):
             return []
         return text.router_advice(self.router.found)
 
-    def shown(self) -> tuple[BySetting, FlentTest]:
+    def shown(self) -> tuple[RunsBySetting, FlentTest]:
         """Scenario 1, wherever it ran, and Flent's test there."""
         if self.alone.is_finished:
             return self.alone.found, parts.PUBLISHED_TEST
         return self.on_both.found.kernel, parts.KERNEL_TEST
 
 
-def flent_files(by: BySetting, test: FlentTest) -> dict[str, bytes]:
+def flent_files(by: RunsBySetting, test: FlentTest) -> dict[str, bytes]:
     """Replication 0 of every setting as Flent would have written it."""
     return {
         f"pie-{setting.name}.flent.gz": flent_bytes(

@@ -41,7 +41,7 @@ from dumbbell.replication import Replications
 from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.fit import LatencyFit
-from dumbbell.studies.pie_rrul.measures import BySetting, Floats, Measured
+from dumbbell.studies.pie_rrul.measures import Floats, Measured, RunsBySetting
 
 Row = tuple[str, int]
 """Of the source's tables: what was varied, and its milliseconds."""
@@ -113,7 +113,7 @@ def row_number(row: Row, name: str) -> Claim[Runs]:
 
 
 def printed(
-    found: BySetting, backend: str = "sim", shortfalls: tuple[Shortfall, ...] = ()
+    found: RunsBySetting, backend: str = "sim", shortfalls: tuple[Shortfall, ...] = ()
 ) -> dict[tuple[Row, str], Judged]:
     """Every printed number of the settings that were run, but those that chose the ring.
 
@@ -220,7 +220,7 @@ def end_name(setting: Setting, quantity: str) -> str:
     return f"{_ENDS[quantity][0]} end at {setting.label}"
 
 
-def written(alone: BySetting, small: Replications[Setting, Measured]) -> Iterator[Judged]:
+def written(alone: RunsBySetting, small: Replications[Setting, Measured]) -> Iterator[Judged]:
     """Do the printed ranges of the uploads come from counting what netperf's send calls took?
 
     Args:
@@ -269,7 +269,7 @@ def _written_claim(
 
 
 def _ways_to_count(
-    alone: BySetting, small: Replications[Setting, Measured], settings: Sequence[Setting]
+    alone: RunsBySetting, small: Replications[Setting, Measured], settings: Sequence[Setting]
 ) -> Grid[Levels]:
     def point(way: str, values: Callable[[Setting, str], Floats], place: int) -> GridPoint[Levels]:
         return GridPoint(
@@ -311,7 +311,7 @@ def _fact(setting: Setting, name: str) -> str:
 # --- what the source concludes ----------------------------------------------------------------
 
 
-def targets(found: BySetting) -> Iterator[Judged]:
+def targets(found: RunsBySetting) -> Iterator[Judged]:
     """What varying the target does, where more than one was run."""
     settings = found.among(arms.BY_TARGET)
     yield from _delay_is_target(found, settings)
@@ -340,7 +340,7 @@ def targets(found: BySetting) -> Iterator[Judged]:
     yield _download_is_better(found, settings[0], settings[-1])
 
 
-def _delay_is_target(found: BySetting, settings: Sequence[Setting]) -> Iterator[Judged]:
+def _delay_is_target(found: RunsBySetting, settings: Sequence[Setting]) -> Iterator[Judged]:
     for setting in settings:
         claim = Claim(
             id=f"delay-is-target-{setting.target_ms}",
@@ -358,7 +358,7 @@ def _delay_is_target(found: BySetting, settings: Sequence[Setting]) -> Iterator[
         yield judge(claim, Runs(away), note="delay less target")
 
 
-def _upload_varies(found: BySetting) -> Judged:
+def _upload_varies(found: RunsBySetting) -> Judged:
     """ "When Target is Varied Upload Speed is Varied"."""
     claim = Claim(
         id="upload-varies-with-target",
@@ -374,7 +374,7 @@ def _upload_varies(found: BySetting) -> Judged:
     return judge(claim, Runs(ranges), note="largest less smallest of the four targets")
 
 
-def _download_is_better(found: BySetting, small: Setting, large: Setting) -> Judged:
+def _download_is_better(found: RunsBySetting, small: Setting, large: Setting) -> Judged:
     """ "Download Speed is better"."""
     claim = Claim(
         id="download-better-at-small-target",
@@ -389,7 +389,7 @@ def _download_is_better(found: BySetting, small: Setting, large: Setting) -> Jud
     return judge(claim, steps, note="the source prints a gain of 0.2")
 
 
-def tupdates(found: BySetting) -> Iterator[Judged]:
+def tupdates(found: RunsBySetting) -> Iterator[Judged]:
     """Without other traffic tupdate hardly matters, where more than one was run."""
     settings = found.among(arms.BY_TUPDATE)
     if len(settings) < 2:
@@ -437,7 +437,7 @@ def tick(one_ms: Floats, four_ms: Floats, remarks: Iterable[str]) -> Judged:
     return judge(claim, Runs(np.abs(one_ms - four_ms)), note="; ".join(remarks))
 
 
-def additional_tcp(alone: BySetting, beside: BySetting) -> Iterator[Judged]:
+def additional_tcp(alone: RunsBySetting, beside: RunsBySetting) -> Iterator[Judged]:
     """PIE does as it did without additional TCP, but for latency and downloads, which vary."""
     for setting in beside.among(alone.settings):
         for name, what, rule, was, now in (
@@ -521,7 +521,7 @@ WRITES: Mapping[str, BackendComparison] = {
 
 
 def agreement(
-    kernel: BySetting, sim: BySetting, setting: Setting, name: str, title: str
+    kernel: RunsBySetting, sim: RunsBySetting, setting: Setting, name: str, title: str
 ) -> Iterator[Judged]:
     """The same description on both backends, at one setting.
 

@@ -20,9 +20,9 @@ from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.claims import printed_at
 from dumbbell.studies.pie_rrul.measures import (
     SIGMAS,
-    BySetting,
     Floats,
     Measured,
+    RunsBySetting,
     Series,
     series,
 )
@@ -50,7 +50,7 @@ class _Line:
     style: str = ""
 
 
-def of_scenario(by: BySetting, scenario: str, test: FlentTest) -> list[Figure]:
+def of_scenario(by: RunsBySetting, scenario: str, test: FlentTest) -> list[Figure]:
     """The source's figures of replication 0: of both test cases, or of few settings together.
 
     With few settings only the ellipsis and the queue delay: drawing costs more than running.
@@ -278,7 +278,7 @@ def _printed_crosses(table: pl.DataFrame, channels: Mapping[str, Any]) -> list[a
     ]
 
 
-def latency_rows(by: BySetting, without: Replications[arms.Setting, Measured]) -> Figure:
+def latency_rows(by: RunsBySetting, without: Replications[arms.Setting, Measured]) -> Figure:
     """Printed latency beside ours, with the driver's ring and without."""
     rows = []
     for setting in without.arms:
@@ -306,7 +306,7 @@ def latency_rows(by: BySetting, without: Replications[arms.Setting, Measured]) -
     return Figure("latency", *plot, caption, title="Average latency, printed and ours")
 
 
-def backends(kernel: BySetting, sim: BySetting, test: FlentTest) -> Figure:
+def backends(kernel: RunsBySetting, sim: RunsBySetting, test: FlentTest) -> Figure:
     """PIE's delay over time on both backends."""
     found = [
         (setting, where, series(of.run(setting), test))

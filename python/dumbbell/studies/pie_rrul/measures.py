@@ -236,7 +236,7 @@ def numbers(
 
 
 @dataclass(frozen=True)
-class BySetting:
+class RunsBySetting:
     """Runs of PIE at several settings of one scenario, of some settings more than of others.
 
     Attributes:

@@ -22,9 +22,9 @@ from dumbbell.studies import program_runs
 from dumbbell.studies.pie_rrul import arms, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.measures import (
-    BySetting,
     Floats,
     Measured,
+    RunsBySetting,
     average_latency_ms,
     load_steps,
     mean_of_known,
@@ -151,7 +151,7 @@ def _rate_mbps(run: Run, program: str, ends_s: Floats) -> Floats:
     return rates
 
 
-class RrulPrograms(program_runs.ByOwnPrograms[Setting, Found]):
+class RrulPrograms(program_runs.OwnProgramsPart[Setting, Found]):
     """Scenario 1 by the programs that Flent starts."""
 
     def __init__(
@@ -159,7 +159,7 @@ class RrulPrograms(program_runs.ByOwnPrograms[Setting, Found]):
         amount: Amount[Setting],
         seed: int,
         test: FlentTest,
-        beside: Callable[[], Mapping[str, BySetting]],
+        beside: Callable[[], Mapping[str, RunsBySetting]],
     ) -> None:
         """How much, and what its numbers stand beside when all has run, by heads of columns."""
         self.amount, self.test, self.beside = amount, test, beside

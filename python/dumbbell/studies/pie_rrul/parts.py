@@ -24,7 +24,7 @@ from dumbbell.studies.base import StudyOptions
 from dumbbell.studies.pie_rrul import arms, claims, figures, published, text
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.fit import LatencyFit, fit_ring
-from dumbbell.studies.pie_rrul.measures import BySetting, Measured, measured
+from dumbbell.studies.pie_rrul.measures import Measured, RunsBySetting, measured
 from dumbbell.studies.shape import Amount, Arm, Part, Preset, Presets, Runner
 from dumbbell.tables import Run
 
@@ -164,7 +164,7 @@ def run_named(
     )
 
 
-class Alone(Part[BySetting]):
+class Alone(Part[RunsBySetting]):
     """Scenario 1: every printed number, and what the source concludes from them."""
 
     name = arms.SCENARIO_TITLES["alone"]
@@ -175,32 +175,32 @@ class Alone(Part[BySetting]):
         more = tuple(each for each in compared.over if each not in printed.over)
         self.more = Amount(compared.runs, over=more)
 
-    def run(self, runner: Runner) -> BySetting:
+    def run(self, runner: Runner) -> RunsBySetting:
         """See `Part`."""
         amounts = [self.printed, *([self.more] if self.more.over else [])]
-        return BySetting(
+        return RunsBySetting(
             tuple(run_settings(runner, each, self.name, record_writes=True) for each in amounts)
         )
 
-    def judge(self, found: BySetting) -> Iterator[Judged]:
+    def judge(self, found: RunsBySetting) -> Iterator[Judged]:
         """The printed numbers, and what targets and tupdates do."""
         yield from claims.printed(self.often(found)).values()
         yield from claims.targets(found)
         yield from claims.tupdates(found)
 
-    def often(self, found: BySetting) -> BySetting:
+    def often(self, found: RunsBySetting) -> RunsBySetting:
         """Those that were run often enough for single numbers."""
-        return BySetting(found.groups[:1])
+        return RunsBySetting(found.groups[:1])
 
-    def tables(self, found: BySetting) -> Iterator[ValueTable]:
+    def tables(self, found: RunsBySetting) -> Iterator[ValueTable]:
         """What is printed, and ours."""
         yield from text.beside_printed(found, claims.printed(self.often(found)), self.name)
 
-    def figures(self, found: BySetting) -> Iterable[Figure]:
+    def figures(self, found: RunsBySetting) -> Iterable[Figure]:
         """The source's."""
         return figures.of_scenario(found, "alone", PUBLISHED_TEST)
 
-    def runs(self, found: BySetting) -> Mapping[str, Run]:
+    def runs(self, found: RunsBySetting) -> Mapping[str, Run]:
         """The default setting first."""
         settings = sorted(found.settings, key=lambda setting: setting != Setting())
         return {setting.name: found.run(setting) for setting in settings}
@@ -261,7 +261,7 @@ class WithoutRing(Part[Replications[Setting, Measured]]):
         yield figures.latency_rows(self.alone.found, found)
 
 
-class Ours(Part[Replications[str, Measured]]):
+class OurParameters(Part[Replications[str, Measured]]):
     """The other parameters that are ours."""
 
     name = "parameters that are ours"
@@ -297,7 +297,7 @@ class Ours(Part[Replications[str, Measured]]):
         yield text.parameters_table(columns)
 
 
-class CompetingTraffic(Part[BySetting]):
+class CompetingTraffic(Part[RunsBySetting]):
     """Scenario 2 or 3: something else sends, too."""
 
     def __init__(self, scenario: str, amount: Amount[Setting], alone: Alone) -> None:
@@ -305,24 +305,24 @@ class CompetingTraffic(Part[BySetting]):
         self.name = arms.SCENARIO_TITLES[scenario]
         self.scenario, self.amount, self.alone = scenario, amount, alone
 
-    def run(self, runner: Runner) -> BySetting:
+    def run(self, runner: Runner) -> RunsBySetting:
         """See `Part`."""
         done = run_settings(runner, self.amount, self.name, scenario=self.scenario)
-        return BySetting((done,))
+        return RunsBySetting((done,))
 
-    def judge(self, found: BySetting) -> Iterable[Judged]:
+    def judge(self, found: RunsBySetting) -> Iterable[Judged]:
         """Of scenario 2 the source concludes nothing."""
         if self.scenario == "tcp":
             return claims.additional_tcp(self.alone.found, found)
         return ()
 
-    def tables(self, found: BySetting) -> Iterator[ValueTable]:
+    def tables(self, found: RunsBySetting) -> Iterator[ValueTable]:
         """As scenario 1's; and what a slow clock does."""
         yield from text.observations(found, self.name)
         if self.scenario == "bursts":
             yield text.clock_table(self.alone.found, found)
 
-    def figures(self, found: BySetting) -> Iterable[Figure]:
+    def figures(self, found: RunsBySetting) -> Iterable[Figure]:
         """The source's."""
         return figures.of_scenario(found, self.scenario, PUBLISHED_TEST)
 
@@ -360,7 +360,7 @@ class Tick(Part[Replications[str, Measured]]):
         yield claims.tick(one_ms, four_ms[: one_ms.size], remarks)
 
 
-class Today(Part[Replications[Setting, Measured]]):
+class CurrentPie(Part[Replications[Setting, Measured]]):
     """PIE as it is today."""
 
     name = "today's PIE"
@@ -417,8 +417,8 @@ class SettingsOnBothBackends:
         sim: The same replications here.
     """
 
-    kernel: BySetting
-    sim: BySetting
+    kernel: RunsBySetting
+    sim: RunsBySetting
 
 
 class OnKernel(Part[SettingsOnBothBackends]):
@@ -446,7 +446,7 @@ class OnKernel(Part[SettingsOnBothBackends]):
     def run(self, runner: Runner) -> SettingsOnBothBackends:
         """See `Part`."""
         kernel, sim = (
-            BySetting(
+            RunsBySetting(
                 (
                     run_settings(
                         runner,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
+from dumbbell.claims import Arm, Cost, NumberClaim, PrintedNumber, PrintedNumbers
 from dumbbell.studies.pie_rrul import arms, claims, published
 from dumbbell.studies.pie_rrul.claims import Row
 
@@ -40,15 +40,17 @@ def key_of(row: Row, quantity: str) -> str:
     return f"{varied}-{milliseconds}-{quantity}"
 
 
-def _spoken(row: Row, quantity: str) -> Iterator[Spoken]:
+def _spoken(row: Row, quantity: str) -> Iterator[NumberClaim]:
     setting = arms.setting_of(*row)
     if quantity == published.CHOSE_THE_RING:
-        yield Spoken(f"nominal-latency-{setting.name}", AS_PRINTED)
-        yield Spoken("ring", RING)
+        yield NumberClaim(f"nominal-latency-{setting.name}", AS_PRINTED)
+        yield NumberClaim("ring", RING)
         return
-    yield Spoken(claims.row_number(row, quantity).id, RING)
+    yield NumberClaim(claims.row_number(row, quantity).id, RING)
     if quantity in _RANGES:
-        yield Spoken(claims.written_id(setting), AT_THE_SENDER, claims.end_name(setting, quantity))
+        yield NumberClaim(
+            claims.written_id(setting), AT_THE_SENDER, claims.end_name(setting, quantity)
+        )
 
 
 def _numbers() -> Iterator[PrintedNumber]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dumbbell.claims import Verdict, strongest
 from dumbbell.studies.pie_rrul import arms, claims
 from dumbbell.studies.pie_rrul.fit import LatencyFit
-from dumbbell.studies.pie_rrul.measures import BySetting
+from dumbbell.studies.pie_rrul.measures import RunsBySetting
 
 
 def of_ring(fit: LatencyFit) -> str:
@@ -51,7 +51,7 @@ def _unproven(verdict: Verdict) -> str:
     return "does not hold everywhere" if is_against else "could not be shown"
 
 
-def of_tupdate(facts: Mapping[str, Verdict], bursts: BySetting | None) -> list[str]:
+def of_tupdate(facts: Mapping[str, Verdict], bursts: RunsBySetting | None) -> list[str]:
     """What PIE's clock does, alone and under bursts."""
     said = []
     both = [facts.get(name) for name in (claims.TUPDATE_DELAY, claims.TUPDATE_THROUGHPUT)]

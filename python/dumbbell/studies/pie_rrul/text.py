@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dumbbell.claims import Count, Judged, Verdict, counts_of, facts_of, views_of
-from dumbbell.claims.rules import Agreement, Published, Standing
+from dumbbell.claims.rules import Agreement, CountedAs, Published
 from dumbbell.replication import Replications
 from dumbbell.report import Advice, Answer, Cell, ValueRow, ValueTable
 from dumbbell.report.cells import CellLike
@@ -18,7 +18,7 @@ from dumbbell.studies.pie_rrul import arms, claims, published
 from dumbbell.studies.pie_rrul.arms import Setting
 from dumbbell.studies.pie_rrul.claims import Row
 from dumbbell.studies.pie_rrul.fit import LatencyFit
-from dumbbell.studies.pie_rrul.measures import BySetting, Measured
+from dumbbell.studies.pie_rrul.measures import Measured, RunsBySetting
 from dumbbell.studies.pie_rrul.sentences import of_ring, of_target, of_tupdate
 
 AT_GATEWAY = "downloads queue at a gateway"
@@ -49,7 +49,7 @@ OURS_ALONE = (
 # --- tables ------------------------------------------------------------------------------------
 
 
-def observations(by: BySetting, where: str) -> list[ValueTable]:
+def observations(by: RunsBySetting, where: str) -> list[ValueTable]:
     """The source's two tables as we find them, of what was run.
 
     Args:
@@ -65,7 +65,7 @@ def observations(by: BySetting, where: str) -> list[ValueTable]:
 
 
 def beside_printed(
-    by: BySetting, judged: Mapping[tuple[Row, str], Judged], where: str
+    by: RunsBySetting, judged: Mapping[tuple[Row, str], Judged], where: str
 ) -> list[ValueTable]:
     """The source's two tables, what is printed beside ours with its verdict.
 
@@ -86,7 +86,7 @@ def beside_printed(
 
 
 def _two_tables(
-    by: BySetting, cell: Callable[[Row, str], CellLike], where: str, caption: str
+    by: RunsBySetting, cell: Callable[[Row, str], CellLike], where: str, caption: str
 ) -> list[ValueTable]:
     made = []
     for varied in arms.CASES:
@@ -108,7 +108,7 @@ def _two_tables(
     return [table for table in made if table.columns]
 
 
-def written_table(alone: BySetting, small: Replications[Setting, Measured]) -> ValueTable:
+def written_table(alone: RunsBySetting, small: Replications[Setting, Measured]) -> ValueTable:
     """The range of the uploads by what arrived and by what send calls took, beside the printed.
 
     Args:
@@ -162,7 +162,7 @@ def cut(found: Estimate, most: float = np.inf) -> Estimate:
     return replace(found, low=max(found.low, 0.0), high=min(found.high, most))
 
 
-def clock_table(alone: BySetting, bursts: BySetting) -> ValueTable:
+def clock_table(alone: RunsBySetting, bursts: RunsBySetting) -> ValueTable:
     """What a slow clock does, without and with bursts: differences from the fastest."""
     fast, *slow = arms.BY_TUPDATE
     rows = [
@@ -187,7 +187,7 @@ def clock_table(alone: BySetting, bursts: BySetting) -> ValueTable:
     )
 
 
-def editions(of_the_time: BySetting, today: Replications[Setting, Measured]) -> ValueTable:
+def editions(of_the_time: RunsBySetting, today: Replications[Setting, Measured]) -> ValueTable:
     """PIE of the time beside today's, a row a setting."""
     measures = {"delay": "queue_delay_ms", "latency": "latency_ms", "drops/s": "drops_per_s"}
     rows = [
@@ -281,7 +281,7 @@ def router_tables(found: Replications[tuple[str, str], Measured]) -> list[ValueT
 
 
 def agreement_table(
-    kernel: BySetting, sim: BySetting, length_s: int, where: str, *, why: str = ""
+    kernel: RunsBySetting, sim: RunsBySetting, length_s: int, where: str, *, why: str = ""
 ) -> ValueTable:
     """Both backends below each other, a column a setting.
 
@@ -340,7 +340,7 @@ DONE = (
 )
 
 
-def answer(by: BySetting, judged: Sequence[Judged]) -> Answer:
+def answer(by: RunsBySetting, judged: Sequence[Judged]) -> Answer:
     """By how much latency grows with the target: the quantity that the figure under it has.
 
     Args:
@@ -373,7 +373,7 @@ def answer(by: BySetting, judged: Sequence[Judged]) -> Answer:
     )
 
 
-def _by_clock(by: BySetting) -> tuple[str, list[Estimate]]:
+def _by_clock(by: RunsBySetting) -> tuple[str, list[Estimate]]:
     """What the slowest clock of PIE changes beside the fastest, where several were run."""
     clocks = [setting for setting in arms.BY_TUPDATE if setting in by.settings]
     if len(clocks) < 2:
@@ -387,7 +387,7 @@ def _by_clock(by: BySetting) -> tuple[str, list[Estimate]]:
     return words, [apart]
 
 
-def advice(by: BySetting) -> list[Advice]:
+def advice(by: RunsBySetting) -> list[Advice]:
     """The smallest target that costs no throughput beyond the margin of the claims."""
     targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
     if len(targets) < 2:
@@ -413,7 +413,7 @@ def advice(by: BySetting) -> list[Advice]:
     return []
 
 
-def figures_name(by: BySetting) -> str:
+def figures_name(by: RunsBySetting) -> str:
     """Of the ellipses over the targets."""
     return "ellipsis-alone-few" if set(by.settings) < set(arms.SETTINGS) else ELLIPSES_BY_TARGET
 
@@ -466,13 +466,13 @@ def _can_set(label: str) -> bool:
 
 
 def summary(
-    judged: Sequence[Judged], fit: LatencyFit | None, bursts: BySetting | None = None
+    judged: Sequence[Judged], fit: LatencyFit | None, bursts: RunsBySetting | None = None
 ) -> str:
     """Who was right, in a paragraph: what a student understands first, then facts counted."""
     facts = {
         fact.name: fact.verdict
         for fact in facts_of(views_of(judged))
-        if fact.standing is Standing.SOURCE
+        if fact.standing is CountedAs.SOURCE
     }
     sentences = [*of_target(facts), *of_tupdate(facts, bursts)]
     if fit:

@@ -27,8 +27,8 @@ from dumbbell.studies.queue_size_delay import (
     published,
     text,
 )
-from dumbbell.studies.queue_size_delay.arms import RANDOM, Behind, SourceKind
-from dumbbell.studies.queue_size_delay.measures import Many, delays, many
+from dumbbell.studies.queue_size_delay.arms import RANDOM, SourceBehindQueue, SourceKind
+from dumbbell.studies.queue_size_delay.measures import DelaysOfRuns, delays, many
 from dumbbell.studies.queue_size_delay.original_programs import QueueSizePrograms
 from dumbbell.studies.queue_size_delay.printed_numbers import PRINTED
 from dumbbell.studies.reproduction import Reproduction
@@ -50,11 +50,11 @@ overshoot."""
 _ONCE: Amount[str] = Amount(1)
 _ALL = (*published.LIMITS, published.LARGE)
 
-ByArm = Mapping[Behind, Many]
+ByArm = Mapping[SourceBehindQueue, DelaysOfRuns]
 
 
 @dataclass(frozen=True, slots=True)
-class HowMuch(Preset):
+class QueueSizePreset(Preset):
     """How much is run; every run is ten seconds of traffic, as published.
 
     Attributes:
@@ -75,7 +75,7 @@ class HowMuch(Preset):
 
 
 PRESETS = Presets(
-    quick=HowMuch(
+    quick=QueueSizePreset(
         ideal=Amount(60),
         ditg=Amount(240),
         listing=Amount(200),
@@ -83,7 +83,7 @@ PRESETS = Presets(
         kernel=Amount(10, over=("10kb", "80kb", published.LARGE)),
         own_programs=Amount(3, over=("10kb", "80kb", published.LARGE)),
     ),
-    full=HowMuch(
+    full=QueueSizePreset(
         ideal=Amount(400),
         ditg=Amount(1200),
         listing=Amount(200),
@@ -105,7 +105,7 @@ class QueueSizeRuns(Part[ByArm]):
 
     name = "queue sizes"
 
-    def __init__(self, options: StudyOptions, preset: HowMuch, backend: str) -> None:
+    def __init__(self, options: StudyOptions, preset: QueueSizePreset, backend: str) -> None:
         """What is run.
 
         Args:
@@ -136,7 +136,7 @@ class QueueSizeRuns(Part[ByArm]):
 
     def run(self, runner: Runner) -> ByArm:
         """See `Part`."""
-        found: dict[Behind, Many] = {}
+        found: dict[SourceBehindQueue, DelaysOfRuns] = {}
         for kind, amount in self.amounts.items():
             done = runner.replicate(
                 {arm: each for arm, each in self.experiments.items() if arm.kind is kind},
@@ -162,14 +162,16 @@ class QueueSizeRuns(Part[ByArm]):
                 yield claims.judge_order(by_limit, kind, self.backend)
         if self.backend == "sim":
             for limit in published.LIMITS:
-                yield claims.judge_ping_law(found[Behind(SourceKind.IDEAL, limit)], limit)
+                yield claims.judge_ping_law(
+                    found[SourceBehindQueue(SourceKind.IDEAL, limit)], limit
+                )
             for limit in published.LIMITS:
-                yield claims.judge_measured(found[Behind(SourceKind.DITG, limit)], limit)
+                yield claims.judge_measured(found[SourceBehindQueue(SourceKind.DITG, limit)], limit)
 
     def loads(self, found: ByArm) -> Iterator[LoadRow]:
         """Behind 2 mb, where nothing is turned away at first."""
         for kind in RANDOM:
-            for row in asked_and_measured(found[Behind(kind, published.LARGE)].first):
+            for row in asked_and_measured(found[SourceBehindQueue(kind, published.LARGE)].first):
                 what = f"{arms.SOURCES[kind]}: {row.what}"
                 yield LoadRow(what, row.asked, row.measured, row.unit, row.note)
 
@@ -201,7 +203,7 @@ class Agreement(Part[None]):
             yield from claims.judge_agreement(kernel, sim, kind)
 
 
-class Loads(Part[Mapping[float, Many]]):
+class Loads(Part[Mapping[float, DelaysOfRuns]]):
     """The load swept behind one size."""
 
     name = "loads"
@@ -220,12 +222,12 @@ class Loads(Part[Mapping[float, Many]]):
             for rho in amount.over
         }
 
-    def run(self, runner: Runner) -> Mapping[float, Many]:
+    def run(self, runner: Runner) -> Mapping[float, DelaysOfRuns]:
         """See `Part`."""
         done = runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1)
         return many(done)
 
-    def judge(self, found: Mapping[float, Many]) -> Iterator[Judged]:
+    def judge(self, found: Mapping[float, DelaysOfRuns]) -> Iterator[Judged]:
         """The worst case, and how many packets see it."""
         yield claims.judge_as_bad_as_infinity(
             found[published.RHO], found[INFINITY], INFINITY, SWEPT
@@ -233,14 +235,14 @@ class Loads(Part[Mapping[float, Many]]):
         for rho in LATE_AT:
             yield claims.judge_late(found[rho], rho, packets_per_second(rho), SWEPT)
 
-    def figures(self, found: Mapping[float, Many]) -> Iterator[Figure]:
+    def figures(self, found: Mapping[float, DelaysOfRuns]) -> Iterator[Figure]:
         """Worst case and late packets against the load."""
         swept = {rho: each for rho, each in found.items() if rho < INFINITY}
         yield figures.peak_against_load(swept, SWEPT)
         yield figures.late_against_load(swept, SWEPT)
 
 
-class Listing(Part[Many]):
+class Listing(Part[DelaysOfRuns]):
     """The printed first seconds behind 2 mb: at the nominal load, and as fitted."""
 
     name = "fitted load"
@@ -254,33 +256,37 @@ class Listing(Part[Many]):
             SourceKind.IDEAL, published.LARGE, seed, packets_per_second=fit.packets_per_second
         )
 
-    def run(self, runner: Runner) -> Many:
+    def run(self, runner: Runner) -> DelaysOfRuns:
         """See `Part`."""
         one = {"fitted": self.experiment}
         done = runner.replicate(one, delays, self.amount, task=self.name, keep=1)
         return many(done)["fitted"]
 
-    def judge(self, found: Many) -> Iterator[Judged]:
+    def judge(self, found: DelaysOfRuns) -> Iterator[Judged]:
         """Where the listing does not come from, and what was fitted to it."""
         yield claims.judge_load_as_asked(self.fit)
         for kind, where in (
             (SourceKind.IDEAL, "at the nominal load"),
             (SourceKind.DITG, "with what ITGSend sends when asked for that load"),
         ):
-            yield claims.judge_growth(self.sizes.found[Behind(kind, published.LARGE)], kind, where)
+            yield claims.judge_growth(
+                self.sizes.found[SourceBehindQueue(kind, published.LARGE)], kind, where
+            )
         yield claims.judge_fit(self.fit)
 
-    def figures(self, found: Many) -> Iterator[Figure]:
+    def figures(self, found: DelaysOfRuns) -> Iterator[Figure]:
         """The listing over the bands of runs."""
         nominal = {
-            f"nominal, {arms.SOURCES[kind]}": self.sizes.found[Behind(kind, published.LARGE)]
+            f"nominal, {arms.SOURCES[kind]}": self.sizes.found[
+                SourceBehindQueue(kind, published.LARGE)
+            ]
             for kind in RANDOM
         }
         shown = {**nominal, f"fitted: rho = {self.fit.rho:.2f}": found}
         yield figures.transient(shown, (published.RHO, self.fit.rho))
 
 
-class OneSender(Part[Mapping[str, Many]]):
+class OneSender(Part[Mapping[str, DelaysOfRuns]]):
     """The printed pings behind 2 mb held together against senders that send less."""
 
     name = "senders for the listing"
@@ -301,17 +307,17 @@ class OneSender(Part[Mapping[str, Many]]):
             for oversleep_us in LISTING_OVERSLEEPS_US
         }
 
-    def run(self, runner: Runner) -> Mapping[str, Many]:
+    def run(self, runner: Runner) -> Mapping[str, DelaysOfRuns]:
         """See `Part`."""
         return many(runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1))
 
-    def judge(self, found: Mapping[str, Many]) -> Iterator[Judged]:
+    def judge(self, found: Mapping[str, DelaysOfRuns]) -> Iterator[Judged]:
         """What chose the base, and whether one sender gives all."""
         yield claims.judge_base_rtt()
         yield claims.judge_listing(found)
 
 
-class MeasuredLarge(Part[Mapping[int, Many]]):
+class MeasuredLarge(Part[Mapping[int, DelaysOfRuns]]):
     """A real kernel's three runs behind 2 mb, each at the rate that its sender logged.
 
     Behind the small sizes the rate hardly moves the peak; behind 2 mb it decides it.
@@ -330,17 +336,17 @@ class MeasuredLarge(Part[Mapping[int, Many]]):
             for number, pps in enumerate(measured.LARGE_SENT_PPS)
         }
 
-    def run(self, runner: Runner) -> Mapping[int, Many]:
+    def run(self, runner: Runner) -> Mapping[int, DelaysOfRuns]:
         """See `Part`."""
         return many(runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1))
 
-    def judge(self, found: Mapping[int, Many]) -> Iterator[Judged]:
+    def judge(self, found: Mapping[int, DelaysOfRuns]) -> Iterator[Judged]:
         """Each run against ours."""
         for number, each in found.items():
             yield claims.judge_measured_large(each, number)
 
 
-class Constant(Part[Mapping[str, Many]]):
+class Constant(Part[Mapping[str, DelaysOfRuns]]):
     """Constant gaps and sizes: what the source's own model, D/D/1, says exactly."""
 
     name = "constant gaps and sizes"
@@ -357,7 +363,7 @@ class Constant(Part[Mapping[str, Many]]):
         }
         self.shown: dict[SourceKind, Run] = {}
 
-    def run(self, runner: Runner) -> Mapping[str, Many]:
+    def run(self, runner: Runner) -> Mapping[str, DelaysOfRuns]:
         """See `Part`."""
         done = runner.replicate(self.experiments, delays, _ONCE, task=self.name, fixed=True, keep=1)
         recorded = runner.replicate(
@@ -366,12 +372,12 @@ class Constant(Part[Mapping[str, Many]]):
         self.shown = {kind: recorded.run(kind) for kind in recorded.arms}
         return many(done)
 
-    def judge(self, found: Mapping[str, Many]) -> Iterator[Judged]:
+    def judge(self, found: Mapping[str, DelaysOfRuns]) -> Iterator[Judged]:
         """Exact numbers."""
         for limit, each in found.items():
             yield from claims.judge_constant(each, limit)
 
-    def figures(self, found: Mapping[str, Many]) -> Iterator[Figure]:
+    def figures(self, found: Mapping[str, DelaysOfRuns]) -> Iterator[Figure]:
         """The first seconds, beside random gaps and sizes."""
         yield figures.first_seconds(
             self.shown[SourceKind.CONSTANT], self.shown[SourceKind.IDEAL], SHOWN
@@ -407,7 +413,7 @@ class QueueSizeDelay(Reproduction):
             self.own,
         ]
 
-    def beside_own_programs(self) -> dict[str, Mapping[str, Many]]:
+    def beside_own_programs(self) -> dict[str, Mapping[str, DelaysOfRuns]]:
         """Our senders with the same commands, by the heads of columns."""
         sides = {"simulator": self.sim, "our senders on the kernel": self.kernel}
         return {
@@ -419,7 +425,9 @@ class QueueSizeDelay(Reproduction):
     def written(self) -> Report:
         """The report; see `Reproduction`."""
         sizes = self.sim if self.sim.is_asked else self.kernel
-        nominal = {kind: sizes.found[Behind(kind, published.LARGE)].first for kind in RANDOM}
+        nominal = {
+            kind: sizes.found[SourceBehindQueue(kind, published.LARGE)].first for kind in RANDOM
+        }
         kernel_runs = next(iter(self.kernel.found.values())).n if self.kernel.is_finished else 0
         by_limit = of_kind(sizes.found, SourceKind.DITG)
         said = text.answer(self.judged, by_limit)
@@ -475,7 +483,7 @@ class QueueSizeDelay(Reproduction):
             yield figures.other_reading(of_kind(self.sim.found, SourceKind.DITG))
 
 
-def of_kind(found: ByArm, kind: SourceKind) -> dict[str, Many]:
+def of_kind(found: ByArm, kind: SourceKind) -> dict[str, DelaysOfRuns]:
     """Limit to the runs of one source."""
     return {arm.limit: each for arm, each in found.items() if arm.kind is kind}
 

@@ -41,7 +41,7 @@ SOURCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class SourceBehindQueue:
     """An arm: a source behind a queue.
 
     Attributes:
@@ -55,10 +55,10 @@ class Behind:
 
 def behind(
     kinds: Iterable[SourceKind], sizes: Iterable[str], seed: int
-) -> dict[Behind, Experiment]:
+) -> dict[SourceBehindQueue, Experiment]:
     """The experiments of every source behind every queue, at the nominal load."""
     return {
-        Behind(kind, limit): experiment(kind, limit, seed)
+        SourceBehindQueue(kind, limit): experiment(kind, limit, seed)
         for kind, limit in product(kinds, tuple(sizes))
     }
 

@@ -45,7 +45,7 @@ from dumbbell.stats import Estimate, IntervalKind
 from dumbbell.studies.queue_size_delay import limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import SOURCES, SourceKind
 from dumbbell.studies.queue_size_delay.limits import PACKET_MS, largest_delay_ms
-from dumbbell.studies.queue_size_delay.measures import LATE, Floats, Many
+from dumbbell.studies.queue_size_delay.measures import LATE, DelaysOfRuns, Floats
 
 LARGEST_FRAME_BYTES = 1514
 NS_IN_MS = 1e-6
@@ -63,7 +63,7 @@ LISTING, LAW_OF_PINGS, LATE_SHARE = "the listing's load", "ten pings", "late pac
 """Facts that several rows tell."""
 
 
-def judge_peak(many: Many, kind: SourceKind, limit: str, backend: str) -> Judged:
+def judge_peak(many: DelaysOfRuns, kind: SourceKind, limit: str, backend: str) -> Judged:
     """The source's sentence: who finds the queue full waits m/mu, and nobody waits longer."""
     packet_ms = PACKET_MS
     if kind is SourceKind.DITG:
@@ -97,7 +97,7 @@ def judge_peak(many: Many, kind: SourceKind, limit: str, backend: str) -> Judged
     return judge(claim, Runs(many.peak_ms), backend=backend)
 
 
-def judge_ping_law(many: Many, limit: str) -> Judged:
+def judge_ping_law(many: DelaysOfRuns, limit: str) -> Judged:
     """The greatest of ten pings, in the mean, against its law."""
     claim = Claim(
         id=f"ping-peak-{limit}",
@@ -113,7 +113,7 @@ def judge_ping_law(many: Many, limit: str) -> Judged:
     return judge(claim, Runs(many.ping_peak_ms), note=note)
 
 
-def judge_order(by_limit: Mapping[str, Many], kind: SourceKind, backend: str) -> Judged:
+def judge_order(by_limit: Mapping[str, DelaysOfRuns], kind: SourceKind, backend: str) -> Judged:
     """The source's finding: a larger queue, a longer delay."""
     claim = Claim(
         id=f"larger-longer-{kind}",
@@ -126,7 +126,9 @@ def judge_order(by_limit: Mapping[str, Many], kind: SourceKind, backend: str) ->
     return judge(claim, Curves.of_steps(peaks), backend=backend)
 
 
-def judge_as_bad_as_infinity(at_nominal: Many, at_infinity: Many, rho: float, limit: str) -> Judged:
+def judge_as_bad_as_infinity(
+    at_nominal: DelaysOfRuns, at_infinity: DelaysOfRuns, rho: float, limit: str
+) -> Judged:
     """The source's sentence about the worst case."""
     claim = Claim(
         id="as-bad-as-infinity",
@@ -139,7 +141,7 @@ def judge_as_bad_as_infinity(at_nominal: Many, at_infinity: Many, rho: float, li
     return judge(claim, sides, note=note)
 
 
-def judge_late(many: Many, rho: float, packets_per_second: float, limit: str) -> Judged:
+def judge_late(many: DelaysOfRuns, rho: float, packets_per_second: float, limit: str) -> Judged:
     """How many packets that are taken find the queue nearly full."""
     law = limits.law(limit, packets_per_second)
     what = f"of the packets taken is delayed for more than {LATE:g} m/mu (behind {limit})"
@@ -154,7 +156,7 @@ def judge_late(many: Many, rho: float, packets_per_second: float, limit: str) ->
     return judge(claim, Runs(many.late))
 
 
-def judge_measured(many: Many, limit: str) -> Judged:
+def judge_measured(many: DelaysOfRuns, limit: str) -> Judged:
     """Three runs on a real kernel, each against what one of ours would print.
 
     The run that is farthest out is judged, at the level that leaves 95 % for the three together.
@@ -176,7 +178,7 @@ def judge_measured(many: Many, limit: str) -> Judged:
     return judge(claim, Runs(many.ping_peak_ms), note="; ".join(notes))
 
 
-def judge_measured_large(many: Many, number: int) -> Judged:
+def judge_measured_large(many: DelaysOfRuns, number: int) -> Judged:
     """A run on a real kernel behind 2 mb against ours at the rate that its sender logged."""
     pps = measured.LARGE_SENT_PPS[number]
     claim = Claim(
@@ -228,7 +230,7 @@ def judge_base_rtt() -> Judged:
     return judge(claim, Fitted(listing.base_rtt_ms()))
 
 
-def judge_listing(found: Mapping[str, Many]) -> Judged:
+def judge_listing(found: Mapping[str, DelaysOfRuns]) -> Judged:
     """Does one sender give all the printed pings of the busy queue?
 
     Args:
@@ -258,7 +260,7 @@ def judge_listing(found: Mapping[str, Many]) -> Judged:
     return judge(claim, Grid(points))
 
 
-def judge_growth(many: Many, kind: SourceKind, where: str) -> Judged:
+def judge_growth(many: DelaysOfRuns, kind: SourceKind, where: str) -> Judged:
     """How much the delay grows over ten pings behind 2 mb."""
     claim = Claim(
         id=growth_id(kind),
@@ -306,7 +308,7 @@ def judge_fit(fit: listing.LoadFit) -> Judged:
     return judge(claim, fitted, note=f"{note}, p = {fit.p_value:.2g}; likelihood in closed form")
 
 
-def judge_constant(many: Many, limit: str) -> list[Judged]:
+def judge_constant(many: DelaysOfRuns, limit: str) -> list[Judged]:
     """D/D/1 is exact: the fluid fills bucket and queue, then loses what is too much."""
     because = "gaps and sizes are constant, and nothing is random"
     loss = Claim(
@@ -334,7 +336,7 @@ def judge_constant(many: Many, limit: str) -> list[Judged]:
 
 
 def judge_agreement(
-    kernel: Mapping[str, Many], sim: Mapping[str, Many], kind: SourceKind
+    kernel: Mapping[str, DelaysOfRuns], sim: Mapping[str, DelaysOfRuns], kind: SourceKind
 ) -> list[Judged]:
     """The same replications on both backends: the mean over the sizes of each replication.
 
@@ -365,9 +367,9 @@ def judge_agreement(
     return judged
 
 
-def _peak_ms(of: Many) -> Floats:
+def _peak_ms(of: DelaysOfRuns) -> Floats:
     return of.peak_ms
 
 
-def _ping_peak_ms(of: Many) -> Floats:
+def _ping_peak_ms(of: DelaysOfRuns) -> Floats:
     return of.ping_peak_ms

@@ -18,7 +18,7 @@ from dumbbell.stats import prediction_quantiles
 from dumbbell.studies.queue_size_delay import limits, listing, measured, published
 from dumbbell.studies.queue_size_delay.arms import QUEUE, SOURCES, SourceKind
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
-from dumbbell.studies.queue_size_delay.measures import LATE, Floats, Many
+from dumbbell.studies.queue_size_delay.measures import LATE, DelaysOfRuns, Floats
 from dumbbell.tables import Run
 
 DEQUEUED = "dequeue"
@@ -30,7 +30,7 @@ def _band(label: str, x: Sequence[float], columns: Sequence[Floats]) -> Curve:
     return Curve(label, x, [e.value for e in each], [e.low for e in each], [e.high for e in each])
 
 
-def _runs(label: str, arms_by_limit: Mapping[str, Many], style: str = "") -> list[Curve]:
+def _runs(label: str, arms_by_limit: Mapping[str, DelaysOfRuns], style: str = "") -> list[Curve]:
     """The first three runs, a point a limit."""
     sizes = [limit for limit in published.LIMITS if limit in arms_by_limit]
     x = [published.LIMITS[limit] / 1024 for limit in sizes]
@@ -40,7 +40,9 @@ def _runs(label: str, arms_by_limit: Mapping[str, Many], style: str = "") -> lis
     ]
 
 
-def peak_against_size(sim: Mapping[str, Many], kernel: Mapping[str, Many] | None) -> Figure:
+def peak_against_size(
+    sim: Mapping[str, DelaysOfRuns], kernel: Mapping[str, DelaysOfRuns] | None
+) -> Figure:
     """The source's figure: peak delay of three runs against queue size, with m/mu.
 
     Args:
@@ -80,7 +82,7 @@ def peak_against_size(sim: Mapping[str, Many], kernel: Mapping[str, Many] | None
     return Figure("peak-against-size", *chart, caption, title="Peak delay against queue size")
 
 
-def peak_over_largest(by_kind: Mapping[SourceKind, Mapping[str, Many]]) -> Figure:
+def peak_over_largest(by_kind: Mapping[SourceKind, Mapping[str, DelaysOfRuns]]) -> Figure:
     """Ping peaks in units of m/mu, by source, beside a real kernel's."""
     rows = []
     for limit, size in published.LIMITS.items():
@@ -117,7 +119,7 @@ def peak_over_largest(by_kind: Mapping[SourceKind, Mapping[str, Many]]) -> Figur
     return Figure("peak-over-largest", *chart, caption, title="How close ten pings come to m/µ")
 
 
-def peak_against_load(by_rho: Mapping[float, Many], limit: str) -> Figure:
+def peak_against_load(by_rho: Mapping[float, DelaysOfRuns], limit: str) -> Figure:
     """Exact worst case and ping peak over m/mu, against the load."""
     rhos = sorted(by_rho)
     largest = largest_delay_ms(published.LIMITS[limit])
@@ -139,7 +141,7 @@ def peak_against_load(by_rho: Mapping[float, Many], limit: str) -> Figure:
     return Figure("peak-against-load", *chart, caption, title="Worst case against load")
 
 
-def late_against_load(by_rho: Mapping[float, Many], limit: str) -> Figure:
+def late_against_load(by_rho: Mapping[float, DelaysOfRuns], limit: str) -> Figure:
     """Share of packets that find the queue nearly full, against the load."""
     rhos = sorted(by_rho)
     size_bits = 8 * published.MEAN_PAYLOAD_BYTES
@@ -162,7 +164,7 @@ def late_against_load(by_rho: Mapping[float, Many], limit: str) -> Figure:
     return Figure("late-against-load", *chart, caption, title="How many see a full queue?")
 
 
-def transient(arms_by_label: Mapping[str, Many], rhos: Sequence[float]) -> Figure:
+def transient(arms_by_label: Mapping[str, DelaysOfRuns], rhos: Sequence[float]) -> Figure:
     """The listing for 2 mb, the fluid, and runs at several loads.
 
     Args:
@@ -232,7 +234,7 @@ def first_seconds(constant: Run, random: Run, limit: str) -> Figure:
     return Figure("first-seconds", *chart, caption, title="D/D/1 beside M/M/1")
 
 
-def other_reading(by_limit: Mapping[str, Many]) -> Figure:
+def other_reading(by_limit: Mapping[str, DelaysOfRuns]) -> Figure:
     """Sizes in kbit instead of kb."""
     rows = []
     for limit, size in published.IN_BITS.items():

@@ -67,7 +67,7 @@ def _rtt_by_number(run: Run) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Many:
+class DelaysOfRuns:
     """Many runs of one experiment, a value a run; attributes as of `Delays`, shape (runs,).
 
     Attributes:
@@ -94,10 +94,10 @@ class Many:
         return growth[np.isfinite(growth)]
 
 
-def many(done: Replications[A, Delays]) -> dict[A, Many]:
+def many(done: Replications[A, Delays]) -> dict[A, DelaysOfRuns]:
     """Arm to its runs, of replications that keep the first."""
     return {
-        arm: Many(
+        arm: DelaysOfRuns(
             peak_ms=done.values(arm, "peak_ms"),
             ping_peak_ms=done.values(arm, "ping_peak_ms"),
             loss=done.values(arm, "loss"),

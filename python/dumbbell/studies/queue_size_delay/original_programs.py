@@ -14,7 +14,7 @@ from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies import program_runs
 from dumbbell.studies.queue_size_delay import arms, measured, published
 from dumbbell.studies.queue_size_delay.limits import largest_delay_ms
-from dumbbell.studies.queue_size_delay.measures import Many
+from dumbbell.studies.queue_size_delay.measures import DelaysOfRuns
 from dumbbell.studies.shape import Amount, Runner
 from dumbbell.tables import Run
 
@@ -55,14 +55,14 @@ def ping_peak_ms(run: Run) -> float:
     return float(program_rtt_quantiles_ms(run, arms.PING, 1.0))
 
 
-class QueueSizePrograms(program_runs.ByOwnPrograms[str, Peaks]):
+class QueueSizePrograms(program_runs.OwnProgramsPart[str, Peaks]):
     """Every size, by the source's own programs."""
 
     def __init__(
         self,
         amount: Amount[str],
         seed: int,
-        beside: Callable[[], Mapping[str, Mapping[str, Many]]],
+        beside: Callable[[], Mapping[str, Mapping[str, DelaysOfRuns]]],
     ) -> None:
         """How much, and what its numbers stand beside when all has run, by heads of columns."""
         self.amount, self.beside = amount, beside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
+from dumbbell.claims import Arm, Cost, NumberClaim, PrintedNumber, PrintedNumbers
 from dumbbell.studies.queue_size_delay import claims, listing, published
 from dumbbell.studies.queue_size_delay.arms import SourceKind
 
@@ -37,13 +37,13 @@ BEFORE = Arm(
 def _numbers() -> Iterator[PrintedNumber]:
     for number, ms in published.LISTING_MS.items():
         if number < listing.FIRST:
-            spoken = [Spoken(claims.BASE_RTT, BEFORE)]
+            spoken = [NumberClaim(claims.BASE_RTT, BEFORE)]
         else:
             spoken = [
-                Spoken(claims.growth_id(SourceKind.IDEAL), AS_TYPED),
-                Spoken(claims.growth_id(SourceKind.DITG), AS_SENT),
-                Spoken(claims.LISTING_TOGETHER, LESS, listing.level_name(number)),
-                Spoken(claims.LOAD_FITTED, LESS),
+                NumberClaim(claims.growth_id(SourceKind.IDEAL), AS_TYPED),
+                NumberClaim(claims.growth_id(SourceKind.DITG), AS_SENT),
+                NumberClaim(claims.LISTING_TOGETHER, LESS, listing.level_name(number)),
+                NumberClaim(claims.LOAD_FITTED, LESS),
             ]
         yield PrintedNumber(
             key=f"icmp-seq-{number}",

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import CountedAs
 from dumbbell.report import Advice, Answer
 from dumbbell.spec import testbed_lines
 from dumbbell.studies.queue_size_delay import arms, claims, limits, listing, measured, published
-from dumbbell.studies.queue_size_delay.arms import Behind, SourceKind
-from dumbbell.studies.queue_size_delay.measures import Floats, Many
+from dumbbell.studies.queue_size_delay.arms import SourceBehindQueue, SourceKind
+from dumbbell.studies.queue_size_delay.measures import DelaysOfRuns, Floats
 
 DONE = (
     f"A sender gives a router {published.RHO:g} times what its token bucket lets through, so that "
@@ -27,7 +27,7 @@ ACCEPTED_MS = 60.0
 """A delay that a conversation does not suffer from; the advice is for it."""
 
 
-def answer(judged: Sequence[Judged], by_limit: Mapping[str, Many]) -> Answer:
+def answer(judged: Sequence[Judged], by_limit: Mapping[str, DelaysOfRuns]) -> Answer:
     """The longest wait behind the largest of the published sizes, and whether the rule holds.
 
     Args:
@@ -72,7 +72,7 @@ def _span(values: Floats) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def advice(by_limit: Mapping[str, Many]) -> list[Advice]:
+def advice(by_limit: Mapping[str, DelaysOfRuns]) -> list[Advice]:
     """The largest of the measured sizes that keeps a delay, and what the next larger one does."""
     worst_ms = {
         limit: float(np.max(by_limit[limit].peak_ms))
@@ -120,13 +120,13 @@ def summary(judged: Sequence[Judged], fit: listing.LoadFit) -> str:
         sentences.append(
             "Whether a larger queue always means a longer delay these runs do not decide."
         )
-    elsewhere = [view for view in views_of(judged) if view.standing is Standing.ELSEWHERE]
+    elsewhere = [view for view in views_of(judged) if view.standing is CountedAs.ELSEWHERE]
     if elsewhere:
         right = sum(view.verdict is Verdict.REPRODUCED for view in elsewhere)
         sentences.append(
             f"Of {len(elsewhere)} ping peaks measured on a real kernel {right} lie where ours do."
         )
-    agreement = [view for view in views_of(judged) if view.standing is Standing.BACKENDS]
+    agreement = [view for view in views_of(judged) if view.standing is CountedAs.BACKENDS]
     if agreement:
         right = sum(view.verdict is Verdict.REPRODUCED for view in agreement)
         sentences.append(
@@ -156,7 +156,9 @@ def _of_listing(fit: listing.LoadFit) -> str:
     )
 
 
-def notes(sim: Mapping[Behind, Many], kernel_runs: int, interrupted: bool) -> list[str]:
+def notes(
+    sim: Mapping[SourceBehindQueue, DelaysOfRuns], kernel_runs: int, interrupted: bool
+) -> list[str]:
     """Readings taken and limitations."""
     in_bits = ", ".join(_in_bits(limit, sim) for limit in published.IN_BITS)
     notes = [
@@ -194,9 +196,9 @@ def notes(sim: Mapping[Behind, Many], kernel_runs: int, interrupted: bool) -> li
     return notes
 
 
-def _in_bits(limit: str, sim: Mapping[Behind, Many]) -> str:
+def _in_bits(limit: str, sim: Mapping[SourceBehindQueue, DelaysOfRuns]) -> str:
     largest = limits.largest_delay_ms(published.IN_BITS[limit])
-    many = sim.get(Behind(SourceKind.DITG, limit))
+    many = sim.get(SourceBehindQueue(SourceKind.DITG, limit))
     peak = f"{np.nanmedian(many.ping_peak_ms):.2f}" if many else "?"
     return f"{limit} {peak} and {largest:.2f} ms (a real kernel: {measured.IN_BITS_MS[limit]:g})"
 

@@ -50,7 +50,7 @@ class StatisticalMultiplexing(Reproduction):
         self.nominal = parts.Published(preset.nominal)
         self.fit = parts.SenderFit(SLOWER, preset.fit)
         self.oversleep = parts.SenderFit(OVERSLEEPING, preset.oversleep)
-        self.together = parts.Together([self.fit, self.oversleep])
+        self.together = parts.JointSenderFit([self.fit, self.oversleep])
         self.fitted = parts.Published(preset.fitted, self.fit)
         self.oversleeping = parts.Published(preset.fitted, self.oversleep)
         self.ideal_on_kernel = [
@@ -68,7 +68,7 @@ class StatisticalMultiplexing(Reproduction):
             self.together,
             self.fitted,
             self.oversleeping,
-            parts.Elsewhere(preset.elsewhere),
+            parts.KernelLengthRuns(preset.elsewhere),
             *self.ideal_on_kernel,
             self.nominal_on_kernel,
             self.fitted_on_kernel,

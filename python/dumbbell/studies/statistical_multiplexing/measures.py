@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Stayed:
+class IdealSourceRun:
     """A run with the ideal source.
 
     Attributes:
@@ -31,7 +31,7 @@ class Stayed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pinged:
+class PublishedRun:
     """A run as published.
 
     Attributes:
@@ -74,8 +74,8 @@ class DelayComparison:
         return difference_interval(self.kernel_ms, self.sim_ms)
 
 
-Ideal = Replications[str, Stayed]
-AsPublished = Replications[str, Pinged]
+Ideal = Replications[str, IdealSourceRun]
+AsPublished = Replications[str, PublishedRun]
 
 
 def shaped_queues(run: Run) -> list[str]:
@@ -83,16 +83,16 @@ def shaped_queues(run: Run) -> list[str]:
     return [name for name in run.queue_names if name.startswith(arms.SHAPED)]
 
 
-def stayed(run: Run) -> Stayed:
+def stayed(run: Run) -> IdealSourceRun:
     """Mean stays of a run with the ideal source."""
     queues = shaped_queues(run)
     lengths = [mean_system_pkts(run, queue) for queue in queues]
-    return Stayed(mean_sojourn_s(run, queues), float(np.mean(lengths)))
+    return IdealSourceRun(mean_sojourn_s(run, queues), float(np.mean(lengths)))
 
 
-def pinged(run: Run) -> Pinged:
+def pinged(run: Run) -> PublishedRun:
     """Round-trip times of a run as published."""
-    return Pinged(ping_rtt_ms(run))
+    return PublishedRun(ping_rtt_ms(run))
 
 
 def quartiles_ms(run: Run) -> Floats:

@@ -16,7 +16,11 @@ from dumbbell.stats import Estimate, student_interval
 from dumbbell.studies import program_runs
 from dumbbell.studies.shape import Amount, Arm, Runner
 from dumbbell.studies.statistical_multiplexing import arms, published
-from dumbbell.studies.statistical_multiplexing.measures import AsPublished, Pinged, one_run_ratio
+from dumbbell.studies.statistical_multiplexing.measures import (
+    AsPublished,
+    PublishedRun,
+    one_run_ratio,
+)
 from dumbbell.tables import Run
 
 DRAIN_S = 20
@@ -56,12 +60,12 @@ def commands(arm: str, seed: int) -> Experiment:
     )
 
 
-def pinged_by_ping(run: Run) -> Pinged:
+def pinged_by_ping(run: Run) -> PublishedRun:
     """The round-trip times that ping printed, of both senders."""
-    return Pinged(np.concatenate([program_rtt_ms(run, name) for name in PINGS]))
+    return PublishedRun(np.concatenate([program_rtt_ms(run, name) for name in PINGS]))
 
 
-class MultiplexingPrograms(program_runs.ByOwnPrograms[str, AsPublished]):
+class MultiplexingPrograms(program_runs.OwnProgramsPart[str, AsPublished]):
     """The run as published, by the source's own programs."""
 
     def __init__(

@@ -213,7 +213,7 @@ def fit_name(sender: Sender) -> str:
     return f"fit of the {sender.parameter}"
 
 
-class Together(Part[Mapping[Sender, Explaining]]):
+class JointSenderFit(Part[Mapping[Sender, Explaining]]):
     """Does any of the senders explain all printed quartiles together?"""
 
     name = "quartiles together"
@@ -313,7 +313,7 @@ def task_name(label: str) -> str:
     return f"{label} load"
 
 
-class Elsewhere(Part[Replications[str, dict[str, float]]]):
+class KernelLengthRuns(Part[Replications[str, dict[str, float]]]):
     """The same traffic for as long as a real kernel was measured with it."""
 
     name = "as long as was measured"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
+from dumbbell.claims import Arm, Cost, NumberClaim, PrintedNumber, PrintedNumbers
 from dumbbell.studies.statistical_multiplexing import published
 from dumbbell.studies.statistical_multiplexing.senders import OVERSLEEPING, SLOWER
 
@@ -42,12 +42,16 @@ _FITTED = {
 def _numbers() -> Iterator[PrintedNumber]:
     for printed in published.RTT:
         name = f"{printed.arm.lower()}-{printed.name}"
-        spoken = [Spoken(f"nominal-{name}", AS_TYPED)]
+        spoken = [NumberClaim(f"nominal-{name}", AS_TYPED)]
         if printed in published.QUARTILES:
-            spoken.append(Spoken("quartiles-together", EITHER, f"{printed.arm} {printed.name}"))
-            spoken += [Spoken(sender.calibration, arm) for sender, arm in _FITTED.items()]
+            spoken.append(
+                NumberClaim("quartiles-together", EITHER, f"{printed.arm} {printed.name}")
+            )
+            spoken += [NumberClaim(sender.calibration, arm) for sender, arm in _FITTED.items()]
         else:
-            spoken += [Spoken(f"{sender.label}-{name}", arm) for sender, arm in _FITTED.items()]
+            spoken += [
+                NumberClaim(f"{sender.label}-{name}", arm) for sender, arm in _FITTED.items()
+            ]
         yield PrintedNumber(
             key=name,
             group="Round-trip times: quartiles"
@@ -65,8 +69,8 @@ def _numbers() -> Iterator[PrintedNumber]:
         printed="0.546 %, read as 0.546",
         unit="1",
         spoken=(
-            Spoken("nominal-mean-ratio", AS_TYPED),
-            *(Spoken(f"{sender.label}-mean-ratio", arm) for sender, arm in _FITTED.items()),
+            NumberClaim("nominal-mean-ratio", AS_TYPED),
+            *(NumberClaim(f"{sender.label}-mean-ratio", arm) for sender, arm in _FITTED.items()),
         ),
     )
 

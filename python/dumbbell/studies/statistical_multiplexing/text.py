@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dumbbell.claims import Judged, Verdict, facts_of, views_of
-from dumbbell.claims.rules import Agreement, Explained, Ordering, Standing
+from dumbbell.claims.rules import Agreement, CountedAs, Explained, Ordering
 from dumbbell.formats import ping_text, pingtimes_csv, pingtimes_file_name
 from dumbbell.report import Advice, Answer
 from dumbbell.stats import Estimate
@@ -159,7 +159,7 @@ def _order(judged: Sequence[Judged]) -> list[str]:
 
 
 def _theory_held(judged: Sequence[Judged]) -> list[str]:
-    facts = [each for each in facts_of(views_of(judged)) if each.standing is Standing.THEORY]
+    facts = [each for each in facts_of(views_of(judged)) if each.standing is CountedAs.THEORY]
     backends = list(dict.fromkeys(fact.rows[0].backend for fact in facts))
     sentences = []
     for backend in backends:

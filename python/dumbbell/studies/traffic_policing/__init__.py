@@ -75,7 +75,7 @@ def run_members(
     return EnsembleRun.of(members, done)
 
 
-class TheSource(Part[EnsembleRun]):
+class SourceExperiment(Part[EnsembleRun]):
     """The source's experiment over all that it leaves open, judged row by row."""
 
     name = "the source's settings"
@@ -187,7 +187,7 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
 
     name = "one run of each controller"
 
-    def __init__(self, ensembles: Sequence[Controllers], source: TheSource) -> None:
+    def __init__(self, ensembles: Sequence[Controllers], source: SourceExperiment) -> None:
         """Whose first members are shown, and what was judged of the printed rows."""
         self.ensembles = ensembles
         self.source = source
@@ -331,7 +331,7 @@ class TrafficPolicing(Reproduction):
         """Nothing is run yet; see `Reproduction`."""
         super().__init__(options)
         preset = PRESETS.of(options)
-        self.source = TheSource(preset.source)
+        self.source = SourceExperiment(preset.source)
         simulated = Controllers(preset.linux, "sim")
         kernel = Controllers(preset.kernel, "kernel", beside=simulated)
         self.shown = Shown([simulated, kernel], self.source)

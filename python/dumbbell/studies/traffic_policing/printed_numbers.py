@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from dumbbell.claims import Arm, Cost, PrintedNumber, PrintedNumbers, Spoken
+from dumbbell.claims import Arm, Cost, NumberClaim, PrintedNumber, PrintedNumbers
 from dumbbell.metrics.ccperf import ROWS, Layer
 from dumbbell.studies.traffic_policing import claims, published
 from dumbbell.studies.traffic_policing.titles import title_of
@@ -29,8 +29,8 @@ ASKED = Arm(
 )
 
 _APART = {
-    "mean_sending_rate_l7": Spoken(claims.SEND_BUFFER.id, BUFFER),
-    "flow_completion_time_l4": Spoken(claims.id_of("flow_completion_time_l4"), ASKED),
+    "mean_sending_rate_l7": NumberClaim(claims.SEND_BUFFER.id, BUFFER),
+    "flow_completion_time_l4": NumberClaim(claims.id_of("flow_completion_time_l4"), ASKED),
 }
 
 
@@ -41,7 +41,7 @@ def _number(row: str, value: float) -> PrintedNumber:
         name=title_of(row),
         printed=f"{value:.2f}",
         unit=ROWS[row].unit,
-        spoken=(_APART.get(row) or Spoken(claims.id_of(row), OPEN),),
+        spoken=(_APART.get(row) or NumberClaim(claims.id_of(row), OPEN),),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dumbbell.claims import Identified, Judged, Verdict, counts_of, views_of
-from dumbbell.claims.rules import Standing
+from dumbbell.claims.rules import CountedAs
 from dumbbell.metrics.ccperf import ROWS
 from dumbbell.printable import listed
 from dumbbell.report import Advice, Answer, ValueRow, ValueTable
@@ -133,7 +133,7 @@ def summary(judged: Sequence[Judged], source: EnsembleRun | None) -> str:
     if source:
         first = source.results[0].rows
         counts = [
-            count for count in counts_of(views_of(judged)) if count.standing is Standing.SOURCE
+            count for count in counts_of(views_of(judged)) if count.standing is CountedAs.SOURCE
         ]
         sentences += [
             f"Of {count.facts} things that the source's {len(published.VALUES)} numbers say, "
