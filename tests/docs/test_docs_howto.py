@@ -109,18 +109,19 @@ def test_add_a_study(copy: Path) -> None:
 PRINTS_A_KIND = """
 import sys
 
-from dumbbell.compare import Of
+from dumbbell.compare import MeasureSubject
 from dumbbell.compare.measures import measures_of
 from dumbbell.spec import Experiment
-from dumbbell.spec.programs import Site, model_of
+from dumbbell.spec.programs import CommandContext, model_of
 
 asked = {"kind": "adaptive_ping", "name": "pings", "from": "a", "to": "b", "count": 9}
 experiment = Experiment(duration="1s", links=[{"a": "a", "b": "b"}], programs=[asked])
 (resolved,) = experiment.resolved()["programs"]
-site = Site(0, 10**9, 1, lambda start, end: "10.0.0.2", lambda host, neighbor: "eth0", {})
+site = CommandContext(0, 10**9, 1, lambda start, end: "10.0.0.2", lambda host, neighbor: "eth0", {})
 (task,) = model_of(resolved).tasks(resolved, site)
 print(task.tool, *task.words)
-print(*(each.name for each in measures_of(Of.PROGRAM) if "adaptive_ping" in each.of_kinds))
+measures = measures_of(MeasureSubject.PROGRAM)
+print(*(each.name for each in measures if "adaptive_ping" in each.of_kinds))
 """
 
 

@@ -83,7 +83,7 @@ def outcome_bars(counts: Mapping[str, Mapping[str, int]], of: str) -> Plot:
 
 
 def section_figure(found: SectionResult, backends: tuple[str, ...]) -> Figure | None:
-    """The numbers of a section's `Drawn` quantity; None where there are none."""
+    """The numbers of a section's `SectionFigure` quantity; None where there are none."""
     rows, scale = [], None
     several = len(backends) > 1
     for each in found.written.trial.expectations:
