@@ -13,6 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["error", "net"],
     &["traffic"],
     &["capture", "observe"],
+    &["sim/headers"],
     &["sim/build", "sim/world"],
     &["tables"],
     &["run"],

@@ -13,15 +13,29 @@ from dumbbell.cli.common.store import VARIABLE
 
 DEFAULT_BACKENDS = ("sim",)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+# The headings of ``--help``, after the command's own options.
+_WHERE = "Where it runs"
+_WRITTEN = "What is written"
+_KEPT = "Runs that are kept"
+_BEFORE = "Before it runs"
+_ALLOWED = "What it may do"
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON on standard output.", rich_help_panel=_WRITTEN)
+]
 Replace = Annotated[
     bool,
     typer.Option(
-        "--replace", help="Also where another experiment's result lies; your own files stay."
+        "--replace",
+        help="Also where another experiment's result lies; your own files stay.",
+        rich_help_panel=_WRITTEN,
     ),
 ]
 Backend = Annotated[
-    str | None, typer.Option(help="Where: sim (the default), kernel, or sim,kernel side by side.")
+    str | None,
+    typer.Option(
+        help="Where: sim (the default), kernel, or sim,kernel side by side.", rich_help_panel=_WHERE
+    ),
 ]
 Kernel = Annotated[
     str | None,
@@ -29,6 +43,7 @@ Kernel = Annotated[
         help="On the backend kernel, in place of the file's: 6.1, 6.12, or your own name; several "
         "are compared.",
         metavar="NAME[,...]",
+        rich_help_panel=_WHERE,
     ),
 ]
 Precision = Annotated[
@@ -36,15 +51,21 @@ Precision = Annotated[
     typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
 ]
 Jobs = Annotated[
-    int, typer.Option(help="Threads, or processes of --cluster local; 0 for one a core.")
+    int,
+    typer.Option(
+        help="Threads, or processes of --cluster local; 0 for one a core.", rich_help_panel=_WHERE
+    ),
 ]
-Memory = Annotated[str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE")]
+Memory = Annotated[
+    str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE", rich_help_panel=_WHERE)
+]
 Cluster = Annotated[
     str | None,
     typer.Option(
         help="Of several runs: on the workers of a Dask scheduler, tcp://host:8786, or of one on "
         "this machine, local.",
         metavar="ADDRESS|local",
+        rich_help_panel=_WHERE,
     ),
 ]
 Page = Annotated[
@@ -53,6 +74,7 @@ Page = Annotated[
         "--page/--no-page",
         envvar="DUMBBELL_PAGE",
         help="Also a page, index.html in its folder; left out with --json.",
+        rich_help_panel=_WRITTEN,
     ),
 ]
 AllowPrograms = Annotated[
@@ -61,6 +83,7 @@ AllowPrograms = Annotated[
         "--allow-programs",
         help="The file's [[programs]] may be any command lines: they run inside the guest, which "
         "sees this machine's programs and the experiment's network, and nothing else.",
+        rich_help_panel=_ALLOWED,
     ),
 ]
 AllowNative = Annotated[
@@ -69,19 +92,25 @@ AllowNative = Annotated[
         "--allow-native",
         help="Controllers file:NAME.c may be compiled and loaded, and file:NAME.py:CLASS executed: "
         "they run with all that you may do. Remembered for files of the same content.",
+        rich_help_panel=_ALLOWED,
     ),
 ]
 YES_HELP = "Run also what takes hours, without asking."
-Yes = Annotated[bool, typer.Option("--yes", help=YES_HELP)]
+Yes = Annotated[bool, typer.Option("--yes", help=YES_HELP, rich_help_panel=_ALLOWED)]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="How many runs, how long, how much memory; run nothing."),
+    typer.Option(
+        "--dry-run",
+        help="How many runs, how long, how much memory; run nothing.",
+        rich_help_panel=_BEFORE,
+    ),
 ]
 Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
         help="How packets will go through each queue of the simulator, and why; run nothing.",
+        rich_help_panel=_BEFORE,
     ),
 ]
 Store = Annotated[
@@ -90,18 +119,33 @@ Store = Annotated[
         envvar=VARIABLE,
         help="Folder in which finished runs are kept, so that none is done twice (results/.store).",
         metavar="DIR",
+        rich_help_panel=_KEPT,
     ),
 ]
-NoStore = Annotated[bool, typer.Option("--no-store", help="Keep and look up no runs.")]
+NoStore = Annotated[
+    bool, typer.Option("--no-store", help="Keep and look up no runs.", rich_help_panel=_KEPT)
+]
 Resume = Annotated[
-    bool, typer.Option("--resume", help="Go on with what was stopped; refused where nothing is.")
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with what was stopped; refused where nothing is.",
+        rich_help_panel=_KEPT,
+    ),
 ]
 KeepTables = Annotated[
-    bool, typer.Option("--keep-tables", help="Keep the tables of runs too, as Parquet.")
+    bool,
+    typer.Option(
+        "--keep-tables", help="Keep the tables of runs too, as Parquet.", rich_help_panel=_WRITTEN
+    ),
 ]
 Shard = Annotated[
     str | None,
-    typer.Option(help="Only this share of the runs, such as 2/8.", metavar="NUMBER/SHARDS"),
+    typer.Option(
+        help="Only this share of the runs, such as 2/8.",
+        metavar="NUMBER/SHARDS",
+        rich_help_panel=_KEPT,
+    ),
 ]
 
 

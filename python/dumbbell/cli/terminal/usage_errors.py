@@ -5,6 +5,7 @@ Errors in what was typed quote it: a shell puts names of files there, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -86,7 +87,29 @@ def _command(name: str, heading: str, place: str) -> Any:
         suggest_commands=True,
         rich_markup_mode=alone.rich_markup_mode,
     )
-    return group.commands[name]
+    command = group.commands[name]
+    _escape_help(command)
+    return command
+
+
+_MARKUP = re.compile(r"\[[a-z#/@][^\[]*?\]")
+"""What rich takes for markup; its own `escape` would be an import at each start."""
+
+
+def _escape_help(command: Any) -> None:
+    """Show brackets in what ``--help`` says, and break its lines where the terminal ends."""
+    if command.help:
+        paragraphs = command.help.split("\n\n")
+        command.help = "\n\n".join(_escaped(" ".join(each.split())) for each in paragraphs)
+    for parameter in command.params:
+        if getattr(parameter, "help", None):
+            parameter.help = _escaped(parameter.help)
+    for each in getattr(command, "commands", {}).values():
+        _escape_help(each)
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(lambda found: "\\" + found[0], text)
 
 
 @contextmanager
