@@ -45,7 +45,8 @@ _SECTIONS = {
     "CheckTable": '`[[claim]]` with `kind = "check"`',
     "AgreementTable": '`[[claim]]` with `kind = "agreement"`',
     "CalibrationTable": '`[[claim]]` with `kind = "calibration"`',
-    "ComparisonTerm": "What a claim's quantity is held against: `divided_by`, `less`, `to`, `above` ...",
+    "ComparisonTerm": "What a claim's quantity is held against: "
+    "`divided_by`, `less`, `to`, `above` ...",
     "Amended": "`amended` of a claim",
 }
 _FIRST = ("kind", "a", "b")
