@@ -24,6 +24,12 @@ class Depth(enum.Enum):
         return self.value
 
 
+def short_name(controller: str) -> str:
+    """What sentences call a controller: of a file the name, without prefix and folder."""
+    reference = Reference.typed(controller)
+    return controller if reference is None else reference.beside.short
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
     """What a dossier is about.
@@ -44,8 +50,7 @@ class JudgeRequest:
     @property
     def name(self) -> str:
         """What sentences call it: without the prefix and folder of a file."""
-        reference = Reference.typed(self.controller)
-        return self.controller if reference is None else reference.beside.short
+        return short_name(self.controller)
 
     @property
     def rivals(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.judge.asked import JudgeRequest
+from dumbbell.judge.asked import JudgeRequest, short_name
 from dumbbell.judge.description import (
     QDISC,
     SILENT,
@@ -42,7 +42,7 @@ def _trial(asked: JudgeRequest) -> Trial | None:
 def _beside(asked: JudgeRequest, rival: str, bdps: float) -> Iterator[Expectation]:
     name, where = asked.name, {QDISC: fifo(bdps), _RIVAL: rival}
     told, label = f"in a buffer of {bdp_words(bdps)}", f"{rival}, {bdp_words(bdps)}"
-    key = f"{rival.removeprefix('file:').replace('/', '-')}-{bdps}bdp"
+    key = f"{short_name(rival)}-{bdps}bdp"
     yield Expectation(
         f"rival-{key}",
         f"{rival} has a tenth of the goodput or more beside {name}, {told}",
