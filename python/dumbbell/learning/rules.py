@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,6 +78,9 @@ class Rules:
     most_factor: float
     factors: tuple[float, ...]
     reward: Reward
+    _checked: dict[tuple[str, ...] | None, AgentDescription] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def checked(
@@ -146,8 +149,13 @@ class Rules:
         return description, Episode(description, replication, self.control, self.step)
 
     def described(self, random: Generator, flows: Sequence[str] | None) -> AgentDescription:
-        """An experiment that was drawn."""
-        return AgentDescription.of(self.experiments.draw(random), flows)
+        """An experiment that was drawn; where nothing is drawn, the one that was checked before."""
+        if self.experiments.drawn:
+            return AgentDescription.of(self.experiments.draw(random), flows)
+        names = None if flows is None else tuple(flows)
+        if names not in self._checked:
+            self._checked[names] = AgentDescription.of(self.experiments.draw(random), flows)
+        return self._checked[names]
 
     def observation_space(self) -> spaces.Space[Any]:
         """Of shape (history, measures)."""
