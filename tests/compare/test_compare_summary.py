@@ -214,6 +214,8 @@ def test_a_group_has_the_same_numbers_for_any_count(count: int) -> None:
         metrics.goodput_bps(run, "bbr-1") / together
     )
     assert math.isnan(found["flow[voice].goodput_share_of_greedy"])
+    assert math.isnan(found["flow[voice].retransmitted_share"])
+    assert found["flows[bbr].retransmitted_share"] == metrics.retransmitted_share(run, members)
     assert found["flows[voice].goodput_share"] + found["flows[bbr].goodput_share"] == pytest.approx(
         1.0
     )

@@ -18,6 +18,10 @@ SHAPED = {
         "qdisc": "tbf rate 10mbit burst 3000 limit 150kb",
     },
     "a token bucket": {"rate": "inf", "qdisc": "tbf rate 10mbit burst 3000 limit 150kb"},
+    "a class tree that has all packets": {
+        "rate": "inf",
+        "qdisc": "root handle 1: htb default 1\nclass add parent 1: classid 1:1 htb rate 10mbit",
+    },
     "a policer": {
         "rate": "100mbit",
         "qdisc": "pfifo limit 100",

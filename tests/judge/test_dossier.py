@@ -19,8 +19,9 @@ from dumbbell.judge.figures import figures_of, threshold
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept import LISTED, SECTIONS_FOLDER, is_dossier, read_dossier
 from dumbbell.judge.page import dossier_report
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.tables import csv_text, harm_table, latex_text, section_table, verdict_frame
-from dumbbell.judge.words import NO_CHECK_LIST, answer, how_measured, outcome_words, question
+from dumbbell.judge.words import answer, how_measured, outcome_words, question
 from small_dossiers import short_dossier
 
 
@@ -51,7 +52,7 @@ def test_the_words_count_what_holds(dossier: Dossier) -> None:
     held = sum(each.verdict is Verdict.REPRODUCED for each in dossier.judged)
     assert f"{held} of {len(dossier.judged)} expectations" in answer(dossier)
     assert "no check-list" in answer(dossier)
-    assert how_measured(dossier).startswith(NO_CHECK_LIST)
+    assert how_measured(dossier).startswith(RFC_9743.caution)
 
 
 def test_where_nothing_fails_nothing_is_named(dossier: Dossier) -> None:
@@ -100,7 +101,7 @@ def test_numbers_go_to_spreadsheets_and_papers(dossier: Dossier) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_text(frame))))
     assert len(rows) == len(dossier.judged)
     assert {each["outcome"] for each in rows} <= {"holds", "does not hold", "not decided"}
-    latex = latex_text(frame)
+    latex = latex_text(frame, dossier.suite)
     assert latex.count(r" \\") == len(rows) + 1
     assert " 1 \\% of its packets" in latex
 

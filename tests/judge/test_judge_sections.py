@@ -12,7 +12,8 @@ from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import write_experiments
 from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.sections import SECTIONS
-from dumbbell.judge.unsaid import UNSAID
+from dumbbell.judge.sections.unsaid import UNSAID
+from dumbbell.judge.suites import SUITES, sections_of
 
 CONTROLLERS = ("reno", "cubic", "bbr", "vegas", "dctcp")
 RFC = tomllib.loads(
@@ -21,7 +22,7 @@ RFC = tomllib.loads(
 
 
 def test_each_section_of_the_rfc_with_a_criterion_is_judged_or_said_not_to_be() -> None:
-    judged = {section.rfc for section in SECTIONS}
+    judged = {section.reference for section in SECTIONS}
     unsaid = {title.split()[0] for title in UNSAID}
     groups = {"5.1", "5.2", "5.3", "6", "7"}
     criteria = {number for number in RFC["sections"] if number[0] in "567"} - groups
@@ -39,17 +40,19 @@ def test_names_are_unique_and_labels_short() -> None:
     assert len({section.id for section in SECTIONS}) == len(SECTIONS)
     assert len({section.short for section in SECTIONS}) == len(SECTIONS)
     for section in SECTIONS:
-        assert len(f"{section.rfc} {section.short}") <= 19
+        assert len(f"{section.reference} {section.short}") <= 19
         assert section.question.endswith("?")
         assert section.unsaid
 
 
+@pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("depth", Depth)
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_every_file_is_read_and_every_claim_has_its_cell(
-    controller: str, depth: Depth, tmp_path: Path
+    controller: str, depth: Depth, suite: str, tmp_path: Path
 ) -> None:
-    for written in write_experiments(JudgeRequest(controller, depth=depth), tmp_path):
+    asked = JudgeRequest(controller, depth=depth)
+    for written in write_experiments(asked, tmp_path, sections_of(suite)):
         expectations = written.trial.expectations
         assert len(written.claims.plans) == len(expectations) == len(written.labels)
         statements = [each.statement for each in expectations]
@@ -62,9 +65,10 @@ def test_every_file_is_read_and_every_claim_has_its_cell(
                 written.label_of(where)
 
 
+@pytest.mark.parametrize("suite", SUITES)
 @pytest.mark.parametrize("controller", CONTROLLERS)
-def test_quick_asks_some_of_what_full_asks_and_nothing_else(controller: str) -> None:
-    for section in SECTIONS:
+def test_quick_asks_some_of_what_full_asks_and_nothing_else(controller: str, suite: str) -> None:
+    for section in sections_of(suite):
         quick, full = (
             section.trial(JudgeRequest(controller, depth=depth))
             for depth in (Depth.QUICK, Depth.FULL)

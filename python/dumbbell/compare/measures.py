@@ -365,6 +365,24 @@ def _delays(of: MeasureSubject) -> list[Measure]:
     ]
 
 
+def _of_tcp(of: MeasureSubject) -> list[Measure]:
+    """Of a flow over TCP, or of equal ones."""
+    return [
+        _measure(of, "retransmitted_share", "sent again"),
+        *(
+            _measure(
+                of,
+                "srtt_quantile_s",
+                f"smoothed round trip, {percent} %",
+                Scale.DELAY,
+                name=f"srtt_p{percent}_s",
+                take=_level_of(percent / 100),
+            )
+            for percent in (50, 95)
+        ),
+    ]
+
+
 def _sojourn_times() -> list[Measure]:
     """Of a queue: median and tails."""
     return [
@@ -414,6 +432,7 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(MeasureSubject.FLOWS, "mean_delay_s", "delay, mean", Scale.DELAY),
     *_delays(MeasureSubject.FLOWS),
     _measure(MeasureSubject.FLOWS, "max_delay_s", "delay, most", Scale.TAIL),
+    *_of_tcp(MeasureSubject.FLOWS),
     *_completion(MeasureSubject.FLOWS),
     _measure(MeasureSubject.FLOW, "sending_rate_pps", "datagrams sent"),
     _measure(MeasureSubject.FLOW, "sending_rate_bps", "sent", Scale.RATE),
@@ -431,6 +450,7 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(MeasureSubject.FLOW, "mean_delay_s", "delay, mean", Scale.DELAY, shown=True),
     *_delays(MeasureSubject.FLOW),
     _measure(MeasureSubject.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
+    *_of_tcp(MeasureSubject.FLOW),
     *_completion(MeasureSubject.FLOW),
     _measure(MeasureSubject.PROBE, "echo_requests", "sent", name="sent", take=_probe),
     _measure(

@@ -20,6 +20,7 @@ from dumbbell.judge import sections
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.section import Expectation, Section, Trial
+from dumbbell.judge.suite import Suite
 from dumbbell.spec import Experiment, Setting, settings_applied
 
 DECIDED = frozenset({Verdict.REPRODUCED, *CONTRADICTED})
@@ -140,6 +141,11 @@ class Dossier:
     backends: tuple[str, ...]
     found: tuple[SectionResult, ...]
     interrupted: bool = False
+
+    @property
+    def suite(self) -> Suite:
+        """Whose sections these are."""
+        return self.found[0].section.suite
 
     @property
     def judged(self) -> list[Judged]:

@@ -20,7 +20,7 @@ def experiment_text(section: Section, trial: Trial, asked: JudgeRequest) -> str:
         trial: Its experiment.
         asked: About what.
     """
-    heading = f"RFC 9743 section {section.rfc}: {section.title}. {section.question}"
+    heading = f"{section.cited}: {section.title}. {section.question}"
     comment = [
         *textwrap.wrap(heading, 96),
         "",
@@ -37,7 +37,7 @@ def experiment_text(section: Section, trial: Trial, asked: JudgeRequest) -> str:
 
 
 def _claim(section: Section, each: Expectation) -> dict[str, Any]:
-    source = each.source or f"RFC 9743 section {section.rfc}; {OURS}"
+    source = each.source or f"{section.cited}; {OURS}"
     table = {
         "id": f"{section.id}-{each.id}",
         "statement": each.statement,

@@ -121,7 +121,7 @@ def section_figure(found: SectionResult, backends: tuple[str, ...]) -> Figure | 
             coloured=several,
         ),
         caption=f"{section.question} The tick is the threshold.",
-        title=f"{section.rfc} {section.title}",
+        title=section.heading,
         family="Section by section",
     )
 
@@ -136,4 +136,4 @@ def threshold(each: Expectation, scale: Scale) -> float | None:
 
 
 def _section_label(found: SectionResult) -> str:
-    return f"{found.section.rfc} {found.section.short}"
+    return found.section.label

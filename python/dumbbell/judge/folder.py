@@ -47,6 +47,7 @@ def dossier_files(
         "controller": asked.controller,
         "against": list(asked.against),
         "depth": asked.depth.name.lower(),
+        "suite": dossier.suite.id,
         "sections": {
             name: {file: _sha256(content) for file, content in files.items()}
             for name, files in sections.items()
@@ -57,7 +58,7 @@ def dossier_files(
         **{f"{found.section.id}.toml": found.written.file.read_bytes() for found in dossier.found},
         **{file.name: file.read_bytes() for file in own_controllers(folder)},
         "verdicts.csv": csv_text(frame),
-        "verdicts.tex": latex_text(frame),
+        "verdicts.tex": latex_text(frame, dossier.suite),
         LISTED: json.dumps(listed, indent=1) + "\n",
     }
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dumbbell.compare.checking.bundle import LARGEST_BYTES
 from dumbbell.errors import SpecError
 from dumbbell.inputs import open_input
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.spec.refusal import shown, to_spec_error
 
 LISTED = "dossier.json"
@@ -34,6 +35,7 @@ class _Listed(_File):
     controller: str
     against: list[str]
     depth: str
+    suite: str = RFC_9743.id
     sections: dict[str, dict[str, str]] = Field(min_length=1, max_length=100)
 
 

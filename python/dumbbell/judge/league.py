@@ -119,8 +119,8 @@ def _points(found: SectionResult, backend: str) -> dict[Scenario, Point]:
         busy = 100 * found.values(BUSY, each.where, backend)
         wait = 1e3 * found.values(SOJOURN, each.where, backend)
         if np.isfinite(busy).all() and np.isfinite(wait).all():
-            title = f"{section.rfc} {section.short}: {each.label}"
-            points[Scenario(section.rfc, section.id, each.id, title)] = Point(busy, wait)
+            title = f"{section.label}: {each.label}"
+            points[Scenario(section.reference, section.id, each.id, title)] = Point(busy, wait)
     return points
 
 

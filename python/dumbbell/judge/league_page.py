@@ -17,8 +17,9 @@ from dumbbell.judge.league import (
     Scenario,
     Standing,
 )
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.tables import csv_text, latex_row
-from dumbbell.judge.words import FAILS, HOLDS, NO_CHECK_LIST, OPEN
+from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.report import Cell, Figure, Report, ValueRow, ValueTable
 from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES
 from dumbbell.stats import student_interval
@@ -66,10 +67,10 @@ def league_report(league: League) -> Report:
     return Report(
         study=LEAGUE,
         title=question(league),
-        summary=f"{answer(league)} {_decided(standings)} {NO_CHECK_LIST}",
+        summary=f"{answer(league)} {_decided(standings)} {RFC_9743.caution}",
         hero=_STANDINGS,
-        source="RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms, March 2025",
-        source_url="https://www.rfc-editor.org/rfc/rfc9743.html",
+        source=RFC_9743.source,
+        source_url=RFC_9743.source_url,
         values=list(_tables(league, standings)),
         figures=list(_figures(league, standings)),
         notes=[

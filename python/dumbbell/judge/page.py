@@ -9,13 +9,11 @@ from dumbbell.folders import Content
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.figures import OVERVIEW, figures_of
 from dumbbell.judge.tables import value_tables
-from dumbbell.judge.unsaid import UNSAID
 from dumbbell.judge.words import answer, how_measured, question, split_words
 from dumbbell.report import Report, Topology
 
 DOSSIER = "dossier"
 """What its page calls its study."""
-RFC_ADDRESS = "https://www.rfc-editor.org/rfc/rfc9743.html"
 
 
 def dossier_report(dossier: Dossier, files: Mapping[str, Content]) -> Report:
@@ -34,9 +32,9 @@ def dossier_report(dossier: Dossier, files: Mapping[str, Content]) -> Report:
         measured=how_measured(dossier),
         done=_done(dossier),
         hero=OVERVIEW,
-        source="RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms, March 2025",
-        source_url=RFC_ADDRESS,
-        topologies=[Topology.of("the line of most sections", first.experiment)],
+        source=dossier.suite.source,
+        source_url=dossier.suite.source_url,
+        topologies=[Topology.of(dossier.suite.drawn, first.experiment)],
         judged=dossier.judged,
         rules_file="the sections' files",
         said="What is expected of it",
@@ -57,7 +55,7 @@ def dossier_report(dossier: Dossier, files: Mapping[str, Content]) -> Report:
 
 def _summary(dossier: Dossier) -> str:
     found = dossier.found
-    failing = [f"{each.section.rfc} {each.section.title}" for each in found if each.fails]
+    failing = [each.section.heading for each in found if each.fails]
     if not failing:
         return "In no section was anything found that does not hold."
     return f"Something does not hold in {len(failing)} of {len(found)} sections: " + (
@@ -67,10 +65,11 @@ def _summary(dossier: Dossier) -> str:
 
 def _done(dossier: Dossier) -> str:
     asked = dossier.asked
+    rivals = ", ".join(asked.rivals) or "nothing else"
     return (
-        f"Every section is one experiment's file beside this page, which runs alone. Most have a "
-        f"line of 20 Mbit/s and a round trip of 40 ms. {asked.name} is alone there, beside its own "
-        f"kind, or beside {', '.join(asked.rivals) or 'nothing else'}; what is asked of it is a "
+        f"Every section is one experiment's file beside this page, which runs alone. "
+        f"{dossier.suite.network} {asked.name} is alone there, beside its own "
+        f"kind, or beside {rivals}; what is asked of it is a "
         "claim in the file with a threshold that was fixed first. What holds is called reproduced "
         "below, as everywhere, and what does not hold not reproduced."
     )
@@ -81,7 +80,8 @@ def _notes(dossier: Dossier) -> Iterator[str]:
         yield f"Simulator and kernel decide differently: {sentence}."
     for each in dossier.found:
         for failed in each.checked.comparison.failed:
-            yield f"{each.section.rfc} {each.section.title}: {failed.label} failed: {failed.error}"
+            yield f"{each.section.heading}: {failed.label} failed: {failed.error}"
     for each in dossier.found:
-        yield f"{each.section.rfc} {each.section.title} does not say: {each.section.unsaid}"
-    yield from (f"{rfc} is not judged: {why}" for rfc, why in UNSAID.items())
+        yield f"{each.section.heading} does not say: {each.section.unsaid}"
+    for title, why in dossier.suite.not_judged.items():
+        yield f"{title} is not judged: {why}"

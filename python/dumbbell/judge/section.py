@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dumbbell.judge.asked import JudgeRequest
+from dumbbell.judge.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class Section:
 
     Attributes:
         id: Name of its file and folder.
-        rfc: Number of the section of RFC 9743 that it follows.
+        suite: What it is of.
+        reference: Where its suite has it: the number of a section of RFC 9743, or a test's name.
         title: What it is about, in a few words.
         short: The same in a word or two, for the labels of a figure on a phone.
         question: In plain words.
@@ -101,7 +103,8 @@ class Section:
     """
 
     id: str
-    rfc: str
+    suite: Suite
+    reference: str
     title: str
     short: str
     question: str
@@ -109,3 +112,18 @@ class Section:
     drawn: SectionFigure
     trial: Callable[[JudgeRequest], Trial | None]
     unsaid: str
+
+    @property
+    def cited(self) -> str:
+        """Such as ``RFC 9743 section 6.3``."""
+        return self.suite.cited.format(self.reference)
+
+    @property
+    def heading(self) -> str:
+        """Reference and title."""
+        return f"{self.reference} {self.title}"
+
+    @property
+    def label(self) -> str:
+        """Of a figure's axis."""
+        return f"{self.reference} {self.short}".strip()

@@ -11,6 +11,7 @@ from dumbbell.compare.page import number_cell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.harm import harm
+from dumbbell.judge.suite import Suite
 from dumbbell.judge.words import outcome_words
 from dumbbell.printable import printable
 from dumbbell.report import Cell, ValueRow, ValueTable
@@ -67,7 +68,7 @@ def section_table(found: SectionResult, backends: tuple[str, ...]) -> ValueTable
         for name in ((f"outcome, {backend}", backend) if several else ("outcome", "measured"))
     ]
     return ValueTable(
-        title=f"{section.rfc} {section.title}",
+        title=section.heading,
         columns=columns,
         rows=rows,
         caption=f"{section.question} In brackets 95 % intervals of the mean. Run it alone: "
@@ -113,7 +114,7 @@ def verdict_frame(dossier: Dossier) -> pl.DataFrame:
                 number = found.measured(each, backend)
                 rows.append(
                     {
-                        "rfc_9743": found.section.rfc,
+                        found.section.suite.column: found.section.reference,
                         "section": found.section.title,
                         "id": f"{found.section.id}-{each.id}",
                         "expectation": each.statement,
@@ -134,13 +135,13 @@ def csv_text(frame: pl.DataFrame) -> str:
     return for_spreadsheets(frame).write_csv()
 
 
-def latex_text(frame: pl.DataFrame) -> str:
+def latex_text(frame: pl.DataFrame, suite: Suite) -> str:
     """The frame as a ``longtable`` of LaTeX (packages longtable and booktabs)."""
     lines = [
         r"% \usepackage{longtable,booktabs}",
         r"\begin{longtable}{lp{0.5\textwidth}rl}",
         r"\toprule",
-        r"RFC 9743 & expectation & measured & outcome \\",
+        rf"{suite.name} & expectation & measured & outcome \\",
         r"\midrule",
         r"\endhead",
     ]
@@ -148,7 +149,7 @@ def latex_text(frame: pl.DataFrame) -> str:
         number = Cell(
             row["measured"], _or_none(row["low"]), _or_none(row["high"]), row["unit"]
         ).text
-        cells = (row["rfc_9743"], row["expectation"], number, row["outcome"])
+        cells = (row[suite.column], row["expectation"], number, row["outcome"])
         lines.append(latex_row(cells))
     return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", ""])
 

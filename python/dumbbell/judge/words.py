@@ -10,10 +10,6 @@ from dumbbell.judge.dossier import Dossier, SectionResult
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not decided"
 MOST_NAMED = 3
-NO_CHECK_LIST = (
-    "RFC 9743 calls its criteria no exhaustive check-list and gives no thresholds, so nothing here "
-    "says that a controller meets it."
-)
 
 
 def outcome_words(judged: Judged) -> str:
@@ -25,15 +21,14 @@ def outcome_words(judged: Judged) -> str:
 
 def question(dossier: Dossier) -> str:
     """Title of the page."""
-    return f"May I deploy {dossier.asked.name}, and where not?"
+    return dossier.suite.question.format(dossier.asked.name)
 
 
 def answer(dossier: Dossier) -> str:
     """In a sentence: where not, and how much of what was asked holds."""
     asked = len(dossier.judged)
     held = sum(len(found.holds) for found in dossier.found)
-    counted = f"{held} of {asked} expectations of ours hold. This is no verdict by RFC 9743, which "
-    counted += "is no check-list"
+    counted = f"{held} of {asked} expectations of ours hold. {dossier.suite.no_verdict}"
     failing = failing_sections(dossier)
     if not failing:
         is_open = any(found.open for found in dossier.found)
@@ -66,8 +61,8 @@ def how_measured(dossier: Dossier) -> str:
     """What the answer's numbers are, and what they are not."""
     n = dossier.asked.depth.replications
     return (
-        f"{NO_CHECK_LIST} The thresholds are ours, and a claim that was changed after a run says "
-        f"so; {n} runs of each cell on {' and '.join(dossier.backends)}, 95 % intervals."
+        f"{dossier.suite.caution} The thresholds are ours, and a claim that was changed after a "
+        f"run says so; {n} runs of each cell on {' and '.join(dossier.backends)}, 95 % intervals."
     )
 
 

@@ -146,6 +146,46 @@ def delay_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLi
     return quantile_of_bins(flow_delay_bins(run, flow), q, max_delay_s(run, flow))
 
 
+@metric("1", _SECTION)
+def retransmitted_share(run: Run, flow: str | int | Sequence[str | int]) -> float:
+    """Segments sent again over packets that the sender made; whole run.
+
+    What ``ss`` counts as ``retrans`` over ``data_segs_out``, but for the packets of the handshake.
+    Over the flows together when several are given. NaN when one is not over TCP, or sent nothing.
+    """
+    flows = _listed(flow)
+    again = [_one(run, each, "retransmitted_pkts") for each in flows]
+    sent = _sum(run, flow, "created_pkts")
+    return sum(again) / sent if sent > 0 and min(again) >= 0 else float("nan")
+
+
+@metric("s", _SECTION)
+def srtt_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLike) -> Floats:
+    """Quantiles of the smoothed round-trip times (RFC 6298) that the senders had when sampled.
+
+    Over the samples of the measured window, those of all flows together when several are given, as
+    R's `quantile` (type 7) and NumPy compute them. One sender's successive samples are correlated.
+
+    Args:
+        run: A run with ``sample_interval``.
+        flow: Name or index, or several; over TCP.
+        q: Levels in [0, 1], any shape.
+
+    Returns:
+        An array of that shape; NaN without samples.
+    """
+    warm_up_ns = resolved_of(run).warm_up_ns
+    taken = []
+    for each in _listed(flow):
+        times_ns = run.column("flow_samples", "t_ns", flow=each)
+        srtts_ns = run.column("flow_samples", "srtt_ns", flow=each)
+        taken.append(srtts_ns[(times_ns >= warm_up_ns) & (srtts_ns >= 0)])
+    samples_ns = np.concatenate(taken)
+    if not len(samples_ns):
+        return np.full(np.shape(q), np.nan)
+    return np.asarray(np.quantile(samples_ns, np.asarray(q, dtype=np.float64)) / NS_PER_S)
+
+
 def _listed(flow: str | int | Sequence[str | int]) -> Sequence[str | int]:
     return [flow] if isinstance(flow, str | int) else flow
 

@@ -5,6 +5,7 @@ use crate::net::plan::{FastPaths, Role, plan};
 use crate::qdisc::{Config, timer_period_ns};
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd};
+use dumbbell_tc::qdisc::Htb;
 use dumbbell_tc::qdisc::Loss;
 use std::collections::{HashMap, HashSet};
 
@@ -44,6 +45,20 @@ struct Shaped {
     most_pkts: f64,
     /// Whether packets may wait in it without a transmitter behind it.
     holds_back: bool,
+}
+
+/// What the classes at the root let pass together; all there is where packets may have no class.
+fn htb_rate_bps(htb: &Htb) -> f64 {
+    let is_parent = |minor: u16| htb.classes.iter().any(|class| class.parent_minor == minor);
+    let is_leaf =
+        |minor: u16| htb.classes.iter().any(|class| class.minor == minor) && !is_parent(minor);
+    if !is_leaf(htb.default_minor) {
+        return f64::INFINITY;
+    }
+    let at_root = htb.classes.iter().filter(|class| class.parent_minor == 0);
+    at_root
+        .map(|class| class.rate_bps.max(class.ceil_bps) as f64)
+        .sum()
 }
 
 fn shaped(config: &Config) -> Shaped {
@@ -88,7 +103,10 @@ fn shaped(config: &Config) -> Shaped {
         // What is in their classes may shape some packets and others not.
         Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
         Config::Ets(ets) => classful(1000.0 * f64::from(ets.bands)),
-        Config::Htb(htb) => classful(1000.0 * (1 + htb.classes.len()) as f64),
+        Config::Htb(htb) => Shaped {
+            rate_bps: htb_rate_bps(htb),
+            ..classful(1000.0 * (1 + htb.classes.len()) as f64)
+        },
         // Each flow has a rate of its own.
         // Packets of the MTU that its memory is for, at most.
         Config::Cake(cake) => Shaped {

@@ -56,6 +56,12 @@ def judge_command(
             metavar="FILE.toml",
         ),
     ] = None,
+    suite: Annotated[
+        str,
+        typer.Option(
+            help="What it is judged by: rfc9743, or nsperf (Google's BBR suite).", metavar="NAME"
+        ),
+    ] = "rfc9743",
     full: Annotated[
         bool,
         typer.Option(
@@ -93,6 +99,8 @@ def judge_command(
     if not all_ and len(named) != 1:
         allowed = "one controller; or --all, and any number"
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
+    if suite != "rfc9743" and (all_ or course is not None):
+        raise SpecError("--suite", suite, "rfc9743 with --all and --course")
     if course is not None:
         from dumbbell.cli.judge.course import judge_course
 
@@ -106,6 +114,7 @@ def judge_command(
     asked = JudgeOptions(
         against=names_of(against),
         depth=Depth.FULL if full else Depth.QUICK,
+        suite=suite,
         backends=names_of(backend),
         jobs=jobs,
         memory=memory,

@@ -25,7 +25,8 @@ from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept import SECTIONS_FOLDER
-from dumbbell.judge.words import NO_CHECK_LIST, answer, question, split_words
+from dumbbell.judge.suites import DEFAULT_SUITE
+from dumbbell.judge.words import answer, question, split_words
 from dumbbell.replication import Interrupted
 
 
@@ -65,7 +66,8 @@ def _place(about: JudgeRequest, asked: JudgeOptions) -> Iterator[PagePlace | Non
         yield None
         return
     name = "".join(each if each.isalnum() or each in "._-" else "-" for each in about.name)
-    kind = "judged-full" if about.depth is Depth.FULL else "judged"
+    kind = "judged" if asked.suite == DEFAULT_SUITE else asked.suite
+    kind += "-full" if about.depth is Depth.FULL else ""
     with result_place(
         asked.out or page_folder(name, kind),
         subject=f"{about.name} judged",
@@ -99,30 +101,33 @@ def print_dossier(dossier: Dossier, console: Console) -> None:
     """The answer, a line a section, and what does not hold."""
     console.print(Text(question(dossier), style="bold"))
     console.print(Text(answer(dossier)))
-    console.print(Text(NO_CHECK_LIST, style="dim"))
+    console.print(Text(dossier.suite.caution, style="dim"))
     for sentence in split_words(dossier):
         console.print(Text(f"simulator and kernel decide differently: {sentence}", style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("RFC 9743", no_wrap=True)
+    table.add_column(dossier.suite.name, no_wrap=True)
     table.add_column("section")
     for head, style in (("✓ holds", "green"), ("✗ not", "bold red"), ("? open", "yellow")):
         table.add_column(Text(head, style=style), justify="right", no_wrap=True)
     for found in dossier.found:
         counts = (len(found.holds), len(found.fails), len(found.open))
         table.add_row(
-            found.section.rfc, found.section.title, *(str(each) if each else "" for each in counts)
+            found.section.reference,
+            found.section.title,
+            *(str(each) if each else "" for each in counts),
         )
     print_table(table, console, keys=2)
     for found in dossier.found:
         for each in found.fails:
             where = f" ({each.backend})" if len(dossier.backends) > 1 else ""
-            console.print(Text(f"✗ {found.section.rfc} {each.claim.statement}{where}"))
+            console.print(Text(f"✗ {found.section.reference} {each.claim.statement}{where}"))
         for each in found.open:
-            console.print(Text(f"? {found.section.rfc} {each.claim.statement}", style="dim"))
+            console.print(Text(f"? {found.section.reference} {each.claim.statement}", style="dim"))
 
 
 def _json(dossier: Dossier) -> dict[str, Any]:
     return {
+        "suite": dossier.suite.id,
         "controller": dossier.asked.controller,
         "against": list(dossier.asked.against),
         "depth": dossier.asked.depth.name.lower(),
@@ -132,7 +137,7 @@ def _json(dossier: Dossier) -> dict[str, Any]:
         "sections": [
             {
                 "id": found.section.id,
-                "rfc": found.section.rfc,
+                "reference": found.section.reference,
                 "title": found.section.title,
                 "question": found.section.question,
                 "does_not_say": found.section.unsaid,

@@ -27,7 +27,8 @@ from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
 from dumbbell.judge.asked import Depth
 from dumbbell.judge.league import Entry, League, entries_of, native_controllers
-from dumbbell.judge.words import FAILS, HOLDS, NO_CHECK_LIST, OPEN
+from dumbbell.judge.sections.rfc9743 import RFC_9743
+from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.replication import Interrupted
 
 
@@ -104,7 +105,7 @@ def print_league(league: League, console: Console) -> None:
 
     console.print(Text(question(league), style="bold"))
     console.print(Text(answer(league)))
-    console.print(Text(NO_CHECK_LIST, style="dim"))
+    console.print(Text(RFC_9743.caution, style="dim"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("rank", no_wrap=True)
     table.add_column("controller")

@@ -23,6 +23,7 @@ from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
 from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
+from dumbbell.judge.suites import DEFAULT_SUITE, sections_of
 from dumbbell.spec.native import Reference
 from dumbbell.spec.refusal import Refused
 from dumbbell.spec.tcp import Tcp
@@ -37,10 +38,12 @@ class JudgeOptions(PageRuns):
     Attributes:
         against: Names, or files.
         depth: How thoroughly.
+        suite: Whose sections.
     """
 
     against: tuple[str, ...]
     depth: Depth
+    suite: str = DEFAULT_SUITE
 
     @property
     def where(self) -> tuple[str, ...]:
@@ -87,7 +90,7 @@ def planned(
         asked.depth,
         is_its_own_rival,
     )
-    return Planned(about, write_experiments(about, folder))
+    return Planned(about, write_experiments(about, folder, sections_of(asked.suite)))
 
 
 def _placed(typed: str, folder: Path, option: str) -> str:

@@ -14,6 +14,7 @@ from dumbbell.judge.description import (
     line,
 )
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -40,7 +41,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 BUFFERBLOAT = Section(
     id="bufferbloat",
-    rfc="5.1.2",
+    suite=RFC_9743,
+    reference="5.1.2",
     title="Bufferbloat",
     short="Bufferbloat",
     question="Does one flow keep a deep buffer full, so that all others wait?",

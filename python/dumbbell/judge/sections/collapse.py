@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, QUEUE, above, below, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _CHANGES = f"{LINK}.forward.changes"
 _LATER = {"duration": "40s", "warm_up": "20s"}
@@ -67,7 +68,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 COLLAPSE = Section(
     id="collapse",
-    rfc="5.1.1",
+    suite=RFC_9743,
+    reference="5.1.1",
     title="Congestion collapse",
     short="Collapse",
     question="Does it back off when hardly anything arrives, and does it keep a crowded link "

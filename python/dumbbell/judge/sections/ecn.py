@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import DROPPED, QDISC, SOJOURN, above, at_most, below, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _QDISCS = {
     "codel": "codel ecn",
@@ -56,7 +57,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 ECN = Section(
     id="ecn",
-    rfc="7.1",
+    suite=RFC_9743,
+    reference="7.1",
     title="Explicit congestion notification",
     short="ECN",
     question="Where queues mark packets in place of dropping them, does it react?",

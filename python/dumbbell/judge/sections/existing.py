@@ -16,6 +16,7 @@ from dumbbell.judge.description import (
     line,
 )
 from dumbbell.judge.section import Expectation, Harm, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _RIVAL = "flows[rival].tcp.congestion_control"
 _TESTED = "flows[tested].tcp.congestion_control"
@@ -91,7 +92,8 @@ def _harm(rival: str, bdps: float) -> Harm:
 
 EXISTING = Section(
     id="existing",
-    rfc="5.2.1",
+    suite=RFC_9743,
+    reference="5.2.1",
     title="Beside what is deployed",
     short="Others",
     question="Does one flow starve one of another controller, is it starved, and does it do more "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import SILENT, at_least, at_most, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _OTHER = "flows[other].source"
 
@@ -64,7 +65,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 FAIRNESS = Section(
     id="fairness",
-    rfc="5.1.4",
+    suite=RFC_9743,
+    reference="5.1.4",
     title="Fairness among its own kind",
     short="Own kind",
     question="How do flows of this controller share a link: equal ones, one that comes later, one "

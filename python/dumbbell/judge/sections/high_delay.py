@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, QDISC, at_least, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 HIGH_DELAY = Section(
     id="high-delay",
-    rfc="7.5",
+    suite=RFC_9743,
+    reference="7.5",
     title="Long paths",
     short="Long paths",
     question="Does it fill a path with the delay of a satellite, or a long fat one?",

@@ -18,6 +18,7 @@ from dumbbell.judge.description import (
     line,
 )
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.spec.linux import name_of
 
 _OTHER = "flows[other].source"
@@ -166,7 +167,8 @@ def _trial(asked: JudgeRequest) -> Trial | None:
 
 KNOWN = Section(
     id="known",
-    rfc="5",
+    suite=RFC_9743,
+    reference="5",
     title="What is known of it",
     short="Known facts",
     question="Do these runs find what others have found of this controller?",

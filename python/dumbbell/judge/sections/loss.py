@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import DROPPED, QDISC, at_most, bdp_words, fifo, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -34,7 +35,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 LOSS = Section(
     id="loss",
-    rfc="5.1.3",
+    suite=RFC_9743,
+    reference="5.1.3",
     title="High packet loss",
     short="High loss",
     question="How much do several flows lose that share a buffer?",

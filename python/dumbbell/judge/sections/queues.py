@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import QDISC, SOJOURN, above, below, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _QDISCS = {
     "codel": "codel",
@@ -53,7 +54,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 QUEUES = Section(
     id="aqm",
-    rfc="7.1",
+    suite=RFC_9743,
+    reference="7.1",
     title="Active queue management",
     short="AQM",
     question="Do flows leave the queue as short as the discipline wants it, and still use the "

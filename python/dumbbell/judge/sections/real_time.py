@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import QDISC, at_most, bdp_words, below, fifo, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _DELAY = "flow[call].delay_p95_s"
 
@@ -62,7 +63,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 REAL_TIME = Section(
     id="real-time",
-    rfc="5.2.2",
+    suite=RFC_9743,
+    reference="5.2.2",
     title="A call beside it",
     short="Calls",
     question="What do 95 % of a call's packets wait beside one long flow, and how many are lost?",

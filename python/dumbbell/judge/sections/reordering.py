@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _BEFORE = "links[sender->router].forward.qdisc"
 
@@ -34,7 +35,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 REORDERING = Section(
     id="reordering",
-    rfc="7.7",
+    suite=RFC_9743,
+    reference="7.7",
     title="Reordering",
     short="Reordering",
     question="What is left of the rate where packets overtake each other?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, QDISC, above, at_most, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -52,7 +53,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 SHAPED = Section(
     id="shaped",
-    rfc="6.3",
+    suite=RFC_9743,
+    reference="6.3",
     title="Policers and shapers",
     short="Policers",
     question="How much of the rate that is sold does one flow get behind a policer and a shaper?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, below, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _SIZES = {"10kB": "10000B", "100kB": "100000B", "1MB": "1000000B"}
 _LONG = "flows[long].tcp.congestion_control"
@@ -77,7 +78,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 SHORT_FLOWS = Section(
     id="short-flows",
-    rfc="5.1.5",
+    suite=RFC_9743,
+    reference="5.1.5",
     title="Short flows beside long ones",
     short="Short flows",
     question="How long do short transfers take beside a long flow, by size, and what is left for "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -40,7 +41,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 SLOW = Section(
     id="slow",
-    rfc="7.4",
+    suite=RFC_9743,
+    reference="7.4",
     title="Very slow links",
     short="Slow links",
     question="Does it work where the link carries a few packets a second and the queue has room "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _CHANGES = f"{LINK}.forward.changes"
 
@@ -64,7 +65,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 SUDDEN = Section(
     id="sudden",
-    rfc="7.9",
+    suite=RFC_9743,
+    reference="7.9",
     title="Sudden changes of the path",
     short="Path changes",
     question="Does it find the new rate after rate or delay of the path changed at once?",

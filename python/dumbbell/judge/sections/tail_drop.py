@@ -15,6 +15,7 @@ from dumbbell.judge.description import (
     line,
 )
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -51,7 +52,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 TAIL_DROP = Section(
     id="tail-drop",
-    rfc="6.1",
+    suite=RFC_9743,
+    reference="6.1",
     title="Drop-tail queues",
     short="Drop-tail",
     question="Does one flow use the link with a buffer of any size, and what does it lose?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -54,7 +55,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 TRANSIENT = Section(
     id="transient",
-    rfc="7.8",
+    suite=RFC_9743,
+    reference="7.8",
     title="Transient events",
     short="Transients",
     question="Does it recover from a flood of other traffic, and from an outage?",

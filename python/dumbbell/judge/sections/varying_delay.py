@@ -7,6 +7,7 @@ from typing import Any
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _CHANGES = f"{LINK}.forward.changes"
 
@@ -44,7 +45,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 VARYING_DELAY = Section(
     id="varying-delay",
-    rfc="7.3",
+    suite=RFC_9743,
+    reference="7.3",
     title="Varying delay",
     short="Varying delay",
     question="Does it take a delay that varies by itself for congestion?",

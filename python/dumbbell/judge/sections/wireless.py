@@ -5,6 +5,7 @@ from __future__ import annotations
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, above, greedy, line
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
 def _trial(asked: JudgeRequest) -> Trial:
@@ -31,7 +32,8 @@ def _trial(asked: JudgeRequest) -> Trial:
 
 WIRELESS = Section(
     id="wireless",
-    rfc="6.4",
+    suite=RFC_9743,
+    reference="6.4",
     title="Random loss, as on radio links",
     short="Random loss",
     question="What is left of the rate where packets are lost at random?",

@@ -1,0 +1,68 @@
+"""nsperf's ecn_bulk: 1 to 100 flows over 1 Gbit/s and 1 ms, marked above 242 microseconds."""
+
+from __future__ import annotations
+
+from dumbbell.judge.asked import JudgeRequest
+from dumbbell.judge.description import at_most, below
+from dumbbell.judge.nsperf.network import NSPERF, START_JITTER, bulk, delay_only, links
+from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
+
+_RTT_MS = 1
+_START_GAP_MS = 5
+_MOST_AGAIN = 0.01
+_BOTTLENECK = """
+root handle 1: htb default 11
+class add parent 1: classid 1:11 htb rate 1000mbit ceil 1000mbit
+parent 1:11 handle 20: codel ce_threshold 242us limit 1000 target 100ms
+"""
+
+
+def _trial(asked: JudgeRequest) -> Trial:
+    expectations = []
+    for flows in asked.cells([1, 10, 100], [4, 40]):
+        jitter = f"{_START_GAP_MS * (flows - 1)}ms" if flows > 1 else START_JITTER
+        where = {"flows[bulk].count": flows, "flows[bulk].start_jitter": jitter}
+        whose = f"{flows} flows of {asked.name}" if flows > 1 else f"one flow of {asked.name}"
+        expectations += [
+            Expectation(
+                f"srtt-{flows}",
+                f"The median smoothed round trip of {whose} is below {2 * _RTT_MS} ms where marks "
+                "say that packets wait more than 242 us",
+                "flows[bulk].srtt_p50_s",
+                below(f"{2 * _RTT_MS}ms"),
+                where,
+                f"{flows} flow{'s' if flows > 1 else ''}",
+            ),
+            Expectation(
+                f"again-{flows}",
+                f"At most {100 * _MOST_AGAIN:g} % of the packets of {whose} are sent again there",
+                "flows[bulk].retransmitted_share",
+                at_most(_MOST_AGAIN),
+                where,
+            ),
+        ]
+    way = links(delay_only(_RTT_MS), _RTT_MS)
+    way[-1]["b"] = "ifb"
+    document = {
+        "duration": "10s",
+        "sample_interval": "100ms",
+        "links": [*way, {"a": "ifb", "b": "receiver", "forward": {"qdisc": _BOTTLENECK}}],
+        "flows": [bulk("bulk", asked.controller, count=1, tcp={"ecn": True})],
+    }
+    return Trial(document, expectations)
+
+
+ECN_BULK = Section(
+    id="nsperf-ecn-bulk",
+    suite=NSPERF,
+    reference="ecn_bulk",
+    title="Many flows and early marks",
+    short="",
+    question="Do marks above 242 us keep the queue short where 1 to 100 flows share 1 Gbit/s over "
+    "1 ms?",
+    trouble="where marks are meant to keep queues short",
+    drawn=SectionFigure("srtt_p50_s", "median smoothed round trip"),
+    trial=_trial,
+    unsaid="A host that hands over packets as they come (the receiver's ifb is a hop here), and "
+    "starts exactly 5 ms apart.",
+)

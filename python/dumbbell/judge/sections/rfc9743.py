@@ -1,0 +1,21 @@
+"""RFC 9743 as what a dossier follows."""
+
+from __future__ import annotations
+
+from dumbbell.judge.sections.unsaid import UNSAID
+from dumbbell.judge.suite import Suite
+
+RFC_9743 = Suite(
+    id="rfc9743",
+    name="RFC 9743",
+    cited="RFC 9743 section {}",
+    question="May I deploy {}, and where not?",
+    no_verdict="This is no verdict by RFC 9743, which is no check-list",
+    caution="RFC 9743 calls its criteria no exhaustive check-list and gives no thresholds, so "
+    "nothing here says that a controller meets it.",
+    source="RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms, March 2025",
+    source_url="https://www.rfc-editor.org/rfc/rfc9743.html",
+    network="Most have a line of 20 Mbit/s and a round trip of 40 ms.",
+    drawn="the line of most sections",
+    not_judged=UNSAID,
+)

@@ -1,0 +1,30 @@
+"""The suites that a controller may be judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from dumbbell.errors import SpecError
+from dumbbell.judge import nsperf, sections
+from dumbbell.judge.nsperf.network import NSPERF
+from dumbbell.judge.section import Section
+from dumbbell.judge.sections.rfc9743 import RFC_9743
+from dumbbell.spec.refusal import nearest, one_of
+
+DEFAULT_SUITE = RFC_9743.id
+
+SUITES: Mapping[str, Callable[[], Sequence[Section]]] = MappingProxyType(
+    {RFC_9743.id: lambda: sections.SECTIONS, NSPERF.id: lambda: nsperf.SECTIONS}
+)
+
+
+def sections_of(suite: str) -> Sequence[Section]:
+    """Its sections.
+
+    Raises:
+        SpecError: There is no such suite.
+    """
+    if suite not in SUITES:
+        raise SpecError("--suite", suite, one_of(list(SUITES)), nearest(suite, SUITES))
+    return SUITES[suite]()
