@@ -259,3 +259,27 @@ def test_any_text_is_a_setting_or_refused(text: str) -> None:
         applied(text)
     except SpecError as error:
         assert error.allowed
+
+
+def test_values_in_braces_are_a_setting_each() -> None:
+    path = "links[a->b].forward.qdisc"
+    found = Setting.parse_each(f"{path}={{fq_codel, cake bandwidth 9mbit,pfifo limit 10}}")
+    assert found == [
+        Setting(path, "fq_codel"),
+        Setting(path, "cake bandwidth 9mbit"),
+        Setting(path, "pfifo limit 10"),
+    ]
+    assert Setting.parse_each("seed={1,2}") == [Setting("seed", 1), Setting("seed", 2)]
+    assert Setting.parse_each("flows={[1, 2],[3]}") == [
+        Setting("flows", [1, 2]),
+        Setting("flows", [3]),
+    ]
+
+
+def test_a_table_in_braces_stays_one_value() -> None:
+    table = "flows[x].tcp.parameters={keep=50,increase=2}"
+    assert Setting.parse_each(table) == [
+        Setting("flows[x].tcp.parameters", {"keep": 50, "increase": 2})
+    ]
+    assert Setting.parse_each("name={one}") == [Setting("name", "{one}")]
+    assert Setting.parse_each("name=one,two") == [Setting("name", "one,two")]

@@ -54,6 +54,24 @@ class Setting:
             raise SpecError("--set", shown(text), f"PATH=VALUE, where PATH is such as {_EXAMPLES}")
         return cls(path.strip(), _value(value.strip()))
 
+    @classmethod
+    def parse_each(cls, text: str) -> list[Setting]:
+        """One setting, or one for each of ``PATH={VALUE,VALUE}``, as a shell's braces make them.
+
+        Braces around a table as TOML has it (``{ keep = 50 }``) are that table.
+
+        Raises:
+            SpecError: As `parse`.
+        """
+        whole = cls.parse(text)
+        value = whole.value
+        if not (isinstance(value, str) and value.startswith("{") and value.endswith("}")):
+            return [whole]
+        parts = list(_parts(value[1:-1]))
+        if len(parts) < 2:
+            return [whole]
+        return [cls(whole.path, _value(each.strip())) for each in parts]
+
     def __str__(self) -> str:
         """``PATH=VALUE``, which `parse` reads back."""
         return f"{self.path}={_written(self.value)}"
@@ -169,6 +187,24 @@ def _value(text: str) -> Any:
     # `inf` is a rate, a date is no value of a description, and a line's end is no TOML of ours.
     is_number = isinstance(value, float) and value - value == 0
     return value if len(parsed) == 1 and (is_number or isinstance(value, _AS_IN_A_FILE)) else text
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What commas part, but for those inside brackets or quotes."""
+    depth, quote, begin = 0, "", 0
+    for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{(":
+            depth += 1
+        elif character in ")}]":
+            depth -= 1
+        elif character == "," and depth == 0:
+            yield text[begin:place]
+            begin = place + 1
+    yield text[begin:]
 
 
 def _written(value: Any) -> str:

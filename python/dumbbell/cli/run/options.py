@@ -87,7 +87,7 @@ def run_asked(asked: RunOptions, console: Console) -> int:
     """
     for name in asked.backends:
         get_backend(name)
-    settings = [Setting.parse(each) for each in asked.settings]
+    settings = [found for each in asked.settings for found in Setting.parse_each(each)]
     if asked.seed is not None:
         if any(each.path == "seed" for each in settings):
             raise SpecError("--seed", asked.seed, "either --seed or --set seed=...")
