@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,25 @@ def test_cake_counts_as_the_line_does(technology: str, tmp_path: Path) -> None:
     full_packet_s = 53 * 33 * 8 / 2e6
     assert metrics.sojourn_quantile_s(run, "modem->isp", 0.99) < 2 * full_packet_s
     assert metrics.ping_rtt_quantiles_ms(run, [0.5], ["call"])[0] < 20 + 3e3 * full_packet_s
+
+
+def test_the_commands_that_the_file_names_run_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = printed("--technology", "vdsl-pppoe")
+    Path("home.toml").write_text(text, encoding="utf-8")
+    commands = [
+        line.removeprefix("#").strip() for line in text.splitlines() if "dumbbell run" in line
+    ]
+    assert len(commands) == 2
+    cells = []
+    for command in commands:
+        words = shlex.split(command)[1:]
+        done = CliRunner().invoke(app, [*words, "--dry-run"])
+        assert done.exit_code == 0, done.output
+        cells.append(done.output)
+    assert "2 cells" in cells[1]
 
 
 def test_a_comparison_with_cake_is_named() -> None:
