@@ -24,7 +24,7 @@ from dumbbell.compare.judging import (
 )
 from dumbbell.compare.measures import MeasureSubject, Scale
 from dumbbell.compare.quantity import Quantity
-from dumbbell.compare.replicating import Arm, Replicates, Replicating
+from dumbbell.compare.replicating import Arm, Replicates, replicate_cells
 from dumbbell.compare.rows import shown_rows, telling_rows
 from dumbbell.errors import SpecError
 from dumbbell.replication import Interrupted, ProgressCallback
@@ -185,7 +185,7 @@ def compare(
         settled = f"in {', '.join(ensemble.because)} nothing is random"
         allowed = "--replications N, members of an ensemble"
         raise SpecError("--precision", precision, allowed, reason=settled)
-    running = Replicating(
+    running = replicate_cells(
         cells,
         backends,
         rule,
@@ -195,9 +195,7 @@ def compare(
         on_progress=on_progress,
         cancel=cancel,
     )
-    running.run()
-    broken = running.failed
-    results = running.results
+    broken, results = running.failed, running.results
     if not results:
         if running.interrupted:
             raise Interrupted("stopped before there was anything to compare")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from dumbbell.compare.executing import (
     Task,
     TellDone,
 )
+from dumbbell.compare.executing.executor import after
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.rows import watched_rows
 from dumbbell.compare.summary import Floats, Summary
 from dumbbell.errors import DumbbellError
 from dumbbell.replication import Progress, ProgressCallback
+from dumbbell.replication.engine import ReplicationEngine, Round, StoppingPolicy
+from dumbbell.replication.performing import DoneUnit
 from dumbbell.stats import StoppingPoint, StoppingRule
 from dumbbell.tables import Run
 
@@ -81,188 +84,160 @@ def task_of(cell: Cell, replication: int, backend: str, ensemble: Ensemble | Non
     return Task(text, replication, backend, cell.label)
 
 
-@dataclass
-class _Arm:
-    """An arm under way."""
+@dataclass(frozen=True)
+class ReplicatedCells:
+    """What came of replications of cells.
 
-    arm: Arm
-    cell: Cell
-    summaries: dict[int, Summary] = field(default_factory=dict)
-    kept: dict[int, Run] = field(default_factory=dict)
-    ended: StoppingPoint | None = None
-    failed: FailedCell | None = None
+    Attributes:
+        results: Of the arms that did not fail and have a replication.
+        failed: Of the arms that did, the failure of the first replication that failed.
+        interrupted: Whether somebody stopped it early.
+    """
 
-    @property
-    def is_open(self) -> bool:
-        return self.ended is None and self.failed is None
+    results: Mapping[Arm, Replicates]
+    failed: Sequence[FailedCell]
+    interrupted: bool
 
-    def prefix(self) -> tuple[Summary, ...]:
-        """What is there without a gap."""
-        found: list[Summary] = []
-        while len(found) in self.summaries:
-            found.append(self.summaries[len(found)])
-        return tuple(found)
 
-    def fail(self, error: DumbbellError, replication: int | None = None) -> None:
-        """Of several failures the first in order of the replications counts."""
-        earlier = self.failed
-        if earlier is not None and (earlier.replication or 0) <= (replication or 0):
-            return
-        cell = self.cell
-        self.failed = FailedCell(
-            cell.label,
-            cell.settings,
-            cell.source,
-            error,
-            replication,
-            self.arm.backend,
-            cell.place,
+def replicate_cells(
+    cells: Sequence[Cell],
+    backends: Sequence[str],
+    rule: StoppingRule,
+    *,
+    executor: Executor,
+    ensemble: Ensemble | None = None,
+    keep: int = 0,
+    on_progress: ProgressCallback | None = None,
+    cancel: Cancellation | None = None,
+) -> ReplicatedCells:
+    """Run each cell on each backend until it has as many replications, or is as precise, as asked.
+
+    See `compare` for the arguments.
+
+    Raises:
+        DumbbellError: A backend can run none of the cells, for example a kernel that has not
+            been built.
+    """
+    arms = {Arm(cell.label, backend): cell for backend in backends for cell in cells}
+    running = _Rounds(arms, executor, ensemble, keep, on_progress, cancel)
+    failed = dict(running.refused())
+    for backend in backends:
+        here = [failed.get(arm) for arm in arms if arm.backend == backend]
+        if here and here[0] is not None and all(here):
+            raise here[0].error
+    engine: ReplicationEngine[Arm, Summary, DumbbellError] = ReplicationEngine(
+        [arm for arm in arms if arm not in failed],
+        StoppingPolicy(rule, _watched, is_joint=False),
+        running.run,
+        cancel,
+    )
+    engine.run()
+    for (arm, replication), error in sorted(engine.failed, key=lambda each: each[0][1]):
+        failed.setdefault(arm, _failed(arms[arm], arm, error, replication))
+    found = {}
+    for arm in arms:
+        if arm not in failed and (summaries := engine.results(arm)):
+            kept = tuple(run for runs in engine.kept(arm, len(summaries)) for run in runs)
+            found[arm] = _replicates(summaries, engine.stopped.get(arm), kept)
+    return ReplicatedCells(
+        found,
+        [failed[arm] for arm in arms if arm in failed],
+        engine.interrupted or (cancel is not None and cancel.is_set()),
+    )
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """Runs rounds of replications by an executor."""
+
+    arms: Mapping[Arm, Cell]
+    executor: Executor
+    ensemble: Ensemble | None
+    keep: int
+    on_progress: ProgressCallback | None
+    cancel: Cancellation | None
+
+    def refused(self) -> Iterator[tuple[Arm, FailedCell]]:
+        """The arms that cannot be run at all, each for itself."""
+        for arm, cell in self.arms.items():
+            try:
+                self.executor.check(self._task(arm, 0))
+            except DumbbellError as error:
+                yield arm, _failed(cell, arm, error)
+
+    def run(
+        self, of: Round[Arm], on_failure: Callable[[int, DumbbellError], None]
+    ) -> Iterator[DoneUnit[Summary]]:
+        """Backend after backend, and as many at a time as an executor is given."""
+        backends = list(dict.fromkeys(arm.backend for arm in self.arms))
+        ordered = sorted(
+            range(len(of.places)), key=lambda place: backends.index(of.places[place][0].backend)
         )
-
-
-class Replicating:
-    """Runs arms until each has as many replications, or is as precise, as was asked for."""
-
-    def __init__(
-        self,
-        cells: Sequence[Cell],
-        backends: Sequence[str],
-        rule: StoppingRule,
-        *,
-        executor: Executor,
-        ensemble: Ensemble | None = None,
-        keep: int = 0,
-        on_progress: ProgressCallback | None = None,
-        cancel: Cancellation | None = None,
-    ) -> None:
-        """See `compare`."""
-        self._arms = [
-            _Arm(Arm(cell.label, backend), cell) for backend in backends for cell in cells
-        ]
-        self._backends = list(backends)
-        self._rule = rule
-        self._executor = executor
-        self._ensemble = ensemble
-        self._keep = keep
-        self._on_progress = on_progress
-        self._cancel = cancel
-        self._done = 0
-        self.interrupted = False
-
-    def run(self) -> None:
-        """Do it; what came of it is in `results` and `failed`.
-
-        Raises:
-            DumbbellError: A backend can run none of the cells, for example a kernel that has not
-                been built.
-        """
-        for arm in self._arms:
-            self._check(arm)
-        for backend in dict.fromkeys(arm.arm.backend for arm in self._arms):
-            failed = [arm.failed for arm in self._arms if arm.arm.backend == backend]
-            if failed[0] is not None and all(failed):
-                raise failed[0].error
-        begun = 0
-        while (look := self._rule.next_look(begun)) is not None:
-            open_arms = [arm for arm in self._arms if arm.is_open]
-            self._run(open_arms, begun, look)
-            if self._is_cancelled or self.interrupted:
-                self.interrupted = True
-                return
-            for arm in open_arms:
-                if arm.failed is None:
-                    arm.ended = self._rule.stopping_point(_watched(arm.prefix()))
-            if not any(arm.is_open for arm in self._arms):
-                return
-            begun = look
-
-    @property
-    def results(self) -> dict[Arm, Replicates]:
-        """Of the arms that did not fail and have a replication."""
-        found: dict[Arm, Replicates] = {}
-        for each in self._arms:
-            summaries = each.prefix()
-            if each.failed is None and summaries:
-                kept = tuple(each.kept[i] for i in range(len(summaries)) if i in each.kept)
-                point = each.ended
-                found[each.arm] = Replicates(
-                    summaries,
-                    stopped_because="" if point is None else point.reason,
-                    precise=point is not None and point.precise,
-                    kept=kept,
-                )
-        return found
-
-    @property
-    def failed(self) -> list[FailedCell]:
-        """Of the arms that did."""
-        return [arm.failed for arm in self._arms if arm.failed is not None]
-
-    @property
-    def _is_cancelled(self) -> bool:
-        return self._cancel is not None and self._cancel.is_set()
-
-    def _check(self, arm: _Arm) -> None:
-        """Whether it can be run at all: before any is, and each for itself."""
-        try:
-            self._executor.check(self._task(arm, 0))
-        except DumbbellError as error:
-            arm.fail(error)
-
-    def _task(self, arm: _Arm, replication: int) -> Task:
-        return task_of(arm.cell, replication, arm.arm.backend, self._ensemble)
-
-    def _run(self, arms: Sequence[_Arm], begun: int, look: int) -> None:
-        # Replication after replication, so that what was stopped has pairs.
-        places = [(arm, replication) for replication in range(begun, look) for arm in arms]
-        places.sort(key=lambda place: self._backends.index(place[0].arm.backend))
+        tell = self._tell(of)
         shares: list[ShareDone] = []
         whole = 0
-        for first in range(0, len(places), MOST_TASKS):
-            some = places[first : first + MOST_TASKS]
+        for first in range(0, len(ordered), MOST_TASKS):
+            some = ordered[first : first + MOST_TASKS]
             try:
-                self._run_some(some, look)
+                yield from self._run_some(of, some, on_failure, after(tell, first))
                 whole += len(some)
             except ShareDone as share:
                 shares.append(share)
-            if self._is_cancelled or self.interrupted:
+            if self.cancel is not None and self.cancel.is_set():
                 return
         if shares:
             raise ShareDone.of_parts(shares, whole)
 
-    def _run_some(self, places: Sequence[tuple[_Arm, int]], look: int) -> None:
-        tasks = [self._task(arm, replication) for arm, replication in places]
-        done = self._executor.run(tasks, cancel=self._cancel, on_progress=self._tell(look))
-        try:
-            for each in done:
-                self._take(each, tasks[each.index], *places[each.index])
-        finally:
-            self._done += len(places)
+    def _run_some(
+        self,
+        of: Round[Arm],
+        some: Sequence[int],
+        on_failure: Callable[[int, DumbbellError], None],
+        tell: TellDone | None,
+    ) -> Iterator[DoneUnit[Summary]]:
+        tasks = [self._task(*of.places[place]) for place in some]
+        for each in self.executor.run(tasks, cancel=self.cancel, on_progress=tell):
+            place, task = some[each.index], tasks[each.index]
+            if isinstance(each, FailedTask):
+                on_failure(place, each.error)
+            else:
+                yield DoneUnit(place, each.summary, self._kept(each, task))
 
-    def _take(
-        self, each: FinishedTask | FailedTask, task: Task, arm: _Arm, replication: int
-    ) -> None:
-        if isinstance(each, FailedTask):
-            arm.fail(each.error, replication)
-            return
-        arm.summaries[replication] = each.summary
-        if replication < self._keep:
-            run = each.run or _run_here(task, self._cancel)
-            if run is not None:
-                arm.kept[replication] = run
+    def _kept(self, done: FinishedTask, task: Task) -> tuple[Run, ...]:
+        if task.replication >= self.keep:
+            return ()
+        run = done.run or _run_here(task, self.cancel)
+        return () if run is None else (run,)
 
-    def _tell(self, look: int) -> TellDone | None:
-        show, begun = self._on_progress, self._done
+    def _task(self, arm: Arm, replication: int) -> Task:
+        return task_of(self.arms[arm], replication, arm.backend, self.ensemble)
+
+    def _tell(self, of: Round[Arm]) -> TellDone | None:
+        show = self.on_progress
         if show is None:
             return None
-        # As far as is known: an arm that is not precise then goes on.
-        ended = [arm.ended for arm in self._arms if arm.failed is None]
-        total = sum(look if point is None else point.n for point in ended)
 
         def tell(done: float) -> None:
-            show(Progress("comparison", min(begun + done, total), total, "runs"))
+            total = of.known_in_all
+            show(Progress("comparison", min(of.done_before + done, total), total, "runs"))
 
         return tell
+
+
+def _failed(
+    cell: Cell, arm: Arm, error: DumbbellError, replication: int | None = None
+) -> FailedCell:
+    return FailedCell(
+        cell.label, cell.settings, cell.source, error, replication, arm.backend, cell.place
+    )
+
+
+def _replicates(
+    summaries: tuple[Summary, ...], point: StoppingPoint | None, kept: tuple[Run, ...]
+) -> Replicates:
+    if point is None:
+        return Replicates(summaries, precise=False, kept=kept)
+    return Replicates(summaries, point.reason, point.precise, kept)
 
 
 def _run_here(task: Task, cancel: Cancellation | None) -> Run | None:
@@ -271,12 +246,9 @@ def _run_here(task: Task, cancel: Cancellation | None) -> Run | None:
     return next((run for _, run in again), None)
 
 
-def _watched(summaries: Sequence[Summary]) -> Mapping[str, Floats]:
+def _watched(_arm: Arm, summaries: Sequence[Summary]) -> Mapping[str, Floats]:
     """What a precision is asked of, by path."""
-    if not summaries:
-        return {"": np.zeros(0)}
-    rows = watched_rows(summaries[0])
     return {
         each.path: np.array([summary.values.get(each, np.nan) for summary in summaries])
-        for each in rows
-    } or {"": np.zeros(len(summaries))}
+        for each in watched_rows(summaries[0])
+    }

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Generic, Required, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from dumbbell.backends import Cancellation, Failure
 from dumbbell.errors import SpecError
-from dumbbell.replication.performing import Performer, SingleRunUnit, ThisProcess, Unit, Work
+from dumbbell.replication.engine import ReplicationEngine, Round, StoppingPolicy
+from dumbbell.replication.performing import (
+    DoneUnit,
+    Performer,
+    SingleRunUnit,
+    ThisProcess,
+    Unit,
+    Work,
+)
 from dumbbell.replication.progress import Progress, ProgressCallback
 from dumbbell.replication.replications import (
     A,
@@ -160,11 +168,11 @@ def replicate_groups(
         performer = ThisProcess(options.get("jobs", 0), options.get("memory_bytes"))
     experiments = (each for group in groups.values() for each in group.values())
     performer.check(experiments, backend)
-    return _Campaign(groups, reduce, rule, options).run(backend, performer)
+    return _Campaign(groups, reduce, rule, options, backend=backend, performer=performer).run()
 
 
 class _Campaign(Generic[A, B, R]):
-    """Replications under way."""
+    """Replications of groups by a performer: all arms have the same number of them."""
 
     def __init__(
         self,
@@ -172,6 +180,9 @@ class _Campaign(Generic[A, B, R]):
         reduce: Callable[[Mapping[B, Run]], R],
         rule: StoppingRule,
         options: ReplicateOptions[R],
+        *,
+        backend: str,
+        performer: Performer,
     ) -> None:
         self._groups = groups
         self._reduce = reduce
@@ -181,71 +192,68 @@ class _Campaign(Generic[A, B, R]):
         self._task = options.get("task", "replications")
         self._on_progress = options.get("on_progress")
         self._cancel = options.get("cancel")
-        self._arms = list(groups)
-        self._results: dict[int, dict[A, R]] = {}
-        self._kept: dict[A, dict[int, tuple[Run, ...]]] = {arm: {} for arm in groups}
-        self._failed: list[Failure] = []
-        self._reached = ""
+        self._backend = backend
+        self._performer = performer
+        self._engine: ReplicationEngine[A, R, Failure] = ReplicationEngine(
+            list(groups),
+            StoppingPolicy(rule, self._watched_values, is_joint=True),
+            self._run_round,
+            self._cancel,
+        )
 
-    def run(self, backend: str, performer: Performer) -> Replications[A, R]:
-        begun = 0
-        while (look := self._rule.next_look(begun)) is not None:
-            if self._cancel is not None and self._cancel.is_set():
-                return self._result("", interrupted=True)
-            self._run_up_to(begun, look, backend, performer)
-            begun = look
-            if self._failed:
-                first = min(self._failed, key=lambda failure: failure.replication)
-                return self._result(f"replication {first.replication} failed: {first.message}")
-            if self._prefix() < look:
-                return self._result("", interrupted=True)
-            # Without a precision the rule only counts.
-            point = self._rule.stopping_point(self._watched_values() or np.zeros(look))
-            if point is not None:
-                return self._result(point.reason, precise=point.precise)
-            self._reached = self._precision_reached()
-        raise AssertionError("a stopping rule ends at its last look")
+    def run(self) -> Replications[A, R]:
+        engine = self._engine
+        engine.run()
+        results = {arm: engine.results(arm) for arm in self._groups}
+        n = min(map(len, results.values()))
+        point = next(iter(engine.stopped.values()), None)
+        failed = sorted((why for _, why in engine.failed), key=lambda why: why.replication)
+        if failed:
+            because = f"replication {failed[0].replication} failed: {failed[0].message}"
+        elif point is not None:
+            because = point.reason
+        else:
+            because = f"interrupted after {n} replications"
+        return Replications(
+            results={arm: each[:n] for arm, each in results.items()},
+            n=n,
+            stopped_because=because,
+            kept={arm: engine.kept(arm, n) for arm in self._groups},
+            precise=point is not None and point.precise,
+            interrupted=engine.interrupted,
+            failed=tuple(failed),
+        )
 
-    def _run_up_to(self, begun: int, look: int, backend: str, performer: Performer) -> None:
+    def _run_round(
+        self, of: Round[A], on_failure: Callable[[int, Failure], None]
+    ) -> Iterator[DoneUnit[R]]:
         in_one = sum(map(len, self._groups.values()))
+        reached = self._precision_reached()
 
         def tell(runs: float) -> None:
             if self._on_progress is not None:
-                done = begun + runs / in_one
-                self._on_progress(Progress(self._task, done, look, detail=self._reached))
+                done = of.begun + runs / in_one
+                self._on_progress(Progress(self._task, done, of.look, detail=reached))
 
-        work = Work(
-            # Replication after replication, so that what was stopped has pairs.
-            [Unit(self._groups[arm], i) for i in range(begun, look) for arm in self._arms],
-            self._reduce,
-            backend=backend,
-            task=self._task,
-            keep=self._keep,
-            cancel=self._cancel,
-            on_progress=tell,
-            on_failure=self._failed.append,
+        return self._performer.perform(
+            Work(
+                [Unit(self._groups[arm], replication) for arm, replication in of.places],
+                self._reduce,
+                backend=self._backend,
+                task=self._task,
+                keep=self._keep,
+                cancel=self._cancel,
+                on_progress=tell,
+                on_failure=lambda failure: on_failure(failure.index, failure),
+            )
         )
-        for done in performer.perform(work):
-            replication, arm = work.units[done.index].replication, done.index % len(self._arms)
-            self._results.setdefault(replication, {})[self._arms[arm]] = done.result
-            if replication < self._keep:
-                self._kept[self._arms[arm]][replication] = done.runs
 
-    def _prefix(self) -> int:
-        """How many replications are there without a gap."""
-        n = 0
-        while len(self._results.get(n, ())) == len(self._groups):
-            n += 1
-        return n
-
-    def _watched_values(self) -> dict[str, Floats]:
+    def _watched_values(self, arm: A, results: Sequence[R]) -> dict[str, Floats]:
         """What must be precise, by the name that a sentence calls it."""
-        n = self._prefix()
         return {
             f"{name_of(quantity)} of {arm}": np.array(
-                [value_of(self._results[i][arm], quantity) for i in range(n)], dtype=np.float64
+                [value_of(each, quantity) for each in results], dtype=np.float64
             )
-            for arm in self._groups
             for quantity in self._watched
         }
 
@@ -254,24 +262,10 @@ class _Campaign(Generic[A, B, R]):
         asked = self._rule.relative_half_width
         widths = [
             student_interval(each, self._rule.level).relative_half_width
-            for each in self._watched_values().values()
+            for arm in self._groups
+            for each in self._watched_values(arm, self._engine.results(arm)).values()
             if len(each) > 1 and np.isfinite(each).all()
         ]
         if asked is None or not widths:
             return ""
         return f"±{100 * max(widths):.2g} %, asked for ±{100 * asked:.2g} %"
-
-    def _result(
-        self, because: str, *, precise: bool = False, interrupted: bool = False
-    ) -> Replications[A, R]:
-        n = self._prefix()
-        kept = range(min(n, self._keep))
-        return Replications(
-            results={arm: tuple(self._results[i][arm] for i in range(n)) for arm in self._groups},
-            n=n,
-            stopped_because=f"interrupted after {n} replications" if interrupted else because,
-            kept={arm: tuple(self._kept[arm][i] for i in kept) for arm in self._groups},
-            precise=precise,
-            interrupted=interrupted,
-            failed=tuple(sorted(self._failed, key=lambda failure: failure.replication)),
-        )

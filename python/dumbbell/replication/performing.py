@@ -6,7 +6,7 @@ Results do not depend on which.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from dumbbell.backends import BatchProgress, Cancellation, Failure, run_many, threads_for
@@ -60,7 +60,7 @@ class Work(Generic[R]):
         cancel: Set it to stop within a second; units that had finished are yielded.
         on_progress: Called a few times a second with how many runs are done, parts of those under
             way included.
-        on_failure: Called with each run that failed.
+        on_failure: Called with each run that failed; its index is that of its unit.
     """
 
     units: Sequence[Unit]
@@ -154,6 +154,9 @@ class ThisProcess:
         def tell(progress: BatchProgress) -> None:
             work.on_progress(progress.done)
 
+        def fail(failure: Failure) -> None:
+            work.on_failure(replace(failure, index=collecting.places[failure.index][0]))
+
         running = run_many(
             (
                 (work.units[index].experiments[key], work.units[index].replication)
@@ -164,7 +167,7 @@ class ThisProcess:
             memory_bytes=self._memory_bytes,
             cancel=work.cancel,
             on_progress=tell,
-            on_failure=work.on_failure,
+            on_failure=fail,
         )
         for place, run in running:
             done = collecting.take(place, run)

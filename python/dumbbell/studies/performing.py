@@ -162,7 +162,8 @@ class ExecutorPerformer:
             if isinstance(each, FailedTask):
                 replication = asked[each.index].replication
                 kind = each.error.kind if isinstance(each.error, RunError) else FailureKind.FAILED
-                work.on_failure(Failure(each.index, replication, str(each.error), kind))
+                unit = waiting[collecting.places[each.index][0]]
+                work.on_failure(Failure(unit, replication, str(each.error), kind))
                 continue
             if each.run is None:
                 raise TypeError("an executor that gives tables back: Threads, or Dask with_tables")
