@@ -11,11 +11,11 @@
 //! | `burst` too small or too large for a weight (Wlog) | refused |
 //! | `bandwidth 5%` (of the device's speed) | no |
 
-use super::red::{IdleTable, probability_ppb, probability_text};
+use super::red::{self, IdleTable, PROBABILITY, probability_ppb, probability_text};
 use super::words::{PPB, Words};
 use super::{
     Bounds, Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Red,
-    Value,
+    Value, pfifo,
 };
 use crate::reason::Reason;
 use crate::units::in_tc::is_rate;
@@ -50,16 +50,11 @@ pub struct Choke {
 }
 
 const LIMIT: Parameter = Parameter {
-    name: "limit",
-    aliases: &[],
-    argument: "PACKETS",
-    key: "limit_packets",
-    unit: "packets",
     default: Value::Number(1000),
     default_source: REQUIRED,
     range: "1 to 131071 packets",
     bounds: Bounds::within(1, 131_071),
-    effect: "A packet that arrives while this many wait is dropped.",
+    ..pfifo::LIMIT
 };
 
 const MIN: Parameter = Parameter {
@@ -90,17 +85,10 @@ const MAX: Parameter = Parameter {
 };
 
 const AVPKT: Parameter = Parameter {
-    name: "avpkt",
-    aliases: &[],
-    argument: "SIZE",
-    key: "avpkt_bytes",
-    unit: "bytes",
-    default: Value::Number(1000),
     default_source: "tc",
-    range: "1 to 4294967295 bytes",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Length of an average packet: sets with `bandwidth` how fast the average decays while the \
              queue is idle.",
+    ..red::AVPKT
 };
 
 const BURST: Parameter = Parameter {
@@ -116,30 +104,10 @@ const BURST: Parameter = Parameter {
     effect: "How many packets may come at once before any is dropped: sets the weight of the average.",
 };
 
-const PROBABILITY: Parameter = Parameter {
-    name: "probability",
-    aliases: &[],
-    argument: "PROBABILITY",
-    key: "probability_ppb",
-    unit: "1e-9",
-    default: Value::Number(20_000_000),
-    default_source: "tc: 0.02",
-    range: "0.000000001 to 0.999999999",
-    bounds: Bounds::within(1, 999_999_999),
-    effect: "The probability of a drop or mark when the average reaches `max`.",
-};
-
 const BANDWIDTH: Parameter = Parameter {
-    name: "bandwidth",
-    aliases: &[],
-    argument: "RATE",
-    key: "bandwidth_bps",
-    unit: "bit/s",
     default: Value::Number(0),
     default_source: REQUIRED,
-    range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
-    bounds: Bounds::at_least(8),
-    effect: "The link's rate: how many packets would have left while the queue was empty.",
+    ..red::BANDWIDTH
 };
 
 impl Grammar for Choke {
@@ -204,7 +172,7 @@ impl Grammar for Choke {
 
     fn check(&self) -> Result<(), QdiscError> {
         let discipline = &Choke::DISCIPLINE;
-        for (is_fine, parameter, value) in [
+        discipline.require_all([
             (
                 (1..=MOST_PACKETS).contains(&self.limit_packets),
                 &LIMIT,
@@ -221,11 +189,7 @@ impl Grammar for Choke {
                 &MAX,
                 self.max_packets,
             ),
-        ] {
-            if !is_fine {
-                return Err(discipline.out_of_range(parameter, value));
-            }
-        }
+        ])?;
         let bandwidth = || format_rate(self.bandwidth_bps);
         let bytes_per_s = self.bandwidth_bps / 8;
         if !is_rate(self.bandwidth_bps) || !(1..=u64::from(u32::MAX)).contains(&bytes_per_s) {

@@ -9,7 +9,7 @@
 //! | `limit 0`, `target 0`, `interval 0` (tc does not pass them on) | refused |
 
 use super::words::Words;
-use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
+use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value, pfifo};
 use crate::reason::Reason;
 use crate::units::in_tc::format_time_us;
 use crate::units::shown;
@@ -37,17 +37,10 @@ pub struct Codel {
     pub ce_threshold_ns: Option<u64>,
 }
 
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    aliases: &[],
-    argument: "PACKETS",
-    key: "limit_packets",
-    unit: "packets",
+pub(super) const LIMIT: Parameter = Parameter {
     default: Value::Number(1000),
     default_source: "Linux",
-    range: "1 to 4294967295 packets",
-    bounds: Bounds::within(1, 4_294_967_295),
-    effect: "A packet that arrives while this many wait is dropped.",
+    ..pfifo::LIMIT
 };
 
 pub(super) const TARGET: Parameter = Parameter {

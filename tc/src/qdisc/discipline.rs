@@ -186,6 +186,17 @@ impl Discipline {
         self.parameters.iter().find(|other| other.name == name)
     }
 
+    /// Refuses the first value that its parameter does not take.
+    pub(super) fn require_all<'a, T: ToString>(
+        &self,
+        values: impl IntoIterator<Item = (bool, &'a Parameter, T)>,
+    ) -> Result<(), QdiscError> {
+        match values.into_iter().find(|(is_fine, ..)| !is_fine) {
+            Some((_, parameter, value)) => Err(self.out_of_range(parameter, value)),
+            None => Ok(()),
+        }
+    }
+
     /// The error for a value `parameter` does not take.
     pub(super) fn out_of_range(&self, parameter: &Parameter, value: impl ToString) -> QdiscError {
         QdiscError::OutOfRange {

@@ -85,17 +85,10 @@ const QUANTA: Parameter = Parameter {
 };
 
 const MAP: Parameter = Parameter {
-    name: "priomap",
-    aliases: &[],
-    argument: "P1 [ P2 ... P16 ]",
-    key: "priomap",
-    unit: "band",
     default: Value::Numbers(&[2; PRIORITIES]),
     default_source: "the last band",
     range: "up to 16 numbers below bands, the last band for the others",
-    bounds: Bounds::NONE,
-    effect: "The band of each priority that Linux gives a packet by its TOS byte: 0 best effort, \
-             2 bulk (TOS 0x08), 6 interactive (0x10), 4 both.",
+    ..prio::MAP
 };
 
 /// What a number without a word of its own belongs to.
@@ -215,31 +208,7 @@ impl Grammar for Ets {
         )
     }
 
-    fn shaped_bps(&self) -> u64 {
-        prio::shaped_together_bps(&self.children)
-    }
-
-    fn branches(&self) -> Vec<Branch<'_>> {
-        prio::branches_of(&self.children)
-    }
-
-    fn class(&self, minor: u16) -> Option<u16> {
-        (1..=u16::from(self.bands))
-            .contains(&minor)
-            .then_some(minor)
-    }
-
-    fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
-        self.children.get_mut(usize::from(minor).checked_sub(1)?)
-    }
-
-    fn filters(&self) -> &[Filter] {
-        &self.filters
-    }
-
-    fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
-        Some(&mut self.filters)
-    }
+    prio::of_bands!();
 }
 
 /// The number after `bands` or `strict`, which tc takes once; but 0 is none to it.

@@ -305,7 +305,7 @@ impl Grammar for Fq {
         let discipline = &Fq::DISCIPLINE;
         let quantum = self.quantum_bytes.unwrap_or(1);
         let initial = self.initial_quantum_bytes.unwrap_or(0);
-        for (is_fine, parameter, value) in [
+        discipline.require_all([
             (self.limit_packets > 0, &LIMIT, self.limit_packets),
             (
                 self.flow_limit_packets > 0,
@@ -322,11 +322,7 @@ impl Grammar for Fq {
                 &INITIAL_QUANTUM,
                 initial,
             ),
-        ] {
-            if !is_fine {
-                return Err(discipline.out_of_range(parameter, value));
-            }
-        }
+        ])?;
         let maxrate_bps = self.maxrate_bps.unwrap_or(8);
         let low_rate_bps = self.low_rate_threshold_bps;
         for (is_fine, parameter, value) in [

@@ -12,7 +12,7 @@
 //! | filters that choose the flow (`tc filter`) | no |
 
 use super::codel::{
-    CE_THRESHOLD, INTERVAL, TARGET, ce_threshold_ns, check_ce_threshold, check_time,
+    self, CE_THRESHOLD, INTERVAL, TARGET, ce_threshold_ns, check_ce_threshold, check_time,
     show_ce_threshold, show_time, time_text,
 };
 use super::words::Words;
@@ -23,10 +23,10 @@ use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const LEAST_QUANTUM_BYTES: u32 = 256;
+pub(super) const LEAST_QUANTUM_BYTES: u32 = 256;
 /// `FQ_CODEL_QUANTUM_MAX`.
-const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
-const MOST_FLOWS: u32 = 65_536;
+pub(super) const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
+pub(super) const MOST_FLOWS: u32 = 65_536;
 const MOST_MEMORY_BYTES: u32 = 1 << 31;
 /// What tc takes for no selector.
 const NO_SELECTOR: u8 = 0xff;
@@ -79,20 +79,13 @@ pub struct FqCodel {
 }
 
 const LIMIT: Parameter = Parameter {
-    name: "limit",
-    aliases: &[],
-    argument: "PACKETS",
-    key: "limit_packets",
-    unit: "packets",
     default: Value::Number(10_240),
-    default_source: "Linux",
-    range: "1 to 4294967295 packets",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "When a packet would be more than this many in all, the flow with the longest backlog \
              loses packets from its head: half its bytes, but at most `drop_batch` packets.",
+    ..codel::LIMIT
 };
 
-const FLOWS: Parameter = Parameter {
+pub(super) const FLOWS: Parameter = Parameter {
     name: "flows",
     aliases: &[],
     argument: "NUMBER",
@@ -105,7 +98,7 @@ const FLOWS: Parameter = Parameter {
     effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
 };
 
-const QUANTUM: Parameter = Parameter {
+pub(super) const QUANTUM: Parameter = Parameter {
     name: "quantum",
     aliases: &[],
     argument: "BYTES",
@@ -144,7 +137,7 @@ const SELECTOR: Parameter = Parameter {
     effect: "`ce_threshold` marks only packets whose byte of DSCP and ECN, masked, is the value.",
 };
 
-const MEMORY_LIMIT: Parameter = Parameter {
+pub(super) const MEMORY_LIMIT: Parameter = Parameter {
     name: "memory_limit",
     aliases: &[],
     argument: "SIZE",
@@ -234,7 +227,7 @@ impl Grammar for FqCodel {
         let quantum_range = LEAST_QUANTUM_BYTES..=LARGEST_QUANTUM_BYTES;
         let quantum_bytes = self.quantum_bytes.unwrap_or(LEAST_QUANTUM_BYTES);
         let memory_is_fine = (1..=MOST_MEMORY_BYTES).contains(&self.memory_limit_bytes);
-        for (is_fine, parameter, value) in [
+        discipline.require_all([
             (self.limit_packets > 0, &LIMIT, self.limit_packets),
             ((1..=MOST_FLOWS).contains(&self.flows), &FLOWS, self.flows),
             (
@@ -248,11 +241,7 @@ impl Grammar for FqCodel {
                 &DROP_BATCH,
                 self.drop_batch_packets,
             ),
-        ] {
-            if !is_fine {
-                return Err(discipline.out_of_range(parameter, value));
-            }
-        }
+        ])?;
         let is_fine = |each: Selector| each.value < NO_SELECTOR && each.mask > 0;
         if let Some(each) = self.ce_threshold_selector.filter(|each| !is_fine(*each)) {
             let value = format!("{}/{}", each.value, each.mask);

@@ -10,8 +10,9 @@
 //! | `ecn`, `noecn` (off); `ecn_prob PERCENT` (10), below 100 | yes |
 //! | filters that choose the flow (`tc filter`) | no |
 
-use super::codel::{check_time, show_time, time_text};
-use super::pie::{ALPHA, BETA, TARGET, TUPDATE, gain};
+use super::codel::{self, check_time, show_time, time_text};
+use super::fq_codel::{self, FLOWS, LARGEST_QUANTUM_BYTES, LEAST_QUANTUM_BYTES, MOST_FLOWS};
+use super::pie::{ALPHA, BETA, BYTEMODE, LARGEST_GAIN, TARGET, TUPDATE, gain, write_flags};
 use super::words::Words;
 use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::reason::Reason;
@@ -19,12 +20,7 @@ use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const LEAST_QUANTUM_BYTES: u32 = 256;
-const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
-const MOST_FLOWS: u32 = 65_536;
 const MOST_ECN_PERCENT: u32 = 99;
-/// `ALPHA_MAX` and `BETA_MAX`.
-const LARGEST_GAIN: u32 = 32;
 
 /// Deficit round robin among flows, each with PIE; new flows first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,55 +54,22 @@ pub struct FqPie {
 }
 
 const LIMIT: Parameter = Parameter {
-    name: "limit",
-    aliases: &[],
-    argument: "PACKETS",
-    key: "limit_packets",
-    unit: "packets",
     default: Value::Number(10_240),
-    default_source: "Linux",
-    range: "1 to 4294967295 packets",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A packet that arrives while this many wait in all is dropped.",
+    ..codel::LIMIT
 };
 
-const FLOWS: Parameter = Parameter {
-    name: "flows",
-    aliases: &[],
-    argument: "NUMBER",
-    key: "flows",
-    unit: "queues",
-    default: Value::Number(1024),
-    default_source: "Linux",
-    range: "1 to 65536",
-    bounds: Bounds::within(1, 65_536),
-    effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
-};
-
-const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    aliases: &[],
+pub(super) const QUANTUM: Parameter = Parameter {
     argument: "SIZE",
-    key: "quantum_bytes",
-    unit: "bytes",
-    default: Value::Nothing,
-    default_source: "Linux: the interface's MTU and header, 1514",
     range: "256 to 1048576 bytes",
-    bounds: Bounds::within(256, 1_048_576),
-    effect: "How many bytes a queue may send before it is another's turn.",
+    ..fq_codel::QUANTUM
 };
 
 const MEMORY_LIMIT: Parameter = Parameter {
-    name: "memory_limit",
-    aliases: &[],
-    argument: "SIZE",
-    key: "memory_limit_bytes",
-    unit: "bytes",
-    default: Value::Number(32 << 20),
-    default_source: "Linux",
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
     effect: "None on packets: Linux counts those that come while the others need more memory.",
+    ..fq_codel::MEMORY_LIMIT
 };
 
 const ECN_PROB: Parameter = Parameter {
@@ -144,12 +107,7 @@ impl Grammar for FqPie {
                 "Marks ECN-capable packets instead of dropping them while the flow's probability is \
                  at most `ecn_prob`.",
             ),
-            Parameter::flag(
-                "bytemode",
-                "Linux",
-                &["nobytemode"],
-                "Scales the probability by a packet's length over the interface's MTU and header.",
-            ),
+            BYTEMODE,
             Parameter::flag(
                 "dq_rate_estimator",
                 "Linux",
@@ -214,7 +172,7 @@ impl Grammar for FqPie {
         let quanta = LEAST_QUANTUM_BYTES..=LARGEST_QUANTUM_BYTES;
         let quantum_bytes = self.quantum_bytes.unwrap_or(LEAST_QUANTUM_BYTES);
         let gains = 1..=LARGEST_GAIN;
-        for (is_fine, parameter, value) in [
+        discipline.require_all([
             (self.limit_packets > 0, &LIMIT, self.limit_packets),
             ((1..=MOST_FLOWS).contains(&self.flows), &FLOWS, self.flows),
             (quanta.contains(&quantum_bytes), &QUANTUM, quantum_bytes),
@@ -226,11 +184,7 @@ impl Grammar for FqPie {
                 &ECN_PROB,
                 self.ecn_prob_percent,
             ),
-        ] {
-            if !is_fine {
-                return Err(discipline.out_of_range(parameter, value));
-            }
-        }
+        ])?;
         check_time(discipline, &TARGET, self.target_ns)?;
         check_time(discipline, &TUPDATE, self.tupdate_ns)
     }
@@ -290,15 +244,13 @@ impl fmt::Display for FqPie {
             " memory_limit {memory_limit} ecn_prob {}",
             self.ecn_prob_percent
         )?;
-        for (is_on, word) in [
-            (self.ecn, "ecn"),
-            (self.bytemode, "bytemode"),
-            (self.dq_rate_estimator, "dq_rate_estimator"),
-        ] {
-            if is_on {
-                write!(f, " {word}")?;
-            }
-        }
-        Ok(())
+        write_flags(
+            f,
+            &[
+                (self.ecn, "ecn"),
+                (self.bytemode, "bytemode"),
+                (self.dq_rate_estimator, "dq_rate_estimator"),
+            ],
+        )
     }
 }

@@ -14,7 +14,7 @@
 use super::words::Words;
 use super::{
     Bounds, Branch, Device, Discipline, Filter, Grammar, MAX_DEPTH, Options, Parameter, Qdisc,
-    QdiscError, REQUIRED, Value, filter,
+    QdiscError, Value, filter, tbf,
 };
 use crate::c_numbers::Base;
 use crate::notice::Notice;
@@ -114,56 +114,32 @@ const DIRECT_QLEN: Parameter = Parameter {
 };
 
 const RATE: Parameter = Parameter {
-    name: "rate",
-    aliases: &[],
-    argument: "RATE",
-    key: "rate_bps",
-    unit: "bit/s",
-    default: Value::Number(0),
-    default_source: REQUIRED,
-    range: "at least 8 bit/s, in whole bytes per second",
-    bounds: Bounds::at_least(8),
     effect: "What the class has whatever others do, link headers counted.",
+    ..tbf::RATE
 };
 
 const CEIL: Parameter = Parameter {
     name: "ceil",
-    aliases: &[],
-    argument: "RATE",
     key: "ceil_bps",
-    unit: "bit/s",
-    default: Value::Number(0),
     default_source: "the rate",
-    range: "at least 8 bit/s, in whole bytes per second",
-    bounds: Bounds::at_least(8),
     effect: "What it may reach by borrowing from its parent.",
+    ..RATE
 };
 
 const BURST: Parameter = Parameter {
-    name: "burst",
-    aliases: &["buffer", "maxburst"],
-    argument: "SIZE",
-    key: "burst_bytes",
-    unit: "bytes",
-    default: Value::Number(0),
     default_source: "rate / 10^9 s + mtu",
-    range: "1 to 4294967295 bytes",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bucket of the rate. A class sends while it has any tokens, so that a packet may \
              overdraw it.",
+    ..tbf::BURST
 };
 
 const CBURST: Parameter = Parameter {
     name: "cburst",
     aliases: &["cbuffer", "cmaxburst"],
-    argument: "SIZE",
     key: "cburst_bytes",
-    unit: "bytes",
-    default: Value::Number(0),
     default_source: "ceil / 10^9 s + mtu",
-    range: "1 to 4294967295 bytes",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bucket of the ceiling.",
+    ..BURST
 };
 
 const PRIO: Parameter = Parameter {

@@ -24,7 +24,7 @@ pub struct Pfifo {
     pub limit_packets: u32,
 }
 
-const LIMIT: Parameter = Parameter {
+pub(super) const LIMIT: Parameter = Parameter {
     name: "limit",
     aliases: &[],
     argument: "PACKETS",

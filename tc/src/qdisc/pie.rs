@@ -10,14 +10,14 @@
 //! | `alpha 0`, `beta 0`, other zeros (tc does not pass them on) | refused |
 //! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 5.0 | yes |
 
-use super::codel::{check_time, show_time, time_text};
+use super::codel::{LIMIT, check_time, show_time, time_text};
 use super::words::Words;
 use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// `ALPHA_MAX` and `BETA_MAX`.
-const LARGEST_GAIN: u32 = 32;
+pub(super) const LARGEST_GAIN: u32 = 32;
 /// Target and update period of kernels 3.14 to 5.0, in ns.
 const OLD_TARGET_NS: u64 = 20_000_000;
 const OLD_TUPDATE_NS: u64 = 30_000_000;
@@ -46,19 +46,6 @@ pub struct Pie {
     /// Whether the kernel is one of 3.14 to 5.0.
     pub linux_3_14: bool,
 }
-
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    aliases: &[],
-    argument: "PACKETS",
-    key: "limit_packets",
-    unit: "packets",
-    default: Value::Number(1000),
-    default_source: "Linux",
-    range: "1 to 4294967295 packets",
-    bounds: Bounds::within(1, 4_294_967_295),
-    effect: "A packet that arrives while this many wait is dropped.",
-};
 
 pub(super) const TARGET: Parameter = Parameter {
     name: "target",
@@ -113,6 +100,13 @@ pub(super) const BETA: Parameter = Parameter {
     effect: "How much the probability follows the trend of the delay.",
 };
 
+pub(super) const BYTEMODE: Parameter = Parameter::flag(
+    "bytemode",
+    "Linux",
+    &["nobytemode"],
+    "Scales the probability by a packet's length over the interface's MTU and header.",
+);
+
 impl Grammar for Pie {
     const DISCIPLINE: Discipline = Discipline {
         name: "pie",
@@ -132,12 +126,7 @@ impl Grammar for Pie {
                 "Marks ECN-capable packets instead of dropping them while the probability is at \
                  most 10 %.",
             ),
-            Parameter::flag(
-                "bytemode",
-                "Linux",
-                &["nobytemode"],
-                "Scales the probability by a packet's length over the interface's MTU and header.",
-            ),
+            BYTEMODE,
             Parameter::flag(
                 "dq_rate_estimator",
                 "Linux",
@@ -220,6 +209,12 @@ impl Grammar for Pie {
     }
 }
 
+/// Adds the words of flags that are on.
+pub(super) fn write_flags(f: &mut fmt::Formatter, flags: &[(bool, &str)]) -> fmt::Result {
+    let mut on = flags.iter().filter(|(is_on, _)| *is_on);
+    on.try_for_each(|(_, word)| write!(f, " {word}"))
+}
+
 /// The weight after its word.
 pub(super) fn gain(
     words: &mut Words,
@@ -241,16 +236,14 @@ impl fmt::Display for Pie {
             " tupdate {tupdate} alpha {} beta {}",
             self.alpha, self.beta
         )?;
-        for (is_on, word) in [
-            (self.ecn, "ecn"),
-            (self.bytemode, "bytemode"),
-            (self.dq_rate_estimator, "dq_rate_estimator"),
-            (self.linux_3_14, "linux_3_14"),
-        ] {
-            if is_on {
-                write!(f, " {word}")?;
-            }
-        }
-        Ok(())
+        write_flags(
+            f,
+            &[
+                (self.ecn, "ecn"),
+                (self.bytemode, "bytemode"),
+                (self.dq_rate_estimator, "dq_rate_estimator"),
+                (self.linux_3_14, "linux_3_14"),
+            ],
+        )
     }
 }

@@ -13,7 +13,7 @@
 //! It is no discipline: it stands in front of one, at an interface's `clsact` egress hook.
 
 use super::words::Words;
-use super::{Bounds, Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value};
+use super::{Bounds, Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value, tbf};
 use crate::notice::Notice;
 use crate::reason::Reason;
 use crate::units::in_tc::{fits_ticks, is_rate};
@@ -39,56 +39,26 @@ pub struct Police {
 }
 
 const RATE: Parameter = Parameter {
-    name: "rate",
-    aliases: &[],
-    argument: "RATE",
-    key: "rate_bps",
-    unit: "bit/s",
-    default: Value::Number(0),
-    default_source: REQUIRED,
-    range: "at least 8 bit/s, in whole bytes per second",
-    bounds: Bounds::at_least(8),
     effect: "Tokens for this number of bits come into the bucket each second; over a long time no more \
              passes.",
+    ..tbf::RATE
 };
 
 const BURST: Parameter = Parameter {
-    name: "burst",
-    aliases: &["buffer", "maxburst"],
-    argument: "SIZE",
-    key: "burst_bytes",
-    unit: "bytes",
-    default: Value::Number(0),
-    default_source: REQUIRED,
-    range: "1 to 4294967295 bytes",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "Bytes of tokens that the bucket holds: what may pass at once after a pause.",
+    ..tbf::BURST
 };
 
 const MTU: Parameter = Parameter {
-    name: "mtu",
-    aliases: &["minburst"],
-    argument: "SIZE",
-    key: "mtu_bytes",
-    unit: "bytes",
     default: Value::Number(DEFAULT_MTU_BYTES),
     default_source: "tc and Linux: 255 cells of 8 bytes",
-    range: "1 to 4294967295 bytes",
-    bounds: Bounds::within(1, 4_294_967_295),
     effect: "A longer packet is dropped, link headers counted.",
+    ..tbf::MTU
 };
 
 const PEAKRATE: Parameter = Parameter {
-    name: "peakrate",
-    aliases: &[],
-    argument: "RATE",
-    key: "peakrate_bps",
-    unit: "bit/s",
-    default: Value::Number(0),
-    default_source: "tc: none",
-    range: "above rate, in whole bytes per second; needs mtu",
-    bounds: Bounds::at_least(1),
     effect: "The rate of a second bucket, that of mtu.",
+    ..tbf::PEAKRATE
 };
 
 const DROP: Parameter = Parameter {

@@ -48,7 +48,7 @@ const BANDS: Parameter = Parameter {
     effect: "Number of queues; one sends when those before it are empty.",
 };
 
-const MAP: Parameter = Parameter {
+pub(super) const MAP: Parameter = Parameter {
     name: "priomap",
     aliases: &[],
     argument: "P1 [ P2 ... P16 ]",
@@ -61,6 +61,39 @@ const MAP: Parameter = Parameter {
     effect: "The band of each priority that Linux gives a packet by its TOS byte: 0 best effort, \
              2 bulk (TOS 0x08), 6 interactive (0x10), 4 both.",
 };
+
+/// What `prio` and `ets` have alike: each band is a class, which may have a discipline, and filters
+/// choose among them.
+macro_rules! of_bands {
+    () => {
+        fn shaped_bps(&self) -> u64 {
+            $crate::qdisc::prio::shaped_together_bps(&self.children)
+        }
+
+        fn branches(&self) -> Vec<Branch<'_>> {
+            $crate::qdisc::prio::branches_of(&self.children)
+        }
+
+        fn class(&self, minor: u16) -> Option<u16> {
+            (1..=u16::from(self.bands))
+                .contains(&minor)
+                .then_some(minor)
+        }
+
+        fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
+            self.children.get_mut(usize::from(minor).checked_sub(1)?)
+        }
+
+        fn filters(&self) -> &[Filter] {
+            &self.filters
+        }
+
+        fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
+            Some(&mut self.filters)
+        }
+    };
+}
+pub(super) use of_bands;
 
 impl Grammar for Prio {
     const DISCIPLINE: Discipline = Discipline {
@@ -126,31 +159,7 @@ impl Grammar for Prio {
         bands_options(self.bands, &self.priomap)
     }
 
-    fn shaped_bps(&self) -> u64 {
-        shaped_together_bps(&self.children)
-    }
-
-    fn branches(&self) -> Vec<Branch<'_>> {
-        branches_of(&self.children)
-    }
-
-    fn class(&self, minor: u16) -> Option<u16> {
-        (1..=u16::from(self.bands))
-            .contains(&minor)
-            .then_some(minor)
-    }
-
-    fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
-        self.children.get_mut(usize::from(minor).checked_sub(1)?)
-    }
-
-    fn filters(&self) -> &[Filter] {
-        &self.filters
-    }
-
-    fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
-        Some(&mut self.filters)
-    }
+    of_bands!();
 }
 
 /// The rate of all bands together; 0 where a band is not shaped.

@@ -17,6 +17,7 @@
 //! tc computes the averaging weight, the scale of the probability and the table of idle times
 //! from these words ([`Red::weight_log2`], [`Red::idle_table`]) and the kernel keeps only those.
 
+use super::pie::write_flags;
 use super::words::{PPB, Words};
 use super::{
     Bounds, Device, Discipline, Field, Grammar, Options, Parameter, QdiscError, REQUIRED, Value,
@@ -115,7 +116,7 @@ const MAX: Parameter = Parameter {
     effect: "From this average backlog on, every packet is dropped or marked.",
 };
 
-const AVPKT: Parameter = Parameter {
+pub(super) const AVPKT: Parameter = Parameter {
     name: "avpkt",
     aliases: &[],
     argument: "SIZE",
@@ -143,7 +144,7 @@ const BURST: Parameter = Parameter {
              average.",
 };
 
-const PROBABILITY: Parameter = Parameter {
+pub(super) const PROBABILITY: Parameter = Parameter {
     name: "probability",
     aliases: &[],
     argument: "PROBABILITY",
@@ -156,7 +157,7 @@ const PROBABILITY: Parameter = Parameter {
     effect: "The probability of a drop or mark when the average reaches `max`.",
 };
 
-const BANDWIDTH: Parameter = Parameter {
+pub(super) const BANDWIDTH: Parameter = Parameter {
     name: "bandwidth",
     aliases: &[],
     argument: "RATE",
@@ -480,17 +481,15 @@ impl fmt::Display for Red {
         )?;
         write!(f, " probability {}", probability_text(self.probability_ppb))?;
         write!(f, " bandwidth {}", format_rate(self.bandwidth_bps))?;
-        for (is_on, word) in [
-            (self.ecn, "ecn"),
-            (self.harddrop, "harddrop"),
-            (self.adaptive, "adaptive"),
-            (self.nodrop, "nodrop"),
-        ] {
-            if is_on {
-                write!(f, " {word}")?;
-            }
-        }
-        Ok(())
+        write_flags(
+            f,
+            &[
+                (self.ecn, "ecn"),
+                (self.harddrop, "harddrop"),
+                (self.adaptive, "adaptive"),
+                (self.nodrop, "nodrop"),
+            ],
+        )
     }
 }
 

@@ -13,6 +13,8 @@
 //! | RED in each flow: `redflowlimit`, `min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop` | no |
 //! | filters that choose the flow (`tc filter`) | no |
 
+use super::fq_codel::{LARGEST_QUANTUM_BYTES, LEAST_QUANTUM_BYTES};
+use super::fq_pie;
 use super::words::Words;
 use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
 use crate::c_numbers::Base;
@@ -29,8 +31,6 @@ const MOST_DIVISOR: u32 = 65_536;
 const DEFAULT_LIMIT_PACKETS: u32 = 127;
 const DEFAULT_FLOWS: u32 = 128;
 const DEFAULT_DIVISOR: u32 = 1024;
-const LEAST_QUANTUM_BYTES: u32 = 256;
-const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
 /// `INT_MAX / HZ` of a kernel with 1000 ticks a second.
 const LONGEST_PERTURB_S: u32 = i32::MAX as u32 / 1000;
 
@@ -110,16 +110,8 @@ const DIVISOR: Parameter = Parameter {
 };
 
 const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    aliases: &[],
-    argument: "SIZE",
-    key: "quantum_bytes",
-    unit: "bytes",
-    default: Value::Nothing,
-    default_source: "Linux: the interface's MTU and header, 1514",
-    range: "256 to 1048576 bytes",
-    bounds: Bounds::within(256, 1_048_576),
     effect: "How many bytes a flow may send before it is another's turn.",
+    ..fq_pie::QUANTUM
 };
 
 const PERTURB: Parameter = Parameter {
@@ -279,7 +271,7 @@ impl Sfq {
                 return Err(discipline.not_taken(parameter, value, Reason::Replaced));
             }
         }
-        for (is_fine, parameter, value) in [
+        discipline.require_all([
             (self.limit_packets >= 2, &LIMIT, self.limit_packets),
             (depth > 0, &DEPTH, depth),
             (flows > 0, &FLOWS, flows),
@@ -298,11 +290,7 @@ impl Sfq {
                 &PERTURB,
                 self.perturb_s,
             ),
-        ] {
-            if !is_fine {
-                return Err(discipline.out_of_range(parameter, value));
-            }
-        }
+        ])?;
         Ok(())
     }
 }

@@ -46,7 +46,7 @@ pub struct Tbf {
     pub child: Option<Box<Qdisc>>,
 }
 
-const RATE: Parameter = Parameter {
+pub(super) const RATE: Parameter = Parameter {
     name: "rate",
     aliases: &[],
     argument: "RATE",
@@ -60,7 +60,7 @@ const RATE: Parameter = Parameter {
              over a long time nothing leaves faster.",
 };
 
-const BURST: Parameter = Parameter {
+pub(super) const BURST: Parameter = Parameter {
     name: "burst",
     aliases: &["buffer", "maxburst"],
     argument: "SIZE",
@@ -103,7 +103,7 @@ const LATENCY: Parameter = Parameter {
              microseconds.",
 };
 
-const PEAKRATE: Parameter = Parameter {
+pub(super) const PEAKRATE: Parameter = Parameter {
     name: "peakrate",
     aliases: &[],
     argument: "RATE",
@@ -116,7 +116,7 @@ const PEAKRATE: Parameter = Parameter {
     effect: "The rate of a second bucket, that of mtu: bursts leave at this rate, not at once.",
 };
 
-const MTU: Parameter = Parameter {
+pub(super) const MTU: Parameter = Parameter {
     name: "mtu",
     aliases: &["minburst"],
     argument: "SIZE",
