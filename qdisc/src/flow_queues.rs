@@ -1,8 +1,12 @@
 //! What disciplines with a queue for each flow have in common: how packets come to queues, where they wait,
 //! and lists of queues.
 
+use super::Setting;
 use dumbbell_core::packet::Packet;
 use std::collections::VecDeque;
+
+/// `quantum` where the interface's MTU is beyond this.
+const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
 
 /// No packet, or no queue.
 const NONE: u32 = u32::MAX;
@@ -31,6 +35,12 @@ impl Classifier {
             Classifier::Given => (flow % u64::from(queues)) as u32,
         }
     }
+}
+
+/// Bytes that a queue may send in its turn: as `quantum` says, or a frame of the link's MTU.
+pub fn turn_bytes(quantum_bytes: Option<u32>, setting: &Setting) -> i32 {
+    let bytes = quantum_bytes.unwrap_or(setting.device_mtu_bytes());
+    bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end()) as i32
 }
 
 /// Every bit of the answer depends on every bit of `x` (the finalizer of SplitMix64; Steele, Lea
@@ -344,6 +354,8 @@ impl Lists {
     }
 }
 
+#[cfg(test)]
+pub mod testing;
 #[cfg(test)]
 mod tests {
     use super::*;

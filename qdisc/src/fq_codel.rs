@@ -28,14 +28,11 @@
 //! replications.
 
 use super::codel::{Controller, Parameters, Source};
-use super::flow_queues::{Classifier, Packets, QueueEnds, Turns};
+use super::flow_queues::{Classifier, Packets, QueueEnds, Turns, turn_bytes};
 use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::FqCodel as Config;
-
-/// `FQ_CODEL_QUANTUM_MAX`, and what the kernel raises smaller ones to.
-const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
 
 /// One of the queues.
 #[derive(Debug, Clone, Copy)]
@@ -173,8 +170,6 @@ impl Storage {
 
 impl Build<Config> for FqCodel {
     fn build(config: &Config, setting: &Setting) -> FqCodel {
-        let quantum_bytes = config.quantum_bytes.unwrap_or(setting.device_mtu_bytes());
-        let quantum_bytes = quantum_bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end());
         let parameters = Parameters::new(
             config.target_ns,
             config.interval_ns,
@@ -188,7 +183,7 @@ impl Build<Config> for FqCodel {
             turns: Turns::default(),
             classifier: Classifier::Keyed(setting.stream().next_u64()),
             parameters,
-            quantum_bytes: quantum_bytes as i32,
+            quantum_bytes: turn_bytes(config.quantum_bytes, setting),
             limit_packets: config.limit_packets,
             memory_limit_bytes: u64::from(config.memory_limit_bytes),
             drop_batch_packets: config.drop_batch_packets,

@@ -18,15 +18,12 @@
 //! from the queue's random stream, so which conversations share a queue differs between
 //! replications.
 
-use super::flow_queues::{Classifier, Packets, QueueEnds, Turns};
+use super::flow_queues::{Classifier, Packets, QueueEnds, Turns, turn_bytes};
 use super::pie::{Controller, Variables};
 use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::{FqPie as Config, Pie};
-
-/// `quantum` where the interface's MTU is beyond this.
-const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
 
 /// One of the queues.
 #[derive(Debug, Clone)]
@@ -60,7 +57,6 @@ pub struct FqPie {
 
 impl Build<Config> for FqPie {
     fn build(config: &Config, setting: &Setting) -> FqPie {
-        let quantum_bytes = config.quantum_bytes.unwrap_or(setting.device_mtu_bytes());
         let pie = Pie {
             limit_packets: config.limit_packets,
             target_ns: config.target_ns,
@@ -87,7 +83,7 @@ impl Build<Config> for FqPie {
             turns: Turns::default(),
             classifier: Classifier::Keyed(controller.draw()),
             controller,
-            quantum_bytes: quantum_bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end()) as i32,
+            quantum_bytes: turn_bytes(config.quantum_bytes, setting),
             limit_packets: config.limit_packets,
             ecn: config.ecn,
             ecn_prob_percent: config.ecn_prob_percent.into(),

@@ -19,7 +19,7 @@
 //! from the queue's random stream, so which conversations share a queue differs between
 //! replications.
 
-use super::flow_queues::{Classifier, Lists, Packets, QueueEnds};
+use super::flow_queues::{Classifier, Lists, Packets, QueueEnds, turn_bytes};
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
@@ -27,8 +27,6 @@ use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Sfq as Config;
 use std::collections::VecDeque;
 
-/// `quantum` where the interface's MTU is beyond this.
-const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
 /// No queue has this value of the hash.
 const NONE: u32 = u32::MAX;
 
@@ -70,7 +68,6 @@ pub struct Sfq {
 
 impl Build<Config> for Sfq {
     fn build(config: &Config, setting: &Setting) -> Sfq {
-        let quantum_bytes = config.quantum_bytes.unwrap_or(setting.device_mtu_bytes());
         let queues = config.flows as usize;
         let mut random = setting.stream();
         let mut by_length = Lists::new(config.depth_packets as usize + 1, queues);
@@ -97,7 +94,7 @@ impl Build<Config> for Sfq {
             classifier: Classifier::Keyed(random.next_u64()),
             limit_packets: config.limit_packets,
             depth_packets: config.depth_packets,
-            quantum_bytes: quantum_bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end()) as i32,
+            quantum_bytes: turn_bytes(config.quantum_bytes, setting),
             headdrop: config.headdrop,
             next_key: key_period,
             key_period,

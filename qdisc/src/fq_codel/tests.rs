@@ -1,7 +1,7 @@
 //! RFC 8290 by its clauses.
 
 use super::*;
-use crate::flow_queues::memory_bytes;
+use crate::flow_queues::{memory_bytes, testing};
 use dumbbell_core::packet::Kind;
 use proptest::prelude::*;
 
@@ -44,25 +44,7 @@ proptest! {
         quantum in 300..3000u32,
     ) {
         let mut queue = fq_codel(&format!("fq_codel quantum {quantum} target 10s"));
-        let events = &mut Events::default();
-        let mut sent = vec![0i64; sizes.len()];
-        let mut waiting = vec![0; sizes.len()];
-        for number in 0..2000 {
-            for (flow, size) in sizes.iter().enumerate() {
-                while waiting[flow] < 3 {
-                    let arriving = packet(flow as u32, number, *size, Time::ZERO);
-                    queue.enqueue(arriving, Time::ZERO, events).unwrap();
-                    waiting[flow] += 1;
-                }
-            }
-            let left = dequeue(&mut queue, Time::ZERO).unwrap();
-            let flow = left.conversation as usize;
-            waiting[flow] -= 1;
-            sent[flow] += i64::from(left.wire_bytes(14));
-            let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
-            let bound = i64::from(quantum) + i64::from(*sizes.iter().max().unwrap());
-            prop_assert!(most - least <= bound, "{sent:?}");
-        }
+        testing::backlogged_flows_get_the_same_bytes(&mut queue, &sizes, quantum)?;
     }
 
     /// What comes in, less what is dropped, comes out, in order within each flow; limits hold.
