@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from pydantic import Field
 
 from dumbbell import _engine
 from dumbbell.backends import get_backend
 from dumbbell.backends.kernel.program_tasks import planned_tasks
 from dumbbell.errors import SpecError
-from dumbbell.spec import CommandProgram, Experiment, Setting
-from dumbbell.spec.programs import MODELS, tools_of
+from dumbbell.spec import CommandProgram, Experiment, PingProgram, Setting, unresolve
+from dumbbell.spec.fields import PositiveTime
+from dumbbell.spec.programs import MODELS, Program, tools_of
+from dumbbell.spec.programs.fields import PingCount
 from dumbbell.spec.programs.flent import TESTS as FLENT_TESTS
 
 LINKS = [
@@ -55,6 +58,32 @@ def test_every_kind_is_here() -> None:
 def all_kinds() -> Experiment:
     programs = [{"kind": kind, "name": f"the-{kind}", **keys} for kind, keys in EACH.items()]
     return read(described(*programs))
+
+
+class PatientPing(PingProgram):
+    """One with two keys more, each a field and nothing else."""
+
+    deadline: PositiveTime = Field(default="5s", description="When it gives up (`-w`).")
+    preload: PingCount | None = Field(default=None, description="Sent at once (`-l`).")
+
+
+def test_a_key_more_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Type, unit, default, range and text of a field are in all that is made of keys."""
+    table = {"name": "it", "kind": "ping", **EACH["ping"]}
+    written = PatientPing.read({**table, "deadline": "200ms", "preload": 3})
+    resolved = written.resolved()
+    assert {"deadline_ns": 200_000_000, "preload": 3}.items() <= resolved.items()
+    assert PatientPing.read(table).resolved()["deadline_ns"] == 5_000_000_000
+    schema = PatientPing.model_json_schema()["properties"]
+    assert schema["deadline"]["x-unit"] == "time"
+    assert schema["deadline"]["description"] == "When it gives up (`-w`)."
+    with pytest.raises(SpecError, match="more than 0"):
+        PatientPing.read({**table, "deadline": "0s"})
+    monkeypatch.setitem(cast("dict[str, type[Program]]", MODELS), "ping", PatientPing)
+    assert PatientPing.read(unresolve._program(resolved, "programs[0]")).resolved() == resolved
+    with pytest.raises(SpecError, match="a value as resolved") as refused:
+        unresolve._program({**resolved, "deadline_ns": "soon"}, "programs[0]")
+    assert refused.value.path == "programs[0].deadline_ns"
 
 
 def test_a_description_with_programs_goes_there_and_back() -> None:

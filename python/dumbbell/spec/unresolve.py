@@ -84,13 +84,7 @@ def _program(program: object, path: str) -> _Table:
     if not isinstance(kind, str) or kind not in MODELS:
         kinds = list(MODELS)
         raise SpecError(f"{path}.kind", shown(kind), one_of(kinds), nearest(kind, kinds))
-    model = MODELS[kind]
-    keys: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        **{key: (key, same) for key in ("name", "kind", *model.ENDS)},
-        "start_ns": ("start", units.format_time),
-        **_converters(model.own_keys()),
-    }
-    return _written(program, path, keys)
+    return _written(program, path, _converters(MODELS[kind].resolved_keys()))
 
 
 def with_later_keys(resolved: object) -> Any:

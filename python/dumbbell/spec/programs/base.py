@@ -4,6 +4,10 @@ A built-in program is a file beside this one with a class, and a line in `MODELS
 Its class has typed keys, never arguments, and makes the command lines of them: no text of a file
 becomes an option. Names have been checked (letters, digits, ``._-``, the first a letter or digit),
 so a host called ``-x`` cannot be, and where one stands in a command line it is as its address.
+
+A key is one field of the class, which says its type, unit, default, range and meaning. The crate
+``spec`` describes the other keys of a file, but not these: neither the engine nor the guest reads
+them. Both know name, kind, hosts and start.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from pydantic import Field
 
 from dumbbell.spec.base import Kind
 from dumbbell.spec.conversions import ResolvedKey, keys_of
-from dumbbell.spec.fields import Name, Time, time_ns
+from dumbbell.spec.fields import Name, Time
 
 PROCESS_BYTES = 24 << 20
 """Of a process with its libraries."""
@@ -196,25 +200,20 @@ class Program(Kind):
     start: Time = Field(default="0s", description="When it is started.")
 
     @classmethod
-    def own_keys(cls) -> list[ResolvedKey]:
-        """Those that not every program has."""
-        common = {"kind", *keys_of(BetweenHosts), *keys_of(AtHost)}
-        return [key for name, key in keys_of(cls).items() if name not in common]
+    def resolved_keys(cls) -> list[ResolvedKey]:
+        """Its keys in the order of the resolved description: first those of every program."""
+        keys = keys_of(cls)
+        common = ("name", "kind", *cls.ENDS, "start")
+        return [keys[name] for name in dict.fromkeys((*common, *keys))]
 
     def resolved(self) -> dict[str, Any]:
         """The program for the resolved description."""
-        kind: str = type(self).model_fields["kind"].default
-        return {
-            "name": self.name,
-            "kind": kind,
-            **self.ends(),
-            "start_ns": time_ns(self.start),
-            **{key.resolved: key.of(self) for key in self.own_keys()},
-        }
+        return {key.resolved: key.of(self) for key in self.resolved_keys()}
 
-    @abstractmethod
     def ends(self) -> dict[str, str]:
         """Its keys with names of hosts."""
+        keys = keys_of(type(self))
+        return {name: keys[name].of(self) for name in self.ENDS}
 
     def length_ns(self) -> int | None:
         """How long it runs; None until the end of the run, or as long as it takes."""
@@ -270,10 +269,6 @@ class BetweenHosts(Program):
     from_: Name = Field(validation_alias="from", description="Host in which it runs.")
     to: Name = Field(description="Host that it sends to.", examples=["receiver-1"])
 
-    def ends(self) -> dict[str, str]:
-        """See `Program`."""
-        return {"from": self.from_, "to": self.to}
-
 
 class AtHost(Program):
     """A program in one host."""
@@ -281,10 +276,6 @@ class AtHost(Program):
     ENDS: ClassVar[tuple[str, ...]] = ("host",)
 
     host: Name = Field(description="Host in which it runs.", examples=["router"])
-
-    def ends(self) -> dict[str, str]:
-        """See `Program`."""
-        return {"host": self.host}
 
 
 def seconds(nanoseconds: int) -> str:
