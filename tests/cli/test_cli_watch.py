@@ -103,6 +103,7 @@ def asked(*files: str, as_json: bool = False, opens: bool = False) -> RunOptions
         page=None,
         replace=False,
         as_json=as_json,
+        yes=False,
         storing=Storing(is_wanted=False),
         opens=opens,
     )

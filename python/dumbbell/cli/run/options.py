@@ -11,7 +11,8 @@ from rich.console import Console
 from dumbbell.backends import get_backend
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
-from dumbbell.cli.common.store import Storing, say_share
+from dumbbell.cli.common.page_runs import PageRuns
+from dumbbell.cli.common.store import say_share
 from dumbbell.cli.run.planning import (
     Document,
     PlannedCells,
@@ -25,53 +26,33 @@ from dumbbell.errors import EXIT_DONE, SpecError
 from dumbbell.spec import Setting
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What was typed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(PageRuns):
+    """What was typed; see `PageRuns` for the rest, whose folder is of the tables of a single run.
 
     Attributes:
         files: Experiments.
         settings: Texts ``PATH=VALUE``.
-        backends: Names.
         replications: Of each; None where not said.
         precision: Relative half-width; None where not said.
         replication: Of a single run; None where not said.
         seed: In place of the files'.
-        jobs: Threads; 0 for one a core.
-        memory: A size, as text.
-        cluster: Of a comparison, whose workers run it: an address or ``local``; None for here.
-        out: Folder of the tables of a single run, or of the page of a comparison.
-        page: Whether to write a page; None where not said.
-        opens: Whether to open it in a browser.
-        replace: Whether another experiment's result there may be replaced.
-        as_json: Whether to print JSON.
+        opens: Whether to open the page in a browser.
         to: Formats to export to besides, as typed; None for none.
         dry_run: Whether to say what would be run, and run nothing.
         explain: Whether to say how packets will go through each queue, and run nothing.
-        yes: Whether to run what takes hours without asking.
-        storing: What was said about the store.
         allow_programs: Whether the files may run any programs of this machine.
     """
 
     files: tuple[Path, ...]
     settings: tuple[str, ...]
-    backends: tuple[str, ...]
     replications: int | None
     precision: float | None
     replication: int | None
     seed: int | None
-    jobs: int
-    memory: str | None
-    cluster: str | None
-    out: Path | None
-    page: bool | None
-    replace: bool
-    as_json: bool
-    storing: Storing
     to: str | None = None
     dry_run: bool = False
     explain: bool = False
-    yes: bool = False
     allow_programs: bool = False
     opens: bool = False
 
