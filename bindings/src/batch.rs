@@ -1,7 +1,7 @@
 //! Batches of runs for Python: the calling thread polls signals and progress, the workers
 //! never touch Python.
 
-use crate::controllers::Given;
+use crate::controllers::AvailableControllers;
 use crate::errors;
 use crate::python_controllers::Class;
 use dumbbell_engine::EngineError;
@@ -365,7 +365,8 @@ fn simulate(
 ) -> PyResult<RunStream> {
     let memory_bytes = memory_bytes.unwrap_or(u64::MAX);
     let batch = Batch::new(threads, memory_bytes).map_err(errors::from_engine)?;
-    let given = Given::new(controllers.unwrap_or_default(), classes.unwrap_or_default());
+    let given =
+        AvailableControllers::new(controllers.unwrap_or_default(), classes.unwrap_or_default());
     let cancel = cancel.map_or_else(Default::default, |cancel| Arc::clone(&cancel.flag));
     let fast_paths = match fast_paths {
         true => FastPaths::On,

@@ -1,6 +1,6 @@
 //! Captures read for Python.
 
-use dumbbell_capture::analysis::{Analysis, Counted, copy_view};
+use dumbbell_capture::analysis::{Analysis, ViewCounts, copy_view};
 use dumbbell_capture::decode::{ICMPV6, Undecoded};
 use dumbbell_capture::flows::{FlowRow, NUMBERS, Number};
 use dumbbell_capture::frame::{ICMP, TCP, UDP};
@@ -222,7 +222,7 @@ fn intervals<'py>(
 
 fn view_list<'py>(
     py: Python<'py>,
-    views: &[(&View, Option<&Counted>)],
+    views: &[(&View, Option<&ViewCounts>)],
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for (view, counted) in views {

@@ -11,27 +11,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What runs may name.
-pub struct Given {
+pub struct AvailableControllers {
     objects: Objects,
     /// By the SHA-256 of the source and the name of the class.
     classes: HashMap<(String, String), Arc<Class>>,
 }
 
-impl Given {
+impl AvailableControllers {
     /// Shared objects by the SHA-256 of their sources, and classes.
     pub fn new(
         objects: HashMap<String, PathBuf>,
         classes: HashMap<(String, String), Class>,
-    ) -> Given {
+    ) -> AvailableControllers {
         let classes = classes.into_iter();
-        Given {
+        AvailableControllers {
             objects: Objects(objects),
             classes: classes.map(|(key, class)| (key, Arc::new(class))).collect(),
         }
     }
 }
 
-impl Modules for Given {
+impl Modules for AvailableControllers {
     fn load(&self, described: &Controller) -> Result<Module, String> {
         let Some(name) = &described.class_name else {
             return self.objects.load(described);
@@ -47,10 +47,10 @@ impl Modules for Given {
 
 /// Its name, whether it asks for pacing, whether it owns recovery, whether it needs the simulator,
 /// and of each parameter name, least, most and usual value.
-type Said = (String, bool, bool, bool, Vec<(String, i64, i64, i64)>);
+type FactsTuple = (String, bool, bool, bool, Vec<(String, i64, i64, i64)>);
 
 #[pyfunction]
-fn controller_facts(path: PathBuf) -> PyResult<Said> {
+fn controller_facts(path: PathBuf) -> PyResult<FactsTuple> {
     let Facts {
         name,
         wants_pacing,

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use dumbbell_engine::spec::tcp::Profile;
-use dumbbell_packetdrill::fuzz::{Case, Controller, Played};
+use dumbbell_packetdrill::fuzz::{Case, Controller, PlayedScript};
 use dumbbell_packetdrill::{Options, SyntaxError, Verdict, check, record};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ fn all_played(cases: &[Case]) -> Value {
 }
 
 fn played(case: &Case) -> Value {
-    let Played {
+    let PlayedScript {
         script,
         near_timer_line,
         sent_pkts,

@@ -2,7 +2,7 @@
 //! heeds, with arguments that are made once for each connection.
 
 use dumbbell_engine::cca::outside::{Asked, Code, Event, Module, Traits};
-use dumbbell_engine::cca::{self, State};
+use dumbbell_engine::cca::{self, CaState};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
 use dumbbell_engine::spec::tcp::Profile;
@@ -122,14 +122,14 @@ enum SenderState {
     LOSS,
 }
 
-impl From<State> for SenderState {
-    fn from(state: State) -> SenderState {
+impl From<CaState> for SenderState {
+    fn from(state: CaState) -> SenderState {
         match state {
-            State::Open => SenderState::OPEN,
-            State::Disorder => SenderState::DISORDER,
-            State::Cwr => SenderState::CWR,
-            State::Recovery => SenderState::RECOVERY,
-            State::Loss => SenderState::LOSS,
+            CaState::Open => SenderState::OPEN,
+            CaState::Disorder => SenderState::DISORDER,
+            CaState::Cwr => SenderState::CWR,
+            CaState::Recovery => SenderState::RECOVERY,
+            CaState::Loss => SenderState::LOSS,
         }
     }
 }
@@ -325,7 +325,7 @@ impl Code for OfRun {
     }
 
     /// Python's lock, which the thread has for one event after the other.
-    fn during(&self, events: &mut dyn FnMut()) {
+    fn run_locked(&self, events: &mut dyn FnMut()) {
         Python::attach(|_| events());
     }
 
@@ -347,7 +347,7 @@ impl Code for OfRun {
 }
 
 /// Its methods, and what they are called with.
-struct Live {
+struct LiveInstance {
     methods: Methods,
     window: Py<WindowView>,
     ack: Py<AckView>,
@@ -397,7 +397,7 @@ struct OfConnection {
     class: Arc<Class>,
     parameters: BTreeMap<String, i64>,
     failure: Failure,
-    live: OnceLock<Live>,
+    live: OnceLock<LiveInstance>,
 }
 
 impl fmt::Debug for OfConnection {
@@ -407,7 +407,7 @@ impl fmt::Debug for OfConnection {
 }
 
 impl OfConnection {
-    fn made(&self, py: Python<'_>, window: &cca::Window, asked: &Asked) -> PyResult<Live> {
+    fn made(&self, py: Python<'_>, window: &cca::Window, asked: &Asked) -> PyResult<LiveInstance> {
         let parameters = PyDict::new(py);
         for (name, value) in &self.parameters {
             parameters.set_item(name, value)?;
@@ -423,7 +423,7 @@ impl OfConnection {
         let controller = self.class.make.bind(py).call1((connection,))?;
         let window = Py::new(py, WindowView(*window))?;
         let ack = Py::new(py, AckView(None))?;
-        Ok(Live {
+        Ok(LiveInstance {
             methods: Methods::of(&controller, &self.class.heeds)?,
             on_ack: (&window, &ack).into_pyobject(py)?.unbind(),
             window,
@@ -433,7 +433,7 @@ impl OfConnection {
         })
     }
 
-    fn live(&self, py: Python<'_>, window: &cca::Window, asked: &Asked) -> PyResult<&Live> {
+    fn live(&self, py: Python<'_>, window: &cca::Window, asked: &Asked) -> PyResult<&LiveInstance> {
         if let Some(live) = self.live.get() {
             return Ok(live);
         }

@@ -59,7 +59,7 @@ fn trace_bits<'py>(
 }
 
 /// What a step says: when, ns; rate, bit/s; delay, ns; loss.
-type Said = (u64, Option<u64>, Option<u64>, Option<f64>);
+type StepTuple = (u64, Option<u64>, Option<u64>, Option<f64>);
 
 /// The steps of a link with a trace, this number at most; None where it has opportunities.
 #[pyfunction]
@@ -67,7 +67,7 @@ fn trace_steps(
     end_json: &str,
     run: (u64, u64, String, u64),
     most: usize,
-) -> PyResult<Option<Vec<Said>>> {
+) -> PyResult<Option<Vec<StepTuple>>> {
     let found = service_of(end_json, (run.0, run.1, &run.2, run.3))?;
     let Some((Service::Steps(steps), _)) = found else {
         return Ok(None);

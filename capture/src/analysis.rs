@@ -4,7 +4,7 @@ use crate::decode::{Undecoded, decode};
 use crate::error::{ReadError, WriteError};
 use crate::flows::{FlowRow, FlowTable};
 use crate::intervals::Intervals;
-use crate::over_time::{Followed, Timeline};
+use crate::over_time::{FollowedConnections, Timeline};
 use crate::views::{View, Views};
 use crate::{Format, Interface, LinkType, PcapWriter, PcapngWriter, Reader, Resolution};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const MOST_INTERVALS: usize = 2048;
 
 /// What was counted at a view.
 #[derive(Debug)]
-pub struct Counted {
+pub struct ViewCounts {
     /// Packets.
     pub pkts: u64,
     /// Frames' bytes over time; None before the first packet with a time.
@@ -25,7 +25,7 @@ pub struct Counted {
     flows: FlowTable,
 }
 
-impl Counted {
+impl ViewCounts {
     /// A row for each direction of each connection.
     pub fn rows(&self) -> impl Iterator<Item = FlowRow> {
         self.flows.rows()
@@ -47,8 +47,8 @@ impl Counted {
 pub struct Analysis<R> {
     reader: Reader<R>,
     views: Views,
-    counted: Vec<Counted>,
-    followed: Followed,
+    counted: Vec<ViewCounts>,
+    followed: FollowedConnections,
     connections: usize,
     /// Packets without a time: they are in no flow.
     pub untimed_pkts: u64,
@@ -70,7 +70,7 @@ impl<R: Read> Analysis<R> {
             reader: Reader::new(from)?,
             views: Views::default(),
             counted: Vec::new(),
-            followed: Followed::default(),
+            followed: FollowedConnections::default(),
             connections: 0,
             untimed_pkts: 0,
             unviewed_pkts: 0,
@@ -106,7 +106,7 @@ impl<R: Read> Analysis<R> {
         head[..kept].copy_from_slice(&packet.data[..kept]);
         self.views.update(self.reader.interfaces());
         while self.counted.len() < self.views.all.len() {
-            self.counted.push(Counted {
+            self.counted.push(ViewCounts {
                 pkts: 0,
                 series: None,
                 flows: FlowTable::new(0),
@@ -173,13 +173,13 @@ impl<R: Read> Analysis<R> {
     }
 
     /// The views at which there is an interface, and what was counted there.
-    pub fn views(&self) -> impl Iterator<Item = (&View, Option<&Counted>)> {
+    pub fn views(&self) -> impl Iterator<Item = (&View, Option<&ViewCounts>)> {
         self.indexed_views()
             .map(|(_, view, counted)| (view, counted))
     }
 
     /// The same, with the views' numbers.
-    fn indexed_views(&self) -> impl Iterator<Item = (usize, &View, Option<&Counted>)> {
+    fn indexed_views(&self) -> impl Iterator<Item = (usize, &View, Option<&ViewCounts>)> {
         let views = self.views.all.iter().enumerate();
         let there = views.filter(|(_, view)| view.is_there);
         there.map(|(index, view)| (index, view, self.counted.get(index)))

@@ -34,7 +34,7 @@ pub mod flags {
 
 /// Between whom a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ends {
+pub struct Endpoints {
     /// Address of the sender.
     pub source: IpAddr,
     /// Address of the receiver.
@@ -47,10 +47,10 @@ pub struct Ends {
     pub protocol: u8,
 }
 
-impl Ends {
+impl Endpoints {
     /// The other way.
-    pub fn reversed(&self) -> Ends {
-        Ends {
+    pub fn reversed(&self) -> Endpoints {
+        Endpoints {
             source: self.destination,
             destination: self.source,
             source_port: self.destination_port,
@@ -105,7 +105,7 @@ impl TcpView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoded {
     /// Between whom.
-    pub ends: Ends,
+    pub ends: Endpoints,
     /// What the transport carries, bytes, by the length in the IP header.
     pub payload_bytes: u32,
     /// Of TCP.
@@ -218,7 +218,7 @@ fn transport(
     data: &[u8],
     length: usize,
 ) -> Result<Decoded, Undecoded> {
-    let mut ends = Ends {
+    let mut ends = Endpoints {
         source,
         destination,
         source_port: 0,

@@ -29,7 +29,7 @@ const OPTION_TIMESTAMPS: u8 = 8;
 
 /// What stands in front of a transport's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outer {
+pub struct OuterHeaders {
     /// Ethernet address of who sends the frame.
     pub source_mac: [u8; 6],
     /// Of who is to take it.
@@ -88,7 +88,7 @@ pub struct FrameMaker {
 
 impl FrameMaker {
     /// A TCP segment.
-    pub fn tcp(&mut self, outer: &Outer, header: &TcpHeader<'_>) -> &[u8] {
+    pub fn tcp(&mut self, outer: &OuterHeaders, header: &TcpHeader<'_>) -> &[u8] {
         self.begin(outer, TCP, DO_NOT_FRAGMENT);
         let at = self.bytes.len();
         self.u16s(&[header.source_port, header.destination_port]);
@@ -106,7 +106,7 @@ impl FrameMaker {
     }
 
     /// A UDP datagram that is whole.
-    pub fn udp(&mut self, outer: &Outer, source_port: u16, destination_port: u16) -> &[u8] {
+    pub fn udp(&mut self, outer: &OuterHeaders, source_port: u16, destination_port: u16) -> &[u8] {
         self.begin(outer, UDP, DO_NOT_FRAGMENT);
         let at = self.bytes.len();
         let length = transport_bytes(outer);
@@ -119,7 +119,7 @@ impl FrameMaker {
     /// header on (RFC 791 section 3.2). The first has the UDP header.
     pub fn udp_fragment(
         &mut self,
-        outer: &Outer,
+        outer: &OuterHeaders,
         ports: (u16, u16),
         payload_bytes: u16,
         offset_bytes: u16,
@@ -138,7 +138,13 @@ impl FrameMaker {
     }
 
     /// An ICMP echo request or reply.
-    pub fn echo(&mut self, outer: &Outer, is_reply: bool, identifier: u16, number: u16) -> &[u8] {
+    pub fn echo(
+        &mut self,
+        outer: &OuterHeaders,
+        is_reply: bool,
+        identifier: u16,
+        number: u16,
+    ) -> &[u8] {
         self.begin(outer, ICMP, DO_NOT_FRAGMENT);
         let at = self.bytes.len();
         self.bytes.extend([if is_reply { 0 } else { 8 }, 0]);
@@ -148,7 +154,7 @@ impl FrameMaker {
         &self.bytes
     }
 
-    fn begin(&mut self, outer: &Outer, protocol: u8, fragment: u16) {
+    fn begin(&mut self, outer: &OuterHeaders, protocol: u8, fragment: u16) {
         self.bytes.clear();
         self.bytes.extend(outer.destination_mac);
         self.bytes.extend(outer.source_mac);
@@ -198,7 +204,7 @@ impl FrameMaker {
         self.u32s(&[value, echo]);
     }
 
-    fn finish_transport(&mut self, outer: &Outer, protocol: u8, at: usize, field: usize) {
+    fn finish_transport(&mut self, outer: &OuterHeaders, protocol: u8, at: usize, field: usize) {
         let pseudo = pseudo_sum(outer, protocol, transport_bytes(outer));
         let sum = pseudo + sum_of(&self.bytes[at..]);
         self.put_checksum(field, sum, protocol == UDP);
@@ -230,12 +236,12 @@ impl FrameMaker {
     }
 }
 
-fn transport_bytes(outer: &Outer) -> u16 {
+fn transport_bytes(outer: &OuterHeaders) -> u16 {
     outer.ip_bytes.saturating_sub(IPV4_BYTES as u16)
 }
 
 /// Of addresses, protocol and length (RFC 768, RFC 9293 section 3.1).
-fn pseudo_sum(outer: &Outer, protocol: u8, length: u16) -> u32 {
+fn pseudo_sum(outer: &OuterHeaders, protocol: u8, length: u16) -> u32 {
     sum_of(&outer.source) + sum_of(&outer.destination) + u32::from(protocol) + u32::from(length)
 }
 

@@ -37,7 +37,7 @@ impl<R: Read> Input<R> {
         &mut self,
         buffer: &mut Vec<u8>,
         count: u64,
-        of: Thing,
+        of: Extent,
     ) -> Result<(), ReadError> {
         self.read_up_to(buffer, count)?;
         if (buffer.len() as u64) < count {
@@ -47,7 +47,7 @@ impl<R: Read> Input<R> {
     }
 
     /// Passes over `count` bytes.
-    pub(crate) fn skip(&mut self, count: u64, of: Thing) -> Result<(), ReadError> {
+    pub(crate) fn skip(&mut self, count: u64, of: Extent) -> Result<(), ReadError> {
         let at = self.at;
         let passed = io::copy(&mut (&mut self.from).take(count), &mut io::sink());
         let passed = passed.map_err(|source| ReadError::Io { at, source })?;
@@ -58,7 +58,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    fn truncated(&self, of: Thing) -> ReadError {
+    fn truncated(&self, of: Extent) -> ReadError {
         ReadError::Truncated {
             at: of.begin,
             what: of.what,
@@ -70,7 +70,7 @@ impl<R: Read> Input<R> {
 
 /// Something that is to be read whole.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Thing {
+pub(crate) struct Extent {
     pub what: &'static str,
     /// Its first byte in the file.
     pub begin: u64,

@@ -1,7 +1,7 @@
 //! Classic pcap (draft-ietf-opsawg-pcap): a header, then packets of one interface.
 
 use crate::error::{ReadError, WriteError};
-use crate::input::{Input, Thing};
+use crate::input::{Extent, Input};
 use crate::order::ByteOrder;
 use crate::{Interface, LARGEST_PACKET_BYTES, LinkType, Packet};
 use std::io::{Read, Write};
@@ -155,7 +155,7 @@ impl PcapReader {
         input: &mut Input<R>,
         buffer: &mut Vec<u8>,
     ) -> Result<Interface, ReadError> {
-        let header = Thing {
+        let header = Extent {
             what: "the file's header",
             begin: 0,
             bytes: HEADER_BYTES,
@@ -179,7 +179,7 @@ impl PcapReader {
         input: &mut Input<R>,
         buffer: &'a mut Vec<u8>,
     ) -> Result<Option<Packet<'a>>, ReadError> {
-        let mut record = Thing {
+        let mut record = Extent {
             what: "a packet",
             begin: input.at(),
             bytes: RECORD_BYTES,

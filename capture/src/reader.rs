@@ -18,7 +18,7 @@ pub enum Format {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum FormatReader {
     Pcapng(PcapngReader),
     Pcap(PcapReader),
 }
@@ -27,7 +27,7 @@ enum Kind {
 #[derive(Debug)]
 pub struct Reader<R> {
     input: Input<R>,
-    kind: Kind,
+    kind: FormatReader,
     interfaces: Vec<Interface>,
     buffer: Vec<u8>,
     packets: u64,
@@ -52,10 +52,10 @@ impl<R: Read> Reader<R> {
         let mut interfaces = Vec::new();
         let kind = if u32::from_be_bytes(magic) == BLOCK_SECTION {
             let pcapng = PcapngReader::begin(&mut input, &mut buffer)?;
-            Kind::Pcapng(pcapng)
+            FormatReader::Pcapng(pcapng)
         } else if let Some(pcap) = PcapReader::recognised(magic) {
             interfaces.push(pcap.read_header(&mut input, &mut buffer)?);
-            Kind::Pcap(pcap)
+            FormatReader::Pcap(pcap)
         } else {
             return Err(foreign(&buffer));
         };
@@ -72,8 +72,8 @@ impl<R: Read> Reader<R> {
     /// Which format it is.
     pub fn format(&self) -> Format {
         match self.kind {
-            Kind::Pcapng(_) => Format::Pcapng,
-            Kind::Pcap(_) => Format::Pcap,
+            FormatReader::Pcapng(_) => Format::Pcapng,
+            FormatReader::Pcap(_) => Format::Pcap,
         }
     }
 
@@ -102,8 +102,8 @@ impl<R: Read> Reader<R> {
         }
         let (input, buffer) = (&mut self.input, &mut self.buffer);
         let next = match &mut self.kind {
-            Kind::Pcap(pcap) => pcap.next(input, buffer),
-            Kind::Pcapng(pcapng) => pcapng.next(input, buffer, &mut self.interfaces),
+            FormatReader::Pcap(pcap) => pcap.next(input, buffer),
+            FormatReader::Pcapng(pcapng) => pcapng.next(input, buffer, &mut self.interfaces),
         };
         match &next {
             Ok(Some(_)) => self.packets += 1,

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Kept, cases, pcap, pcapng};
 use dumbbell_capture::analysis::{Analysis, CopyError, copy_view};
-use dumbbell_capture::frame::{FrameMaker, Outer, SynOptions, TcpHeader};
+use dumbbell_capture::frame::{FrameMaker, OuterHeaders, SynOptions, TcpHeader};
 use dumbbell_capture::over_time::{Interval, MOST_FOLLOWED, MOST_INTERVALS};
 use dumbbell_capture::views::{Place, View};
 use dumbbell_capture::{ByteOrder, Format, Interface, LinkType, PcapngWriter, Reader, Resolution};
@@ -16,7 +16,7 @@ use proptest::test_runner::TestRunner;
 const LONG: u32 = 1_000_000;
 
 fn frame(number: u32) -> Vec<u8> {
-    let outer = Outer {
+    let outer = OuterHeaders {
         source_mac: [2; 6],
         destination_mac: [4; 6],
         source: [10, 0, 0, 1],
@@ -266,7 +266,7 @@ fn conversation() -> Vec<Kept> {
                 ports.reverse();
             }
             let is_syn = flags & SYN != 0;
-            let outer = Outer {
+            let outer = OuterHeaders {
                 source_mac: [2; 6],
                 destination_mac: [4; 6],
                 source: addresses[0],

@@ -3,15 +3,15 @@
 use dumbbell_capture::LinkType;
 use dumbbell_capture::decode::{Undecoded, decode, flags};
 use dumbbell_capture::flows::{FlowRow, FlowTable};
-use dumbbell_capture::frame::{FrameMaker, Outer, SynOptions, TcpHeader};
+use dumbbell_capture::frame::{FrameMaker, OuterHeaders, SynOptions, TcpHeader};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
 
-fn outer(ip_bytes: u16, is_reply: bool) -> Outer {
+fn outer(ip_bytes: u16, is_reply: bool) -> OuterHeaders {
     let (a, b) = ([10, 10, 1, 1], [10, 10, 2, 2]);
     let (source, destination) = if is_reply { (b, a) } else { (a, b) };
-    Outer {
+    OuterHeaders {
         source_mac: [2, 0, 0, 0, 0, 2],
         destination_mac: [2, 0, 0, 0, 0, 3],
         source,

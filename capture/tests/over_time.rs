@@ -5,7 +5,7 @@ mod common;
 use common::{Kept, pcap};
 use dumbbell_capture::analysis::Analysis;
 use dumbbell_capture::decode::flags::{ACK, FIN, RST, SYN};
-use dumbbell_capture::frame::{FrameMaker, Outer, SynOptions, TcpHeader};
+use dumbbell_capture::frame::{FrameMaker, OuterHeaders, SynOptions, TcpHeader};
 use dumbbell_capture::over_time::{Interval, MOST_FOLLOWED, MOST_INTERVALS, Values, WindowScale};
 use dumbbell_capture::{ByteOrder, Resolution};
 
@@ -81,7 +81,7 @@ fn packet(segment: &Segment) -> Kept {
         ports.reverse();
     }
     let options = if syn.is_some() { 20 } else { 0 };
-    let outer = Outer {
+    let outer = OuterHeaders {
         source_mac: [2; 6],
         destination_mac: [4; 6],
         source: addresses[0],

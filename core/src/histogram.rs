@@ -24,12 +24,12 @@ pub struct Histogram {
     /// The lower 32 bits of each count.
     counts: Vec<u32>,
     /// None where all are 0.
-    carried: Option<Box<Carried>>,
+    carried: Option<Box<UpperHalves>>,
 }
 
 /// The upper 32 bits, by bin, of counts that have some.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Carried {
+struct UpperHalves {
     upper: BTreeMap<usize, u32>,
 }
 

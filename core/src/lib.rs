@@ -4,6 +4,7 @@
 //! Nothing here knows what is simulated. The guest of the kernel in virtual time uses the same
 //! parts, so what it measures means the same.
 
+pub mod chunked_vec;
 pub mod crossing;
 pub mod datagram;
 pub mod delays;
@@ -17,8 +18,7 @@ pub mod prefetch;
 pub mod random;
 pub mod rate;
 pub mod ring;
-pub mod row;
-pub mod rows;
+pub mod slice_queue;
 pub mod table;
 pub mod tcp_sample;
 pub mod time;

@@ -13,7 +13,7 @@ use crate::histogram::Histogram;
 use crate::moments::Moments;
 use crate::time::Time;
 
-pub use crossings::{Entering, Server};
+pub use crossings::{CrossingRange, Server};
 
 /// Packets and bytes (on the wire of this link) since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -275,19 +275,19 @@ pub struct LinkStatistics {
     /// Packets of the measured window that a queue which never holds any let through. Their
     /// sojourn times are zero; `finish` enters them all at once.
     passed_at_once: u64,
-    repeated: Repeated,
+    repeated: RepeatedTimes,
 }
 
 /// Packets in a row of the measured window whose times were the same, as nearly all are on a link
 /// that is mostly idle. They are entered together: when the times change, and by `finish`.
 #[derive(Debug, Clone, Copy, Default)]
-struct Repeated {
+struct RepeatedTimes {
     sojourn: Time,
     wait: Time,
     pkts: u64,
 }
 
-impl Repeated {
+impl RepeatedTimes {
     /// The sojourn time of those that did not wait; `NEVER` of others.
     #[inline(always)]
     fn sojourn_without_wait(&self) -> Time {
@@ -357,7 +357,7 @@ impl LinkStatistics {
 
     #[inline(always)]
     fn enter_repeated(&mut self) {
-        let Repeated {
+        let RepeatedTimes {
             sojourn,
             wait,
             pkts,

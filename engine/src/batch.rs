@@ -48,7 +48,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-struct Running {
+struct RunningJob {
     monitor: Arc<Monitor>,
     duration_ps: u64,
 }
@@ -59,7 +59,7 @@ pub struct Batch {
     threads: usize,
     sender: Sender<Completed>,
     receiver: Receiver<Completed>,
-    running: HashMap<usize, Running>,
+    running: HashMap<usize, RunningJob>,
     finished: usize,
     started: usize,
     events: u64,
@@ -135,7 +135,7 @@ impl Batch {
         });
         let index = self.started;
         self.started += 1;
-        let running = Running {
+        let running = RunningJob {
             monitor: Arc::clone(&monitor),
             duration_ps: experiment.duration_ns * 1000,
         };

@@ -2,9 +2,9 @@
 
 use crate::net::link::Link;
 use crate::observe::samples::{FlowSamples, QueueSamples};
+use crate::sim::chunked_vec::{ChunkedVec, ExactSize};
 use crate::sim::histogram::Histogram;
 use crate::sim::link_statistics::LinkStatistics;
-use crate::sim::rows::{Exactly, Rows};
 use crate::sim::table::NONE;
 use crate::sim::time::{PS_PER_NS, PS_PER_S, Time};
 use crate::sim::world::World;
@@ -417,13 +417,13 @@ pub fn activities(world: &World) -> Table {
 
 /// Rows of several lists one after the other, each with the place of its list, and its own from 1
 /// on. How many there are is known, so that columns are made in one piece.
-struct Numbered<'a, T> {
-    lists: Vec<(i64, &'a Rows<T>)>,
+struct NumberedRows<'a, T> {
+    lists: Vec<(i64, &'a ChunkedVec<T>)>,
     stop: &'a AtomicBool,
 }
 
-impl<'a, T> Numbered<'a, T> {
-    fn rows(&self) -> Exactly<impl Iterator<Item = (i64, u64, &'a T)>> {
+impl<'a, T> NumberedRows<'a, T> {
+    fn rows(&self) -> ExactSize<impl Iterator<Item = (i64, u64, &'a T)>> {
         let stop = self.stop;
         let rows = self
             .lists
@@ -434,14 +434,14 @@ impl<'a, T> Numbered<'a, T> {
                 numbered.map(move |(row, number)| (list, number, row))
             });
         let len = self.lists.iter().map(|(_, rows)| rows.len()).sum();
-        Exactly::new(rows, len)
+        ExactSize::new(rows, len)
     }
 }
 
 fn transfers(world: &World, stop: &AtomicBool) -> Table {
     let flows = world.conversations[..world.flows].iter().zip(0..);
     let lists = flows.filter_map(|(flow, index)| Some((index, flow.tcp()?.transfers())));
-    let transfers = Numbered {
+    let transfers = NumberedRows {
         lists: lists.collect(),
         stop,
     };
@@ -482,7 +482,7 @@ fn probes(world: &World, stop: &AtomicBool) -> Table {
         Application::Ping(ping) => Some((index, &ping.echoes)),
         _ => None,
     });
-    let echoes = Numbered {
+    let echoes = NumberedRows {
         lists: lists.collect(),
         stop,
     };

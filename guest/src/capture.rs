@@ -3,7 +3,7 @@
 //! sojourn times and drops, whoever sent it.
 
 use crate::capture_file::CaptureFile;
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
 use crate::sys::{self, Frame, Ring};
@@ -124,8 +124,8 @@ impl Captures {
             };
             watches.push(Watch {
                 queue: watched.queue,
-                before: ring(&watched.copies).doing(what)?,
-                after: ring(&watched.device).doing(what)?,
+                before: ring(&watched.copies).context(what)?,
+                after: ring(&watched.device).context(what)?,
                 pairing: Pairing::default(),
                 captured,
             });
@@ -185,8 +185,8 @@ impl Captures {
         for watch in self.watches {
             let what = || "asking what was missed".to_owned();
             let missed = [
-                watch.before.missed().doing(what)?,
-                watch.after.missed().doing(what)?,
+                watch.before.missed().context(what)?,
+                watch.after.missed().context(what)?,
             ];
             if watch.captured.is_some() {
                 missed_in_file.extend(missed);

@@ -2,7 +2,7 @@
 //! after it. Times count from the run's time zero, as in the tables.
 
 use crate::checksum;
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::sys::Frame;
 use dumbbell_capture::{Interface, InterfaceCounts, LinkType, PcapngWriter, WriteError};
 use dumbbell_core::time::Time;
@@ -17,7 +17,7 @@ const SNAP_BYTES: usize = 128;
 
 /// A packet that was seen and not written yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Kept {
+struct UnwrittenPacket {
     at_ns: u64,
     interface: u32,
     /// Where its bytes lie.
@@ -32,14 +32,14 @@ pub struct CaptureFile {
     end: Time,
     /// By interface.
     written: Vec<u64>,
-    kept: Vec<Kept>,
+    kept: Vec<UnwrittenPacket>,
     bytes: Vec<u8>,
 }
 
 impl CaptureFile {
     /// Begins the file. Packets from the run's end on are not written.
     pub fn create(folder: &Path, end: Time) -> Result<CaptureFile, GuestError> {
-        let file = File::create(folder.join(NAME)).doing(what)?;
+        let file = File::create(folder.join(NAME)).context(what)?;
         let writer = PcapngWriter::new(BufWriter::new(file), "dumbbell");
         Ok(CaptureFile {
             writer: writer.map_err(refused)?,
@@ -77,7 +77,7 @@ impl CaptureFile {
         if frame.has_partial_checksum {
             checksum::finish(&mut self.bytes[begin..]);
         }
-        self.kept.push(Kept {
+        self.kept.push(UnwrittenPacket {
             at_ns,
             interface,
             begin,
@@ -115,7 +115,7 @@ impl CaptureFile {
         let file = file
             .into_inner()
             .map_err(std::io::IntoInnerError::into_error);
-        file.and_then(|file| file.sync_all()).doing(what)
+        file.and_then(|file| file.sync_all()).context(what)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A guest's files are the host's (hostfs), and whoever is root inside can mount all of them again.
 //! So what it may read and write is decided here, on the host, before the kernel begins:
 //! `dumbbell-guest confine WANTED PROGRAM ARGUMENTS` restricts itself and becomes the program.
-//! `WANTED` is JSON, see [`Wanted`]. `dumbbell-guest confine ask` says what this machine offers.
+//! `WANTED` is JSON, see [`ConfinementRequest`]. `dumbbell-guest confine ask` says what this machine offers.
 
 mod calls;
 mod capabilities;
@@ -39,7 +39,7 @@ const PROCESSOR: &str = "/proc/cpuinfo";
 /// By what a process is held to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum ConfinementMethod {
     /// Rules on the process (landlock(7)) and refused system calls, since those rules know nothing
     /// of owners, modes and stamps.
     Landlock,
@@ -52,8 +52,8 @@ pub enum Means {
 /// How a program is to be confined.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
-    means: Means,
+struct ConfinementRequest {
+    means: ConfinementMethod,
     /// Files, and folders with all that is in them. What is not there is left out.
     readable: Vec<PathBuf>,
     /// The one folder for reading and writing.
@@ -68,17 +68,17 @@ struct Wanted {
 
 /// What this machine offers, the first that works.
 #[derive(Debug, Serialize)]
-struct Offer {
-    means: Means,
+struct ConfinementOffer {
+    means: ConfinementMethod,
     /// Which version of Landlock.
     landlock_version: Option<u8>,
     /// Why the means before it do not work.
-    refused: Vec<Refusal>,
+    refused: Vec<MethodRefusal>,
 }
 
 #[derive(Debug, Serialize)]
-struct Refusal {
-    means: Means,
+struct MethodRefusal {
+    means: ConfinementMethod,
     why: String,
 }
 
@@ -127,7 +127,9 @@ fn become_program(arguments: &[OsString]) -> Result<std::convert::Infallible, Co
     let [wanted, program, rest @ ..] = arguments else {
         return Err(ConfineError::Arguments("too few arguments".to_owned()));
     };
-    let wanted = wanted.to_str().map(serde_json::from_str::<Wanted>);
+    let wanted = wanted
+        .to_str()
+        .map(serde_json::from_str::<ConfinementRequest>);
     let wanted = wanted.ok_or_else(|| ConfineError::Arguments("not UTF-8".to_owned()))?;
     let wanted = wanted.map_err(|error| ConfineError::Arguments(error.to_string()))?;
     let failure = wanted.failure_fd.map(sys::inherited).transpose();
@@ -146,18 +148,18 @@ fn become_program(arguments: &[OsString]) -> Result<std::convert::Infallible, Co
     Err(error)
 }
 
-fn restrict(wanted: &Wanted) -> Result<(), ConfineError> {
+fn restrict(wanted: &ConfinementRequest) -> Result<(), ConfineError> {
     let mut cuts_off = false;
     match wanted.means {
-        Means::Nothing => return Ok(()),
-        Means::Landlock => {
+        ConfinementMethod::Nothing => return Ok(()),
+        ConfinementMethod::Landlock => {
             let most = wanted
                 .landlock_version
                 .map_or(Version::LATEST, Version::new);
             let version = landlock::restrict(&wanted.readable, &wanted.folder, most)?;
             cuts_off = !version.forbids_cutting_off();
         }
-        Means::MountNamespace => namespace::restrict(&wanted.readable, &wanted.folder)?,
+        ConfinementMethod::MountNamespace => namespace::restrict(&wanted.readable, &wanted.folder)?,
     }
     capabilities::drop_all_but_reading()?;
     calls::refuse(cuts_off)
@@ -165,31 +167,31 @@ fn restrict(wanted: &Wanted) -> Result<(), ConfineError> {
 
 /// Tries each on this process: what is refused leaves it as it was, but for namespaces that it
 /// is alone in.
-fn offer() -> Offer {
+fn offer() -> ConfinementOffer {
     let mut refused = Vec::new();
     let mut not = |means, error: ConfineError| {
         let why = error.to_string();
-        refused.push(Refusal { means, why });
+        refused.push(MethodRefusal { means, why });
     };
     let here = std::env::temp_dir();
     match landlock::restrict(&[], &here, Version::LATEST) {
         Ok(version) => {
-            return Offer {
-                means: Means::Landlock,
+            return ConfinementOffer {
+                means: ConfinementMethod::Landlock,
                 landlock_version: Some(version.number()),
                 refused,
             };
         }
-        Err(error) => not(Means::Landlock, error),
+        Err(error) => not(ConfinementMethod::Landlock, error),
     }
     let means = match namespace::restrict(&[], &here) {
-        Ok(()) => Means::MountNamespace,
+        Ok(()) => ConfinementMethod::MountNamespace,
         Err(error) => {
-            not(Means::MountNamespace, error);
-            Means::Nothing
+            not(ConfinementMethod::MountNamespace, error);
+            ConfinementMethod::Nothing
         }
     };
-    Offer {
+    ConfinementOffer {
         means,
         landlock_version: None,
         refused,

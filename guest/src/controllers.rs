@@ -1,6 +1,6 @@
 //! Congestion controllers that are modules of the kernel.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::job::Controller;
 use crate::sys;
 use dumbbell_spec::Experiment;
@@ -15,12 +15,12 @@ const PRINTED_LEVEL: &str = "/proc/sys/kernel/printk";
 pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(), GuestError> {
     if !controllers.is_empty() {
         // Where one has crashed is said in lines of a level that is not printed otherwise.
-        fs::write(PRINTED_LEVEL, "8").doing(|| format!("writing {PRINTED_LEVEL}"))?;
+        fs::write(PRINTED_LEVEL, "8").context(|| format!("writing {PRINTED_LEVEL}"))?;
     }
     for controller in controllers {
         let what = || format!("loading {}", controller.module.display());
-        let module = File::open(&controller.module).doing(what)?;
-        sys::load_module(&module).doing(what)?;
+        let module = File::open(&controller.module).context(what)?;
+        sys::load_module(&module).context(what)?;
         for index in &controller.flows {
             let flow = experiment.flows.get_mut(*index);
             let tcp = flow.and_then(|flow| flow.tcp.as_mut());
@@ -35,7 +35,7 @@ pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(
 pub fn set_zero(controllers: &[Controller], zero_ns: u64) -> Result<(), GuestError> {
     for controller in controllers {
         let place = format!("/sys/module/{}/parameters/zero_ns", controller.name);
-        fs::write(&place, zero_ns.to_string()).doing(|| format!("writing {place}"))?;
+        fs::write(&place, zero_ns.to_string()).context(|| format!("writing {place}"))?;
     }
     Ok(())
 }
@@ -48,8 +48,8 @@ pub fn keep_records(controllers: &[Controller], output: &Path) -> Result<(), Gue
             let kept = output.join(format!("{}.records", controller.name));
             let what = || format!("copying {}", records.display());
             // Not `fs::copy`: a guest may not set the mode of a file.
-            let mut kept = File::create(kept).doing(what)?;
-            io::copy(&mut File::open(&records).doing(what)?, &mut kept).doing(what)?;
+            let mut kept = File::create(kept).context(what)?;
+            io::copy(&mut File::open(&records).context(what)?, &mut kept).context(what)?;
         }
     }
     Ok(())

@@ -46,13 +46,13 @@ pub enum GuestError {
 }
 
 /// Says what was being done when the kernel refused it.
-pub trait Doing<T> {
+pub trait ErrorContext<T> {
     /// Adds the words.
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, GuestError>;
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, GuestError>;
 }
 
-impl<T> Doing<T> for io::Result<T> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, GuestError> {
+impl<T> ErrorContext<T> for io::Result<T> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, GuestError> {
         self.map_err(|source| GuestError::System {
             what: what(),
             source,

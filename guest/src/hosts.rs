@@ -1,6 +1,6 @@
 //! Hosts as network namespaces.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::job::{Setting, Step};
 use crate::sys::{self, Socket};
 use std::fs::File;
@@ -25,7 +25,7 @@ pub struct Hosts(Vec<File>);
 /// there, all that can be written to (`confine`).
 pub fn mount_all() -> Result<(), GuestError> {
     for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")] {
-        sys::mount(kind, target, kind, false).doing(|| format!("mounting {target}"))?;
+        sys::mount(kind, target, kind, false).context(|| format!("mounting {target}"))?;
     }
     Ok(())
 }
@@ -33,7 +33,7 @@ pub fn mount_all() -> Result<(), GuestError> {
 impl Hosts {
     /// Makes `count` namespaces, named `h0`, `h1`, ...
     pub fn new(count: usize, settings: &[Setting]) -> Result<Hosts, GuestError> {
-        std::fs::create_dir_all(NAMED).doing(|| format!("making {NAMED}"))?;
+        std::fs::create_dir_all(NAMED).context(|| format!("making {NAMED}"))?;
         // Some are the kernel's as a whole, and are only found in the first network.
         for setting in settings {
             apply(setting)?;
@@ -41,11 +41,11 @@ impl Hosts {
         let mut hosts = Vec::with_capacity(count);
         for index in 0..count {
             let what = || format!("making the network of host {index}");
-            sys::new_network().doing(what)?;
+            sys::new_network().context(what)?;
             let name = format!("{NAMED}/h{index}");
-            File::create(&name).doing(what)?;
-            sys::mount("/proc/self/ns/net", &name, "none", true).doing(what)?;
-            hosts.push(File::open(&name).doing(what)?);
+            File::create(&name).context(what)?;
+            sys::mount("/proc/self/ns/net", &name, "none", true).context(what)?;
+            hosts.push(File::open(&name).context(what)?);
             for setting in settings {
                 apply(setting)?;
             }
@@ -63,7 +63,7 @@ impl Hosts {
     pub fn enter(&self, host: usize) -> Result<(), GuestError> {
         let namespace = self.0.get(host);
         let namespace = namespace.ok_or_else(|| GuestError::Job(format!("no host {host}")))?;
-        sys::enter_network(namespace).doing(|| format!("entering host {host}"))
+        sys::enter_network(namespace).context(|| format!("entering host {host}"))
     }
 
     /// Runs set-up lines, one process for many: starting one costs a tenth of a second here.
@@ -76,13 +76,13 @@ impl Hosts {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .doing(what)?;
+            .context(what)?;
         let mut input = child.stdin.take().expect("it was asked for");
         let text: String = step.lines.iter().map(|line| format!("{line}\n")).collect();
         // A program that ends early says why on its own output.
         let _ = input.write_all(text.as_bytes());
         drop(input);
-        let output = child.wait_with_output().doing(what)?;
+        let output = child.wait_with_output().context(what)?;
         if output.status.success() {
             return Ok(());
         }
@@ -105,13 +105,13 @@ impl Hosts {
         gro: bool,
     ) -> Result<(), GuestError> {
         self.enter(host)?;
-        let socket = Socket::udp().doing(|| "opening a socket".to_owned())?;
+        let socket = Socket::udp().context(|| "opening a socket".to_owned())?;
         // TCP makes sk_buffs of several segments without GSO too (`sk_setup_caps`).
         for (command, is_on) in [(TSO, tso), (GSO, tso), (GRO, gro)] {
             let what = || format!("switching an offload of {device}");
             match sys::set_offload(&socket, device, command, is_on) {
                 Err(error) if error.raw_os_error() == Some(95) => {} // it has none
-                other => other.doing(what)?,
+                other => other.context(what)?,
             }
         }
         Ok(())
@@ -131,5 +131,5 @@ fn apply(setting: &Setting) -> Result<(), GuestError> {
     if !path.exists() {
         return Ok(());
     }
-    std::fs::write(&path, &setting.value).doing(|| format!("setting {}", setting.path))
+    std::fs::write(&path, &setting.value).context(|| format!("setting {}", setting.path))
 }

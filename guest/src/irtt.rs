@@ -3,7 +3,7 @@
 //!
 //! Sources: irtt(1), irtt-client(1), irtt-server(1) of irtt 0.9.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::probes::Echo;
 use crate::sys;
@@ -40,7 +40,7 @@ struct Client {
 }
 
 /// What a client is to do.
-pub struct Asked<'a> {
+pub struct ClientRequest<'a> {
     /// Index of the probe.
     pub index: usize,
     /// The probe.
@@ -90,7 +90,7 @@ impl Sessions {
     }
 
     /// Starts a client. Its first request leaves a round trip later: a session is opened first.
-    pub fn start(&mut self, asked: &Asked<'_>, hosts: &Hosts) -> Result<(), GuestError> {
+    pub fn start(&mut self, asked: &ClientRequest<'_>, hosts: &Hosts) -> Result<(), GuestError> {
         hosts.enter(asked.from)?;
         let report = self.report(asked.index);
         let (port, server) = (asked.port, asked.to);
@@ -124,7 +124,7 @@ impl Sessions {
         for client in &mut self.clients {
             if client.status.is_none() {
                 let ended = client.child.try_wait();
-                client.status = ended.doing(|| "waiting for irtt".to_owned())?;
+                client.status = ended.context(|| "waiting for irtt".to_owned())?;
                 running |= client.status.is_none();
             }
         }
@@ -138,7 +138,7 @@ impl Sessions {
                 return Err(self.failed(client));
             }
             let what = || format!("reading what irtt wrote of {}", client.name);
-            let text = std::fs::read(self.report(client.probe)).doing(what)?;
+            let text = std::fs::read(self.report(client.probe)).context(what)?;
             let echoes = echoes(&text, self.zero_wall_ns);
             let echoes = echoes.map_err(|error| {
                 GuestError::Internal(format!("what irtt wrote of {}: {error}", client.name))
@@ -152,15 +152,15 @@ impl Sessions {
         let what = || "starting irtt".to_owned();
         let program = self.program.as_ref();
         let program = program.ok_or_else(|| GuestError::Job("no irtt was named".to_owned()))?;
-        let log = File::create(self.log(log)).doing(what)?;
+        let log = File::create(self.log(log)).context(what)?;
         Command::new(program)
             .args(words)
             .env_clear()
             .stdin(Stdio::null())
-            .stdout(log.try_clone().doing(what)?)
+            .stdout(log.try_clone().context(what)?)
             .stderr(log)
             .spawn()
-            .doing(what)
+            .context(what)
     }
 
     fn report(&self, probe: usize) -> PathBuf {
@@ -211,7 +211,7 @@ impl Drop for Sessions {
 
 /// Of what a client writes, what is read here.
 #[derive(Deserialize)]
-struct Written {
+struct IrttOutput {
     round_trips: Vec<RoundTrip>,
 }
 
@@ -244,7 +244,7 @@ struct Stamp {
 
 /// The round trips in a client's report.
 fn echoes(report: &[u8], zero_wall_ns: u64) -> Result<Vec<Echo>, serde_json::Error> {
-    let written: Written = serde_json::from_slice(report)?;
+    let written: IrttOutput = serde_json::from_slice(report)?;
     let echo = |trip: RoundTrip| {
         let sent_ns = trip
             .timestamps

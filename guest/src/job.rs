@@ -36,13 +36,13 @@ pub struct Job {
     pub irtt: Option<String>,
     /// What makes hosts such that one logs in to them, where programs of any kind are to run.
     #[serde(default)]
-    pub login: Option<crate::login::Asked>,
+    pub login: Option<crate::login::LoginSpec>,
     /// For a session of shells, which takes the place of the description's traffic.
     #[serde(default)]
-    pub shell: Option<crate::shell::Asked>,
+    pub shell: Option<crate::shell::SessionSpec>,
     /// Programs of the description.
     #[serde(default)]
-    pub programs: Option<crate::programs::Asked>,
+    pub programs: Option<crate::programs::ProgramsSpec>,
     /// Congestion controllers that the kernel has to load first.
     #[serde(default)]
     pub controllers: Vec<Controller>,

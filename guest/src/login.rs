@@ -22,7 +22,7 @@
 //!
 //! A program gets a session and process group of its own. What it leaves behind ends when `Logins` is
 //! dropped, or the guest ends: the first process of each host is killed, and with it all others there.
-//! What a program may write is bounded: files by `RLIMIT_FSIZE` ([`Asked::most_file_bytes`]), homes by
+//! What a program may write is bounded: files by `RLIMIT_FSIZE` ([`LoginSpec::most_file_bytes`]), homes by
 //! the size of their file system. It is bounded in virtual time by whoever started it, in wall time by
 //! whoever started the guest.
 
@@ -30,7 +30,7 @@ pub mod enter;
 mod keep;
 pub mod place;
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::sys;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
@@ -66,7 +66,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
 /// What the job says of hosts that one logs in to.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct LoginSpec {
     /// Names, in the order of the description's hosts.
     pub names: Vec<String>,
     /// `/etc/hosts` of each.
@@ -91,9 +91,9 @@ pub struct Asked {
 /// The hosts, ready for programs. All that runs in them ends when it is dropped.
 #[derive(Debug)]
 pub struct Logins<'a> {
-    asked: &'a Asked,
+    asked: &'a LoginSpec,
     hosts: &'a Hosts,
-    first: Vec<First>,
+    first: Vec<InitProcess>,
     own_processes: File,
     keeper: keep::Keeper,
     /// What was started; some of them have been waited for.
@@ -102,14 +102,14 @@ pub struct Logins<'a> {
 
 /// The first process of a host: it holds the namespaces and reaps orphans.
 #[derive(Debug)]
-struct First {
+struct InitProcess {
     child: Child,
     processes: File,
 }
 
 /// A program to be started.
 #[derive(Debug)]
-pub struct Start<'a> {
+pub struct ProgramStart<'a> {
     name: &'a str,
     words: &'a [String],
     environment: Vec<(&'a str, &'a str)>,
@@ -120,11 +120,11 @@ pub struct Start<'a> {
     most_file_bytes: Option<u64>,
 }
 
-impl<'a> Start<'a> {
+impl<'a> ProgramStart<'a> {
     /// A program, found in [`PATH`], and its arguments; `name` is what messages call it. It reads
     /// nothing, and what it prints is lost.
-    pub fn new(name: &'a str, words: &'a [String]) -> Start<'a> {
-        Start {
+    pub fn new(name: &'a str, words: &'a [String]) -> ProgramStart<'a> {
+        ProgramStart {
             name,
             words,
             environment: Vec::new(),
@@ -136,38 +136,38 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Bytes of any file that it writes, in place of [`Asked::most_file_bytes`].
-    pub fn most_file_bytes(mut self, most: u64) -> Start<'a> {
+    /// Bytes of any file that it writes, in place of [`LoginSpec::most_file_bytes`].
+    pub fn most_file_bytes(mut self, most: u64) -> ProgramStart<'a> {
         self.most_file_bytes = Some(most);
         self
     }
 
     /// Reads from there.
-    pub fn input(mut self, from: impl Into<Stdio>) -> Start<'a> {
+    pub fn input(mut self, from: impl Into<Stdio>) -> ProgramStart<'a> {
         self.input = from.into();
         self
     }
 
     /// Its standard output.
-    pub fn output(mut self, to: impl Into<Stdio>) -> Start<'a> {
+    pub fn output(mut self, to: impl Into<Stdio>) -> ProgramStart<'a> {
         self.output = to.into();
         self
     }
 
     /// Its standard error.
-    pub fn errors(mut self, to: impl Into<Stdio>) -> Start<'a> {
+    pub fn errors(mut self, to: impl Into<Stdio>) -> ProgramStart<'a> {
         self.errors = to.into();
         self
     }
 
     /// One more variable of its environment.
-    pub fn variable(mut self, name: &'a str, value: &'a str) -> Start<'a> {
+    pub fn variable(mut self, name: &'a str, value: &'a str) -> ProgramStart<'a> {
         self.environment.push((name, value));
         self
     }
 
     /// All three are this terminal of the host (`/dev/pts/0`), which controls it.
-    pub fn terminal(mut self, path: &'a str) -> Start<'a> {
+    pub fn terminal(mut self, path: &'a str) -> ProgramStart<'a> {
         self.terminal = Some(path);
         self
     }
@@ -175,9 +175,9 @@ impl<'a> Start<'a> {
 
 impl<'a> Logins<'a> {
     /// Makes all hosts ready. To be called by process 1, after their networks were made.
-    pub fn new(asked: &'a Asked, hosts: &'a Hosts) -> Result<Logins<'a>, GuestError> {
+    pub fn new(asked: &'a LoginSpec, hosts: &'a Hosts) -> Result<Logins<'a>, GuestError> {
         if asked.starts_others {
-            sys::go_first().doing(|| "going before all programs".to_owned())?;
+            sys::go_first().context(|| "going before all programs".to_owned())?;
         }
         let own_processes = "/proc/self/ns/pid";
         let mut logins = Logins {
@@ -185,7 +185,7 @@ impl<'a> Logins<'a> {
             hosts,
             first: Vec::with_capacity(asked.names.len()),
             own_processes: File::open(own_processes)
-                .doing(|| format!("opening {own_processes}"))?,
+                .context(|| format!("opening {own_processes}"))?,
             keeper: keep::Keeper::default(),
             started: RefCell::default(),
         };
@@ -196,10 +196,10 @@ impl<'a> Logins<'a> {
         Ok(logins)
     }
 
-    fn first_process(&self, host: usize) -> Result<First, GuestError> {
+    fn first_process(&self, host: usize) -> Result<InitProcess, GuestError> {
         let name = &self.asked.names[host];
         let what = || format!("making {name} a place to log in to");
-        let wanted = place::Wanted {
+        let wanted = place::HostRootSpec {
             name: name.clone(),
             hosts_file: self
                 .asked
@@ -211,8 +211,8 @@ impl<'a> Logins<'a> {
             home_bytes: self.asked.home_bytes,
         };
         self.hosts.enter(host)?;
-        sys::loopback_up().doing(what)?;
-        sys::new_processes().doing(what)?;
+        sys::loopback_up().context(what)?;
+        sys::new_processes().context(what)?;
         let child = Command::new(OURSELVES)
             // What `ps` shows of it.
             .arg0("init")
@@ -220,35 +220,35 @@ impl<'a> Logins<'a> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        sys::enter_processes(&self.own_processes).doing(what)?;
-        let mut child = child.doing(what)?;
+        sys::enter_processes(&self.own_processes).context(what)?;
+        let mut child = child.context(what)?;
         let wanted = serde_json::to_vec(&wanted).expect("it has only texts and numbers");
         let mut input = child.stdin.take().expect("it was asked for");
-        input.write_all(&wanted).doing(what)?;
+        input.write_all(&wanted).context(what)?;
         drop(input);
         let mut said = String::new();
         // It closes its output when it is ready.
         let mut output = child.stdout.take().expect("it was asked for");
-        output.read_to_string(&mut said).doing(what)?;
+        output.read_to_string(&mut said).context(what)?;
         if said != place::READY {
             let _ = child.kill();
             let _ = child.wait();
             return Err(GuestError::Internal(format!("{}: {}", what(), said.trim())));
         }
         let path = format!("/proc/{}/ns/pid", child.id());
-        let processes = File::open(&path).doing(what)?;
-        Ok(First { child, processes })
+        let processes = File::open(&path).context(what)?;
+        Ok(InitProcess { child, processes })
     }
 
     /// Starts a program in a host.
     ///
     /// One that is not there, or cannot be run, says so on its standard error and ends with status
     /// 127, as in a shell.
-    pub fn start(&self, host: usize, start: Start<'_>) -> Result<Program, GuestError> {
+    pub fn start(&self, host: usize, start: ProgramStart<'_>) -> Result<Program, GuestError> {
         let what = || format!("starting {}", start.name);
         let first = self.first.get(host);
         let first = first.ok_or_else(|| GuestError::Job(format!("no host {host}")))?;
-        let wanted = enter::Wanted {
+        let wanted = enter::EnterRequest {
             first_process: first.child.id(),
             terminal: start.terminal.map(str::to_owned),
             most_file_bytes: start.most_file_bytes.unwrap_or(self.asked.most_file_bytes),
@@ -265,10 +265,10 @@ impl<'a> Logins<'a> {
             .stdin(start.input)
             .stdout(start.output)
             .stderr(start.errors);
-        sys::enter_processes(&first.processes).doing(what)?;
+        sys::enter_processes(&first.processes).context(what)?;
         let child = command.spawn();
-        sys::enter_processes(&self.own_processes).doing(what)?;
-        let child = child.doing(what)?;
+        sys::enter_processes(&self.own_processes).context(what)?;
+        let child = child.context(what)?;
         self.started.borrow_mut().push(child.id());
         Ok(Program {
             name: start.name.to_owned(),
@@ -282,7 +282,7 @@ impl<'a> Logins<'a> {
         let first = self.first.get(host);
         let first = first.ok_or_else(|| GuestError::Job(format!("no host {host}")))?;
         let path = format!("/proc/{}/root/dev/pts/ptmx", first.child.id());
-        sys::new_terminal(&path).doing(|| format!("opening a terminal of host {host}"))
+        sys::new_terminal(&path).context(|| format!("opening a terminal of host {host}"))
     }
 
     /// Where a host's files are for process 1: `/root` is its home.
@@ -299,7 +299,7 @@ impl<'a> Logins<'a> {
             let home = self.root(host).join(HOME.trim_start_matches('/'));
             let kept = self.asked.homes.join(name);
             let kept = self.keeper.mirror(&home, &kept, now);
-            kept.doing(|| format!("keeping the home of {name}"))?;
+            kept.context(|| format!("keeping the home of {name}"))?;
         }
         Ok(())
     }
@@ -344,7 +344,7 @@ impl Program {
     pub fn status(&mut self) -> Result<Option<ExitStatus>, GuestError> {
         if self.ended.is_none() {
             let ended = self.child.try_wait();
-            self.ended = ended.doing(|| format!("waiting for {}", self.name))?;
+            self.ended = ended.context(|| format!("waiting for {}", self.name))?;
         }
         Ok(self.ended)
     }
@@ -368,7 +368,7 @@ impl Program {
         let ended = self
             .child
             .wait()
-            .doing(|| format!("ending {}", self.name))?;
+            .context(|| format!("ending {}", self.name))?;
         self.ended = Some(ended);
         Ok(ended)
     }

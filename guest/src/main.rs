@@ -41,7 +41,7 @@ mod watched;
 mod web_server;
 
 use dumbbell_spec::Experiment;
-use error::{Doing, GuestError};
+use error::{ErrorContext, GuestError};
 use hosts::Hosts;
 use job::Job;
 use serde_json::json;
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
 fn run() -> Result<(), GuestError> {
     if std::process::id() == 1 {
         hosts::mount_all()?;
-        sys::open_files(MOST_OPEN_FILES).doing(|| "allowing many open files".to_owned())?;
+        sys::open_files(MOST_OPEN_FILES).context(|| "allowing many open files".to_owned())?;
     }
     let path = std::env::args().nth(1);
     let path = path.or_else(|| std::env::var("DUMBBELL_JOB").ok());

@@ -2,7 +2,7 @@
 //! linux/gen_stats.h).
 
 use crate::discipline::Own;
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::sys::Socket;
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ const TCMSG: usize = 20;
 
 /// What a discipline has counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct QdiscCounters {
     /// Sent on.
     pub bytes: u64,
     /// Sent on.
@@ -38,22 +38,22 @@ pub struct Counted {
 
 /// A discipline of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct QdiscEntry {
     parent: u32,
-    counted: Counted,
+    counted: QdiscCounters,
 }
 
 /// (device index, handle) to counters.
-pub type Disciplines = HashMap<(u32, u32), Found>;
+pub type Disciplines = HashMap<(u32, u32), QdiscEntry>;
 
 /// The counters of a discipline, with what its children say of themselves.
-pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> Counted {
+pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> QdiscCounters {
     let Some(found) = disciplines.get(&(device, handle)) else {
-        return Counted::default();
+        return QdiscCounters::default();
     };
     let mut counted = found.counted;
     // A child's parent is a class of the discipline: the same number before the colon.
-    let is_child = |(key, child): &(&(u32, u32), &Found)| {
+    let is_child = |(key, child): &(&(u32, u32), &QdiscEntry)| {
         key.0 == device && key.1 != handle && child.parent >> 16 == handle >> 16
     };
     let children = disciplines.iter().filter(is_child);
@@ -79,11 +79,11 @@ pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
     request[0..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
     request[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
-    socket.send(&request).doing(what)?;
+    socket.send(&request).context(what)?;
     let mut found = Disciplines::new();
     let mut buffer = vec![0u8; 1 << 16];
     // The kernel answers a dump piece by piece as it is read; it never has to be waited for.
-    while let Some(length) = socket.receive(&mut buffer).doing(what)? {
+    while let Some(length) = socket.receive(&mut buffer).context(what)? {
         if messages(&buffer[..length.min(buffer.len())], &mut found) {
             return Ok(found);
         }
@@ -110,7 +110,7 @@ fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
                 let kind = kind.strip_suffix(&[0]).unwrap_or(kind);
                 let kind = std::str::from_utf8(kind).unwrap_or_default();
                 let stats = attribute(attributes, TCA_STATS2);
-                let found_here = Found {
+                let found_here = QdiscEntry {
                     parent: u32_at(body, 12),
                     counted: stats.map(|stats| counted(kind, stats)).unwrap_or_default(),
                 };
@@ -123,8 +123,8 @@ fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
     false
 }
 
-fn counted(kind: &str, stats: &[u8]) -> Counted {
-    let mut counted = Counted::default();
+fn counted(kind: &str, stats: &[u8]) -> QdiscCounters {
+    let mut counted = QdiscCounters::default();
     if let Some(basic) = attribute(stats, TCA_STATS_BASIC).filter(|basic| basic.len() >= 12) {
         counted.bytes = u64_at(basic, 0);
         counted.packets = u64::from(u32_at(basic, 8));
@@ -200,7 +200,7 @@ mod tests {
             attr(TCA_STATS_QUEUE, &queue),
         ];
         let found = counted("pfifo", &stats.concat());
-        let expected = Counted {
+        let expected = QdiscCounters {
             bytes: 500,
             packets: 7,
             backlog_pkts: 3,
@@ -217,11 +217,11 @@ mod tests {
             marked: 3,
             ..Own::default()
         };
-        let with = |parent, own| Found {
+        let with = |parent, own| QdiscEntry {
             parent,
-            counted: Counted {
+            counted: QdiscCounters {
                 own,
-                ..Counted::default()
+                ..QdiscCounters::default()
             },
         };
         let found = Disciplines::from([
@@ -230,7 +230,7 @@ mod tests {
             ((2, 0x30_0000), with(0x10_0001, own)),
         ]);
         assert_eq!(of(&found, (1, 0x10_0000)).own, own);
-        assert_eq!(of(&found, (1, 0x40_0000)), Counted::default());
+        assert_eq!(of(&found, (1, 0x40_0000)), QdiscCounters::default());
     }
 
     #[test]

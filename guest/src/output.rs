@@ -1,7 +1,7 @@
 //! Results as the host reads them: the bytes of every column one after the other, and beside
 //! them a description in JSON, which is written last.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use dumbbell_core::table::{Table, Tables, Values};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ pub fn write(
     mut result: Value,
 ) -> Result<(), GuestError> {
     let what = || format!("writing to {}", folder.display());
-    let file = File::create(folder.join("columns.bin")).doing(what)?;
+    let file = File::create(folder.join("columns.bin")).context(what)?;
     let mut file = BufWriter::new(file);
     let mut described = Vec::new();
     for table in tables.0.iter().chain(&beside) {
@@ -39,17 +39,17 @@ pub fn write(
                     values.iter().flat_map(|v| v.to_le_bytes()).collect(),
                 ),
             };
-            file.write_all(&bytes).doing(what)?;
+            file.write_all(&bytes).context(what)?;
             described.push(json!([table.name, column.name, kind, bytes.len()]));
         }
     }
     file.into_inner()
         .map_err(std::io::IntoInnerError::into_error)
         .and_then(|file| file.sync_all())
-        .doing(what)?;
+        .context(what)?;
     result["digest"] = json!(tables.digest());
     result["columns"] = json!(described);
     let unfinished = folder.join("result.part");
-    fs::write(&unfinished, result.to_string()).doing(what)?;
-    fs::rename(unfinished, folder.join("result.json")).doing(what)
+    fs::write(&unfinished, result.to_string()).context(what)?;
+    fs::rename(unfinished, folder.join("result.json")).context(what)
 }

@@ -5,7 +5,7 @@
 //! modules written back. What came of it is a line of JSON in the job's output as soon as it has
 //! ended, so that a script that takes the kernel with it costs no other one.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::{hosts, sys};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -65,7 +65,7 @@ struct Script {
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-struct Ended {
+struct ScriptOutcome {
     index: usize,
     /// Exit status; none when a signal ended it.
     status: Option<i32>,
@@ -90,19 +90,19 @@ pub fn main(job: &OsStr) -> Result<(), GuestError> {
         .append(true)
         .create(true)
         .open(&job.output);
-    let mut output = output.doing(|| format!("opening {}", job.output.display()))?;
+    let mut output = output.context(|| format!("opening {}", job.output.display()))?;
     let parameters = Parameters::read();
     for script in &job.scripts {
         let ended = job.run(script)?;
         let line = serde_json::to_string(&ended).expect("it has only texts and numbers");
-        writeln!(output, "{line}").doing(|| "writing what came of a script".to_owned())?;
+        writeln!(output, "{line}").context(|| "writing what came of a script".to_owned())?;
         parameters.write_back();
     }
     Ok(())
 }
 
 fn mount_devices() -> Result<(), GuestError> {
-    sys::mount("devtmpfs", "/dev", "devtmpfs", false).doing(|| "mounting /dev".to_owned())
+    sys::mount("devtmpfs", "/dev", "devtmpfs", false).context(|| "mounting /dev".to_owned())
 }
 
 /// Puts an empty file system over `/tmp`, in which only these folders are as before.
@@ -111,16 +111,16 @@ fn cover_temporary(folders: &[PathBuf]) -> Result<(), GuestError> {
     let mut kept = Vec::new();
     for folder in folders.iter().filter(below) {
         let what = || format!("opening {}", folder.display());
-        kept.push((folder, File::open(folder).doing(what)?));
+        kept.push((folder, File::open(folder).context(what)?));
     }
-    sys::mount("tmpfs", TEMPORARY, "tmpfs", false).doing(|| "mounting /tmp".to_owned())?;
+    sys::mount("tmpfs", TEMPORARY, "tmpfs", false).context(|| "mounting /tmp".to_owned())?;
     for (folder, before) in kept {
         let what = || format!("showing {} again", folder.display());
-        fs::create_dir_all(folder).doing(what)?;
+        fs::create_dir_all(folder).context(what)?;
         let target = folder
             .to_str()
             .ok_or_else(|| GuestError::Job(format!("{} is no UTF-8", folder.display())))?;
-        sys::mount(&sys::path_of(&before), target, "none", true).doing(what)?;
+        sys::mount(&sys::path_of(&before), target, "none", true).context(what)?;
     }
     Ok(())
 }
@@ -159,18 +159,18 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Job {
-    fn run(&self, script: &Script) -> Result<Ended, GuestError> {
+    fn run(&self, script: &Script) -> Result<ScriptOutcome, GuestError> {
         let what = || format!("running {}", script.path.display());
-        sys::new_network().doing(what)?;
-        sys::loopback_up().doing(what)?;
-        let said = File::create(SAID).doing(what)?;
-        let mut child = self.command(script, said).spawn().doing(what)?;
-        let (status, timed_out) = self.wait(&mut child).doing(what)?;
+        sys::new_network().context(what)?;
+        sys::loopback_up().context(what)?;
+        let said = File::create(SAID).context(what)?;
+        let mut child = self.command(script, said).spawn().context(what)?;
+        let (status, timed_out) = self.wait(&mut child).context(what)?;
         sys::kill_all_others();
         let said = read_some(Path::new(SAID), MOST_SAID_BYTES);
         let record = self.keep_record(script.index)?;
         clear_temporary(&self.folders);
-        Ok(Ended {
+        Ok(ScriptOutcome {
             index: script.index,
             status: status.code(),
             signal: status.signal(),
@@ -229,7 +229,7 @@ impl Job {
         let name = format!("record-{index}");
         let folder = self.output.parent().unwrap_or(Path::new("/"));
         let content = read_some(&found, MOST_RECORD_BYTES);
-        fs::write(folder.join(&name), content).doing(|| format!("writing {name}"))?;
+        fs::write(folder.join(&name), content).context(|| format!("writing {name}"))?;
         Ok(Some(name))
     }
 }

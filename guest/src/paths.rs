@@ -11,7 +11,7 @@ use dumbbell_spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Transport};
 
 /// One way of one conversation.
 #[derive(Debug)]
-pub struct Leg {
+pub struct PathLeg {
     /// Flows, then probes.
     pub conversation: usize,
     /// Answers to echo requests, acknowledgements.
@@ -30,7 +30,7 @@ pub fn holds(end: &LinkEnd) -> bool {
 }
 
 /// Every way in use.
-pub fn legs(experiment: &Experiment) -> Vec<Leg> {
+pub fn legs(experiment: &Experiment) -> Vec<PathLeg> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let hops = experiment.hops();
     let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
@@ -58,7 +58,7 @@ pub fn legs(experiment: &Experiment) -> Vec<Leg> {
             let constant =
                 |end: &LinkEnd| end.loss == 0.0 && end.changes.is_empty() && end.police.is_none();
             let constant = path.iter().all(|queue| constant(ends[*queue]));
-            legs.push(Leg {
+            legs.push(PathLeg {
                 conversation,
                 reply,
                 holding: first,
@@ -82,7 +82,7 @@ fn is_planned(experiment: &Experiment, conversation: usize) -> bool {
 }
 
 /// Smallest MTU of a way.
-pub fn mtu(experiment: &Experiment, leg: &Leg) -> u32 {
+pub fn mtu(experiment: &Experiment, leg: &PathLeg) -> u32 {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let mtus = leg.path.iter().map(|queue| ends[*queue].mtu_bytes);
     mtus.min().expect("a path has a link")

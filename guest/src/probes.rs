@@ -1,7 +1,7 @@
 //! Echo requests and their answers: over ICMP, where the kernel answers, and over UDP, where
 //! this program does; or round trips that `irtt` measures.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
 use crate::messages;
@@ -118,9 +118,9 @@ impl Probes {
         let what = || "opening a socket for echo requests".to_owned();
         if self.icmp[host].is_none() {
             hosts.enter(host)?;
-            let socket = Socket::icmp().doing(what)?;
+            let socket = Socket::icmp().context(what)?;
             poll.add(&socket, self.tokens.icmp + host as u64)
-                .doing(what)?;
+                .context(what)?;
             self.icmp[host] = Some(socket);
         }
         Ok(())
@@ -130,10 +130,10 @@ impl Probes {
         let what = || "opening a socket that echoes".to_owned();
         if self.echoing[host].is_none() {
             hosts.enter(host)?;
-            let socket = Socket::udp().doing(what)?;
-            socket.bind(ECHO_PORT).doing(what)?;
+            let socket = Socket::udp().context(what)?;
+            socket.bind(ECHO_PORT).context(what)?;
             poll.add(&socket, self.tokens.request + host as u64)
-                .doing(what)?;
+                .context(what)?;
             self.echoing[host] = Some(socket);
         }
         Ok(())
@@ -143,10 +143,10 @@ impl Probes {
         let what = || "opening a socket for UDP echoes".to_owned();
         let index = self.probes.len();
         hosts.enter(host)?;
-        let socket = Socket::udp().doing(what)?;
-        socket.bind(FIRST_PORT + index as u16).doing(what)?;
+        let socket = Socket::udp().context(what)?;
+        socket.bind(FIRST_PORT + index as u16).context(what)?;
         poll.add(&socket, self.tokens.answer + index as u64)
-            .doing(what)?;
+            .context(what)?;
         Ok(socket)
     }
 
@@ -169,7 +169,7 @@ impl Probes {
         hosts: &Hosts,
     ) -> Result<(), GuestError> {
         let own = &self.probes[index];
-        let asked = irtt::Asked {
+        let asked = irtt::ClientRequest {
             index,
             probe,
             from: own.from,
@@ -208,8 +208,8 @@ impl Probes {
             }
         };
         let socket = socket.expect("it was opened with the probe");
-        socket.traffic_class(probe.class).doing(what)?;
-        socket.send_to(&message, probe.to).doing(what)?;
+        socket.traffic_class(probe.class).context(what)?;
+        socket.send_to(&message, probe.to).context(what)?;
         probe.echoes.push(Echo {
             sent: due,
             answered: Time::NEVER,
@@ -227,7 +227,7 @@ impl Probes {
             let socket = self.icmp[host].as_ref();
             let socket = socket.expect("only open sockets are waited for");
             let got = socket.receive(&mut head);
-            if got.doing(|| "receiving an echo".to_owned())?.is_none() {
+            if got.context(|| "receiving an echo".to_owned())?.is_none() {
                 return Ok(());
             }
             let header = usize::from(head[0] & 0xf) * 4;
@@ -255,15 +255,15 @@ impl Probes {
         loop {
             let socket = self.echoing[host].as_ref();
             let socket = socket.expect("only open sockets are waited for");
-            let Some((length, from)) = socket.receive_from(&mut message).doing(what)? else {
+            let Some((length, from)) = socket.receive_from(&mut message).context(what)? else {
                 return Ok(());
             };
             let index = usize::from(from.port().wrapping_sub(FIRST_PORT));
             let Some(probe) = self.probes.get_mut(index) else {
                 continue;
             };
-            socket.traffic_class(probe.class).doing(what)?;
-            socket.send_to(&message[..length], from).doing(what)?;
+            socket.traffic_class(probe.class).context(what)?;
+            socket.send_to(&message[..length], from).context(what)?;
             let sequence = &message[..length.min(4)];
             if let Some(echo) = asked(&mut probe.echoes, sequence, false) {
                 echo.answered = now;
@@ -280,7 +280,7 @@ impl Probes {
             let socket = probe.socket.as_ref();
             let socket = socket.expect("only open sockets are waited for");
             let got = socket.receive(&mut head);
-            let Some(length) = got.doing(|| "receiving an echo".to_owned())? else {
+            let Some(length) = got.context(|| "receiving an echo".to_owned())? else {
                 return Ok(());
             };
             if let Some(echo) = asked(&mut probe.echoes, &head[..length.min(4)], true) {

@@ -8,10 +8,10 @@
 //! time stops the guest's clock: whoever started the guest ends it by its limit of wall time, and finds
 //! in [`UNDER_WAY`] who had not ended.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
-use crate::login::{self, Logins, Start};
+use crate::login::{self, Logins, ProgramStart};
 use crate::sys::{self, Poll};
 use dumbbell_core::time::Time;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -36,7 +36,7 @@ const READING: Duration = Duration::from_secs(3600);
 /// What the job says of programs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct ProgramsSpec {
     /// Command lines, in the order in which those of one instant begin.
     pub tasks: Vec<Task>,
 }
@@ -97,7 +97,7 @@ pub enum Ends {
 
 /// What came of them.
 #[derive(Debug)]
-pub struct Told {
+pub struct ProgramResults {
     /// When each command line began and how it ended.
     pub ended: Value,
     /// What the wall clock showed at the run's time zero.
@@ -106,7 +106,7 @@ pub struct Told {
 
 /// One that was started.
 #[derive(Debug)]
-struct Running {
+struct RunningProgram {
     program: login::Program,
     descriptor: OwnedFd,
     started_ns: u64,
@@ -115,11 +115,11 @@ struct Running {
 
 /// All of them.
 pub struct Programs<'a> {
-    asked: &'a Asked,
+    asked: &'a ProgramsSpec,
     folder: &'a Path,
     logins: Logins<'a>,
     /// By task.
-    running: BTreeMap<usize, Running>,
+    running: BTreeMap<usize, RunningProgram>,
 }
 
 impl<'a> Programs<'a> {
@@ -161,34 +161,34 @@ impl<'a> Programs<'a> {
     pub fn start(&mut self, index: usize, poll: &Poll, first_token: u64) -> Result<(), GuestError> {
         let running = self.begin(index)?;
         poll.add(&running.descriptor, first_token + index as u64)
-            .doing(|| format!("waiting for {}", self.asked.tasks[index].name))?;
+            .context(|| format!("waiting for {}", self.asked.tasks[index].name))?;
         self.running.insert(index, running);
         self.tell()
     }
 
-    fn begin(&mut self, index: usize) -> Result<Running, GuestError> {
+    fn begin(&mut self, index: usize) -> Result<RunningProgram, GuestError> {
         let task = &self.asked.tasks[index];
         let what = || format!("starting {} of {}", task.words[0], task.name);
-        let output = File::create(self.folder.join(&task.output)).doing(what)?;
+        let output = File::create(self.folder.join(&task.output)).context(what)?;
         let errors = match &task.errors {
-            Some(name) => File::create(self.folder.join(name)).doing(what)?,
-            None => output.try_clone().doing(what)?,
+            Some(name) => File::create(self.folder.join(name)).context(what)?,
+            None => output.try_clone().context(what)?,
         };
-        let mut start = Start::new(&task.name, &task.words)
+        let mut start = ProgramStart::new(&task.name, &task.words)
             .output(output)
             .errors(errors)
             .most_file_bytes(task.most_bytes);
         if let Some(name) = &task.input {
-            start = start.input(File::open(self.folder.join(name)).doing(what)?);
+            start = start.input(File::open(self.folder.join(name)).context(what)?);
         }
         let program = self.logins.start(task.host, start)?;
         let number = i32::try_from(program.id()).ok().and_then(Pid::from_raw);
         let number =
             number.ok_or_else(|| GuestError::Internal(format!("{} has no number", task.name)))?;
         let descriptor = pidfd_open(number, PidfdFlags::empty());
-        Ok(Running {
+        Ok(RunningProgram {
             program,
-            descriptor: descriptor.map_err(std::io::Error::from).doing(what)?,
+            descriptor: descriptor.map_err(std::io::Error::from).context(what)?,
             started_ns: sys::monotonic_ns(),
             ended: None,
         })
@@ -216,7 +216,7 @@ impl<'a> Programs<'a> {
         if running.ended.is_none() {
             running.ended = Some((sys::monotonic_ns(), status.code()));
             poll.remove(&running.descriptor)
-                .doing(|| "leaving a program alone".to_owned())?;
+                .context(|| "leaving a program alone".to_owned())?;
             self.check(index, status)?;
             self.tell()?;
         }
@@ -232,7 +232,7 @@ impl<'a> Programs<'a> {
 
     /// Interrupts what is still there, runs what reads logs, and says when each began and how it
     /// ended, from time zero.
-    pub fn finish(mut self, zero_ns: u64) -> Result<Told, GuestError> {
+    pub fn finish(mut self, zero_ns: u64) -> Result<ProgramResults, GuestError> {
         self.refuse_running()?;
         let left: Vec<usize> = self
             .running
@@ -274,7 +274,7 @@ impl<'a> Programs<'a> {
                 "status": status,
             })
         });
-        Ok(Told {
+        Ok(ProgramResults {
             ended: told.collect(),
             zero_wall_ns: zero_ns + wall_ahead_ns,
         })
@@ -334,11 +334,11 @@ impl<'a> Programs<'a> {
             format!("{line}\n")
         });
         let path: PathBuf = self.folder.join(UNDER_WAY);
-        std::fs::write(path, lines.collect::<String>()).doing(|| "saying who runs".to_owned())
+        std::fs::write(path, lines.collect::<String>()).context(|| "saying who runs".to_owned())
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// Waits for its end, so long at most.
     fn wait(&mut self, most: Duration) -> Result<Option<ExitStatus>, GuestError> {
         let until = sys::monotonic_ns() + most.as_nanos() as u64;
@@ -351,7 +351,7 @@ impl Running {
                 return Ok(None);
             }
             sys::wait_readable(&self.descriptor, Duration::from_nanos(left))
-                .doing(|| format!("waiting for {}", self.program.name()))?;
+                .context(|| format!("waiting for {}", self.program.name()))?;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::capture::QueuedPacket;
 use crate::messages::Datagram;
-use crate::netlink::Counted;
+use crate::netlink::QdiscCounters;
 use crate::probes::Echo;
 use crate::tcp_flow::TcpRecord;
 use dumbbell_core::time::Time;
@@ -19,13 +19,13 @@ pub struct FlowRecord {
 }
 
 /// Counters of a queue's discipline and of what delays after it.
-pub type QueueCounters = (Counted, Counted);
+pub type QueueCounters = (QdiscCounters, QdiscCounters);
 
 /// Everything that was seen.
 #[derive(Debug, Default)]
 pub struct Records {
     /// Of the description's programs.
-    pub programs: Option<crate::programs::Told>,
+    pub programs: Option<crate::programs::ProgramResults>,
     /// By flow; empty of those over TCP.
     pub flows: Vec<FlowRecord>,
     /// By flow; None of those over UDP.

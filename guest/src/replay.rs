@@ -4,7 +4,7 @@
 //! statistics, so that a column means here what it means in the simulator.
 
 use crate::messages::{Datagram, HEADERS_ON_WIRE};
-use crate::paths::{self, Leg};
+use crate::paths::{self, PathLeg};
 use crate::records::Records;
 use dumbbell_core::datagram;
 use dumbbell_core::link_statistics::{Level, LinkStatistics};
@@ -67,7 +67,7 @@ pub struct Sample {
 
 /// A queue whose packets are known.
 #[derive(Debug, Default)]
-pub struct Replayed {
+pub struct ReplayedQueue {
     /// As the simulator keeps them.
     pub statistics: LinkStatistics,
     /// Sum of all sojourn times, picoseconds.
@@ -94,7 +94,7 @@ pub struct Journey {
 }
 
 /// Queues whose every packet has known instants.
-pub fn known_queues(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Vec<bool> {
+pub fn known_queues(experiment: &Experiment, records: &Records, legs: &[PathLeg]) -> Vec<bool> {
     let mut known = vec![true; experiment.links.len() * 2];
     for leg in legs {
         if !leg.known || lost_in_part(experiment, records, leg) {
@@ -105,7 +105,7 @@ pub fn known_queues(experiment: &Experiment, records: &Records, legs: &[Leg]) ->
 }
 
 /// Whether a datagram of several packets was lost: which of them were is not seen.
-fn lost_in_part(experiment: &Experiment, records: &Records, leg: &Leg) -> bool {
+fn lost_in_part(experiment: &Experiment, records: &Records, leg: &PathLeg) -> bool {
     let Some(flow) = experiment.flows.get(leg.conversation) else {
         return false;
     };
@@ -121,7 +121,11 @@ fn lost_in_part(experiment: &Experiment, records: &Records, leg: &Leg) -> bool {
 }
 
 /// The packets of every queue, in the order they came.
-pub fn crossings(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Vec<Vec<Crossing>> {
+pub fn crossings(
+    experiment: &Experiment,
+    records: &Records,
+    legs: &[PathLeg],
+) -> Vec<Vec<Crossing>> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let mut queues = vec![Vec::new(); ends.len()];
     for leg in legs.iter().filter(|leg| leg.known) {
@@ -179,7 +183,7 @@ pub fn crossings(experiment: &Experiment, records: &Records, legs: &[Leg]) -> Ve
 /// The fragments of a datagram are made at one instant, so they pass the queue one right after
 /// the other: the last arrived with the datagram, each of the others as much earlier as the
 /// transmission of those behind it takes.
-pub fn journeys(experiment: &Experiment, records: &Records, leg: &Leg) -> Vec<Journey> {
+pub fn journeys(experiment: &Experiment, records: &Records, leg: &PathLeg) -> Vec<Journey> {
     let flows = experiment.flows.len();
     let Some(flow) = experiment.flows.get(leg.conversation) else {
         let probe = leg.conversation - flows;
@@ -224,7 +228,7 @@ pub fn journeys(experiment: &Experiment, records: &Records, leg: &Leg) -> Vec<Jo
 fn echo_journeys(
     experiment: &Experiment,
     records: &Records,
-    leg: &Leg,
+    leg: &PathLeg,
     probe: usize,
 ) -> Vec<Journey> {
     let bytes = experiment.probes[probe].payload_bytes + 28;
@@ -255,10 +259,10 @@ fn rate_bps(end: &LinkEnd) -> u64 {
 }
 
 /// Leads the packets of a queue through the simulator's statistics.
-pub fn replay(experiment: &Experiment, end: &LinkEnd, crossings: &[Crossing]) -> Replayed {
+pub fn replay(experiment: &Experiment, end: &LinkEnd, crossings: &[Crossing]) -> ReplayedQueue {
     let warm_up = Time::from_ns(experiment.warm_up_ns);
     let over = Time::from_ns(experiment.duration_ns);
-    let mut replayed = Replayed::default();
+    let mut replayed = ReplayedQueue::default();
     if !paths::holds(end) {
         pass(&mut replayed, experiment, crossings, warm_up, over);
         return replayed;
@@ -334,7 +338,7 @@ fn steps(crossings: &[Crossing], over: Time) -> Vec<(Time, Step, usize)> {
 
 /// A queue that never holds any.
 fn pass(
-    replayed: &mut Replayed,
+    replayed: &mut ReplayedQueue,
     experiment: &Experiment,
     crossings: &[Crossing],
     warm_up: Time,
@@ -373,7 +377,7 @@ impl Clock {
     }
 
     /// Does what is due before something happens at `now`.
-    fn advance(&mut self, now: Time, replayed: &mut Replayed) {
+    fn advance(&mut self, now: Time, replayed: &mut ReplayedQueue) {
         loop {
             let warm_up = self.warm_up.filter(|at| *at <= now);
             let sample = (self.next < now).then_some(self.next);
@@ -388,14 +392,14 @@ impl Clock {
         }
     }
 
-    fn finish(&mut self, over: Time, replayed: &mut Replayed) {
+    fn finish(&mut self, over: Time, replayed: &mut ReplayedQueue) {
         self.advance(over, replayed);
         if self.next == over {
             self.sample(over, replayed);
         }
     }
 
-    fn sample(&mut self, at: Time, replayed: &mut Replayed) {
+    fn sample(&mut self, at: Time, replayed: &mut ReplayedQueue) {
         let statistics = &mut replayed.statistics;
         statistics.levels.advance(at);
         let seconds = |ps: u128| ps as f64 * 1e-12;

@@ -2,19 +2,19 @@
 
 mod flows;
 mod queues;
-mod rows;
+mod table_builder;
 mod tcp;
 
-use crate::paths::{self, Leg};
+use crate::paths::{self, PathLeg};
 use crate::records::Records;
-use crate::replay::{self, Crossing, Replayed};
+use crate::replay::{self, Crossing, ReplayedQueue};
 use crate::watched;
 use dumbbell_core::delays::Delays;
 use dumbbell_core::table::{Table, Tables};
 use dumbbell_core::time::Time;
 use dumbbell_spec::{Experiment, LinkEnd};
-use flows::{Packets, flow_delays, flow_packets};
-use rows::{NONE, Rows};
+use flows::{DatagramFate, flow_delays, flow_packets};
+use table_builder::{NONE, TableBuilder};
 
 /// Everything that tables are made of.
 pub struct Report<'a> {
@@ -23,13 +23,13 @@ pub struct Report<'a> {
     warm_up: Time,
     end: Time,
     /// By queue; None where the packets are not known.
-    queues: Vec<Option<Replayed>>,
+    queues: Vec<Option<ReplayedQueue>>,
     is_observed: Vec<bool>,
     /// By flow: when its packets were dropped, and their bytes with the IP header; None where
     /// that is not known.
     drops: Vec<Option<Vec<(Time, u32)>>>,
     /// By flow.
-    flows: Vec<Vec<Packets>>,
+    flows: Vec<Vec<DatagramFate>>,
     /// By flow.
     delays: Vec<Delays>,
 }
@@ -102,7 +102,7 @@ impl<'a> Report<'a> {
     /// What applications have handed to TCP, a row a flow over TCP and sampling instant, where it
     /// is asked for: beside the tables, so that the digest is what it is without.
     pub fn writes(&self) -> Option<Table> {
-        let mut rows = Rows::new("flow_writes")
+        let mut rows = TableBuilder::new("flow_writes")
             .i64(&["t_ns"])
             .i32(&["flow"])
             .i64(&["written_payload_bytes"]);
@@ -132,7 +132,7 @@ impl<'a> Report<'a> {
 
     fn probes(&self) -> Table {
         let names = ["seq", "sent_ns", "received_ns", "rtt_ns"];
-        let mut rows = Rows::new("probes").i32(&["probe"]).i64(&names);
+        let mut rows = TableBuilder::new("probes").i32(&["probe"]).i64(&names);
         for (probe, echoes) in self.records.probes.iter().enumerate() {
             for (number, echo) in (1..).zip(echoes) {
                 let received = (echo.received < self.end).then_some(echo.received);
@@ -147,7 +147,7 @@ impl<'a> Report<'a> {
     }
 
     fn packets(&self) -> Table {
-        let mut rows = Rows::new("packets")
+        let mut rows = TableBuilder::new("packets")
             .i64(&["t_ns"])
             .i32(&["queue"])
             .i8(&["event", "reason"])
@@ -188,7 +188,7 @@ impl<'a> Report<'a> {
 /// packets was watched, and no link loses any.
 fn drops_of_flows(
     experiment: &Experiment,
-    legs: &[Leg],
+    legs: &[PathLeg],
     queues: &[((&LinkEnd, bool), Vec<Crossing>)],
     watched: &[bool],
     over: Time,

@@ -11,13 +11,13 @@
 mod orders;
 mod terminal;
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
 use crate::login::Logins;
 use crate::sys::{self, Poll, Timer};
-pub use orders::Asked;
-use orders::{Event, Order, Place, Until};
+pub use orders::SessionSpec;
+use orders::{Event, Order, TerminalPlace, WaitFor};
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -45,7 +45,7 @@ const WRITTEN_BYTES: usize = 1 << 16;
 
 /// What becomes of somebody's wish that time stand still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stops {
+enum StopWish {
     /// A wait ends; how long it was is told, so that the same session gives the same again.
     Heard,
     /// What passes takes its time, and the wait behind it hears of the wish.
@@ -54,7 +54,7 @@ enum Stops {
 
 /// Why time passed no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Passed {
+enum WaitOutcome {
     /// What was waited for is there.
     Done,
     /// The time is up.
@@ -65,7 +65,7 @@ enum Passed {
 
 /// Whether to go on.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+enum SessionStep {
     Go,
     End,
 }
@@ -79,8 +79,8 @@ pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
         asked,
         logins: Logins::new(login, hosts)?,
         terminals: Vec::new(),
-        poll: Poll::new().doing(waiting)?,
-        timer: Timer::new().doing(waiting)?,
+        poll: Poll::new().context(waiting)?,
+        timer: Timer::new().context(waiting)?,
         said: Vec::new(),
         said_file: asked.folder.join("said"),
         zero_ns: 0,
@@ -88,8 +88,8 @@ pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
         wall_ahead_ns: UP_NS + sys::wall_ahead_ns(),
     };
     let timer = session.poll.add(&session.timer, TIMER);
-    timer.doing(waiting)?;
-    session.pass(|_| false, 0, UP_NS, Stops::Left)?;
+    timer.context(waiting)?;
+    session.pass(|_| false, 0, UP_NS, StopWish::Left)?;
     session.zero_ns = UP_NS;
     session.last_ns.set(0);
     session.said.clear();
@@ -99,8 +99,8 @@ pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
 /// Whether something of that name lies in a folder.
 fn is_in(folder: &Path, name: &str) -> Result<bool, GuestError> {
     let what = || format!("reading {}", folder.display());
-    for entry in fs::read_dir(folder).doing(what)? {
-        if entry.doing(what)?.file_name() == name {
+    for entry in fs::read_dir(folder).context(what)? {
+        if entry.context(what)?.file_name() == name {
             return Ok(true);
         }
     }
@@ -112,7 +112,7 @@ fn waiting() -> String {
 }
 
 struct Session<'a> {
-    asked: &'a Asked,
+    asked: &'a SessionSpec,
     logins: Logins<'a>,
     terminals: Vec<Terminal>,
     poll: Poll,
@@ -134,7 +134,7 @@ impl Session<'_> {
         for number in 0.. {
             let orders = self.orders(number)?;
             for order in orders {
-                if self.obey(order, names)? == Next::End {
+                if self.obey(order, names)? == SessionStep::End {
                     self.flush_lines();
                     let at_ns = self.now_ns();
                     self.say(&Event::Ended { at_ns });
@@ -159,22 +159,22 @@ impl Session<'_> {
         let name = format!("order-{number}");
         let file = self.asked.folder.join(&name);
         loop {
-            drop(File::open(&gate).doing(|| format!("opening {}", gate.display()))?);
+            drop(File::open(&gate).context(|| format!("opening {}", gate.display()))?);
             // Where nothing holds a gate, the host stops the kernel while it looks again and again. It does not
             // try to open what may not be there: a system call that fails takes time (see `Keeper`).
             if !is_in(&self.asked.folder, &name)? {
                 continue;
             }
             let text = fs::read_to_string(&file);
-            let text = text.doing(|| format!("reading {}", file.display()))?;
+            let text = text.context(|| format!("reading {}", file.display()))?;
             return serde_json::from_str(&text)
                 .map_err(|error| GuestError::Job(format!("{}: {error}", file.display())));
         }
     }
 
-    fn obey(&mut self, order: Order, names: &[String]) -> Result<Next, GuestError> {
+    fn obey(&mut self, order: Order, names: &[String]) -> Result<SessionStep, GuestError> {
         self.leave_something_to_free()?;
-        self.pass(|_| false, self.last_ns.get(), PAUSE_NS, Stops::Left)?;
+        self.pass(|_| false, self.last_ns.get(), PAUSE_NS, StopWish::Left)?;
         match order {
             Order::Open { place } => {
                 let at_ns = self.now_ns();
@@ -199,16 +199,16 @@ impl Session<'_> {
                     keys: keys.clone(),
                 });
                 self.terminals[index].write(keys.as_bytes())?;
-                self.pass(|_| false, self.now_ns(), TYPING_NS, Stops::Left)?;
+                self.pass(|_| false, self.now_ns(), TYPING_NS, StopWish::Left)?;
             }
             Order::Leave { place } => {
                 let index = self.terminal(place, names)?;
                 self.terminals[index].serves = true;
             }
             Order::Wait { until, at_most_ns } => self.wait(&until, at_most_ns, names)?,
-            Order::End => return Ok(Next::End),
+            Order::End => return Ok(SessionStep::End),
         }
-        Ok(Next::Go)
+        Ok(SessionStep::Go)
     }
 
     /// Opens a file and closes it.
@@ -220,7 +220,7 @@ impl Session<'_> {
     fn leave_something_to_free(&self) -> Result<(), GuestError> {
         let said = File::open(&self.said_file);
         said.map(drop)
-            .doing(|| "leaving something to free".to_owned())
+            .context(|| "leaving something to free".to_owned())
     }
 
     fn type_line(
@@ -229,22 +229,22 @@ impl Session<'_> {
         text: &str,
         at_prompt: bool,
         serves: bool,
-    ) -> Result<Next, GuestError> {
+    ) -> Result<SessionStep, GuestError> {
         let place = self.terminals[index].place;
         if at_prompt && self.terminals[index].is_busy() {
             let passed = if self.terminals[index].serves {
-                Passed::TimeUp
+                WaitOutcome::TimeUp
             } else {
                 let longest_ns = self.asked.longest_wait_ns;
                 let is_over = |session: &Session<'_>| !session.terminals[index].is_busy();
-                self.pass(is_over, self.now_ns(), longest_ns, Stops::Heard)?
+                self.pass(is_over, self.now_ns(), longest_ns, StopWish::Heard)?
             };
-            if passed != Passed::Done {
+            if passed != WaitOutcome::Done {
                 self.say(&Event::Busy {
                     at_ns: self.now_ns(),
                     place,
                 });
-                return Ok(Next::Go);
+                return Ok(SessionStep::Go);
             }
         }
         let at_ns = self.now_ns();
@@ -257,19 +257,19 @@ impl Session<'_> {
         });
         let terminal = &mut self.terminals[index];
         if terminal.state == State::Closed {
-            return Ok(Next::Go);
+            return Ok(SessionStep::Go);
         }
         if at_prompt {
             terminal.begin(serves);
         }
         terminal.write(format!("{text}\n").as_bytes())?;
-        self.pass(|_| false, at_ns, TYPING_NS, Stops::Left)?;
-        Ok(Next::Go)
+        self.pass(|_| false, at_ns, TYPING_NS, StopWish::Left)?;
+        Ok(SessionStep::Go)
     }
 
     fn wait(
         &mut self,
-        until: &Until,
+        until: &WaitFor,
         at_most_ns: Option<u64>,
         names: &[String],
     ) -> Result<(), GuestError> {
@@ -282,14 +282,14 @@ impl Session<'_> {
         });
         let longest_ns = at_most_ns.unwrap_or(self.asked.longest_wait_ns);
         let awaited: Option<Vec<usize>> = match until {
-            Until::Time => Some(Vec::new()),
-            Until::All => None,
-            Until::These { places } => {
+            WaitFor::Time => Some(Vec::new()),
+            WaitFor::All => None,
+            WaitFor::These { places } => {
                 let indexes = places.iter().map(|place| self.terminal(*place, names));
                 Some(indexes.collect::<Result<_, _>>()?)
             }
         };
-        let only_time = *until == Until::Time;
+        let only_time = *until == WaitFor::Time;
         let is_over = |session: &Session<'_>| match &awaited {
             None => !session
                 .terminals
@@ -297,20 +297,20 @@ impl Session<'_> {
                 .any(|terminal| terminal.is_busy() && !terminal.serves),
             Some(indexes) => !only_time && !indexes.iter().any(|i| session.terminals[*i].is_busy()),
         };
-        let passed = self.pass(is_over, began_ns, longest_ns, Stops::Heard)?;
+        let passed = self.pass(is_over, began_ns, longest_ns, StopWish::Heard)?;
         self.flush_lines();
         let busy = |terminal: &&Terminal| terminal.is_busy() && !terminal.serves;
         let running = self.terminals.iter().filter(busy);
         let running = running.map(|terminal| terminal.place).collect();
         let at_ns = self.now_ns();
         let stopped_after_ns = match passed {
-            Passed::Stopped(after_ns) => Some(after_ns),
-            Passed::Done | Passed::TimeUp => None,
+            WaitOutcome::Stopped(after_ns) => Some(after_ns),
+            WaitOutcome::Done | WaitOutcome::TimeUp => None,
         };
         self.say(&Event::Waited {
             at_ns,
             stopped_after_ns,
-            time_up: passed == Passed::TimeUp && at_most_ns.is_none(),
+            time_up: passed == WaitOutcome::TimeUp && at_most_ns.is_none(),
             running,
         });
         self.write_said()?;
@@ -323,30 +323,31 @@ impl Session<'_> {
         is_over: impl Fn(&Session<'_>) -> bool,
         began_ns: u64,
         longest_ns: u64,
-        stops: Stops,
-    ) -> Result<Passed, GuestError> {
+        stops: StopWish,
+    ) -> Result<WaitOutcome, GuestError> {
         let end_ns = began_ns.saturating_add(longest_ns);
         let mut beats = 1;
         loop {
             if is_over(self) {
-                return Ok(Passed::Done);
+                return Ok(WaitOutcome::Done);
             }
             let now_ns = self.now_ns();
             if now_ns >= end_ns {
-                return Ok(Passed::TimeUp);
+                return Ok(WaitOutcome::TimeUp);
             }
             if now_ns >= began_ns + beats * BEAT_NS {
                 self.say(&Event::Beat { at_ns: now_ns });
-                if stops == Stops::Heard && fs::remove_file(self.asked.folder.join("stop")).is_ok()
+                if stops == StopWish::Heard
+                    && fs::remove_file(self.asked.folder.join("stop")).is_ok()
                 {
-                    return Ok(Passed::Stopped(beats * BEAT_NS));
+                    return Ok(WaitOutcome::Stopped(beats * BEAT_NS));
                 }
                 beats += 1;
             }
             self.write_said()?;
             let wake_ns = end_ns.min(began_ns + beats * BEAT_NS);
-            self.timer.set(self.zero_ns + wake_ns).doing(waiting)?;
-            let ready: Vec<u64> = self.poll.wait().doing(waiting)?.collect();
+            self.timer.set(self.zero_ns + wake_ns).context(waiting)?;
+            let ready: Vec<u64> = self.poll.wait().context(waiting)?.collect();
             for token in ready {
                 if token != TIMER {
                     self.read(token as usize)?;
@@ -372,7 +373,7 @@ impl Session<'_> {
     }
 
     /// The terminal there; a new one is opened where there is none, and its prompt waited for.
-    fn terminal(&mut self, place: Place, names: &[String]) -> Result<usize, GuestError> {
+    fn terminal(&mut self, place: TerminalPlace, names: &[String]) -> Result<usize, GuestError> {
         let same = |terminal: &Terminal| terminal.place == place && terminal.state != State::Closed;
         if let Some(index) = self.terminals.iter().position(same) {
             return Ok(index);
@@ -383,11 +384,11 @@ impl Session<'_> {
         let index = self.terminals.len();
         self.poll
             .add(terminal.ours(), index as u64)
-            .doing(waiting)?;
+            .context(waiting)?;
         self.terminals.push(terminal);
         let is_over = |session: &Session<'_>| !session.terminals[index].is_busy();
-        let passed = self.pass(is_over, self.now_ns(), STARTING_NS, Stops::Left)?;
-        if passed != Passed::Done {
+        let passed = self.pass(is_over, self.now_ns(), STARTING_NS, StopWish::Left)?;
+        if passed != WaitOutcome::Done {
             let shell = self.asked.shell.join(" ");
             return Err(GuestError::Internal(format!(
                 "{shell} shows no prompt at {host}"
@@ -436,7 +437,7 @@ impl Session<'_> {
             .append(true)
             .create(true)
             .open(&self.said_file);
-        file.doing(what)?.write_all(&self.said).doing(what)?;
+        file.context(what)?.write_all(&self.said).context(what)?;
         self.said.clear();
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! arrives. Sizes, thinking times and the instants of writes and of transfers are the engine's
 //! generators' and come from the same named streams as in the simulator.
 
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
 use dumbbell_core::tcp_sample::TcpSample;
@@ -32,9 +32,9 @@ pub struct Tokens {
 
 /// Which of a flow's connections: the number of its transfer, from 1, where several may be open at
 /// a time, and 0 where one follows the other.
-pub type Which = u32;
+pub type ConnectionNumber = u32;
 /// Number of tokens there is room for.
-pub const MOST_CONNECTIONS: Which = 1 << 24;
+pub const MOST_CONNECTIONS: ConnectionNumber = 1 << 24;
 
 /// A transfer from its beginning.
 #[derive(Debug, Clone, Copy)]
@@ -118,7 +118,7 @@ pub struct TcpFlow {
     tokens: Tokens,
     supply: Supply,
     listener: Socket,
-    connections: BTreeMap<Which, Connection>,
+    connections: BTreeMap<ConnectionNumber, Connection>,
     closed: Totals,
     /// What was seen.
     pub record: TcpRecord,
@@ -151,11 +151,11 @@ impl TcpFlow {
         tcp_flow
             .listener
             .bind(to.port())
-            .doing(|| "taking a port".to_owned())?;
+            .context(|| "taking a port".to_owned())?;
         tcp_flow
             .listener
             .listen()
-            .doing(|| "listening".to_owned())?;
+            .context(|| "listening".to_owned())?;
         Ok(tcp_flow)
     }
 
@@ -174,24 +174,26 @@ impl TcpFlow {
         let of_kernel = name.strip_prefix("linux:");
         let name = of_kernel.unwrap_or(name);
         if end == End::Sender || of_kernel.is_some() || settings.controller.is_none() {
-            socket.congestion_control(name).doing(what)?;
+            socket.congestion_control(name).context(what)?;
         }
-        socket.traffic_class(self.class).doing(what)?;
+        socket.traffic_class(self.class).context(what)?;
         if self.write_bytes().is_none() {
             socket
                 .option(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
-                .doing(what)?;
+                .context(what)?;
         }
         if settings.send_buffer_bytes > 0 {
-            socket.send_buffer(settings.send_buffer_bytes).doing(what)?;
+            socket
+                .send_buffer(settings.send_buffer_bytes)
+                .context(what)?;
         }
         if settings.receive_window_bytes > 0 {
             socket
                 .receive_window(settings.receive_window_bytes)
-                .doing(what)?;
+                .context(what)?;
         }
         if settings.pacing == Pacing::Switch(true) {
-            socket.pace().doing(what)?;
+            socket.pace().context(what)?;
         }
         Ok(())
     }
@@ -250,16 +252,16 @@ impl TcpFlow {
         Ok(pause.map(|pause| now.saturating_add(pause)))
     }
 
-    fn connection(&mut self, which: Which) -> Result<&mut Connection, GuestError> {
+    fn connection(&mut self, which: ConnectionNumber) -> Result<&mut Connection, GuestError> {
         let missing = || GuestError::Internal(format!("connection {which} is not there"));
         self.connections.get_mut(&which).ok_or_else(missing)
     }
 
     fn connect(&mut self, poll: &Poll, bytes: u64, now: Time) -> Result<(), GuestError> {
         let what = || "connecting".to_owned();
-        let sender = Socket::tcp().doing(what)?;
+        let sender = Socket::tcp().context(what)?;
         self.set(&sender, End::Sender)?;
-        sender.connect(self.to).doing(what)?;
+        sender.connect(self.to).context(what)?;
         self.closed.connections += 1;
         self.record.first_sent.get_or_insert(now);
         let mut which = 0;
@@ -272,16 +274,16 @@ impl TcpFlow {
                 completed: Time::NEVER,
             });
             if transfers.may_overlap() {
-                which = self.record.transfers.len() as Which;
+                which = self.record.transfers.len() as ConnectionNumber;
             }
         }
         if which >= MOST_CONNECTIONS {
             return Err(GuestError::Job(format!("{which} transfers of one flow")));
         }
         let token = token(self.tokens.sender, self.tokens, which);
-        poll.add_writer(&sender, token).doing(what)?;
+        poll.add_writer(&sender, token).context(what)?;
         let connection = Connection {
-            port: sender.port().doing(what)?,
+            port: sender.port().context(what)?,
             sender,
             receiver: None,
             to_send: bytes,
@@ -294,10 +296,10 @@ impl TcpFlow {
     }
 
     /// A sender takes more, or its connection has broken.
-    pub fn is_ready(&mut self, poll: &Poll, which: Which) -> Result<(), GuestError> {
+    pub fn is_ready(&mut self, poll: &Poll, which: ConnectionNumber) -> Result<(), GuestError> {
         let what = || "looking after a connection".to_owned();
         if let Some(connection) = self.connections.get(&which) {
-            let info = connection.sender.tcp_info().doing(what)?;
+            let info = connection.sender.tcp_info().context(what)?;
             if TcpInfo::new(&info).is_closed() {
                 return self.close(which);
             }
@@ -306,7 +308,7 @@ impl TcpFlow {
     }
 
     /// Hands TCP what it takes.
-    fn write(&mut self, poll: &Poll, which: Which) -> Result<(), GuestError> {
+    fn write(&mut self, poll: &Poll, which: ConnectionNumber) -> Result<(), GuestError> {
         let what = || "writing to a connection".to_owned();
         let token = token(self.tokens.sender, self.tokens, which);
         let write_bytes = self.write_bytes();
@@ -338,12 +340,12 @@ impl TcpFlow {
                 Ok(None) => full = true,
                 // Not yet connected.
                 Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => full = true,
-                Err(error) => return Err(error).doing(what),
+                Err(error) => return Err(error).context(what),
             }
         }
         if full != connection.waited_for {
             poll.set_writer(&connection.sender, token, full)
-                .doing(what)?;
+                .context(what)?;
             connection.waited_for = full;
         }
         Ok(())
@@ -352,12 +354,12 @@ impl TcpFlow {
     /// A connection has arrived at the receiving host.
     pub fn accept(&mut self, poll: &Poll) -> Result<(), GuestError> {
         let what = || "accepting a connection".to_owned();
-        while let Some((receiver, port)) = self.listener.accept().doing(what)? {
+        while let Some((receiver, port)) = self.listener.accept().context(what)? {
             let mut all = self.connections.iter_mut();
             // The sender of any other has given it up.
             if let Some((which, connection)) = all.find(|(_, one)| one.port == port) {
                 let token = token(self.tokens.receiver, self.tokens, *which);
-                poll.add(&receiver, token).doing(what)?;
+                poll.add(&receiver, token).context(what)?;
                 connection.receiver = Some(receiver);
             }
         }
@@ -367,11 +369,15 @@ impl TcpFlow {
     /// Waits for connections from now on.
     pub fn wait_for_connections(&self, poll: &Poll) -> Result<(), GuestError> {
         poll.add(&self.listener, self.tokens.listener)
-            .doing(|| "waiting for connections".to_owned())
+            .context(|| "waiting for connections".to_owned())
     }
 
     /// Something has arrived. Returns when the source acts next, if that follows from it.
-    pub fn receive(&mut self, which: Which, now: Time) -> Result<Option<Time>, GuestError> {
+    pub fn receive(
+        &mut self,
+        which: ConnectionNumber,
+        now: Time,
+    ) -> Result<Option<Time>, GuestError> {
         let window_bytes = self.settings.receive_window_bytes;
         let Some(connection) = self.connections.get_mut(&which) else {
             return Ok(None);
@@ -382,14 +388,14 @@ impl TcpFlow {
         loop {
             let got = receiver
                 .discard(CHUNK)
-                .doing(|| "reading from a connection".to_owned())?;
+                .context(|| "reading from a connection".to_owned())?;
             let Some(bytes) = got.filter(|bytes| *bytes > 0) else {
                 break;
             };
             if window_bytes > 0 {
                 receiver
                     .hold_receive_window(window_bytes)
-                    .doing(|| "holding a receive window".to_owned())?;
+                    .context(|| "holding a receive window".to_owned())?;
             }
             connection.received += bytes as u64;
             self.closed.received_payload_bytes += bytes as u64;
@@ -437,7 +443,7 @@ impl TcpFlow {
     }
 
     /// Ends a connection as an application does whose transfer is over.
-    fn close(&mut self, which: Which) -> Result<(), GuestError> {
+    fn close(&mut self, which: ConnectionNumber) -> Result<(), GuestError> {
         if let Some(connection) = self.connections.remove(&which) {
             self.closed.add(&connection)?;
         }
@@ -449,7 +455,7 @@ impl TcpFlow {
         for connection in std::mem::take(&mut self.connections).into_values() {
             self.closed.add(&connection)?;
             let what = || "ending a connection".to_owned();
-            connection.sender.abort_on_close().doing(what)?;
+            connection.sender.abort_on_close().context(what)?;
         }
         Ok(())
     }
@@ -459,14 +465,14 @@ impl Totals {
     /// Adds what a connection counted so far; returns what its sender knows.
     fn add(&mut self, connection: &Connection) -> Result<TcpSample, GuestError> {
         let what = || "asking TCP for its numbers".to_owned();
-        let info = connection.sender.tcp_info().doing(what)?;
+        let info = connection.sender.tcp_info().context(what)?;
         let info = TcpInfo::new(&info);
         self.created_pkts += info.segments_out();
         self.retransmitted_pkts += info.retransmitted();
         self.payload_sent += info.payload_sent();
         self.payload_retransmitted += info.payload_retransmitted();
         if let Some(receiver) = &connection.receiver {
-            let info = receiver.tcp_info().doing(what)?;
+            let info = receiver.tcp_info().context(what)?;
             self.delivered_pkts += TcpInfo::new(&info).segments_in();
         }
         Ok(info.sample())
@@ -474,6 +480,6 @@ impl Totals {
 }
 
 /// The token of a connection's sender or receiver.
-fn token(of: u64, tokens: Tokens, which: Which) -> u64 {
+fn token(of: u64, tokens: Tokens, which: ConnectionNumber) -> u64 {
     of + u64::from(which) * tokens.connection
 }

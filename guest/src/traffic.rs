@@ -9,7 +9,7 @@
 
 use crate::capture::Captures;
 use crate::controllers;
-use crate::error::{Doing, GuestError};
+use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
 use crate::job::{Job, ipv4};
@@ -43,7 +43,7 @@ const REPORTS: u64 = 50;
 
 /// What is due, in the simulator's order at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum DueEvent {
     Change(usize),
     WarmUp,
     Flow(usize),
@@ -86,8 +86,8 @@ pub struct Traffic<'a> {
     captures: Captures,
     netlink: Vec<Socket>,
     /// (host, device index, handle) by queue, and of what delays after it.
-    places: Vec<(Place, Option<Place>)>,
-    due: BinaryHeap<Reverse<(Time, Due)>>,
+    places: Vec<(EventOrder, Option<EventOrder>)>,
+    due: BinaryHeap<Reverse<(Time, DueEvent)>>,
     timer: Timer,
     poll: Poll,
     zero_ns: u64,
@@ -97,7 +97,7 @@ pub struct Traffic<'a> {
     drained: bool,
 }
 
-type Place = (usize, u32, u32);
+type EventOrder = (usize, u32, u32);
 
 const TOKEN_TIMER: u64 = u64::MAX;
 /// The highest byte of a token says what happened, the rest of its upper half over which
@@ -142,18 +142,21 @@ impl<'a> Traffic<'a> {
             netlink: Vec::new(),
             places: Vec::new(),
             due: BinaryHeap::new(),
-            timer: Timer::new().doing(what)?,
-            poll: Poll::new().doing(what)?,
+            timer: Timer::new().context(what)?,
+            poll: Poll::new().context(what)?,
             zero_ns: 0,
             end: Time::from_ns(experiment.duration_ns),
-            progress: File::create(&progress).doing(what)?,
+            progress: File::create(&progress).context(what)?,
             buffer: vec![0; 1 << 16],
             drained: false,
         };
-        traffic.poll.add(&traffic.timer, TOKEN_TIMER).doing(what)?;
+        traffic
+            .poll
+            .add(&traffic.timer, TOKEN_TIMER)
+            .context(what)?;
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;
-            traffic.netlink.push(Socket::netlink().doing(what)?);
+            traffic.netlink.push(Socket::netlink().context(what)?);
         }
         for queue in &job.queues {
             let place = traffic.place(queue.host, &queue.device, queue.handle)?;
@@ -172,9 +175,9 @@ impl<'a> Traffic<'a> {
         Ok(traffic)
     }
 
-    fn place(&self, host: usize, device: &str, handle: u32) -> Result<Place, GuestError> {
+    fn place(&self, host: usize, device: &str, handle: u32) -> Result<EventOrder, GuestError> {
         self.hosts.enter(host)?;
-        let index = sys::device_index(device).doing(|| format!("looking for {device}"))?;
+        let index = sys::device_index(device).context(|| format!("looking for {device}"))?;
         Ok((host, index, handle))
     }
 
@@ -183,7 +186,7 @@ impl<'a> Traffic<'a> {
         index.expect("hosts were checked") as usize
     }
 
-    fn at(&mut self, time: Time, what: Due) {
+    fn at(&mut self, time: Time, what: DueEvent) {
         self.due.push(Reverse((time, what)));
     }
 
@@ -218,13 +221,13 @@ impl<'a> Traffic<'a> {
                 let mut tcp = self.open_tcp(index, streams, to)?;
                 let first = tcp.first(start);
                 if stop < self.end {
-                    self.at(stop, Due::Stop(index));
+                    self.at(stop, DueEvent::Stop(index));
                 }
                 (Flow::Tcp(Box::new(tcp)), first)
             }
         };
         if first < stop {
-            self.at(first, Due::Flow(index));
+            self.at(first, DueEvent::Flow(index));
         }
         self.records.flows.push(FlowRecord::default());
         self.flows.push(opened);
@@ -241,15 +244,15 @@ impl<'a> Traffic<'a> {
         let flow = &self.experiment.flows[index];
         let what = || format!("opening the sockets of flow {}", flow.name);
         self.hosts.enter(self.host(&flow.to))?;
-        let receiver = Socket::udp().doing(what)?;
-        receiver.bind(to.port()).doing(what)?;
+        let receiver = Socket::udp().context(what)?;
+        receiver.bind(to.port()).context(what)?;
         let token = UDP_RECEIVER * TOKEN_KIND + index as u64;
-        self.poll.add(&receiver, token).doing(what)?;
+        self.poll.add(&receiver, token).context(what)?;
         self.hosts.enter(self.host(&flow.from))?;
-        let sender = Socket::udp().doing(what)?;
+        let sender = Socket::udp().context(what)?;
         sender
             .traffic_class(flow.dscp << 2 | flow.ecn.bits())
-            .doing(what)?;
+            .context(what)?;
         Ok(UdpFlow {
             generator: Generator::new(&flow.source, streams),
             size_at: flow.source.parameters().size_at(),
@@ -277,7 +280,7 @@ impl<'a> Traffic<'a> {
             connection: TOKEN_CONNECTION,
         };
         self.hosts.enter(self.host(&flow.to))?;
-        let listener = Socket::tcp().doing(what)?;
+        let listener = Socket::tcp().context(what)?;
         let from = self.host(&flow.from);
         let tcp = TcpFlow::new(flow, streams, (from, to), listener, tokens)?;
         tcp.wait_for_connections(&self.poll)?;
@@ -295,7 +298,7 @@ impl<'a> Traffic<'a> {
             probe.start_jitter_ns,
         );
         if first < self.end {
-            self.at(first, Due::Probe(index));
+            self.at(first, DueEvent::Probe(index));
         }
         Ok(())
     }
@@ -304,21 +307,21 @@ impl<'a> Traffic<'a> {
         for (index, change) in self.job.changes.iter().enumerate() {
             let at = Time::from_ns(change.at_ns);
             if at < self.end {
-                self.at(at, Due::Change(index));
+                self.at(at, DueEvent::Change(index));
             }
         }
         for (task, at) in self.programs.iter().flat_map(Programs::planned) {
-            self.due.push(Reverse((at, Due::Program(task))));
+            self.due.push(Reverse((at, DueEvent::Program(task))));
         }
-        self.at(Time::from_ns(self.experiment.warm_up_ns), Due::WarmUp);
-        self.at(self.end, Due::End);
+        self.at(Time::from_ns(self.experiment.warm_up_ns), DueEvent::WarmUp);
+        self.at(self.end, DueEvent::End);
         let sampled = Time::from_ns(self.experiment.sample_interval_ns);
         if sampled > Time::ZERO {
-            self.at(sampled, Due::Sample);
+            self.at(sampled, DueEvent::Sample);
         }
-        self.at(Time(self.end.0 / REPORTS), Due::Report);
+        self.at(Time(self.end.0 / REPORTS), DueEvent::Report);
         if !self.captures.is_empty() {
-            self.at(CAPTURE_STEP, Due::Capture);
+            self.at(CAPTURE_STEP, DueEvent::Capture);
         }
     }
 
@@ -332,7 +335,7 @@ impl<'a> Traffic<'a> {
         self.set_timer()?;
         let mut ready = Vec::new();
         while !self.drained {
-            let waited = self.poll.wait().doing(|| "waiting".to_owned())?;
+            let waited = self.poll.wait().context(|| "waiting".to_owned())?;
             ready.splice(.., waited);
             ready.sort_unstable();
             let Some(now_ns) = sys::monotonic_ns().checked_sub(self.zero_ns) else {
@@ -373,7 +376,7 @@ impl<'a> Traffic<'a> {
     /// Does what a socket waits for.
     fn is_ready(&mut self, token: u64, now: Time) -> Result<(), GuestError> {
         let (kind, index) = (token / TOKEN_KIND, (token % TOKEN_CONNECTION) as usize);
-        let connection = (token % TOKEN_KIND / TOKEN_CONNECTION) as tcp_flow::Which;
+        let connection = (token % TOKEN_KIND / TOKEN_CONNECTION) as tcp_flow::ConnectionNumber;
         match kind {
             ICMP => return self.probes.receive_icmp(index, now),
             UDP_REQUEST => return self.probes.answer_udp(index, now),
@@ -402,7 +405,7 @@ impl<'a> Traffic<'a> {
     fn plan_flow(&mut self, index: usize, time: Time) {
         let stop = Time::from_ns(self.experiment.flows[index].stop_ns).min(self.end);
         if time < stop {
-            self.at(time, Due::Flow(index));
+            self.at(time, DueEvent::Flow(index));
         }
     }
 
@@ -413,7 +416,7 @@ impl<'a> Traffic<'a> {
         let at_ns = self.zero_ns.saturating_add(time.0.div_ceil(1000));
         self.timer
             .set(at_ns)
-            .doing(|| "setting the timer".to_owned())
+            .context(|| "setting the timer".to_owned())
     }
 
     fn do_due(&mut self, now: Time) -> Result<(), GuestError> {
@@ -424,49 +427,49 @@ impl<'a> Traffic<'a> {
             self.due.pop();
             self.records.latest = self.records.latest.max(now - time);
             match what {
-                Due::Change(index) => self.hosts.run(&self.job.changes[index].step)?,
-                Due::WarmUp => {
+                DueEvent::Change(index) => self.hosts.run(&self.job.changes[index].step)?,
+                DueEvent::WarmUp => {
                     self.records.at_warm_up = self.counters()?.0;
                     for tcp in self.tcp_flows() {
                         tcp.record.at_warm_up = tcp.totals()?;
                     }
                 }
-                Due::Flow(index) => self.act(index, time)?,
-                Due::Stop(index) => {
+                DueEvent::Flow(index) => self.act(index, time)?,
+                DueEvent::Stop(index) => {
                     if let Flow::Tcp(tcp) = &mut self.flows[index] {
                         tcp.abort()?;
                     }
                 }
-                Due::Probe(index) if self.probes.is_session(index) => {
+                DueEvent::Probe(index) if self.probes.is_session(index) => {
                     let probe = &self.experiment.probes[index];
                     let left = self.end - time;
                     self.probes.start_session(index, probe, left, self.hosts)?;
                 }
-                Due::Probe(index) => {
+                DueEvent::Probe(index) => {
                     let next = self.probes.send(index, time)?;
                     if let Some(next) = next.filter(|next| *next < self.end) {
-                        self.at(next, Due::Probe(index));
+                        self.at(next, DueEvent::Probe(index));
                     }
                 }
-                Due::Program(task) => {
+                DueEvent::Program(task) => {
                     let programs = self.programs.as_mut().expect("they were planned");
                     programs.start(task, &self.poll, PROGRAM * TOKEN_KIND)?;
                 }
-                Due::Capture => {
+                DueEvent::Capture => {
                     self.captures.drain()?;
-                    self.at(time + CAPTURE_STEP, Due::Capture);
+                    self.at(time + CAPTURE_STEP, DueEvent::Capture);
                 }
-                Due::Sample => self.sample(time)?,
-                Due::Report => self.report(time)?,
-                Due::End => {
+                DueEvent::Sample => self.sample(time)?,
+                DueEvent::Report => self.report(time)?,
+                DueEvent::End => {
                     self.records.at_end = self.counters()?.0;
                     for tcp in self.tcp_flows() {
                         tcp.record.at_end = tcp.totals()?;
                         tcp.abort()?;
                     }
-                    self.at(time.saturating_add(DRAIN_STEP), Due::Drain);
+                    self.at(time.saturating_add(DRAIN_STEP), DueEvent::Drain);
                 }
-                Due::Drain => self.drain(time)?,
+                DueEvent::Drain => self.drain(time)?,
             }
         }
         Ok(())
@@ -506,7 +509,7 @@ impl<'a> Traffic<'a> {
         self.buffer[..4].copy_from_slice(&number.to_le_bytes());
         flow.sender
             .send_to(&self.buffer[..payload], flow.to)
-            .doing(|| format!("sending {payload} bytes"))?;
+            .context(|| format!("sending {payload} bytes"))?;
         record.datagrams.push(Datagram {
             size,
             created: due,
@@ -519,7 +522,7 @@ impl<'a> Traffic<'a> {
         self.records.events += 1;
         let next = flow.generator.next_gap().map(|gap| due.saturating_add(gap));
         if let Some(next) = next.filter(|next| *next < flow.stop) {
-            self.at(next, Due::Flow(index));
+            self.at(next, DueEvent::Flow(index));
         }
         Ok(())
     }
@@ -531,7 +534,7 @@ impl<'a> Traffic<'a> {
         };
         loop {
             let got = flow.receiver.receive(&mut head);
-            let Some(length) = got.doing(|| "receiving".to_owned())? else {
+            let Some(length) = got.context(|| "receiving".to_owned())? else {
                 return Ok(());
             };
             let datagrams = &mut self.records.flows[index].datagrams;
@@ -554,7 +557,7 @@ impl<'a> Traffic<'a> {
         }
         let next = time + Time::from_ns(self.experiment.sample_interval_ns);
         if next <= self.end {
-            self.at(next, Due::Sample);
+            self.at(next, DueEvent::Sample);
         }
         Ok(())
     }
@@ -562,11 +565,11 @@ impl<'a> Traffic<'a> {
     fn report(&mut self, time: Time) -> Result<(), GuestError> {
         let share = time.0 as f64 / self.end.0 as f64;
         let what = || "reporting progress".to_owned();
-        self.progress.rewind().doing(what)?;
-        write!(self.progress, "{share:.4}").doing(what)?;
+        self.progress.rewind().context(what)?;
+        write!(self.progress, "{share:.4}").context(what)?;
         let next = time + Time(self.end.0 / REPORTS);
         if next < self.end {
-            self.at(next, Due::Report);
+            self.at(next, DueEvent::Report);
         }
         Ok(())
     }
@@ -581,7 +584,7 @@ impl<'a> Traffic<'a> {
         if is_over || time >= longest {
             self.drained = true;
         } else {
-            self.at(time + DRAIN_STEP, Due::Drain);
+            self.at(time + DRAIN_STEP, DueEvent::Drain);
         }
         Ok(())
     }
@@ -591,8 +594,8 @@ impl<'a> Traffic<'a> {
         let by_host = self.netlink.iter().map(netlink::disciplines);
         let by_host: Vec<Disciplines> = by_host.collect::<Result<_, _>>()?;
         let held = by_host.iter().map(netlink::held).sum();
-        let of = |(host, device, handle): Place| netlink::of(&by_host[host], (device, handle));
-        let both = |(queue, after): &(Place, Option<Place>)| {
+        let of = |(host, device, handle): EventOrder| netlink::of(&by_host[host], (device, handle));
+        let both = |(queue, after): &(EventOrder, Option<EventOrder>)| {
             (of(*queue), after.map(of).unwrap_or_default())
         };
         Ok((self.places.iter().map(both).collect(), held))

@@ -6,7 +6,7 @@
 //! numbers of JavaScript: times are exact below 2^53 ns, and NaN stands where there is none.
 
 use dumbbell_engine::cca::outside::{Asked, Code, Event, Module, Modules, Traits};
-use dumbbell_engine::cca::{Ack, RttSample, Snapshot, State, Window};
+use dumbbell_engine::cca::{Ack, CaState, RttSample, Snapshot, Window};
 use dumbbell_engine::spec::tcp::Controller;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,13 +147,13 @@ fields!(SNAPSHOT, snapshot_numbers, snapshot: Snapshot {
 });
 
 /// `enum dumbbell_cc_state`.
-fn state_number(state: State) -> f64 {
+fn state_number(state: CaState) -> f64 {
     match state {
-        State::Open => 0.0,
-        State::Disorder => 1.0,
-        State::Cwr => 2.0,
-        State::Recovery => 3.0,
-        State::Loss => 4.0,
+        CaState::Open => 0.0,
+        CaState::Disorder => 1.0,
+        CaState::Cwr => 2.0,
+        CaState::Recovery => 3.0,
+        CaState::Loss => 4.0,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca::outside::{AckBegins, Acked, SenderView};
-use dumbbell_tcp::cca::{self, State};
+use dumbbell_tcp::cca::{self, CaState};
 use std::ffi::{c_char, c_int, c_void};
 
 /// `DUMBBELL_CC_VERSION`.
@@ -119,7 +119,7 @@ pub struct Parameter {
 }
 
 /// `dumbbell_cc_on`.
-pub type On = unsafe extern "C" fn(*mut Flow, *const Snapshot);
+pub type EventFn = unsafe extern "C" fn(*mut Flow, *const Snapshot);
 
 /// `struct dumbbell_cc_ops`.
 #[repr(C)]
@@ -130,17 +130,17 @@ pub struct Ops {
     pub owns_recovery: bool,
     pub wants_pacing: bool,
     pub name: *const c_char,
-    pub init: Option<On>,
+    pub init: Option<EventFn>,
     pub on_ack: Option<unsafe extern "C" fn(*mut Flow, *const Ack)>,
-    pub on_loss: Option<On>,
+    pub on_loss: Option<EventFn>,
     pub on_rtt: Option<unsafe extern "C" fn(*mut Flow, *const RttSample)>,
-    pub on_rto: Option<On>,
-    pub on_enter_loss: Option<On>,
-    pub on_ecn: Option<On>,
-    pub on_exit_recovery: Option<On>,
+    pub on_rto: Option<EventFn>,
+    pub on_enter_loss: Option<EventFn>,
+    pub on_ecn: Option<EventFn>,
+    pub on_exit_recovery: Option<EventFn>,
     pub on_undo: Option<unsafe extern "C" fn(*mut Flow)>,
     pub on_transmit_start: Option<unsafe extern "C" fn(*mut Flow, *const Snapshot, u64)>,
-    pub on_idle_restart: Option<On>,
+    pub on_idle_restart: Option<EventFn>,
     pub limits_itself: Option<unsafe extern "C" fn(*const c_void) -> bool>,
     pub least_burst_pkts: Option<unsafe extern "C" fn(*const c_void, *const Window) -> u32>,
     pub parameters: *const Parameter,
@@ -164,13 +164,13 @@ pub fn ack_flags(begins: AckBegins) -> u32 {
 }
 
 /// `enum dumbbell_cc_state`.
-pub fn state(state: State) -> u32 {
+pub fn state(state: CaState) -> u32 {
     match state {
-        State::Open => 0,
-        State::Disorder => 1,
-        State::Cwr => 2,
-        State::Recovery => 3,
-        State::Loss => 4,
+        CaState::Open => 0,
+        CaState::Disorder => 1,
+        CaState::Cwr => 2,
+        CaState::Recovery => 3,
+        CaState::Loss => 4,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A controller from a shared object, as the sender knows controllers.
 
 use crate::abi::{
-    self, Flow, LOADED_VERSIONS, MOST_PARAMETERS, MOST_STATE_BYTES, NONE, On, Ops, VERSION,
+    self, EventFn, Flow, LOADED_VERSIONS, MOST_PARAMETERS, MOST_STATE_BYTES, NONE, Ops, VERSION,
 };
 use crate::object::Object;
 use dumbbell_core::random::Stream;
@@ -275,7 +275,7 @@ impl Code for Loaded {
             requests_limited: false,
         };
         let flow = &raw mut flow;
-        let plain = |on: Option<On>, snapshot: &Snapshot| {
+        let plain = |on: Option<EventFn>, snapshot: &Snapshot| {
             // SAFETY: a function of the object, of this type as it says, with what lives until it
             // returns.
             on.map(|on| unsafe { on(flow, &abi::Snapshot::from(snapshot)) })

@@ -9,7 +9,9 @@ use dumbbell_engine::spec::Experiment;
 use dumbbell_native::{Objects, facts};
 use dumbbell_spec::tcp::{Controller as Described, Profile, Tcp};
 use dumbbell_tcp::cca::outside::{Modules, Outside};
-use dumbbell_tcp::cca::{Ack, Controller, Options, RateSample, RttSample, Snapshot, State, Window};
+use dumbbell_tcp::cca::{
+    Ack, CaState, Controller, Options, RateSample, RttSample, Snapshot, Window,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,7 +63,7 @@ fn controller(object: &Path, parameters: &[(&str, i64)]) -> Outside {
     let module = objects(object).load(&described(parameters)).unwrap();
     let options = Options {
         module: Some(module),
-        ..Options::from(&Tcp::linux("reno")).on_host(250, Stream::new(1, 0, "controller"))
+        ..Options::from(&Tcp::linux("reno")).for_host(250, Stream::new(1, 0, "controller"))
     };
     Controller::new(&options, Time::ZERO)
 }
@@ -182,11 +184,11 @@ fn every_field_crosses_the_boundary() {
     assert_eq!(window.pacing_rate_bytes_per_s, told);
     let at = Time::from_ns;
     let states = [
-        State::Open,
-        State::Disorder,
-        State::Cwr,
-        State::Recovery,
-        State::Loss,
+        CaState::Open,
+        CaState::Disorder,
+        CaState::Cwr,
+        CaState::Recovery,
+        CaState::Loss,
     ];
     for (index, state) in states.into_iter().enumerate() {
         let ack = Ack {
@@ -310,7 +312,7 @@ fn dumbbell_ack() -> Ack {
         min_rtt: None,
         in_flight_pkts: 0,
         is_cwnd_limited: true,
-        state: State::Open,
+        state: CaState::Open,
         una_pkts: 0,
         next_pkts: 0,
         delivered_pkts: 0,

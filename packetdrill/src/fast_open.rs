@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | RFC 7413 section 4.1.1, which options say something | `Cookie::of` |
 //! | RFC 7413 section 4.1.2, a cookie authenticates the address of its client | `Keys::cookie` |
-//! | RFC 7413 section 4.1.3, what a client caches: cookie and MSS | `Remembered` |
+//! | RFC 7413 section 4.1.3, what a client caches: cookie and MSS | `CachedServer` |
 //! | RFC 7413 section 4.2.2, what a server does with a SYN | `Server::judge` |
 //! | Linux 6.1, ip-sysctl, `tcp_fastopen` | `Flags` |
 
@@ -57,7 +57,7 @@ impl Flags {
     }
 
     /// Whether a client needs no cookie.
-    pub fn spare_client_cookie(self) -> bool {
+    pub fn client_needs_no_cookie(self) -> bool {
         self.0 & Flags::CLIENT_WITHOUT_COOKIE != 0
     }
 
@@ -171,7 +171,7 @@ pub struct Server {
 
 /// What becomes of a SYN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Judgement {
+pub struct SynVerdict {
     /// Its data are taken, and data may be sent before the handshake is over.
     pub is_open: bool,
     /// The option of the SYN-ACK.
@@ -181,11 +181,11 @@ pub struct Judgement {
 impl Server {
     /// RFC 7413 section 4.2.2, as `tcp_try_fastopen` has it: a valid cookie opens the connection,
     /// even without data; a request and another cookie are answered by the valid one.
-    pub fn judge(&self, syn: &TcpPacket) -> Judgement {
+    pub fn judge(&self, syn: &TcpPacket) -> SynVerdict {
         let offered = Cookie::of(syn).filter(|cookie| cookie.bytes.is_empty() || cookie.is_valid());
         let is_served = self.has_queue && self.flags.0 & Flags::SERVER != 0;
         if !is_served || (syn.payload_bytes == 0 && offered.is_none()) {
-            return Judgement::default();
+            return SynVerdict::default();
         }
         let valid = self.key.cookie(self.addresses);
         let is_open = self.flags.0 & Flags::SERVER_WITHOUT_COOKIE != 0
@@ -194,28 +194,28 @@ impl Server {
             is_experimental: cookie.is_experimental,
             bytes: valid,
         });
-        Judgement { is_open, answer }
+        SynVerdict { is_open, answer }
     }
 }
 
 /// What a client remembers of the server (`tcp_metrics`), for the next connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Remembered {
+pub struct CachedServer {
     cookie: Option<Cookie>,
     mss_bytes: Option<u32>,
-    tries: Option<Tries>,
+    tries: Option<CookieAttempts>,
 }
 
 /// A server that gave no cookie is asked once by the experimental option, and never again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Tries {
+enum CookieAttempts {
     Experimental,
     Standard,
 }
 
 /// What a SYN-ACK told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct SynAckOptions {
     /// Its MSS, bytes.
     pub mss_bytes: u32,
     /// Its cookie.
@@ -226,30 +226,30 @@ pub struct Told {
 
 /// The SYN of a client that may use Fast Open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Opening {
+pub struct FastOpenSyn {
     /// Its option.
     pub option: Option<Cookie>,
     /// Whether data may go with it.
     pub takes_data: bool,
 }
 
-impl Remembered {
+impl CachedServer {
     /// How the next connection opens (`tcp_fastopen_cookie_check`).
-    pub fn opening(&self, flags: Flags) -> Opening {
+    pub fn opening(&self, flags: Flags) -> FastOpenSyn {
         let option = match &self.cookie {
-            _ if flags.spare_client_cookie() => None,
+            _ if flags.client_needs_no_cookie() => None,
             Some(cookie) => Some(cookie.clone()),
             None => {
-                return Opening {
+                return FastOpenSyn {
                     option: Some(Cookie {
-                        is_experimental: self.tries == Some(Tries::Experimental),
+                        is_experimental: self.tries == Some(CookieAttempts::Experimental),
                         bytes: Vec::new(),
                     }),
                     takes_data: false,
                 };
             }
         };
-        Opening {
+        FastOpenSyn {
             option,
             takes_data: true,
         }
@@ -261,14 +261,14 @@ impl Remembered {
     }
 
     /// A SYN-ACK has come (`tcp_fastopen_cache_set`).
-    pub fn learn(&mut self, told: Told) {
+    pub fn learn(&mut self, told: SynAckOptions) {
         self.mss_bytes = Some(told.mss_bytes);
         if let Some(cookie) = told.cookie.filter(Cookie::is_valid) {
             self.cookie = Some(cookie);
         } else if let (Some(asked), None) = (told.unanswered, &self.cookie) {
             let tries = match asked.is_experimental {
-                true => Tries::Standard,
-                false => Tries::Experimental,
+                true => CookieAttempts::Standard,
+                false => CookieAttempts::Experimental,
             };
             self.tries = self.tries.max(Some(tries));
         }

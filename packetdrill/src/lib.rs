@@ -27,7 +27,7 @@ mod run;
 mod segments;
 mod verdict;
 
-pub use language::{Mistake, Place, SyntaxError};
+pub use language::{Place, SyntaxError, SyntaxErrorKind};
 pub use run::Options;
 pub use verdict::{Difference, Failure, Missing, Verdict};
 

@@ -35,7 +35,7 @@
 //! 5. Timers are set anew (`sender::timers`): retransmission, tail loss probe, persist, pacing.
 //! 6. `poll_transmit` sends what the window, the receiver and [`pacing`] allow; what is lost first.
 //!
-//! *Header prediction* (`sender::expected`, `receiver::expected`) takes the next expected segment by a
+//! *Header prediction* (`sender::header_prediction`, `receiver::header_prediction`) takes the next expected segment by a
 //! shorter way. Debug builds take both ways and compare the whole state.
 //!
 //! # Units
@@ -58,7 +58,7 @@
 //! | pacing | `pacing` | net/ipv4/tcp_output.c |
 //! | what lies in the host's own queue | `small_queue` | net/ipv4/tcp_output.c |
 //! | sending | `sender`: `acknowledge`, `sack`, `recovery`, `timers`, `transmit` | RFC 5681, 6582, 6675, 5682, 3042, 3168, 8985 |
-//! | receiving | `receiver`: `reassembly`, `acknowledging`, `window` | RFC 9293, 5681, 2018, 2883, 3168 |
+//! | receiving | `receiver`: `reassembly`, `ack_policy`, `window` | RFC 9293, 5681, 2018, 2883, 3168 |
 //! | timers | `dumbbell_core::timer` | kernel/time/timer.c |
 //!
 //! Congestion control is in `cca`.

@@ -7,23 +7,23 @@
 //! | behaviour | file |
 //! | --- | --- |
 //! | opening, closing, what a segment does | here; data of a SYN (TCP Fast Open) `fast_open` |
-//! | the data expected next, and nothing else | `expected` |
+//! | the data expected next, and nothing else | `header_prediction` |
 //! | what has arrived, SACK blocks, duplicates | `reassembly` |
-//! | when to acknowledge | `acknowledging` |
+//! | when to acknowledge | `ack_policy` |
 //! | the receive window | `window` |
 //! | congestion marks | `marks` |
 //! | what the application reads | `reading` |
-//! | what is not taken | `refused` |
+//! | what is not taken | `unacceptable` |
 
-mod acknowledging;
-mod expected;
+mod ack_policy;
 mod fast_open;
+mod header_prediction;
 mod marks;
 mod reading;
 mod reassembly;
-mod refused;
 #[cfg(test)]
 mod tests;
+mod unacceptable;
 mod window;
 
 use super::paws::{LastAnswer, Recent};
@@ -33,7 +33,7 @@ use super::segment::{
     Segment, Timestamps,
 };
 use super::{Settings, timestamp_ms};
-use acknowledging::{Acknowledging, Duplicates, Entered};
+use ack_policy::{AckPolicy, DataProgress, Duplicates};
 use dumbbell_core::time::Time;
 use reassembly::Reassembly;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ enum Phase {
 
 /// A SYN-ACK or FIN that is sent again until it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Repeated {
+struct ControlRetransmission {
     sent: Time,
     times: u32,
     rto: Time,
@@ -72,9 +72,9 @@ struct Repeated {
 #[repr(align(64))]
 pub struct Receiver {
     settings: Arc<Settings>,
-    rare: Box<Rare>,
+    rare: Box<ColdState>,
     data: Reassembly,
-    acknowledging: Acknowledging,
+    acknowledging: AckPolicy,
     window: ReceiveWindow,
     /// When its SYN-ACK or FIN is sent, the first time or again; `NEVER` for none.
     own_due: Time,
@@ -114,10 +114,10 @@ const _: () = assert!(size_of::<Receiver>() <= 256);
 
 /// What is read when a connection opens or closes, or when something is missing or came twice.
 #[derive(Debug, Clone, PartialEq)]
-struct Rare {
+struct ColdState {
     /// Of its own SYN and FIN.
     rtt: RoundTrip,
-    repeated: Repeated,
+    repeated: ControlRetransmission,
     duplicates: Duplicates,
     /// The last duplicate, to be reported once (RFC 2883).
     duplicate: Option<SackBlock>,
@@ -132,9 +132,9 @@ impl Receiver {
         let min_rto = Time::from_ns(settings.tcp.min_rto_ns);
         Receiver {
             settings: settings.clone(),
-            rare: Box::new(Rare {
+            rare: Box::new(ColdState {
                 rtt: RoundTrip::new(settings.tcp.profile, min_rto),
-                repeated: Repeated {
+                repeated: ControlRetransmission {
                     sent: Time::ZERO,
                     times: 0,
                     rto: INITIAL_RTO,
@@ -145,7 +145,7 @@ impl Receiver {
                 last_answer: LastAnswer::default(),
             }),
             data: Reassembly::default(),
-            acknowledging: Acknowledging::new(settings),
+            acknowledging: AckPolicy::new(settings),
             window: ReceiveWindow::new(settings),
             own_due: Time::NEVER,
             own_next: 0,
@@ -345,7 +345,7 @@ impl Receiver {
         if self.closes_at_end && self.data.is_complete() && self.phase == Phase::Established {
             self.phase = Phase::Closing;
             self.own_due = now;
-            self.rare.repeated = Repeated {
+            self.rare.repeated = ControlRetransmission {
                 sent: now,
                 times: 0,
                 rto: self.rare.rtt.rto(self.settings.clock),
@@ -404,7 +404,7 @@ impl Receiver {
     }
 
     fn check_acknowledgement(&mut self, now: Time) {
-        let entered = Entered {
+        let entered = DataProgress {
             pending: self.data.next() - self.acknowledged,
             next: self.data.next(),
             has_gap: self.data.has_gap(),

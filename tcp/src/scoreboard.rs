@@ -18,8 +18,8 @@ mod tests;
 mod undo;
 
 use dumbbell_core::prefetch::prefetch;
-use outstanding::{Place, mark};
-use packed::{Link, MOST_PLACES, Packed};
+use outstanding::{PacketList, mark};
+use packed::{Link, MOST_PLACES, PackedPacket};
 
 pub use outstanding::{Outstanding, RateNote};
 
@@ -44,7 +44,7 @@ const EMPTY: List = List {
 #[derive(Debug, Clone)]
 pub struct Scoreboard {
     /// As many as a power of two; packet `n` is at `n` modulo that.
-    places: Box<[Packed]>,
+    places: Box<[PackedPacket]>,
     /// Number of the first that is not acknowledged.
     head: u64,
     /// Number of the next to be sent.
@@ -204,12 +204,12 @@ impl Scoreboard {
     }
 
     #[inline]
-    fn packed(&self, number: u64) -> &Packed {
+    fn packed(&self, number: u64) -> &PackedPacket {
         &self.places[self.place(number)]
     }
 
     #[inline]
-    fn packed_mut(&mut self, number: u64) -> &mut Packed {
+    fn packed_mut(&mut self, number: u64) -> &mut PackedPacket {
         let place = self.place(number);
         &mut self.places[place]
     }
@@ -266,7 +266,7 @@ impl Scoreboard {
         let number = self.tail;
         self.tail += 1;
         let (bytes, before) = ((end - seq) as u32, self.in_flight.last);
-        *self.packed_mut(number) = Packed::sent(number, seq, bytes, now_us, note, before);
+        *self.packed_mut(number) = PackedPacket::sent(number, seq, bytes, now_us, note, before);
         self.append_new(number);
     }
 
@@ -275,9 +275,9 @@ impl Scoreboard {
         let places = (2 * self.places.len()).max(FIRST_PLACES);
         assert!(places <= MOST_PLACES, "{places} packets are out");
         let link_to = |number: u64| link_in(places, number);
-        let mut grown = vec![Packed::default(); places];
+        let mut grown = vec![PackedPacket::default(); places];
         for number in self.head..self.tail {
-            grown[place_in(places, number)] = Packed::of(number, &self.get(number), link_to);
+            grown[place_in(places, number)] = PackedPacket::of(number, &self.get(number), link_to);
         }
         [self.in_flight, self.lost] = [self.in_flight, self.lost].map(|list| List {
             first: link_to(self.number(list.first)),
@@ -414,8 +414,8 @@ impl Scoreboard {
     /// A packet is no longer looked for by time.
     pub fn forget_time(&mut self, number: u64) {
         match self.packed(number).list() {
-            Place::InFlight => self.unlink(number),
-            Place::Lost => self.packed_mut(number).set_list(Place::LostByTime),
+            PacketList::InFlight => self.unlink(number),
+            PacketList::Lost => self.packed_mut(number).set_list(PacketList::LostByTime),
             _ => {}
         }
     }

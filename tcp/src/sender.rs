@@ -8,48 +8,48 @@
 //! | opening | `handshake`; with data before it is over (TCP Fast Open) `fast_open` |
 //! | closing, the application's side | here |
 //! | what an acknowledgement changes | `acknowledge` |
-//! | one that says nothing else | `expected` |
+//! | one that says nothing else | `header_prediction` |
 //! | SACK blocks and duplicates | `sack` |
 //! | states of loss recovery, what is lost, undoing | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
 //! | what is sent when | `transmit` |
-//! | which new segment is next, and whether it may go | `next` |
-//! | whether the window was used, and what becomes of one that was not | `usage` |
-//! | the end of a write that the application holds back | `held_end` |
-//! | which segments carry PSH | `pushes` |
+//! | which new segment is next, and whether it may go | `next_segment` |
+//! | whether the window was used, and what becomes of one that was not | `cwnd_usage` |
+//! | the end of a write that the application holds back | `cork` |
+//! | which segments carry PSH | `psh` |
 //! | sk_buffs of several segments | `bursts`, `write_queue` |
 //! | what may be written before room is made | `send_buffer` |
-//! | the queue of its own host, and what that refuses | `host_queue`, `refused` |
-//! | what packet scripts set and see, and a hand sets | `switches` |
+//! | the queue of its own host, and what that refuses | `host_queue`, `local_drop` |
+//! | what packet scripts set and see, and a hand sets | `host_options` |
 //!
 //! What is not here: urgent data, path MTU discovery and its probes, resets, and timing out of a connection (a segment is sent again for ever).
 
+mod accessors;
 mod acknowledge;
 mod autocork;
 mod bursts;
-mod expected;
+mod cork;
+mod cwnd_usage;
 mod fast_open;
-mod foreseen;
 mod handshake;
-mod held;
-mod held_end;
+mod header_prediction;
+mod host_options;
 mod host_queue;
-mod next;
+mod host_queue_bursts;
+mod local_drop;
+mod next_segment;
 mod old_timestamps;
-mod pushes;
+mod prefetch;
+mod psh;
 mod records;
 mod recovery;
-mod refused;
 mod sack;
-mod seen;
 mod send_buffer;
-mod shown;
-mod switches;
+mod sender_view;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod transmit;
-mod usage;
 mod user_timeout;
 mod write_queue;
 
@@ -64,19 +64,19 @@ use super::{Settings, timestamp_ms};
 use crate::cca::{Cca, Options, Snapshot, Window};
 use crate::paws::{LastAnswer, Recent};
 use bursts::Bursts;
+use cork::{Cork, CorkedTail};
+use cwnd_usage::CwndUsage;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use handshake::Handshake;
-use held_end::{Cork, Corked};
-use pushes::{Pushes, Write};
-use recovery::{Probe, Recovery, Repair};
+use psh::{PushMarks, Write};
+use recovery::{Probe, Recovery, RepairState};
 use send_buffer::SendBuffer;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use timers::Timers;
-use usage::Usage;
 use user_timeout::UserTimeout;
-use write_queue::Bound;
+use write_queue::WriteBound;
 
 pub use transmit::Transmission;
 pub use write_queue::FollowedBy;
@@ -99,7 +99,7 @@ pub enum Phase {
 
 /// What must be sent whatever the window says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Forced {
+enum ForcedSegment {
     /// The first segment, after a timeout.
     Head,
     /// A tail loss probe.
@@ -110,7 +110,7 @@ enum Forced {
 
 /// What is known of what polling would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quiet {
+enum PollHint {
     /// Something has happened, or time alone may let a segment go.
     No,
     /// Windows and the queue of its host alone can hold back a full new segment.
@@ -180,7 +180,7 @@ pub struct Sender {
     last_sent: Time,
     window: Window,
     timers: Timers,
-    usage: Usage,
+    usage: CwndUsage,
     board: Scoreboard,
     small_queue: SmallQueue,
     rtt: RoundTrip,
@@ -197,8 +197,8 @@ pub struct Sender {
     window_bytes: u32,
     largest_window_bytes: u32,
     phase: Phase,
-    quiet: Quiet,
-    forced: Option<Forced>,
+    quiet: PollHint,
+    forced: Option<ForcedSegment>,
     is_closing: bool,
     fin_sent: bool,
     must_ack: bool,
@@ -209,7 +209,7 @@ pub struct Sender {
     /// Whether there is one in `rare.cut`.
     is_cut: bool,
     /// What of the last write waits: for its host's queue, or for more.
-    corked: Corked,
+    corked: CorkedTail,
     /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
     nagle: bool,
     cork: Cork,
@@ -231,10 +231,10 @@ pub struct Sender {
     pacing: Pacing,
     cca: Cca,
 
-    pushes: Pushes,
+    pushes: PushMarks,
     /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
     small_end: u64,
-    rare: Box<Rare>,
+    rare: Box<ColdState>,
 }
 
 /// Many flows' do not stay in the cache: docs/architecture.md has what this comes to.
@@ -242,9 +242,9 @@ const _: () = assert!(size_of::<Sender>() <= 728);
 
 /// What is read when a connection opens, when something is missing, or seldom.
 #[derive(Debug, Clone, PartialEq)]
-struct Rare {
+struct ColdState {
     handshake: Handshake,
-    repair: Repair,
+    repair: RepairState,
     /// Of what was sent the first time: only what the host's queue refused, and segments that became
     /// part of others. The rest the scoreboard and sequence numbers tell.
     statistics: Statistics,
@@ -270,7 +270,7 @@ impl Sender {
     /// `stream` is for what its controller draws.
     pub fn new(settings: &Arc<Settings>, stream: Stream, now: Time) -> Sender {
         let tcp = &settings.tcp;
-        let mut options = Options::from(tcp).on_host(settings.timer_hz, stream);
+        let mut options = Options::from(tcp).for_host(settings.timer_hz, stream);
         options.is_paced |= settings.is_paced_by_host;
         options.module = settings.module.clone();
         let cca = Cca::new(settings.algorithm, &options, now);
@@ -278,9 +278,9 @@ impl Sender {
         let min_rto = Time::from_ns(tcp.min_rto_ns);
         Sender {
             settings: settings.clone(),
-            rare: Box::new(Rare {
+            rare: Box::new(ColdState {
                 handshake: Handshake::new(),
-                repair: Repair::new(tcp.prr),
+                repair: RepairState::new(tcp.prr),
                 statistics: Statistics::default(),
                 cut: 0,
                 most_unsent_bytes: u32::MAX,
@@ -292,7 +292,7 @@ impl Sender {
                 last_answer: LastAnswer::default(),
             }),
             phase: Phase::Closed,
-            quiet: Quiet::No,
+            quiet: PollHint::No,
             forced: None,
             is_closing: false,
             fin_sent: false,
@@ -301,7 +301,7 @@ impl Sender {
             ecn: false,
             cwr_due: false,
             is_cut: false,
-            corked: Corked::No,
+            corked: CorkedTail::No,
             nagle: true,
             cork: Cork::Off,
             had_data: false,
@@ -331,8 +331,8 @@ impl Sender {
             rack: Rack::default(),
             timers: Timers::new(INITIAL_RTO),
             pacing,
-            usage: Usage::default(),
-            pushes: Pushes::default(),
+            usage: CwndUsage::default(),
+            pushes: PushMarks::default(),
             send_buffer: SendBuffer::new(tcp.send_buffer_bytes),
             small_queue: SmallQueue::new(tcp.small_queues),
             bursts: Bursts::new(tcp.gso_max_segs),
@@ -356,7 +356,7 @@ impl Sender {
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.begin_write(now);
         if self.bursts.is_some() {
-            return self.write_in_bursts(bytes, Bound::None, FollowedBy::Anything);
+            return self.write_in_bursts(bytes, WriteBound::None, FollowedBy::Anything);
         }
         self.has_written = bytes > u64::from(self.settings.mss_bytes);
         self.pushes.write(Write {
@@ -373,9 +373,9 @@ impl Sender {
 
     /// The application has nothing more to write.
     pub fn close(&mut self) {
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         self.copy_all();
-        self.corked = Corked::No;
+        self.corked = CorkedTail::No;
         self.is_closing = true;
     }
 
@@ -421,8 +421,8 @@ impl Sender {
     /// Any segment, also one that is expected.
     #[inline(never)]
     fn on_other(&mut self, segment: &Segment, now: Time) {
-        self.quiet = Quiet::No;
-        self.corked = Corked::No;
+        self.quiet = PollHint::No;
+        self.corked = CorkedTail::No;
         self.has_written = false;
         let acknowledges = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN);
         // RFC 9293 section 3.10.7.4, fifth check: dropped whole.
@@ -469,8 +469,8 @@ impl Sender {
     /// Whoever writes waits no longer.
     fn begin_write(&mut self, now: Time) {
         self.send_buffer.is_full = false;
-        self.quiet = Quiet::No;
-        self.hold_again();
+        self.quiet = PollHint::No;
+        self.cork_again();
         self.before_write(now);
     }
 

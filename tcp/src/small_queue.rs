@@ -89,14 +89,14 @@ pub struct SmallQueue {
     /// A packet was refused since one has left.
     is_full: bool,
     /// None before there was one.
-    behind: Option<Box<Behind>>,
+    behind: Option<Box<LaterPackets>>,
 }
 
 const _: () = assert!(size_of::<SmallQueue>() <= 40);
 
 /// Packets that leave behind the first, in order, and what each holds: few senders have some.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Behind {
+struct LaterPackets {
     packets: VecDeque<(Time, u32)>,
 }
 

@@ -7,7 +7,7 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile};
 use dumbbell_tcp::cca::{
-    Ack, Algorithm, Cca, NAMES, Options, RateSample, RttSample, Snapshot, State, Window,
+    Ack, Algorithm, CaState, Cca, NAMES, Options, RateSample, RttSample, Snapshot, Window,
 };
 use proptest::prelude::*;
 
@@ -88,7 +88,7 @@ struct Sender {
     next_pkts: u64,
     srtt: Option<Time>,
     min_rtt: Option<Time>,
-    state: State,
+    state: CaState,
 }
 
 impl Sender {
@@ -122,7 +122,7 @@ impl Sender {
             next_pkts: 0,
             srtt: None,
             min_rtt: None,
-            state: State::Open,
+            state: CaState::Open,
         };
         sender.window.cwnd_clamp_pkts = clamp_pkts;
         let snapshot = sender.snapshot();
@@ -150,7 +150,7 @@ impl Sender {
         }
     }
 
-    fn reduce(&mut self, state: State) {
+    fn reduce(&mut self, state: CaState) {
         self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
         self.window.acked_since_growth_pkts = 0;
         self.state = state;
@@ -162,27 +162,27 @@ impl Sender {
         match *event {
             Event::Ack { .. } => self.acknowledge(event),
             Event::Loss => {
-                self.reduce(State::Recovery);
+                self.reduce(CaState::Recovery);
                 self.cca.on_loss(&mut self.window, &snapshot);
             }
             Event::Ecn => {
-                self.reduce(State::Cwr);
+                self.reduce(CaState::Cwr);
                 self.cca.on_ecn(&mut self.window, &snapshot);
             }
             Event::Rto => {
-                self.reduce(State::Loss);
+                self.reduce(CaState::Loss);
                 self.cca.on_rto(&mut self.window, &snapshot);
                 self.window.set_cwnd(1);
             }
             Event::ExitRecovery => {
-                if !self.cca.owns_recovery() && self.state >= State::Cwr {
+                if !self.cca.owns_recovery() && self.state >= CaState::Cwr {
                     window.set_cwnd(window.ssthresh_pkts);
                 }
-                self.state = State::Open;
+                self.state = CaState::Open;
                 self.cca.on_exit_recovery(window, &snapshot);
             }
             Event::Undo => {
-                self.state = State::Open;
+                self.state = CaState::Open;
                 self.cca.on_undo(window);
             }
             Event::TransmitStart(idle_ns) => {
@@ -272,7 +272,7 @@ impl Sender {
             };
             self.cca.on_rtt(&mut self.window, &sample);
         }
-        let is_reducing = matches!(self.state, State::Cwr | State::Recovery);
+        let is_reducing = matches!(self.state, CaState::Cwr | CaState::Recovery);
         if self.cca.owns_recovery() || !is_reducing {
             self.cca.on_ack(&mut self.window, &ack);
         }

@@ -339,7 +339,7 @@ MUTANTS = (
     ),
     Mutant(
         "a segment is pushed after a whole window, not half of one",
-        "tcp/src/sender/pushes.rs",
+        "tcp/src/sender/psh.rs",
         "write.largest_window_bytes / 2 + 1",
         "write.largest_window_bytes + 1",
     ),
@@ -429,7 +429,7 @@ MUTANTS = (
     ),
     Mutant(
         "a sender that is paced goes on with full segments",
-        "tcp/src/sender/expected.rs",
+        "tcp/src/sender/header_prediction.rs",
         "let is_plain = self.bursts.is_none() && !self.pacing.is_on();",
         "let is_plain = self.bursts.is_none();",
     ),

@@ -10,7 +10,7 @@
 mod seen;
 mod wireshark;
 
-use crate::decode::{Decoded, Ends, TcpView, flags};
+use crate::decode::{Decoded, Endpoints, TcpView, flags};
 use std::collections::HashMap;
 
 pub use seen::Repeats;
@@ -21,7 +21,7 @@ pub use wireshark::WiresharkFlags;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowRow {
     /// From whom to whom.
-    pub ends: Ends,
+    pub ends: Endpoints,
     /// Counts connections of the same ends, from 1.
     pub connection: u32,
     /// Whether this is the direction of who did not speak first.
@@ -46,7 +46,7 @@ pub struct FlowRow {
 
 /// Where a packet belongs, and whether it was sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entered {
+pub struct FlowEntry {
     /// Its connection, counted from 0 in the order of their first packets.
     pub connection: usize,
     /// Whether it goes to who spoke first.
@@ -68,25 +68,25 @@ struct Direction {
 #[derive(Debug, Clone, Default)]
 struct TcpDirection {
     wireshark: wireshark::Direction,
-    seen: seen::Seen,
+    seen: seen::SeenSequences,
 }
 
 /// A connection: the direction of who spoke first, and the other.
 #[derive(Debug, Clone)]
 struct Connection {
     directions: [Option<Direction>; 2],
-    ends: Ends,
+    ends: Endpoints,
     number: u32,
     /// Of TCP, the first sequence number seen in each direction.
     first_seqs: [Option<u32>; 2],
-    shared: wireshark::Shared,
+    shared: wireshark::SharedState,
 }
 
 /// Gathers flows packet by packet, in memory that has a bound.
 #[derive(Debug)]
 pub struct FlowTable {
     most: usize,
-    by_ends: HashMap<Ends, u32>,
+    by_ends: HashMap<Endpoints, u32>,
     connections: Vec<Connection>,
     /// Packets of flows beyond `most`.
     pub passed_over_pkts: u64,
@@ -105,7 +105,7 @@ impl FlowTable {
 
     /// Enters a packet of the given number of bytes from the link's header on. Packets come in the order of
     /// the capture, whatever their times. None of one that is passed over.
-    pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) -> Option<Entered> {
+    pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) -> Option<FlowEntry> {
         let Some((index, is_reply)) = self.find(packet) else {
             self.passed_over_pkts += 1;
             return None;
@@ -114,7 +114,7 @@ impl FlowTable {
         let before = connection.sent_again(is_reply);
         connection.add(at_ns, frame_bytes, packet, is_reply);
         let after = connection.sent_again(is_reply);
-        Some(Entered {
+        Some(FlowEntry {
             connection: index,
             is_reply,
             is_retransmission: after[0] > before[0],
@@ -146,13 +146,13 @@ impl FlowTable {
             ends: packet.ends,
             number,
             first_seqs: [None, None],
-            shared: wireshark::Shared::default(),
+            shared: wireshark::SharedState::default(),
         });
         Some((index, false))
     }
 
     /// The latest connection between two ends, and whether they are in the other order there.
-    fn known(&self, ends: Ends) -> Option<(usize, bool)> {
+    fn known(&self, ends: Endpoints) -> Option<(usize, bool)> {
         let ways = [(ends, false), (ends.reversed(), true)];
         ways.into_iter().find_map(|(ends, is_reply)| {
             let index = self.by_ends.get(&ends)?;

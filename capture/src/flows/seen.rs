@@ -29,7 +29,7 @@ pub struct Repeats {
 
 /// Sequence numbers seen in one direction.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenSequences {
     pub repeats: Repeats,
     /// One past the highest; none before the first segment.
     next: Option<u32>,
@@ -42,7 +42,7 @@ pub(crate) fn ahead(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
 }
 
-impl Seen {
+impl SeenSequences {
     pub fn enter(&mut self, tcp: &TcpView) {
         if tcp.has_any(flags::RST) {
             return;

@@ -49,7 +49,7 @@ pub struct WiresharkFlags {
 
 /// What both directions share.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shared {
+pub(super) struct SharedState {
     syn_ns: Option<i64>,
     initial_rtt_ns: Option<i64>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Direction {
 pub(super) fn enter(
     forward: &mut Direction,
     backward: Option<&Direction>,
-    shared: &mut Shared,
+    shared: &mut SharedState,
     at_ns: i64,
     tcp: &TcpView,
 ) {
@@ -116,7 +116,7 @@ fn after(tcp: &TcpView) -> u32 {
         .wrapping_add(control)
 }
 
-impl Shared {
+impl SharedState {
     /// The initial round-trip time is that from the SYN to the first acknowledgement without one.
     fn handshake(&mut self, at_ns: i64, tcp: &TcpView) {
         match (tcp.has(flags::SYN), tcp.has(flags::ACK)) {
@@ -155,7 +155,7 @@ impl Direction {
     fn classify(
         &mut self,
         backward: Option<&Direction>,
-        shared: &Shared,
+        shared: &SharedState,
         at_ns: i64,
         tcp: &TcpView,
     ) {

@@ -15,15 +15,15 @@
 //! Memory has a bound: a fixed number of connections is followed at a time, and each has a fixed number of intervals.
 //! When there would be more, those with the fewest bytes, altogether and lately, are given up.
 
-mod followed;
+mod followed_connections;
 mod tcp;
 
 use crate::decode::Decoded;
-use crate::flows::Entered;
+use crate::flows::FlowEntry;
 use crate::intervals::{Intervals, Merge};
 use tcp::Conversation;
 
-pub use followed::{Followed, MOST_FOLLOWED};
+pub use followed_connections::{FollowedConnections, MOST_FOLLOWED};
 pub use tcp::WindowScale;
 
 /// Intervals of a direction, at most.
@@ -173,7 +173,7 @@ impl Timeline {
         }
     }
 
-    fn enter(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded, entered: &Entered) {
+    fn enter(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded, entered: &FlowEntry) {
         let bytes = u64::from(frame_bytes);
         self.bytes += bytes;
         self.bytes_lately += bytes;

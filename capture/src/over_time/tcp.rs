@@ -31,7 +31,7 @@ impl WindowScale {
 
 /// What a segment tells; the last two are about the other direction.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct SegmentMeasures {
     pub in_flight_bytes: Option<i64>,
     pub window_bytes: Option<i64>,
     pub round_trip_ns: Option<i64>,
@@ -57,9 +57,9 @@ struct Direction {
 }
 
 impl Conversation {
-    pub fn enter(&mut self, at_ns: i64, tcp: &TcpView, is_reply: bool) -> Told {
+    pub fn enter(&mut self, at_ns: i64, tcp: &TcpView, is_reply: bool) -> SegmentMeasures {
         let forward = usize::from(is_reply);
-        let mut told = Told::default();
+        let mut told = SegmentMeasures::default();
         if tcp.has(flags::RST) {
             return told;
         }

@@ -6,7 +6,7 @@ use super::{
     OPTION_RECEIVED, OPTION_RESOLUTION, SECTION_MAGIC, VERSION_MAJOR,
 };
 use crate::error::ReadError;
-use crate::input::{Input, Thing};
+use crate::input::{Extent, Input};
 use crate::order::ByteOrder;
 use crate::{Interface, LARGEST_PACKET_BYTES, LinkType, Packet};
 use std::io::Read;
@@ -411,8 +411,8 @@ impl Clock {
     }
 }
 
-fn thing(begin: u64, bytes: u32) -> Thing {
-    Thing {
+fn thing(begin: u64, bytes: u32) -> Extent {
+    Extent {
         what: "a block",
         begin,
         bytes: u64::from(bytes),

@@ -25,7 +25,7 @@ pub enum Server {
 
 /// Which of a row of packets come and leave.
 #[derive(Debug, Clone)]
-pub struct Entering {
+pub struct CrossingRange {
     /// What they wait for.
     pub server: Server,
     /// These arrive: those before them have.
@@ -38,7 +38,7 @@ pub struct Entering {
 
 /// Sums over packets at one end of their way: when they come, begin to be sent, or leave.
 #[derive(Default)]
-struct Sums {
+struct TimeSums {
     pkts: u64,
     bytes: u64,
     times: u128,
@@ -46,7 +46,7 @@ struct Sums {
     areas: u128,
 }
 
-impl Sums {
+impl TimeSums {
     #[inline(always)]
     fn add(&mut self, bytes: u32, at: Time) {
         self.pkts += 1;
@@ -67,7 +67,7 @@ impl Sums {
     /// Of the packet behind those that leave transmission begins as well; that of the first had begun if
     /// it had arrived.
     #[inline(always)]
-    fn add_head(&mut self, row: &[Crossing], entering: &Entering) {
+    fn add_head(&mut self, row: &[Crossing], entering: &CrossingRange) {
         let server = entering.server;
         if entering.departures < entering.arrivals.end
             && let Some(head) = row.get(entering.departures)
@@ -97,7 +97,7 @@ impl Sums {
 
 /// Packets that were in the system one at a time.
 #[derive(Default)]
-struct Alone {
+struct LonePackets {
     pkts: usize,
     bytes: u64,
     latest_departed: Time,
@@ -127,8 +127,13 @@ impl LinkStatistics {
     /// Packets come to a queue and leave it, as the times of a row of them say. Who
     /// arrives before another leaves is told by [`Crossing::departures_before`]. Returns how many bytes left.
     #[inline(always)]
-    pub fn enter_crossings(&mut self, row: &[Crossing], entering: &Entering, warm_up: Time) -> u64 {
-        let mut alone = Alone::default();
+    pub fn enter_crossings(
+        &mut self,
+        row: &[Crossing],
+        entering: &CrossingRange,
+        warm_up: Time,
+    ) -> u64 {
+        let mut alone = LonePackets::default();
         let may_be_alone = entering.server == Server::Transmitter && self.is_whole();
         if entering.arrivals.start == 0 && may_be_alone {
             alone = self.enter_alone(row, entering, warm_up);
@@ -136,7 +141,7 @@ impl LinkStatistics {
                 return alone.bytes;
             }
         }
-        let rest = Entering {
+        let rest = CrossingRange {
             server: entering.server,
             arrivals: entering.arrivals.start.max(alone.pkts) - alone.pkts
                 ..entering.arrivals.end - alone.pkts,
@@ -150,8 +155,13 @@ impl LinkStatistics {
     /// The first packets of a row, as long as each comes to an idle queue and leaves before the next
     /// comes: nearly all of an access link.
     #[inline(always)]
-    fn enter_alone(&mut self, row: &[Crossing], entering: &Entering, warm_up: Time) -> Alone {
-        let mut alone = Alone::default();
+    fn enter_alone(
+        &mut self,
+        row: &[Crossing],
+        entering: &CrossingRange,
+        warm_up: Time,
+    ) -> LonePackets {
+        let mut alone = LonePackets::default();
         let (mut busy, mut as_before_pkts) = (0, 0);
         let mut as_before = self.repeated.sojourn_without_wait();
         for (index, crossing) in row.iter().enumerate().take(entering.departures) {
@@ -188,10 +198,10 @@ impl LinkStatistics {
     }
 
     #[inline(always)]
-    fn enter_any(&mut self, row: &[Crossing], entering: &Entering, warm_up: Time) -> u64 {
+    fn enter_any(&mut self, row: &[Crossing], entering: &CrossingRange, warm_up: Time) -> u64 {
         let arrivals = row.get(entering.arrivals.clone()).unwrap_or_default();
         let departures = row.get(..entering.departures).unwrap_or_default();
-        let mut arrived = Sums::default();
+        let mut arrived = TimeSums::default();
         if self.is_whole() {
             self.levels
                 .enter_order(row, arrivals, entering, &mut arrived);
@@ -221,10 +231,10 @@ impl LinkStatistics {
     fn enter_departures(
         &mut self,
         departures: &[Crossing],
-        entering: &Entering,
+        entering: &CrossingRange,
         warm_up: Time,
-    ) -> (Sums, Sums) {
-        let (mut left, mut begun) = (Sums::default(), Sums::default());
+    ) -> (TimeSums, TimeSums) {
+        let (mut left, mut begun) = (TimeSums::default(), TimeSums::default());
         let mut latest_departed = entering.latest_departed;
         let is_whole = self.is_whole();
         for crossing in departures {
@@ -257,7 +267,7 @@ impl LevelIntegrals {
     }
 
     /// Packets come, begin to be sent, and leave: what their times add to the integrals.
-    fn enter_sums(&mut self, arrived: &Sums, begun: &Sums, left: &Sums) {
+    fn enter_sums(&mut self, arrived: &TimeSums, begun: &TimeSums, left: &TimeSums) {
         let base = self.base;
         let [came, began, went] = [arrived, begun, left].map(|sums| sums.times_since(base));
         self.system = self.system.wrapping_add(went).wrapping_sub(came);
@@ -270,7 +280,7 @@ impl LevelIntegrals {
     }
 
     /// Of the level alone.
-    fn count(&mut self, server: Server, arrived: &Sums, begun: &Sums, left: &Sums) {
+    fn count(&mut self, server: Server, arrived: &TimeSums, begun: &TimeSums, left: &TimeSums) {
         self.current.system_pkts += arrived.pkts as u32;
         self.current.system_pkts -= left.pkts as u32;
         self.current.backlog_pkts = server.waiting(self.current.system_pkts);
@@ -285,10 +295,10 @@ impl LevelIntegrals {
         &mut self,
         row: &[Crossing],
         arrivals: &[Crossing],
-        entering: &Entering,
-        arrived: &mut Sums,
+        entering: &CrossingRange,
+        arrived: &mut TimeSums,
     ) {
-        let mut order = Order {
+        let mut order = OrderCursor {
             server: entering.server,
             departure: match row.first() {
                 Some(first) if entering.arrivals.start > 0 => first.departure,
@@ -329,7 +339,7 @@ impl LevelIntegrals {
 }
 
 /// Where one is in the order of a row's arrivals and departures.
-struct Order {
+struct OrderCursor {
     server: Server,
     /// The next departure; `NEVER` for none.
     departure: Time,
@@ -339,7 +349,7 @@ struct Order {
     backlog_bytes: u64,
 }
 
-impl Order {
+impl OrderCursor {
     #[inline(always)]
     fn arrive(&mut self, crossing: &Crossing) {
         self.system_pkts += 1;

@@ -167,7 +167,7 @@ proptest! {
         for bound in bounds.into_iter().map(Time) {
             let arrives = row.partition_point(|crossing| crossing.arrived < bound);
             let leaves = row.partition_point(|crossing| crossing.departure < bound);
-            let entering = Entering {
+            let entering = CrossingRange {
                 server,
                 arrivals: arrived - gone..arrives - gone,
                 departures: leaves - gone,
@@ -203,7 +203,7 @@ fn one_that_leaves_as_the_next_comes_was_alone() {
     for (early_ps, most_pkts) in [(0, 1), (1, 2)] {
         let server = Server::Transmitter;
         let row = crossings(server, &[(0, 20), (20 - early_ps, 20)]);
-        let entering = Entering {
+        let entering = CrossingRange {
             server,
             arrivals: 0..2,
             departures: 2,
@@ -224,7 +224,7 @@ fn what_has_tokens_when_it_comes_was_never_in_the_queue() {
     let mut packets = [(100, 25), (0, 25), (0, 25), (0, 25)].repeat(4);
     packets.push((0, 25));
     let row = crossings(Server::Tokens, &packets);
-    let entering = Entering {
+    let entering = CrossingRange {
         server: Server::Tokens,
         arrivals: 0..row.len(),
         departures: row.len(),

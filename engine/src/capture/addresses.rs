@@ -22,7 +22,7 @@ const LINKS_A_NET: usize = 254;
 
 /// Between whom a conversation is.
 #[derive(Debug, Clone, Copy)]
-pub struct Addressed {
+pub struct ConversationAddresses {
     /// Of who begins.
     pub source: [u8; 4],
     /// Of who answers or receives.
@@ -35,7 +35,7 @@ pub struct Addressed {
     pub is_icmp: bool,
 }
 
-impl Addressed {
+impl ConversationAddresses {
     /// The port that a connection is made from.
     pub fn port_of_connection(&self, connection: u32) -> u16 {
         FIRST_LOCAL_PORT + (connection.wrapping_sub(1) % LOCAL_PORTS) as u16
@@ -51,7 +51,7 @@ fn address(queue: u32) -> [u8; 4] {
 }
 
 /// Of flows, then of probes.
-pub fn of(experiment: &Experiment) -> Vec<Addressed> {
+pub fn of(experiment: &Experiment) -> Vec<ConversationAddresses> {
     let hops = experiment.hops();
     let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
     let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
@@ -77,7 +77,7 @@ pub fn of(experiment: &Experiment) -> Vec<Addressed> {
                 None => of_flow(experiment, index),
                 Some(probe) => of_probe(experiment, probe),
             };
-            Addressed {
+            ConversationAddresses {
                 source,
                 destination,
                 destination_port,

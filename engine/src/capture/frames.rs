@@ -1,13 +1,13 @@
 //! A packet of the simulator as a frame: what `tcpdump` would have seen of it.
 
-use super::addresses::Addressed;
+use super::addresses::ConversationAddresses;
 use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::sim::packet::{Kind, Packet};
 use crate::tcp::receiver::scale_of;
 use crate::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
 use crate::traffic::tcp_flow::TcpFlow;
 use dumbbell_capture::decode::flags;
-use dumbbell_capture::frame::{ETHERNET_BYTES, FrameMaker, Outer, SynOptions, TcpHeader};
+use dumbbell_capture::frame::{ETHERNET_BYTES, FrameMaker, OuterHeaders, SynOptions, TcpHeader};
 
 /// Bytes of the largest headers of a packet that is only a size (`size_at = "wire"`).
 const LEAST_IP_BYTES: u32 = IP_HEADER_BYTES + UDP_HEADER_BYTES;
@@ -15,7 +15,7 @@ const MOST_SACK_BLOCKS: usize = 4;
 
 /// The segment of a packet, and what its connection agreed on.
 #[derive(Debug, Clone, Copy)]
-pub struct Carried {
+pub struct CarriedSegment {
     /// Header.
     pub segment: Segment,
     /// Number of the connection in its flow, from 1.
@@ -26,9 +26,9 @@ pub struct Carried {
     pub number: u16,
 }
 
-impl Carried {
+impl CarriedSegment {
     /// What a packet of a flow carries, by the place of its segment.
-    pub fn of(flow: &TcpFlow, place: u32) -> Carried {
+    pub fn of(flow: &TcpFlow, place: u32) -> CarriedSegment {
         let (segment, connection) = flow.segment(place);
         let settings = flow.settings();
         let timestamps = if settings.tcp.timestamps {
@@ -36,7 +36,7 @@ impl Carried {
         } else {
             0
         };
-        Carried {
+        CarriedSegment {
             segment,
             connection,
             options: SynOptions {
@@ -51,7 +51,7 @@ impl Carried {
 
 /// Where a packet is seen.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct FrameContext<'a> {
     /// Index of the queue whose link it is on.
     pub queue: u32,
     /// Bytes a packet carries there besides its IP size.
@@ -59,7 +59,7 @@ pub struct Seen<'a> {
     /// Its conversation's number and ends.
     pub conversation: u32,
     /// As above.
-    pub addressed: &'a Addressed,
+    pub addressed: &'a ConversationAddresses,
     /// Of a datagram in fragments: what each but the last carries, and its payload, bytes.
     pub fragmented: (u16, u16),
 }
@@ -68,8 +68,8 @@ pub struct Seen<'a> {
 pub fn frame<'a>(
     maker: &'a mut FrameMaker,
     packet: &Packet,
-    carried: Option<&Carried>,
-    seen: Seen<'_>,
+    carried: Option<&CarriedSegment>,
+    seen: FrameContext<'_>,
 ) -> (&'a [u8], u32) {
     let ip_bytes = ip_bytes(packet, seen.overhead_bytes);
     let outer = outer(packet, ip_bytes, carried, &seen);
@@ -107,7 +107,12 @@ fn ip_bytes(packet: &Packet, overhead_bytes: u32) -> u32 {
     bytes.saturating_sub(overhead_bytes).max(LEAST_IP_BYTES)
 }
 
-fn outer(packet: &Packet, ip_bytes: u32, carried: Option<&Carried>, seen: &Seen<'_>) -> Outer {
+fn outer(
+    packet: &Packet,
+    ip_bytes: u32,
+    carried: Option<&CarriedSegment>,
+    seen: &FrameContext<'_>,
+) -> OuterHeaders {
     let mac = |queue: u32| {
         let [_, high, middle, low] = queue.to_be_bytes();
         [2, 0, 0, high, middle, low] // administered locally
@@ -117,7 +122,7 @@ fn outer(packet: &Packet, ip_bytes: u32, carried: Option<&Carried>, seen: &Seen<
         false => ends,
         true => (ends.1, ends.0),
     };
-    Outer {
+    OuterHeaders {
         source_mac: mac(seen.queue),
         destination_mac: mac(seen.queue ^ 1),
         source,
@@ -149,10 +154,10 @@ fn initial_sequence(conversation: u32, connection: u32, is_reply: bool) -> u32 {
 
 fn tcp<'a>(
     maker: &'a mut FrameMaker,
-    outer: &Outer,
+    outer: &OuterHeaders,
     is_reply: bool,
-    carried: &Carried,
-    seen: &Seen<'_>,
+    carried: &CarriedSegment,
+    seen: &FrameContext<'_>,
 ) -> &'a [u8] {
     let segment = &carried.segment;
     let local = seen.addressed.port_of_connection(carried.connection);

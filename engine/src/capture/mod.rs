@@ -19,12 +19,12 @@ use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
 use crate::spec::{Experiment, LinkEnd};
 use crate::traffic::conversation::{Application, Conversation};
-use addresses::Addressed;
+use addresses::ConversationAddresses;
 use dumbbell_capture::decode::decode;
 use dumbbell_capture::flows::FlowTable;
 use dumbbell_capture::frame::FrameMaker;
 use dumbbell_capture::{Interface, InterfaceCounts, LinkType, PcapngWriter, WriteError};
-use frames::{Carried, Seen};
+use frames::{CarriedSegment, FrameContext};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io::Write;
@@ -41,7 +41,7 @@ pub type Output = Box<dyn Write + Send>;
 
 /// Where a packet is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum CapturePoint {
     /// It comes to the queue.
     Before = 0,
     /// It leaves the queue.
@@ -50,15 +50,15 @@ pub enum Place {
     Arrived = 2,
 }
 
-const PLACES: [(Place, &str); 3] = [
-    (Place::Before, "before"),
-    (Place::After, "after"),
-    (Place::Arrived, "arrived"),
+const CAPTURE_POINTS: [(CapturePoint, &str); 3] = [
+    (CapturePoint::Before, "before"),
+    (CapturePoint::After, "after"),
+    (CapturePoint::Arrived, "arrived"),
 ];
 
 /// Of one queue.
 #[derive(Debug, Default)]
-struct Point {
+struct QueueInterfaces {
     overhead_bytes: u32,
     /// Interface of the file, before the queue; the others follow.
     interface: Option<u32>,
@@ -68,8 +68,8 @@ struct Point {
 
 /// A capture under way.
 pub struct Capture {
-    addresses: Vec<Addressed>,
-    points: Vec<Point>,
+    addresses: Vec<ConversationAddresses>,
+    points: Vec<QueueInterfaces>,
     writer: Option<PcapngWriter<Output>>,
     /// Packets by interface.
     written: Vec<u64>,
@@ -113,7 +113,7 @@ impl Capture {
             capture.writer = Some(PcapngWriter::new(output, "dumbbell").map_err(failed)?);
         }
         for (end, name) in ends().zip(experiment.queue_names()) {
-            let point = Point {
+            let point = QueueInterfaces {
                 overhead_bytes: end.overhead_bytes,
                 interface: capture.add_interfaces(end, &name)?,
                 flows: end.capture_flows.then(|| {
@@ -131,7 +131,7 @@ impl Capture {
             return Ok(None);
         };
         let mut first = None;
-        for (_, place) in PLACES {
+        for (_, place) in CAPTURE_POINTS {
             let name = format!("{name} {place}");
             let interface = Interface::new(&name, LinkType::ETHERNET, SNAP_BYTES);
             let number = writer.add_interface(&interface).map_err(failed)?;
@@ -158,7 +158,7 @@ impl Capture {
         &mut self,
         now: Time,
         queue: usize,
-        place: Place,
+        place: CapturePoint,
         packet: &Packet,
         conversation: &Conversation,
     ) {
@@ -175,7 +175,7 @@ impl Capture {
         } else {
             0
         };
-        let seen = Seen {
+        let seen = FrameContext {
             queue: queue as u32,
             overhead_bytes: point.overhead_bytes,
             conversation: number,
@@ -192,9 +192,9 @@ impl Capture {
         }
         // What arrives is seen at the other queue's host, before and after that.
         let (owner, tables) = match place {
-            Place::Before => (queue, 0..1),
-            Place::After => (queue, 1..2),
-            Place::Arrived => (queue ^ 1, 0..2),
+            CapturePoint::Before => (queue, 0..1),
+            CapturePoint::After => (queue, 1..2),
+            CapturePoint::Arrived => (queue ^ 1, 0..2),
         };
         if let Some(flows) = &mut self.points[owner].flows
             && let Ok(decoded) = decode(LinkType::ETHERNET, bytes)
@@ -245,12 +245,12 @@ fn failed(error: WriteError) -> EngineError {
     EngineError::Capture(error.to_string())
 }
 
-fn carried(packet: &Packet, conversation: &Conversation) -> Option<Carried> {
+fn carried(packet: &Packet, conversation: &Conversation) -> Option<CarriedSegment> {
     if packet.kind() != Kind::Tcp {
         return None;
     }
     let Application::Tcp(flow) = &conversation.application else {
         return None;
     };
-    Some(Carried::of(flow, packet.segment_place()))
+    Some(CarriedSegment::of(flow, packet.segment_place()))
 }

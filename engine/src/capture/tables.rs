@@ -9,13 +9,13 @@ use dumbbell_capture::frame::{ICMP, TCP};
 /// Where there is no flow or no probe.
 const NONE: i32 = -1;
 
-struct Row {
+struct QueueFlow {
     queue: i32,
     place: i8,
     row: FlowRow,
 }
 
-impl Row {
+impl QueueFlow {
     /// The port of who does not begin: what names a flow.
     fn called_port(&self) -> u16 {
         match self.row.is_reply {
@@ -68,7 +68,7 @@ impl Capture {
         for (queue, point) in (0..).zip(&self.points) {
             for (place, flows) in (0..).zip(point.flows.iter().flat_map(|both| both.iter())) {
                 is_asked_for = true;
-                rows.extend(flows.rows().map(|row| Row { queue, place, row }));
+                rows.extend(flows.rows().map(|row| QueueFlow { queue, place, row }));
             }
         }
         if !is_asked_for {
@@ -83,11 +83,17 @@ impl Capture {
                 "place",
                 Values::I8(rows.iter().map(|row| row.place).collect()),
             ),
-            column("flow", Values::I32(rows.iter().map(Row::flow).collect())),
-            column("probe", Values::I32(rows.iter().map(Row::probe).collect())),
+            column(
+                "flow",
+                Values::I32(rows.iter().map(QueueFlow::flow).collect()),
+            ),
+            column(
+                "probe",
+                Values::I32(rows.iter().map(QueueFlow::probe).collect()),
+            ),
             column(
                 "connection",
-                Values::I64(rows.iter().map(Row::connection).collect()),
+                Values::I64(rows.iter().map(QueueFlow::connection).collect()),
             ),
             column(
                 "is_reply",

@@ -7,11 +7,11 @@
 //! `sim/world/chained.rs`). Where several links lead into one, their packets are put in order first
 //! (`net/merge.rs`).
 
-use super::plan::preconditions::Facts;
+use super::plan::preconditions::LinkFacts;
 
 /// Where packets go that come out of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Onward {
+pub enum Downstream {
     /// Out of the chain, by an event.
     Out,
     /// All of them into this link, which only they go into.
@@ -49,17 +49,17 @@ impl Neighbour {
 }
 
 /// What stands at both sides of each link, over all ways that packets take, there and back.
-pub struct Sides<'a> {
-    facts: &'a [Facts],
+pub struct LinkNeighbours<'a> {
+    facts: &'a [LinkFacts],
     before: Vec<Neighbour>,
     after: Vec<Neighbour>,
     /// Of each link those all of whose packets go into it.
     leading_into: Vec<Vec<usize>>,
 }
 
-impl<'a> Sides<'a> {
+impl<'a> LinkNeighbours<'a> {
     /// Of links of which this is known, in a network where packets take these ways.
-    pub fn new(facts: &'a [Facts], ways: impl Iterator<Item = Vec<u32>>) -> Sides<'a> {
+    pub fn new(facts: &'a [LinkFacts], ways: impl Iterator<Item = Vec<u32>>) -> LinkNeighbours<'a> {
         let mut before = vec![Neighbour::Unknown; facts.len()];
         let mut after = before.clone();
         for way in ways {
@@ -81,7 +81,7 @@ impl<'a> Sides<'a> {
                 leading_into[*fed].push(upstream);
             }
         }
-        Sides {
+        LinkNeighbours {
             facts,
             before,
             after,
@@ -109,21 +109,21 @@ impl<'a> Sides<'a> {
 
     /// Where packets of the one link that leads into another go from it; None where the two do not allow a
     /// chain.
-    pub fn chained(&self, upstream: usize, fed: usize) -> Option<Onward> {
+    pub fn chained(&self, upstream: usize, fed: usize) -> Option<Downstream> {
         let is_onward = self.is_only_way(upstream, fed);
         let source = self.source(upstream);
         if !self.facts[source].can_feed() {
             return None;
         }
-        let onward = match is_onward {
-            _ if self.goes_on(fed) && is_onward => Onward::Into(fed as u32),
-            _ if self.goes_on(fed) => Onward::ByRoute,
+        let downstream = match is_onward {
+            _ if self.goes_on(fed) && is_onward => Downstream::Into(fed as u32),
+            _ if self.goes_on(fed) => Downstream::ByRoute,
             true if source == upstream && self.facts[fed].can_be_awaited() => {
-                Onward::IntoQueue(fed as u32)
+                Downstream::IntoQueue(fed as u32)
             }
             _ => return None,
         };
-        Some(onward)
+        Some(downstream)
     }
 
     /// The link whose event brings packets out of this one: itself, or one before those that they pass

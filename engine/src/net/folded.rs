@@ -21,7 +21,7 @@ use crate::sim::time::Time;
 
 /// A packet in the system whose departure is known.
 #[derive(Debug, Clone, Copy)]
-pub struct Scheduled {
+pub struct ScheduledDeparture {
     /// The packet.
     pub packet: Packet,
     /// When its transmission ends.
@@ -30,7 +30,7 @@ pub struct Scheduled {
 
 /// A packet that has left.
 #[derive(Debug, Clone, Copy)]
-pub struct Departed {
+pub struct DepartedPacket {
     /// The packet.
     pub packet: Packet,
     /// When its transmission ended.
@@ -44,7 +44,7 @@ pub struct Departed {
 pub struct FoldedFifo {
     /// First to leave first. Those on the way lie in front of the one in transmission, so that
     /// a packet is written once and read where it arrives.
-    scheduled: Ring<Scheduled>,
+    scheduled: Ring<ScheduledDeparture>,
     /// Number of those that have left and not been taken out.
     on_the_way: usize,
     /// Bytes on the wire of all but the first.
@@ -102,7 +102,7 @@ impl FoldedFifo {
         } else {
             self.waiting_bytes += u64::from(bytes);
         }
-        self.scheduled.push_back(Scheduled {
+        self.scheduled.push_back(ScheduledDeparture {
             packet,
             departure: self.last_departure,
         });
@@ -115,11 +115,11 @@ impl FoldedFifo {
 
     /// The next packet that leaves before `bound`. It is on the way then: `take_out`.
     #[inline(always)]
-    pub fn depart_before(&mut self, bound: Time) -> Option<Departed> {
+    pub fn depart_before(&mut self, bound: Time) -> Option<DepartedPacket> {
         if self.next_departure >= bound {
             return None;
         }
-        let Scheduled { packet, departure } = *self.scheduled.get(self.on_the_way)?;
+        let ScheduledDeparture { packet, departure } = *self.scheduled.get(self.on_the_way)?;
         self.on_the_way += 1;
         self.next_departure = match self.scheduled.get(self.on_the_way) {
             Some(next) => {
@@ -133,7 +133,7 @@ impl FoldedFifo {
         }
         let start = packet.arrived.max(self.latest_departed);
         self.latest_departed = departure;
-        Some(Departed {
+        Some(DepartedPacket {
             packet,
             departure,
             service: departure - start,
@@ -148,7 +148,7 @@ impl FoldedFifo {
             return None;
         }
         self.on_the_way -= 1;
-        let Scheduled { packet, departure } = self.scheduled.pop_front()?;
+        let ScheduledDeparture { packet, departure } = self.scheduled.pop_front()?;
         Some((departure, packet))
     }
 

@@ -36,7 +36,7 @@ pub struct FrameHeader {
 }
 
 /// Frames that are one packet so far.
-struct Held {
+struct MergedFrames {
     frames: Vec<Packet>,
     first: FrameHeader,
     bytes: u32,
@@ -72,7 +72,7 @@ impl Gro {
 /// TCP has.
 pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> FrameHeader) -> Vec<Vec<Packet>> {
     let mut done = Vec::new();
-    let mut held: Vec<Held> = Vec::new();
+    let mut held: Vec<MergedFrames> = Vec::new();
     for frame in frames {
         if frame.kind() != Kind::Tcp {
             done.push(vec![frame]);
@@ -95,7 +95,7 @@ pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> FrameHeader) -> V
         if ends_at_once || frame.is_gso() {
             done.push(vec![frame]);
         } else {
-            held.push(Held::new(frame, header));
+            held.push(MergedFrames::new(frame, header));
         }
     }
     done.extend(held.into_iter().map(|each| each.frames));
@@ -108,15 +108,15 @@ fn has_end(header: &FrameHeader) -> bool {
     flags.has(Flags::PSH) || flags.has(Flags::FIN) || flags.has(Flags::SYN)
 }
 
-fn is_last(header: &FrameHeader, held: Option<&Held>) -> bool {
+fn is_last(header: &FrameHeader, held: Option<&MergedFrames>) -> bool {
     let is_short =
         held.is_some_and(|held| header.segment.payload_bytes < held.first.segment.payload_bytes);
     has_end(header) || is_short
 }
 
-impl Held {
-    fn new(frame: Packet, first: FrameHeader) -> Held {
-        Held {
+impl MergedFrames {
+    fn new(frame: Packet, first: FrameHeader) -> MergedFrames {
+        MergedFrames {
             bytes: frame.bytes.into(),
             frames: vec![frame],
             first,

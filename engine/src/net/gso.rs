@@ -84,7 +84,7 @@ impl Gso {
     pub fn leave(&mut self, packet: &Packet, overhead_bytes: u32) {
         let burst = &self.bursts[packet.gso_place() as usize];
         for segment in &burst.segments {
-            let segment = as_it_is(packet, *segment);
+            let segment = with_marks_of(packet, *segment);
             self.leaving_bytes += u64::from(segment.wire_bytes(overhead_bytes));
             self.leaving.push_back(segment);
             self.begun.push_back(segment);
@@ -99,12 +99,12 @@ impl Gso {
         self.hidden_pkts -= burst.segments.len() as u32 - 1;
         let segments = burst.segments.iter();
         self.begun
-            .extend(segments.map(|segment| as_it_is(packet, *segment)));
+            .extend(segments.map(|segment| with_marks_of(packet, *segment)));
     }
 
     /// Takes out the segments of a packet, which may be one.
     pub fn take(&mut self, packet: &Packet) -> Vec<Packet> {
-        let segments = self.all_of(packet);
+        let segments = self.segments_of(packet);
         if packet.is_gso() {
             self.forget(packet);
         }
@@ -125,7 +125,7 @@ impl Gso {
 
     /// Segments behind the packets that the discipline counts, and those that have left it: packets
     /// and bytes.
-    pub fn uncounted(&self) -> (u32, u64) {
+    pub fn uncounted_segments(&self) -> (u32, u64) {
         let leaving = self.leaving.len() as u32;
         (self.hidden_pkts + leaving, self.leaving_bytes)
     }
@@ -142,14 +142,14 @@ impl Gso {
             self.bursts[copy.gso_place() as usize].packets += 1;
             self.enter(copy);
         }
-        cut(&mut events.duplicated, |copy| self.all_of(copy));
-        cut(&mut events.delayed, |packet| self.all_of(packet));
+        cut(&mut events.duplicated, |copy| self.segments_of(copy));
+        cut(&mut events.delayed, |packet| self.segments_of(packet));
         cut(&mut events.marked, |(packet, reason)| {
-            let segments = self.all_of(packet).into_iter();
+            let segments = self.segments_of(packet).into_iter();
             segments.map(|segment| (segment, *reason)).collect()
         });
         cut(&mut events.dropped, |(packet, reason)| {
-            let segments = self.all_of(packet);
+            let segments = self.segments_of(packet);
             if packet.is_gso() {
                 self.hidden_pkts -= segments.len() as u32 - 1;
                 self.forget(packet);
@@ -160,14 +160,16 @@ impl Gso {
     }
 
     /// The segments of a packet, as old and marked as that is.
-    fn all_of(&self, packet: &Packet) -> Vec<Packet> {
+    fn segments_of(&self, packet: &Packet) -> Vec<Packet> {
         let segments = self.segments(packet).iter();
-        segments.map(|segment| as_it_is(packet, *segment)).collect()
+        segments
+            .map(|segment| with_marks_of(packet, *segment))
+            .collect()
     }
 }
 
 /// A segment with what happened to its packet in a queue.
-fn as_it_is(packet: &Packet, mut segment: Packet) -> Packet {
+fn with_marks_of(packet: &Packet, mut segment: Packet) -> Packet {
     segment.arrived = packet.arrived;
     segment.traffic_class = packet.traffic_class;
     segment
@@ -198,9 +200,9 @@ mod tests {
         let mut packet = gso.join(&three);
         packet.arrived = Time(9);
         gso.enter(&packet);
-        assert_eq!(gso.uncounted(), (2, 0));
+        assert_eq!(gso.uncounted_segments(), (2, 0));
         gso.leave(&packet, 14);
-        assert_eq!(gso.uncounted(), (3, 3 * 1514));
+        assert_eq!(gso.uncounted_segments(), (3, 3 * 1514));
         for expected in &three {
             assert_eq!(gso.take_begun().unwrap().number, expected.number);
             let segment = gso.next(14).unwrap();
@@ -209,7 +211,7 @@ mod tests {
                 (expected.number, Time(9))
             );
         }
-        assert_eq!((gso.next(14), gso.uncounted()), (None, (0, 0)));
+        assert_eq!((gso.next(14), gso.uncounted_segments()), (None, (0, 0)));
         assert_eq!(gso.join(&segments(2)).gso_place(), packet.gso_place());
     }
 
@@ -220,7 +222,7 @@ mod tests {
         packet.arrived = Time(9);
         gso.enter(&packet);
         gso.leave_whole(&packet);
-        assert_eq!(gso.uncounted(), (0, 0));
+        assert_eq!(gso.uncounted_segments(), (0, 0));
         assert_eq!((0..4).filter_map(|_| gso.take_begun()).count(), 3);
         let taken = gso.take(&packet);
         assert_eq!((taken.len(), taken[2].arrived), (3, Time(9)));
@@ -238,7 +240,10 @@ mod tests {
         events.drop(packet, DropReason::Overlimit);
         gso.cut_events(&mut events);
         assert_eq!((events.duplicated.len(), events.dropped.len()), (2, 2));
-        assert_eq!((gso.segments(&packet).len(), gso.uncounted()), (2, (1, 0)));
+        assert_eq!(
+            (gso.segments(&packet).len(), gso.uncounted_segments()),
+            (2, (1, 0))
+        );
     }
 
     #[test]

@@ -9,13 +9,13 @@ mod crossing;
 mod host_queue;
 mod offloads;
 
-use super::chains::Onward;
-use super::folded::{Departed, FoldedFifo};
+use super::chains::Downstream;
+use super::folded::{DepartedPacket, FoldedFifo};
 use super::merge::Merge;
 use super::pipe::Pipe;
-use super::plan::{Entrance, Planned, Role};
+use super::plan::{Entrance, LinkPlan, Role};
 use super::propagation::{Propagation, Slab};
-use super::queued::{Behind, Queued};
+use super::queued::{AfterQueue, Queued};
 use super::shaped::Shaped;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
@@ -27,7 +27,7 @@ use crate::spec;
 
 /// What became of a packet that was offered to the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Offered {
+pub enum OfferOutcome {
     /// It was taken; ask `pending` when something happens next.
     Taken,
     /// The queue refused it.
@@ -36,7 +36,7 @@ pub enum Offered {
 
 /// A packet the transmitter has just finished with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transmitted {
+pub struct TransmittedPacket {
     /// The packet.
     pub packet: Packet,
     /// Whether the link lost it.
@@ -63,7 +63,7 @@ pub enum Forwarding {
 /// byte of its own that says which: the compiler's niches take more questions, of every packet.
 #[derive(Debug)]
 #[repr(u8)]
-enum Kind {
+enum LinkPath {
     PassThrough,
     Folded(FoldedFifo),
     Pipe(Pipe),
@@ -71,23 +71,23 @@ enum Kind {
     Queued,
 }
 
-impl Kind {
+impl LinkPath {
     /// What a plan asks for, of the discipline and the rate that were made for it.
-    fn new(planned: &Planned, queued: &Queued, overhead_bytes: u32) -> Kind {
+    fn new(planned: &LinkPlan, queued: &Queued, overhead_bytes: u32) -> LinkPath {
         let is_first = !matches!(planned.entrance, Entrance::Chained { .. });
         match (planned.role, queued.qdisc(), queued.rate()) {
-            (Role::PassThrough, ..) => Kind::PassThrough,
+            (Role::PassThrough, ..) => LinkPath::PassThrough,
             (Role::Folded, Qdisc::Fifo(fifo), Some(rate)) => {
-                Kind::Folded(FoldedFifo::new(fifo.limit(), rate, overhead_bytes))
+                LinkPath::Folded(FoldedFifo::new(fifo.limit(), rate, overhead_bytes))
             }
             (Role::Pipe { takes_gso }, Qdisc::Fifo(fifo), rate) => {
-                Kind::Pipe(Pipe::new(fifo.limit(), rate, is_first, takes_gso))
+                LinkPath::Pipe(Pipe::new(fifo.limit(), rate, is_first, takes_gso))
             }
             (Role::Shaped, Qdisc::Tbf(tbf), None) => {
                 let bucket = tbf.over_a_fifo().expect("it was planned over a FIFO");
-                Kind::Shaped(Box::new(Shaped::new(bucket, is_first)))
+                LinkPath::Shaped(Box::new(Shaped::new(bucket, is_first)))
             }
-            (Role::Queued { .. }, ..) => Kind::Queued,
+            (Role::Queued { .. }, ..) => LinkPath::Queued,
             (Role::Folded | Role::Pipe { .. } | Role::Shaped, ..) => {
                 unreachable!("plans give roles to the disciplines that can have them")
             }
@@ -101,7 +101,7 @@ impl Kind {
 #[repr(C, align(64))]
 pub struct Link {
     /// Where its packets go.
-    pub onward: Onward,
+    pub downstream: Downstream,
     /// The host it leads to.
     pub to: u32,
     /// Bytes a packet carries here besides its IP size.
@@ -137,7 +137,7 @@ pub struct Link {
     pub merge: Option<Box<Merge>>,
     /// After the transmitter.
     pub propagation: Propagation,
-    kind: Kind,
+    kind: LinkPath,
     /// Of a queue: the link before it whose packets it takes in before it sends, if all that goes into it
     /// comes out of that.
     pub lazy_upstream: Option<u32>,
@@ -165,11 +165,11 @@ impl Link {
     /// `is_captured_arriving` says whether somebody looks at what reaches the other end.
     pub fn new(
         end: &spec::LinkEnd,
-        planned: &Planned,
+        planned: &LinkPlan,
         to: u32,
         is_captured_arriving: bool,
         observation: Observation,
-        behind: Behind,
+        behind: AfterQueue,
         setting: &Setting,
     ) -> Link {
         let propagation = if end.changes.is_empty() && behind.traced.is_none() {
@@ -195,14 +195,14 @@ impl Link {
             is_plain: planned.is_plain,
             has_offloads: end.has_offloads(),
             may_be_pending: planned.may_be_pending,
-            kind: Kind::new(planned, &queued, end.overhead_bytes),
+            kind: LinkPath::new(planned, &queued, end.overhead_bytes),
             is_eventful: !end.qdisc.is_plain_fifo(),
             upstream,
             lazy_upstream,
             next_upstream_event: Time::NEVER,
             sole_downstream,
             merge: None,
-            onward: planned.onward,
+            downstream: planned.downstream,
             departure_leaf: u32::MAX,
             arrival_leaf: u32::MAX,
             overhead_bytes: end.overhead_bytes,
@@ -221,10 +221,10 @@ impl Link {
             link.merge = Some(Box::new(Merge::new(turns, link.least_time())));
         }
         if planned.keeps_small_queues {
-            link.queued.keep_small_queues();
+            link.queued.enable_small_queues();
         }
         if planned.takes_gso_packets {
-            link.queued.take_gso_packets();
+            link.queued.enable_gso();
         }
         link
     }
@@ -232,8 +232,8 @@ impl Link {
     /// What it takes, packets and histograms apart: a pipe's times are with it.
     pub fn memory_bytes(&self) -> u64 {
         let times = match &self.kind {
-            Kind::Pipe(pipe) => pipe.memory_bytes(),
-            Kind::Shaped(shaped) => shaped.memory_bytes(),
+            LinkPath::Pipe(pipe) => pipe.memory_bytes(),
+            LinkPath::Shaped(shaped) => shaped.memory_bytes(),
             _ => 0,
         };
         Link::BYTES + times
@@ -248,7 +248,7 @@ impl Link {
     /// Whether it may have an event for a departure.
     pub fn has_departures(&self) -> bool {
         match self.kind {
-            Kind::Pipe(_) | Kind::Shaped(_) => self.has_exits() && !self.has_delay(),
+            LinkPath::Pipe(_) | LinkPath::Shaped(_) => self.has_exits() && !self.has_delay(),
             _ => self.may_be_pending,
         }
     }
@@ -261,7 +261,10 @@ impl Link {
 
     /// Whether packets may come out of it by an event.
     fn has_exits(&self) -> bool {
-        !matches!(self.onward, Onward::Into(_) | Onward::Joins { .. })
+        !matches!(
+            self.downstream,
+            Downstream::Into(_) | Downstream::Joins { .. }
+        )
     }
 
     /// The place of the event by which packets come out of its ring.
@@ -288,20 +291,20 @@ impl Link {
 
     /// Earliest time at which a packet still waiting in the merge can leave this link.
     #[inline(always)]
-    pub fn may_come_out(&self) -> Time {
+    pub fn earliest_exit(&self) -> Time {
         let busy_until = match &self.kind {
-            Kind::Pipe(pipe) => pipe.last_departure(),
-            Kind::Shaped(shaped) => shaped.last_departure(),
+            LinkPath::Pipe(pipe) => pipe.last_departure(),
+            LinkPath::Shaped(shaped) => shaped.last_departure(),
             _ => Time::ZERO,
         };
         let merge = self.merge.as_ref();
-        merge.map_or(Time::NEVER, |merge| merge.may_come_out(busy_until))
+        merge.map_or(Time::NEVER, |merge| merge.earliest_exit(busy_until))
     }
 
     /// Takes out the first packet of a folded queue that left before `bound`, and when it did.
     /// Departures before then have been caught up with.
     #[inline(always)]
-    pub fn out_before(&mut self, bound: Time) -> Option<(Time, Packet)> {
+    pub fn pop_departed_before(&mut self, bound: Time) -> Option<(Time, Packet)> {
         self.folded_mut()?.take_out(bound)
     }
 
@@ -315,17 +318,17 @@ impl Link {
     #[inline(always)]
     pub fn forwarding(&self) -> Forwarding {
         match self.kind {
-            Kind::PassThrough => Forwarding::PassThrough,
-            Kind::Folded(_) => Forwarding::Folded,
-            Kind::Pipe(_) | Kind::Shaped(_) => Forwarding::Pipe,
-            Kind::Queued => Forwarding::Queued,
+            LinkPath::PassThrough => Forwarding::PassThrough,
+            LinkPath::Folded(_) => Forwarding::Folded,
+            LinkPath::Pipe(_) | LinkPath::Shaped(_) => Forwarding::Pipe,
+            LinkPath::Queued => Forwarding::Queued,
         }
     }
 
     #[inline(always)]
     fn folded(&self) -> Option<&FoldedFifo> {
         match &self.kind {
-            Kind::Folded(folded) => Some(folded),
+            LinkPath::Folded(folded) => Some(folded),
             _ => None,
         }
     }
@@ -333,7 +336,7 @@ impl Link {
     #[inline(always)]
     fn folded_mut(&mut self) -> Option<&mut FoldedFifo> {
         match &mut self.kind {
-            Kind::Folded(folded) => Some(folded),
+            LinkPath::Folded(folded) => Some(folded),
             _ => None,
         }
     }
@@ -354,7 +357,7 @@ impl Link {
         packet.arrived = now;
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics.total.arrived(bytes);
-        let Kind::Folded(folded) = &mut self.kind else {
+        let LinkPath::Folded(folded) = &mut self.kind else {
             unreachable!("only folded links are asked");
         };
         if !folded.offer(packet, bytes, now, is_awaited) {
@@ -366,10 +369,10 @@ impl Link {
     }
 
     /// The next packet to leave a folded queue before `bound`, its statistics entered. It stays
-    /// on the way: `out_before`.
+    /// on the way: `pop_departed_before`.
     #[inline(always)]
-    pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<Departed> {
-        let Kind::Folded(folded) = &mut self.kind else {
+    pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<DepartedPacket> {
+        let LinkPath::Folded(folded) = &mut self.kind else {
             return None;
         };
         let left = folded.depart_before(bound)?;
@@ -385,23 +388,23 @@ impl Link {
     #[inline(always)]
     pub fn level(&self) -> Level {
         match &self.kind {
-            Kind::Folded(folded) => folded.level(),
-            Kind::Pipe(_) | Kind::Shaped(_) => self.statistics.levels.current,
-            Kind::PassThrough | Kind::Queued => self.queued.level(),
+            LinkPath::Folded(folded) => folded.level(),
+            LinkPath::Pipe(_) | LinkPath::Shaped(_) => self.statistics.levels.current,
+            LinkPath::PassThrough | LinkPath::Queued => self.queued.level(),
         }
     }
 
     /// Offers a packet to the queue. Afterwards call `send` until it gives none.
     #[inline(always)]
-    pub fn offer(&mut self, mut packet: Packet, now: Time) -> Offered {
+    pub fn offer(&mut self, mut packet: Packet, now: Time) -> OfferOutcome {
         packet.arrived = now;
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics.total.arrived(bytes);
         match self.queued.offer(packet, bytes, now) {
-            Ok(()) => Offered::Taken,
+            Ok(()) => OfferOutcome::Taken,
             Err(reason) => {
                 self.statistics.total.dropped(bytes, reason);
-                Offered::Dropped(reason)
+                OfferOutcome::Dropped(reason)
             }
         }
     }
@@ -409,7 +412,7 @@ impl Link {
     /// Does what is due at `now`: ends a transmission, starts the next. Returns each packet
     /// whose transmission ends now; call again until None, then `settle`.
     #[inline(always)]
-    pub fn send(&mut self, now: Time, warm_up: Time) -> Option<Transmitted> {
+    pub fn send(&mut self, now: Time, warm_up: Time) -> Option<TransmittedPacket> {
         let (packet, service) = self.queued.send(now)?;
         if packet.is_gso() {
             return Some(self.finish_whole(packet, service, now, warm_up));
@@ -483,14 +486,20 @@ impl Link {
     }
 
     #[inline(always)]
-    fn finish(&mut self, packet: Packet, service: Time, now: Time, warm_up: Time) -> Transmitted {
+    fn finish(
+        &mut self,
+        packet: Packet,
+        service: Time,
+        now: Time,
+        warm_up: Time,
+    ) -> TransmittedPacket {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics
             .departed(bytes, packet.arrived, service, now, warm_up);
         let lost = self.queued.loses();
         self.delay = self.queued.traced_delay().unwrap_or(self.delay);
         self.statistics.total.lost_pkts += u64::from(lost);
-        Transmitted {
+        TransmittedPacket {
             packet,
             lost,
             sojourn: now - packet.arrived,
@@ -522,10 +531,10 @@ impl Link {
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let (mut folded, mut pipe, mut shaped) = (None, None, None);
         match &self.kind {
-            Kind::Folded(kind) => folded = Some(kind.packets()),
-            Kind::Pipe(kind) => pipe = Some(kind.packets()),
-            Kind::Shaped(kind) => shaped = Some(kind.packets()),
-            Kind::PassThrough | Kind::Queued => {}
+            LinkPath::Folded(kind) => folded = Some(kind.packets()),
+            LinkPath::Pipe(kind) => pipe = Some(kind.packets()),
+            LinkPath::Shaped(kind) => shaped = Some(kind.packets()),
+            LinkPath::PassThrough | LinkPath::Queued => {}
         }
         let refused = pipe.into_iter().flatten();
         let refused = refused.chain(shaped.into_iter().flatten());

@@ -14,7 +14,7 @@ const LONG_PKTS: f64 = 20_000.0;
 
 /// What datagrams bring to a queue.
 #[derive(Debug, Clone, Copy, Default)]
-struct Offered {
+struct OfferedLoad {
     pkts: f64,
     bits: f64,
     /// Within so long.
@@ -22,13 +22,13 @@ struct Offered {
 }
 
 /// What a queue sends, and holds.
-struct Capacity {
+struct QueueCapacity {
     rate_bps: f64,
     most_pkts: f64,
 }
 
-impl Capacity {
-    fn of(end: &LinkEnd, packet_bytes: f64) -> Capacity {
+impl QueueCapacity {
+    fn of(end: &LinkEnd, packet_bytes: f64) -> QueueCapacity {
         let in_packets = |limit_bytes: u32| f64::from(limit_bytes) / packet_bytes.max(1.0);
         let rate = |rate_bps: u64| match rate_bps {
             0 => f64::INFINITY,
@@ -41,7 +41,7 @@ impl Capacity {
             // They have an event for each departure anyway.
             _ => (f64::INFINITY, 0.0),
         };
-        Capacity {
+        QueueCapacity {
             rate_bps: rate(end.rate_bps).min(shaped_bps),
             most_pkts,
         }
@@ -54,7 +54,7 @@ pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Ve
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let hosts = experiment.host_indices();
     let host = |name: &str| *hosts.get(name).expect("hosts were checked");
-    let mut offered = vec![Offered::default(); ends.len()];
+    let mut offered = vec![OfferedLoad::default(); ends.len()];
     for flow in &experiment.flows {
         let Some(mut sent) = sent_by(flow, experiment.duration_ns) else {
             continue;
@@ -66,14 +66,14 @@ pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Ve
             sum.pkts += sent.pkts;
             sum.bits += sent.bits;
             sum.active_s = sum.active_s.max(sent.active_s);
-            let capacity = Capacity::of(ends[link as usize], sent.bits / 8.0 / sent.pkts);
+            let capacity = QueueCapacity::of(ends[link as usize], sent.bits / 8.0 / sent.pkts);
             let passes = (capacity.rate_bps * sent.active_s / sent.bits).min(1.0);
             sent.pkts *= passes;
             sent.bits *= passes;
         }
     }
-    let is_long = |(end, offered): (&&LinkEnd, &Offered)| {
-        let capacity = Capacity::of(end, offered.bits / 8.0 / offered.pkts);
+    let is_long = |(end, offered): (&&LinkEnd, &OfferedLoad)| {
+        let capacity = QueueCapacity::of(end, offered.bits / 8.0 / offered.pkts);
         let excess = 1.0 - capacity.rate_bps * offered.active_s / offered.bits;
         offered.pkts > 0.0 && (offered.pkts * excess).min(capacity.most_pkts) >= LONG_PKTS
     };
@@ -81,14 +81,14 @@ pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Ve
 }
 
 /// What a sender of datagrams makes in a run, on average; None of others, and of one that sends nothing.
-fn sent_by(flow: &Flow, duration_ns: u64) -> Option<Offered> {
+fn sent_by(flow: &Flow, duration_ns: u64) -> Option<OfferedLoad> {
     if flow.transport == Transport::Tcp {
         return None;
     }
     let active_s = duration_ns.min(flow.stop_ns).saturating_sub(flow.start_ns) as f64 * 1e-9;
     let scheduled = flow.source.parameters().scheduled(active_s)?;
     let bits = 8.0 * scheduled.count * scheduled.size_bytes;
-    (bits > 0.0).then_some(Offered {
+    (bits > 0.0).then_some(OfferedLoad {
         pkts: scheduled.count,
         bits,
         active_s,

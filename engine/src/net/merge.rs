@@ -52,7 +52,7 @@ impl Merge {
     /// When something may come out of the link at the earliest that was not taken on, if the link is
     /// busy until then; `NEVER` when nothing waits.
     #[inline(always)]
-    pub fn may_come_out(&self, busy_until: Time) -> Time {
+    pub fn earliest_exit(&self, busy_until: Time) -> Time {
         let (at, _) = self.arrivals.first();
         at.max(busy_until).saturating_add(self.least_time)
     }
@@ -67,7 +67,7 @@ mod tests {
     fn arrivals_are_in_the_order_of_time_then_turn() {
         let turns = [7, 9].map(|link| Turn::new(class::ARRIVAL, link));
         let mut merge = Merge::new(&turns, Time(5));
-        assert_eq!(merge.may_come_out(Time(1)), Time::NEVER);
+        assert_eq!(merge.earliest_exit(Time(1)), Time::NEVER);
         assert!(merge.set(1, Time(20)));
         assert!(!merge.set(0, Time(30)));
         assert!(merge.set(0, Time(20)));
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(merge.first_before(host), Some((Time(20), turns[0])));
         assert!(merge.set(0, Time::NEVER));
         assert_eq!(merge.first_before(host), None);
-        assert_eq!(merge.may_come_out(Time(1)), Time(25));
-        assert_eq!(merge.may_come_out(Time(22)), Time(27));
+        assert_eq!(merge.earliest_exit(Time(1)), Time(25));
+        assert_eq!(merge.earliest_exit(Time(22)), Time(27));
     }
 }

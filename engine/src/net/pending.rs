@@ -6,10 +6,10 @@
 //! it has taken it (`sim/world/chained.rs`).
 
 use crate::sim::crossing::Crossing;
-use crate::sim::link_statistics::{Entering, LinkStatistics, Server};
+use crate::sim::link_statistics::{CrossingRange, LinkStatistics, Server};
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
-use crate::sim::row::Row;
+use crate::sim::slice_queue::SliceQueue;
 use crate::sim::time::Time;
 
 /// Packets whose statistics are entered together: few enough for their times to stay in the first
@@ -33,7 +33,7 @@ fn leading(row: &[Crossing], is_true: impl Fn(&Crossing) -> bool) -> usize {
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     /// First to arrive first.
-    crossings: Row<Crossing>,
+    crossings: SliceQueue<Crossing>,
     /// Number of them whose arrivals have been entered.
     entered: usize,
     /// Number of them known to have left by the latest arrival: not looked for before the queue
@@ -59,7 +59,7 @@ impl Pending {
     /// Nothing; with `is_first` packets are told when they arrive.
     pub fn new(is_first: bool) -> Pending {
         Pending {
-            crossings: Row::default(),
+            crossings: SliceQueue::default(),
             entered: 0,
             left: 0,
             system_bytes: 0,
@@ -146,7 +146,7 @@ impl Pending {
             });
         }
         let departures = leading(row, |crossing| crossing.departure < left_before);
-        let entering = Entering {
+        let entering = CrossingRange {
             server,
             arrivals: self.entered..arrived,
             departures,

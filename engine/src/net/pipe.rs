@@ -20,7 +20,7 @@ use crate::sim::time::Time;
 
 /// What becomes of a packet that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct PipeDeparture {
     /// When its transmission ends.
     pub departure: Time,
     /// When its transmission begins, if it waits for another's end.
@@ -58,7 +58,7 @@ impl Pipe {
     /// A packet of `bytes` bytes on the wire arrives at `at`, no earlier than those before it, and
     /// after departures of that very instant. None when the queue is full.
     #[inline(always)]
-    pub fn cross(&mut self, bytes: u32, at: Time) -> Option<Taken> {
+    pub fn cross(&mut self, bytes: u32, at: Time) -> Option<PipeDeparture> {
         if self.rate.is_some() && !self.admits(u64::from(bytes), at) {
             return None;
         }
@@ -79,8 +79,8 @@ impl Pipe {
 
     /// Takes a packet that it has room for, or the next segment of a GSO packet.
     #[inline(always)]
-    pub fn take(&mut self, bytes: u32, at: Time, continues: bool) -> Taken {
-        let mut taken = Taken {
+    pub fn take(&mut self, bytes: u32, at: Time, continues: bool) -> PipeDeparture {
+        let mut taken = PipeDeparture {
             departure: at,
             begins_at: None,
             is_to_be_entered: false,

@@ -7,13 +7,13 @@
 mod explained;
 pub mod preconditions;
 
-use super::chains::{Onward, Sides};
+use super::chains::{Downstream, LinkNeighbours};
 use super::long_queues::long_queues;
 use super::turn::{Turn, class};
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd};
-pub use explained::{Explained, explained};
-use preconditions::{Alone, Facts, Reason, Surroundings};
+pub use explained::{PlanExplanation, explained};
+use preconditions::{LinkContext, LinkFacts, Reason, RoleAlone};
 
 /// Whether there may be fewer events than one for each departure. Results are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,7 +86,7 @@ pub enum Entrance {
 
 /// The plan of a direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Planned {
+pub struct LinkPlan {
     /// How packets go through it.
     pub role: Role,
     /// What decided that.
@@ -94,7 +94,7 @@ pub struct Planned {
     /// How they come to it.
     pub entrance: Entrance,
     /// Where they go.
-    pub onward: Onward,
+    pub downstream: Downstream,
     /// Whether packets that were sent arrive at once, and nobody looks at them.
     pub is_plain: bool,
     /// Whether it ever wants to be woken.
@@ -112,30 +112,32 @@ pub fn plan(
     hops: &[Hop],
     routes: &Routes,
     fast_paths: FastPaths,
-) -> Vec<Planned> {
+) -> Vec<LinkPlan> {
     let is_fast = fast_paths == FastPaths::On;
     let around = surroundings(experiment, hops, routes);
     let ends = experiment.link_ends();
-    let facts: Vec<Facts> = ends
+    let facts: Vec<LinkFacts> = ends
         .zip(&around)
-        .map(|((_, _, end), around)| Facts::of(end, *around, is_fast))
+        .map(|((_, _, end), around)| LinkFacts::of(end, *around, is_fast))
         .collect();
-    let mut beside = vec![(Entrance::Open, Onward::Out); facts.len()];
+    let mut beside = vec![(Entrance::Open, Downstream::Out); facts.len()];
     let mut lazy_upstreams = vec![None; facts.len()];
     let mut sole_downstreams = vec![None; facts.len()];
     if is_fast {
-        let sides = Sides::new(&facts, ways(experiment, hops, routes));
+        let sides = LinkNeighbours::new(&facts, ways(experiment, hops, routes));
         for fed in 0..facts.len() {
             match sides.only_before(fed) {
                 Some(upstream) => {
-                    let onward = sides.chained(upstream, fed);
+                    let downstream = sides.chained(upstream, fed);
                     if sides.is_only_way(upstream, fed) {
                         sole_downstreams[upstream] = Some(fed as u32);
                     }
-                    let Some(onward) = onward else { continue };
-                    beside[upstream].1 = onward;
-                    match onward {
-                        Onward::IntoQueue(_) => lazy_upstreams[fed] = Some(upstream as u32),
+                    let Some(downstream) = downstream else {
+                        continue;
+                    };
+                    beside[upstream].1 = downstream;
+                    match downstream {
+                        Downstream::IntoQueue(_) => lazy_upstreams[fed] = Some(upstream as u32),
                         _ => {
                             beside[fed].0 = Entrance::Chained {
                                 upstream: upstream as u32,
@@ -147,23 +149,25 @@ pub fn plan(
             }
         }
     }
-    let mut planned: Vec<Planned> = { facts.iter().zip(beside).zip(lazy_upstreams).zip(&around) }
-        .map(|(((facts, (entrance, onward)), lazy_upstream), around)| {
-            let (role, reason) = role(facts, &entrance, onward, lazy_upstream, is_fast);
-            let is_short = matches!(role, Role::Folded | Role::Pipe { .. });
-            Planned {
-                role,
-                reason,
-                entrance,
-                onward,
-                is_plain: facts.is_plain(),
-                // Nobody waits for departures where the way to the other host takes time.
-                may_be_pending: facts.may_be_pending && !(is_short && facts.has_delay),
-                takes_gso_packets: facts.takes_gso,
-                // What passes in an instant is never in a queue.
-                keeps_small_queues: around.has_small_queues && role != Role::PassThrough,
-            }
-        })
+    let mut planned: Vec<LinkPlan> = { facts.iter().zip(beside).zip(lazy_upstreams).zip(&around) }
+        .map(
+            |(((facts, (entrance, downstream)), lazy_upstream), around)| {
+                let (role, reason) = role(facts, &entrance, downstream, lazy_upstream, is_fast);
+                let is_short = matches!(role, Role::Folded | Role::Pipe { .. });
+                LinkPlan {
+                    role,
+                    reason,
+                    entrance,
+                    downstream,
+                    is_plain: facts.is_plain(),
+                    // Nobody waits for departures where the way to the other host takes time.
+                    may_be_pending: facts.may_be_pending && !(is_short && facts.has_delay),
+                    takes_gso_packets: facts.takes_gso,
+                    // What passes in an instant is never in a queue.
+                    keeps_small_queues: around.has_small_queues && role != Role::PassThrough,
+                }
+            },
+        )
         .collect();
     for (index, downstream) in sole_downstreams.into_iter().enumerate() {
         let next = downstream.filter(|&next| planned[next as usize].role.is_pipe());
@@ -179,33 +183,42 @@ pub fn plan(
 
 /// What becomes of a link, with what is beside it.
 fn role(
-    facts: &Facts,
+    facts: &LinkFacts,
     entrance: &Entrance,
-    onward: Onward,
+    downstream: Downstream,
     lazy_upstream: Option<u32>,
     is_fast: bool,
 ) -> (Role, Reason) {
     let is_fed = *entrance != Entrance::Open;
-    let is_chained = is_fed || onward != Onward::Out;
+    let is_chained = is_fed || downstream != Downstream::Out;
     let takes_gso = facts.takes_gso;
     let queued = Role::Queued {
         lazy_upstream,
         hands_to: None,
     };
     match facts.alone {
-        Alone::Folded if facts.has_delay => (Role::Pipe { takes_gso }, Reason::DelayBehindQueue),
-        Alone::Folded if is_chained => (Role::Pipe { takes_gso }, Reason::PartOfChain),
-        Alone::Folded if takes_gso => (queued, Reason::GsoWithoutDelay),
-        Alone::Folded => (Role::Folded, facts.reason),
-        Alone::PassThrough if is_fed && is_fast => (Role::Pipe { takes_gso }, Reason::PartOfChain),
-        Alone::PassThrough => (Role::PassThrough, facts.reason),
-        Alone::Shaped => (Role::Shaped, facts.reason),
-        Alone::Queued => (queued, facts.reason),
+        RoleAlone::Folded if facts.has_delay => {
+            (Role::Pipe { takes_gso }, Reason::DelayBehindQueue)
+        }
+        RoleAlone::Folded if is_chained => (Role::Pipe { takes_gso }, Reason::PartOfChain),
+        RoleAlone::Folded if takes_gso => (queued, Reason::GsoWithoutDelay),
+        RoleAlone::Folded => (Role::Folded, facts.reason),
+        RoleAlone::PassThrough if is_fed && is_fast => {
+            (Role::Pipe { takes_gso }, Reason::PartOfChain)
+        }
+        RoleAlone::PassThrough => (Role::PassThrough, facts.reason),
+        RoleAlone::Shaped => (Role::Shaped, facts.reason),
+        RoleAlone::Queued => (queued, facts.reason),
     }
 }
 
 /// Puts packets of several links, and of hosts, in order before a link that they lead into, if all allow it.
-fn merge(facts: &[Facts], sides: &Sides<'_>, fed: usize, beside: &mut [(Entrance, Onward)]) {
+fn merge(
+    facts: &[LinkFacts],
+    sides: &LinkNeighbours<'_>,
+    fed: usize,
+    beside: &mut [(Entrance, Downstream)],
+) {
     let takes_part = |&&upstream: &&usize| facts[upstream].can_feed() && facts[upstream].takes_time;
     let upstreams: Vec<usize> = { sides.leading_into(fed).iter() }
         .filter(takes_part)
@@ -224,7 +237,7 @@ fn merge(facts: &[Facts], sides: &Sides<'_>, fed: usize, beside: &mut [(Entrance
     let turns = upstreams.iter().map(turn_of).collect();
     beside[fed].0 = Entrance::Merged { turns };
     for (number, upstream) in (0..).zip(upstreams) {
-        beside[upstream].1 = Onward::Joins {
+        beside[upstream].1 = Downstream::Joins {
             link: fed as u32,
             upstream: number,
         };
@@ -232,16 +245,16 @@ fn merge(facts: &[Facts], sides: &Sides<'_>, fed: usize, beside: &mut [(Entrance
 }
 
 /// What the rest of a description says of each direction of a link.
-fn surroundings(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<Surroundings> {
+fn surroundings(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<LinkContext> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let long = long_queues(experiment, hops, routes);
     let has_offloads = experiment.has_offloads();
-    let mut all: Vec<Surroundings> = { ends.iter().enumerate().zip(long) }
-        .map(|((index, end), is_long)| Surroundings {
+    let mut all: Vec<LinkContext> = { ends.iter().enumerate().zip(long) }
+        .map(|((index, end), is_long)| LinkContext {
             has_offloads,
             is_captured_arriving: end.capture || ends[index ^ 1].capture_flows,
             is_long,
-            ..Surroundings::default()
+            ..LinkContext::default()
         })
         .collect();
     let hosts = experiment.host_indices();

@@ -32,7 +32,7 @@ struct Loss {
 
 /// What is drawn and followed behind the queue.
 #[derive(Debug)]
-pub struct Behind {
+pub struct AfterQueue {
     /// What says the rate, delay and loss over the whole run.
     pub traced: Option<Traced>,
     /// Of losses.
@@ -70,8 +70,8 @@ pub struct Queued {
 
 impl Queued {
     /// An idle link end with this discipline.
-    pub fn new(end: &spec::LinkEnd, qdisc: Qdisc, behind: Behind) -> Queued {
-        let Behind {
+    pub fn new(end: &spec::LinkEnd, qdisc: Qdisc, behind: AfterQueue) -> Queued {
+        let AfterQueue {
             traced,
             loss_stream,
         } = behind;
@@ -109,13 +109,13 @@ impl Queued {
     }
 
     /// Senders keep an account of what lies in the queue.
-    pub fn keep_small_queues(&mut self) {
+    pub fn enable_small_queues(&mut self) {
         self.notes_begun = true;
         self.events.notes_delayed = true;
     }
 
     /// Senders of its host hand down GSO packets.
-    pub fn take_gso_packets(&mut self) {
+    pub fn enable_gso(&mut self) {
         self.gso = Some(Box::default());
     }
 
@@ -143,7 +143,7 @@ impl Queued {
 
     /// Whether a packet that comes now has no part in when the next is sent, while one is pending.
     #[inline(always)]
-    pub fn keeps_what_is_next(&self) -> bool {
+    pub fn next_send_ignores_arrivals(&self) -> bool {
         self.in_transmission.is_some() || self.qdisc.keeps_its_head()
     }
 
@@ -159,7 +159,7 @@ impl Queued {
         let (mut backlog_pkts, mut backlog_bytes) = self.qdisc.backlog();
         let mut sending_pkts = u32::from(self.in_transmission.is_some());
         if let Some(gso) = &self.gso {
-            let (pkts, bytes) = gso.uncounted();
+            let (pkts, bytes) = gso.uncounted_segments();
             backlog_pkts += pkts;
             backlog_bytes += bytes;
             let sending = self.in_transmission.iter();
@@ -330,11 +330,11 @@ impl Queued {
 
     fn use_opportunity(&mut self, now: Time) -> Option<(Packet, Time)> {
         if self.pending <= now {
-            self.opportune()?.open(now);
+            self.opportunity_transmitter()?.open(now);
         }
         loop {
             if let Some((packet, began)) = self.in_transmission {
-                let opportune = self.opportune()?;
+                let opportune = self.opportunity_transmitter()?;
                 if opportune.send() {
                     self.in_transmission = None;
                     return Some((packet, now - began));
@@ -342,7 +342,7 @@ impl Queued {
                 self.pending = opportune.first_from(now + Time(1));
                 return None;
             }
-            let may_send = self.opportune()?.is_open();
+            let may_send = self.opportunity_transmitter()?.is_open();
             let next = if may_send {
                 self.next_packet(now)
             } else {
@@ -350,7 +350,7 @@ impl Queued {
             };
             if let Some(packet) = next {
                 let bytes = packet.wire_bytes(self.overhead_bytes);
-                self.opportune()?.begin(bytes);
+                self.opportunity_transmitter()?.begin(bytes);
                 self.in_transmission = Some((packet, now));
                 continue;
             }
@@ -361,7 +361,7 @@ impl Queued {
                 false if is_empty => Time::NEVER,
                 false => now + Time(1),
             };
-            let opportune = self.opportune()?;
+            let opportune = self.opportunity_transmitter()?;
             opportune.close();
             self.pending = match not_before {
                 Time::NEVER => Time::NEVER,
@@ -371,7 +371,7 @@ impl Queued {
         }
     }
 
-    fn opportune(&mut self) -> Option<&mut super::traced::Opportune> {
+    fn opportunity_transmitter(&mut self) -> Option<&mut super::traced::Opportune> {
         match self.traced.as_deref_mut() {
             Some(Traced::Opportune(opportune)) => Some(opportune),
             _ => None,

@@ -5,7 +5,7 @@
 //! again. Of a packet only timestamps are kept, until its statistics have been recorded.
 
 use super::pending::Pending;
-use super::pipe::Taken;
+use super::pipe::PipeDeparture;
 use crate::qdisc::fifo::Limit;
 use crate::qdisc::tbf::Bucket;
 use crate::qdisc::token_bucket::TokenBucket;
@@ -41,7 +41,7 @@ impl Shaped {
 
     /// A packet of `bytes` bytes on the wire arrives: see `Pipe::cross`.
     #[inline(never)]
-    pub fn cross(&mut self, bytes: u32, at: Time) -> Option<Taken> {
+    pub fn cross(&mut self, bytes: u32, at: Time) -> Option<PipeDeparture> {
         let bound = at + Time(1);
         if bytes > self.largest_bytes || !self.admits(u64::from(bytes), bound) {
             return None;
@@ -54,7 +54,7 @@ impl Shaped {
             bytes,
             continues: false,
         });
-        Some(Taken {
+        Some(PipeDeparture {
             departure,
             begins_at: None,
             is_to_be_entered,

@@ -1,6 +1,6 @@
 //! What a TCP sender is doing, as one draws it in a strip over time.
 
-use crate::cca::{Phase, State};
+use crate::cca::{CaState, Phase};
 use crate::tcp::sender::Sender;
 
 /// What a sender does. Recovery from a loss goes before what its controller does meanwhile.
@@ -33,20 +33,20 @@ impl Activity {
     /// Of a sender now.
     pub fn of(sender: &Sender) -> Activity {
         match (sender.state(), sender.cca().phase()) {
-            (State::Cwr, _) => Activity::WindowReduction,
-            (State::Recovery, _) => Activity::Recovery,
-            (State::Loss, _) => Activity::Loss,
-            (State::Open | State::Disorder, Some(phase)) => match phase {
+            (CaState::Cwr, _) => Activity::WindowReduction,
+            (CaState::Recovery, _) => Activity::Recovery,
+            (CaState::Loss, _) => Activity::Loss,
+            (CaState::Open | CaState::Disorder, Some(phase)) => match phase {
                 Phase::Startup => Activity::Startup,
                 Phase::Drain => Activity::Drain,
                 Phase::ProbeBw => Activity::ProbeBw,
                 Phase::ProbeRtt => Activity::ProbeRtt,
                 Phase::ByHand => Activity::ByHand,
             },
-            (State::Open | State::Disorder, None) if sender.window().is_in_slow_start() => {
+            (CaState::Open | CaState::Disorder, None) if sender.window().is_in_slow_start() => {
                 Activity::SlowStart
             }
-            (State::Open | State::Disorder, None) => Activity::CongestionAvoidance,
+            (CaState::Open | CaState::Disorder, None) => Activity::CongestionAvoidance,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! One row a packet and event, for links that ask for it.
 
+use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::link_statistics::Level;
 use crate::sim::packet::Packet;
-use crate::sim::rows::Rows;
 use crate::sim::time::Time;
 
 /// What happened to a packet; the `event` column.
@@ -48,7 +48,7 @@ pub struct Record {
 #[derive(Debug, Clone, Default)]
 pub struct Records {
     /// In the order things happened.
-    pub rows: Rows<Record>,
+    pub rows: ChunkedVec<Record>,
 }
 
 impl Records {

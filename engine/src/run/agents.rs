@@ -124,7 +124,7 @@ impl RttSums {
 
 /// Of a flow's connections, in total.
 #[derive(Debug, Clone, Copy, Default)]
-struct Totals {
+struct ConnectionTotals {
     delivered_pkts: u64,
     lost_pkts: u64,
 }
@@ -135,22 +135,22 @@ struct Totals {
 /// enters nothing here that a second one would count again: totals are the connection's own, and sums
 /// are in its words of state.
 #[derive(Debug, Default)]
-struct Shared {
+struct AgentState {
     cwnd_pkts: Option<u32>,
     pacing_rate_bytes_per_s: Option<u64>,
     /// Which interval, from 0, and when it began.
     interval: u64,
     began: Time,
     /// Of connections that are over, and of the present one.
-    gone: Totals,
-    present: Totals,
+    gone: ConnectionTotals,
+    present: ConnectionTotals,
     rtts: RttSums,
     seen: Interval,
 }
 
-impl Shared {
+impl AgentState {
     fn count(&mut self, delivered_pkts: u64, lost_pkts: u64, state: &[u64]) {
-        self.present = Totals {
+        self.present = ConnectionTotals {
             delivered_pkts: delivered_pkts - state[0],
             lost_pkts,
         };
@@ -218,7 +218,7 @@ impl Shared {
     }
 }
 
-fn locked(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn locked(shared: &Mutex<AgentState>) -> MutexGuard<'_, AgentState> {
     // A panic while it was held leaves numbers of a run that has failed.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -226,7 +226,7 @@ fn locked(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 /// The controller of an agent's flow.
 #[derive(Debug)]
 struct AgentCode {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<AgentState>>,
     control: Control,
 }
 
@@ -319,10 +319,10 @@ impl Modules for WithAgents<'_> {
 #[derive(Debug)]
 struct Agent {
     flow: usize,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<AgentState>>,
     /// Up to the last interval's end.
     sent_pkts: u64,
-    counted: Totals,
+    counted: ConnectionTotals,
 }
 
 /// A run in which the caller sets the windows or the rates of some flows.
@@ -386,7 +386,7 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
                 flow: place,
                 shared: Arc::default(),
                 sent_pkts: 0,
-                counted: Totals::default(),
+                counted: ConnectionTotals::default(),
             });
         }
         let modules = WithAgents {
@@ -448,7 +448,7 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
         let sent = self.run.flow_sent(agent.flow);
         let mut shared = locked(&agent.shared);
         let now = Time::from_ns(self.until_ns);
-        let totals = Totals {
+        let totals = ConnectionTotals {
             delivered_pkts: shared.gone.delivered_pkts + shared.present.delivered_pkts,
             lost_pkts: shared.gone.lost_pkts + shared.present.lost_pkts,
         };

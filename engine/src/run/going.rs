@@ -24,7 +24,7 @@ const EVENTS_BETWEEN_LOOKS: u64 = 4096;
 
 /// What a flow's senders have done.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sent {
+pub(super) struct FlowSent {
     pub sent_pkts: u64,
     pub in_flight_pkts: u32,
 }
@@ -108,7 +108,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         while self.world.events < until {
             let GoingRun { world, watch, .. } = self;
             let mut is_going = Ok(false);
-            during(&self.modules, &mut || is_going = drive(world, watch));
+            run_locked(&self.modules, &mut || is_going = drive(world, watch));
             self.check_modules()?;
             if !is_going? {
                 return Ok(false);
@@ -143,7 +143,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         let GoingRun { world, watch, .. } = self;
         let until = Time::from_ns(until_ns);
         let mut is_done = Ok(false);
-        during(&self.modules, &mut || {
+        run_locked(&self.modules, &mut || {
             is_done = drive_through(world, watch, until, events);
         });
         self.check_modules()?;
@@ -163,13 +163,13 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     }
 
     /// What a flow over TCP, by its place, has sent, retransmissions included, and has in flight.
-    pub(super) fn flow_sent(&self, flow: usize) -> Sent {
+    pub(super) fn flow_sent(&self, flow: usize) -> FlowSent {
         let Some(flow) = self.tcp_flow(flow) else {
-            return Sent::default();
+            return FlowSent::default();
         };
         let statistics = flow.statistics();
         let sample = flow.sample();
-        Sent {
+        FlowSent {
             sent_pkts: statistics.sent_pkts + statistics.retransmitted_pkts,
             in_flight_pkts: sample.map_or(0, |sample| sample.inflight_pkts),
         }
@@ -292,10 +292,10 @@ fn loaded(
 }
 
 /// Does some events while each of the modules has what it takes for them.
-fn during(modules: &[Module], events: &mut dyn FnMut()) {
+fn run_locked(modules: &[Module], events: &mut dyn FnMut()) {
     match modules.split_first() {
         None => events(),
-        Some((first, others)) => first.0.during(&mut || during(others, events)),
+        Some((first, others)) => first.0.run_locked(&mut || run_locked(others, events)),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cca::Algorithm;
 use crate::cca::outside::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
-use crate::net::queued::Behind;
+use crate::net::queued::AfterQueue;
 use crate::net::traced::Traced;
 use crate::qdisc::filter::Header;
 use crate::qdisc::{self, Above, Config, Ends, Setting};
@@ -17,9 +17,9 @@ use crate::spec::source::{FlowStreams, Generator};
 use crate::spec::tcp::Controller;
 use crate::spec::{Ecn, Experiment, Flow, LinkEnd, Probe, Tcp};
 use crate::tcp::Settings;
-use crate::traffic::conversation::{Application, Conversation, Way};
+use crate::traffic::conversation::{Application, Conversation, ConversationPath};
 use crate::traffic::ping::Ping;
-use crate::traffic::tcp_flow::{Named, TcpFlow};
+use crate::traffic::tcp_flow::{ConnectionStreams, TcpFlow};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 const MOST_COMPARED: usize = 16;
 
 /// The parts of a network before anything has happened.
-pub struct Built {
+pub struct NetworkParts {
     /// Directed link ends.
     pub links: Vec<Link>,
     /// Flows, then probes.
@@ -56,7 +56,7 @@ struct Builder<'a> {
     modules: &'a HashMap<Controller, Module>,
 }
 
-impl Built {
+impl NetworkParts {
     /// Builds the network of a description that has been checked.
     /// `modules` has all that its flows name.
     pub fn new(
@@ -64,7 +64,7 @@ impl Built {
         replication: u64,
         fast_paths: FastPaths,
         modules: &HashMap<Controller, Module>,
-    ) -> Built {
+    ) -> NetworkParts {
         let hops = experiment.hops();
         let hosts = experiment.host_indices();
         let routes = experiment.routes(&hops);
@@ -99,7 +99,7 @@ impl Built {
                 { conversation.tcp() }.is_some_and(|flow| flow.settings().is_paced_by_host);
             links[conversation.first_link as usize].paces_senders |= is_paced;
         }
-        Built {
+        NetworkParts {
             links,
             conversations,
             first_sends,
@@ -137,7 +137,7 @@ impl Builder<'_> {
                 ends: Arc::clone(&conversations),
                 headers: Arc::clone(&self.headers),
             };
-            let behind = Behind {
+            let behind = AfterQueue {
                 traced: self.traced(end, &name),
                 loss_stream: self.stream(&format!("link/{name}/loss")),
             };
@@ -244,7 +244,7 @@ impl Builder<'_> {
             ..Settings::new(tcp, algorithm, mtu_bytes, timer_hz)
         };
         let settings = self.shared(settings);
-        let named = Named {
+        let named = ConnectionStreams {
             seed: self.experiment.seed,
             replication: self.replication,
             name: flow.name.clone(),
@@ -317,7 +317,7 @@ impl Builder<'_> {
     ) -> Conversation {
         let (source, destination) = (self.host(from), self.host(to));
         let row_out = self.routes.row(destination);
-        let way = Way {
+        let way = ConversationPath {
             source,
             destination,
             first_link: self.routes.next(row_out, source),

@@ -5,6 +5,6 @@ pub mod headers;
 pub mod world;
 
 pub use dumbbell_core::{
-    crossing, datagram, delays, drop, histogram, link_statistics, moments, packet, prefetch,
-    random, rate, ring, row, rows, table, tcp_sample, time, timer, tournament, wheel,
+    chunked_vec, crossing, datagram, delays, drop, histogram, link_statistics, moments, packet,
+    prefetch, random, rate, ring, slice_queue, table, tcp_sample, time, timer, tournament, wheel,
 };

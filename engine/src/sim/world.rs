@@ -64,9 +64,9 @@ fn new_leaf(turns: &mut Vec<u64>, class: u8, component: u32) -> usize {
 }
 
 /// An instant and the turn of a flow that acts in it.
-type Woken = (Time, u64);
+type FlowWakeup = (Time, u64);
 
-const NO_TSQ_WAKEUP: Woken = (Time::NEVER, u64::MAX);
+const NO_TSQ_WAKEUP: FlowWakeup = (Time::NEVER, u64::MAX);
 
 /// A network while it runs.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ pub struct World {
     onward_turn: Turn,
     /// A flow whose sender its host's queue has woken in this very instant, outside of the tournament:
     /// what it was to be woken for is pending there as before.
-    tsq_wakeup: Woken,
+    tsq_wakeup: FlowWakeup,
     /// Only components that can have a pending event get a leaf: most links of a network have
     /// no rate, or no delay, and a smaller tree is faster.
     tournament: Tournament,
@@ -123,7 +123,7 @@ pub struct World {
     /// Packets of several segments that are between two queues.
     super_packets: Gso,
     /// Packets that arrive at a host in this very instant, by links without delay.
-    arriving: Ring<Arriving>,
+    arriving: Ring<HostArrival>,
     /// Whether memory is asked for before it is read (`world/prefetch.rs`).
     prefetches_flows: bool,
     /// Whether that of segments is.
@@ -138,7 +138,7 @@ pub struct World {
 
 /// A packet that arrives at a host in this instant, and the turn of what sent it.
 #[derive(Debug, Clone, Copy)]
-struct Arriving {
+struct HostArrival {
     packet: Packet,
     host: u32,
     turn: Turn,
@@ -161,7 +161,7 @@ impl World {
         fast_paths: FastPaths,
         modules: &HashMap<Controller, Module>,
     ) -> World {
-        let built = super::build::Built::new(experiment, replication, fast_paths, modules);
+        let built = super::build::NetworkParts::new(experiment, replication, fast_paths, modules);
         let (mut links, conversations) = (built.links, built.conversations);
         let mut turns = Vec::new();
         for (component, link) in (0..).zip(&mut links) {
@@ -256,7 +256,7 @@ impl World {
     #[inline(always)]
     pub fn step(&mut self) -> bool {
         if !self.arriving.is_empty() && !self.departs_now() {
-            self.settle_more_arrivals();
+            self.process_more_arrivals();
             return true;
         }
         let (mut time, mut turn) = self.tournament.first();
@@ -289,7 +289,7 @@ impl World {
                 self.send_from(component);
             }
         }
-        self.settle_arrivals();
+        self.process_arrivals();
         true
     }
 
@@ -387,7 +387,7 @@ impl World {
             (_, link) if entry.payload == offloads::POLL => self.poll(link as usize),
             (_, link) => self.arrive_from_slab(link as usize, entry.payload),
         }
-        self.settle_arrivals();
+        self.process_arrivals();
         true
     }
 
@@ -403,7 +403,7 @@ impl World {
         let (_, change) = &self.changes[index as usize];
         self.links[link].change(change);
         if !self.links[link].is_transmitting() {
-            self.pump(link);
+            self.send_due(link);
         }
     }
 
@@ -422,14 +422,14 @@ impl World {
     /// Packets that crossed links without delay arrive in the instant they were sent, after all
     /// departures of it: this number at most, the others with the next step.
     #[inline(always)]
-    fn settle_arrivals(&mut self) {
+    fn process_arrivals(&mut self) {
         for settled in 0..ARRIVALS_A_STEP {
             if self.arriving.is_empty() || self.departs_now() {
                 self.settled += settled;
                 return;
             }
             let next = self.arriving.pop_front();
-            let Arriving { packet, host, turn } = next.expect("something arrives");
+            let HostArrival { packet, host, turn } = next.expect("something arrives");
             self.has_no_arrivals_pending = self.arriving.is_empty();
             self.current = turn;
             self.onward_turn = turn.max(AFTER_DEPARTURES);
@@ -448,23 +448,23 @@ impl World {
 
     /// A packet arrives at a host without having been delayed: it waits for its turn within the instant.
     #[inline(always)]
-    fn push_arriving(&mut self, packet: Packet, host: u32) {
+    fn queue_host_arrival(&mut self, packet: Packet, host: u32) {
         let turn = self.onward_turn;
-        self.arriving.push_back(Arriving { packet, host, turn });
+        self.arriving.push_back(HostArrival { packet, host, turn });
     }
 
     /// Goes on with the instant that the last step has not ended. What is left over counts as
     /// events, as a way round has no others.
     #[cold]
     #[inline(never)]
-    fn settle_more_arrivals(&mut self) {
+    fn process_more_arrivals(&mut self) {
         self.events += ARRIVALS_A_STEP;
-        self.settle_arrivals();
+        self.process_arrivals();
     }
 
     /// The host a packet is for, and the row of the routes that leads there.
     #[inline(always)]
-    fn goal(&self, packet: &Packet) -> (u32, Row) {
+    fn destination_of(&self, packet: &Packet) -> (u32, Row) {
         let conversation = &self.conversations[packet.conversation as usize];
         if packet.is_reply() {
             (conversation.source, conversation.row_back)
@@ -475,7 +475,7 @@ impl World {
 
     #[inline]
     fn arrive(&mut self, packet: Packet, host: u32) {
-        let (goal, row) = self.goal(&packet);
+        let (goal, row) = self.destination_of(&packet);
         if host == goal {
             self.deliver(packet, host);
         } else {

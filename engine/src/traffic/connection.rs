@@ -1,6 +1,6 @@
 //! One connection of a flow: a sender, a receiver, and what is still to be written.
 
-use super::segment_store::{SegmentStore, Tag};
+use super::segment_store::{SegmentStore, SegmentTag};
 use super::tcp_flow::Transfer;
 use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
@@ -37,7 +37,7 @@ pub struct Connection {
     /// comes to the receiver changes nothing.
     is_write_blocked: bool,
     /// By a program whose writes are of one size.
-    writes: Option<Writes>,
+    writes: Option<RepeatedWrite>,
     /// When its program last wrote.
     wrote: Time,
     /// What is counted of it, beside what else a packet of it touches.
@@ -46,7 +46,7 @@ pub struct Connection {
 
 /// A program that writes this number of bytes at a time, as long as its buffer takes them.
 #[derive(Debug, Clone, Copy)]
-struct Writes {
+struct RepeatedWrite {
     bytes: u32,
     /// Of the write under way.
     left: u32,
@@ -70,13 +70,13 @@ pub struct SentSegment {
     /// Whether others of its sk_buff follow at once.
     pub is_followed: bool,
     /// Of which connection, by whom, and whether again.
-    pub tag: Tag,
+    pub tag: SegmentTag,
 }
 
 impl SentSegment {
     /// A segment that lies at `place`, with the given number of bytes of SACK blocks.
     #[inline(always)]
-    fn new(header: &Header, tag: Tag, place: u32, sack_bytes: u32) -> SentSegment {
+    fn new(header: &Header, tag: SegmentTag, place: u32, sack_bytes: u32) -> SentSegment {
         let number = if tag.is_reply { header.ack } else { header.seq };
         let bytes = IP_HEADER_BYTES + header.header_bytes() + sack_bytes + header.payload_bytes;
         SentSegment {
@@ -94,7 +94,7 @@ impl SentSegment {
 
 /// A segment that arrives.
 #[derive(Debug, Clone, Copy)]
-pub struct Arrived<'a> {
+pub struct ArrivedSegment<'a> {
     /// Its header.
     pub header: Header,
     /// Its SACK blocks, if it has some.
@@ -102,23 +102,23 @@ pub struct Arrived<'a> {
     /// Bytes with the IP header.
     pub bytes: u32,
     /// Of which connection, by whom, and whether again.
-    pub tag: Tag,
+    pub tag: SegmentTag,
 }
 
-impl<'a> Arrived<'a> {
+impl<'a> ArrivedSegment<'a> {
     /// What a packet has carried.
     #[inline(always)]
     pub fn by(
         packet: &Packet,
         mut header: Header,
-        tag: Tag,
+        tag: SegmentTag,
         blocks: Option<&'a SackBlocks>,
-    ) -> Arrived<'a> {
+    ) -> ArrivedSegment<'a> {
         debug_assert_eq!(tag.is_reply, packet.is_reply());
         if packet.has_congestion_mark() {
             header.flags |= Flags::CE;
         }
-        Arrived {
+        ArrivedSegment {
             header,
             blocks,
             bytes: u32::from(packet.bytes),
@@ -154,11 +154,11 @@ impl Connection {
     }
 
     /// By a program that writes `bytes` bytes at a time and leaves Nagle's algorithm on.
-    pub fn in_writes_of(self, bytes: u64) -> Connection {
+    pub fn writing_chunks(self, bytes: u64) -> Connection {
         let bytes = bytes.min(u64::from(LARGEST_WRITE_BYTES)) as u32;
         Connection {
             sender: self.sender.with_nagle(),
-            writes: Some(Writes { bytes, left: 0 }),
+            writes: Some(RepeatedWrite { bytes, left: 0 }),
             ..self
         }
     }
@@ -202,7 +202,7 @@ impl Connection {
     /// A segment of it arrives. Returns the payload that has come in order by it, and whether that
     /// was the last of the transfer: then it is closed.
     #[inline(always)]
-    pub fn on_arrival(&mut self, arrived: &Arrived<'_>, now: Time) -> (u64, bool) {
+    pub fn on_arrival(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> (u64, bool) {
         if arrived.tag.is_reply {
             match arrived.blocks {
                 None => self.sender.on_header(&arrived.header, now),
@@ -253,7 +253,7 @@ impl Connection {
 
     #[inline(always)]
     fn poll_sender(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
-        if self.sender.is_quiet(now) && self.is_write_blocked {
+        if self.sender.has_nothing_to_send(now) && self.is_write_blocked {
             return None;
         }
         // What is written is sent before the next write.
@@ -265,7 +265,7 @@ impl Connection {
         };
         self.is_write_blocked = sent.is_none();
         let sent = sent?;
-        let tag = Tag {
+        let tag = SegmentTag {
             connection: self.number,
             is_again: sent.is_again,
             is_reply: false,
@@ -304,8 +304,8 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn tag_of_reply(&self) -> Tag {
-        Tag {
+    fn tag_of_reply(&self) -> SegmentTag {
+        SegmentTag {
             connection: self.number,
             is_again: false,
             is_reply: true,

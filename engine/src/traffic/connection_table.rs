@@ -1,16 +1,16 @@
 //! Any number of connections of one flow at a time: of transfers that begin whether or not
 //! earlier ones are over.
 
-use super::connection::{Arrived, Connection, SentSegment};
+use super::connection::{ArrivedSegment, Connection, SentSegment};
 use super::segment_store::SegmentStore;
-use super::tcp_flow::Gone;
+use super::tcp_flow::FinishedConnections;
 use crate::sim::time::Time;
 use crate::tcp::sender::{Sender, Statistics};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 #[derive(Debug, Clone)]
-struct Member {
+struct ConnectionEntry {
     connection: Connection,
     /// The entry of it in `timers` that counts: no later than `due`.
     armed: Time,
@@ -19,7 +19,7 @@ struct Member {
 /// The connections that are not over, by number.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionTable {
-    members: BTreeMap<u32, Box<Member>>,
+    members: BTreeMap<u32, Box<ConnectionEntry>>,
     /// Early for some, never late; those that are not `armed` are of no account.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// May have something to send.
@@ -32,7 +32,7 @@ impl ConnectionTable {
     /// One more.
     pub fn add(&mut self, connection: Connection) {
         let number = connection.number;
-        let member = Member {
+        let member = ConnectionEntry {
             connection,
             armed: Time::NEVER,
         };
@@ -107,7 +107,7 @@ impl ConnectionTable {
     /// A segment arrives for one of them: as `Connection::on_arrival`; None when that one is
     /// over.
     #[inline(never)]
-    pub fn on_arrival(&mut self, arrived: &Arrived<'_>, now: Time) -> Option<(u64, bool)> {
+    pub fn on_arrival(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> Option<(u64, bool)> {
         let member = self.members.get_mut(&arrived.tag.connection)?;
         self.ready.push(arrived.tag.connection);
         let sender = &mut member.connection.sender;
@@ -122,7 +122,7 @@ impl ConnectionTable {
         &mut self,
         now: Time,
         segments: &mut SegmentStore,
-        gone: &mut Gone,
+        gone: &mut FinishedConnections,
     ) -> Option<SentSegment> {
         while let Some(&number) = self.ready.last() {
             let Some(member) = self.members.get_mut(&number) else {
@@ -165,7 +165,7 @@ impl ConnectionTable {
     }
 
     /// Ends all of them, adding what they counted to `gone`.
-    pub fn clear(&mut self, gone: &mut Gone) {
+    pub fn clear(&mut self, gone: &mut FinishedConnections) {
         for member in self.members.values() {
             gone.add(&member.connection);
         }

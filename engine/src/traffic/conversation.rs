@@ -1,6 +1,6 @@
 //! A flow or a probe while it runs: who speaks to whom, what was sent and what arrived.
 
-use super::counters::{Counted, PacketCount, PacketCounters};
+use super::counters::{ConversationCounters, PacketCount, PacketCounters};
 use super::ping::Ping;
 use super::tcp_flow::TcpFlow;
 use crate::sim::delays::Delays;
@@ -85,7 +85,7 @@ pub struct Conversation {
     sent_payload_bytes: u64,
     /// First sent in the measured window; `NEVER` before that.
     first_sent: Time,
-    counted: Box<Counted>,
+    counted: Box<ConversationCounters>,
 }
 
 /// Of thousands of flows rows do not stay in the cache.
@@ -93,7 +93,7 @@ const _: () = assert!(size_of::<Conversation>() <= 256);
 
 /// Between which hosts a conversation is, and what its packets are like.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub struct ConversationPath {
     /// Asking or sending host.
     pub source: u32,
     /// Answering or receiving host.
@@ -110,7 +110,12 @@ pub struct Way {
 
 impl Conversation {
     /// One that has sent nothing. Nothing is sent from `stop` on.
-    pub fn new(way: Way, traffic_class: u8, stop: Time, application: Application) -> Conversation {
+    pub fn new(
+        way: ConversationPath,
+        traffic_class: u8,
+        stop: Time,
+        application: Application,
+    ) -> Conversation {
         let counting_host = match &application {
             Application::Udp(_) => way.destination,
             Application::Ping(_) | Application::Tcp(_) => NO_HOST,

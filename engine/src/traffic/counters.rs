@@ -41,7 +41,7 @@ impl PacketCount {
 /// What each packet touches that comes to the destination of a conversation, and what it answers.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
-pub struct Arrivals {
+pub struct ArrivalCounters {
     /// One-way delay of packets made in the measured window.
     pub delay: Delays,
     /// Sum of the one-way delays of packets made before the warm-up ended, picoseconds.
@@ -60,11 +60,11 @@ pub struct Arrivals {
     pub datagrams: u64,
 }
 
-const _: () = assert!(size_of::<Arrivals>() <= 192);
+const _: () = assert!(size_of::<ArrivalCounters>() <= 192);
 
-impl Default for Arrivals {
-    fn default() -> Arrivals {
-        Arrivals {
+impl Default for ArrivalCounters {
+    fn default() -> ArrivalCounters {
+        ArrivalCounters {
             delay: Delays::default(),
             delay_before_warm_up: 0,
             delivered: PacketCount::default(),
@@ -79,7 +79,7 @@ impl Default for Arrivals {
 
 /// What is counted of what happens seldom.
 #[derive(Debug, Clone, Default)]
-pub struct Seldom {
+pub struct RareCounters {
     /// Refused by a queue or lost by a link.
     pub dropped: PacketCount,
     /// Made by the network, as copies of others.
@@ -96,9 +96,9 @@ pub struct Seldom {
 
 /// What is counted of a conversation beside its row.
 #[derive(Debug, Clone, Default)]
-pub struct Counted {
+pub struct ConversationCounters {
     /// By each packet that comes.
-    pub arrivals: Arrivals,
+    pub arrivals: ArrivalCounters,
     /// The rest.
-    pub seldom: Seldom,
+    pub seldom: RareCounters,
 }

@@ -1,7 +1,7 @@
 //! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)), or over UDP
 //! (RFC 862): its header is as long as that of ICMP.
 
-use crate::sim::rows::Rows;
+use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::time::Time;
 use crate::spec;
 
@@ -26,7 +26,7 @@ pub struct Ping {
     /// Size of request and answer with the IP header, bytes.
     pub packet_bytes: u16,
     /// In the order sent: sequence number 1 is at 0.
-    pub echoes: Rows<Echo>,
+    pub echoes: ChunkedVec<Echo>,
 }
 
 impl Ping {
@@ -37,7 +37,7 @@ impl Ping {
             interval: Time::from_ns(probe.interval_ns),
             count: (probe.count > 0).then_some(probe.count),
             packet_bytes: (probe.payload_bytes + headers) as u16,
-            echoes: Rows::default(),
+            echoes: ChunkedVec::default(),
         }
     }
 

@@ -13,17 +13,17 @@ const NONE: u32 = u32::MAX;
 /// Places made at first: an initial window and its acknowledgements.
 const FIRST_PLACES: usize = 16;
 
-/// Of `Stored::bits`: it carries timestamps.
+/// Of `StoredSegment::bits`: it carries timestamps.
 const TIMESTAMPS: u8 = 1;
-/// Of `Stored::bits`: it was sent again.
+/// Of `StoredSegment::bits`: it was sent again.
 const AGAIN: u8 = 2;
-/// Of `Stored::bits`: the receiver sent it.
+/// Of `StoredSegment::bits`: the receiver sent it.
 const REPLY: u8 = 4;
-/// Of `Stored::bits`: it is on the account of its sender's host (`tcp::small_queue`).
+/// Of `StoredSegment::bits`: it is on the account of its sender's host (`tcp::small_queue`).
 const HELD: u8 = 8;
-/// Of `Stored::bits`: it carries SACK blocks.
+/// Of `StoredSegment::bits`: it carries SACK blocks.
 const SACK: u8 = 16;
-/// Of `Stored::bits`: several packets carry it.
+/// Of `StoredSegment::bits`: several packets carry it.
 const SHARED: u8 = 32;
 
 #[inline]
@@ -33,7 +33,7 @@ fn bit_if(holds: bool, bit: u8) -> u8 {
 
 /// What is known of a segment besides its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tag {
+pub struct SegmentTag {
     /// Number of its connection in the flow.
     pub connection: u32,
     /// Whether what it carries had been sent before.
@@ -44,7 +44,7 @@ pub struct Tag {
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
-struct Stored {
+struct StoredSegment {
     /// Of the stream: the sender's sequence number, which is what the receiver acknowledges.
     data: u64,
     timestamps: Timestamps,
@@ -62,9 +62,9 @@ struct Stored {
     bits: u8,
 }
 
-const _: () = assert!(size_of::<Stored>() == 32);
+const _: () = assert!(size_of::<StoredSegment>() == 32);
 
-impl Stored {
+impl StoredSegment {
     #[inline(always)]
     fn header(&self) -> Header {
         let (data, control) = (self.data, u64::from(self.control));
@@ -80,8 +80,8 @@ impl Stored {
     }
 
     #[inline(always)]
-    fn tag(&self) -> Tag {
-        Tag {
+    fn tag(&self) -> SegmentTag {
+        SegmentTag {
             connection: self.connection,
             is_again: self.bits & AGAIN != 0,
             is_reply: self.bits & REPLY != 0,
@@ -92,18 +92,18 @@ impl Stored {
 /// The segments of a flow, each with its tag.
 #[derive(Debug, Clone)]
 pub struct SegmentStore {
-    places: Vec<Stored>,
+    places: Vec<StoredSegment>,
     /// The free place that is taken next, or `NONE`: of those in no use the one left last, whose
     /// line may still be near.
     free: u32,
     next_number: u16,
     /// None before the first.
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<SparseFields>>,
 }
 
 /// What few segments have, by their places.
 #[derive(Debug, Clone, Default)]
-struct Rare {
+struct SparseFields {
     sacks: Sacks,
     /// Packets beside the first that carry a segment: queues may copy packets.
     copies: BTreeMap<u32, u32>,
@@ -153,7 +153,7 @@ impl Default for SegmentStore {
 
 impl SegmentStore {
     /// Keeps a segment for one packet. Returns its place.
-    pub fn put(&mut self, segment: &Segment, tag: Tag) -> u32 {
+    pub fn put(&mut self, segment: &Segment, tag: SegmentTag) -> u32 {
         let place = self.put_plain(&segment.header(), tag);
         if !segment.sack.is_empty() {
             self.places[place as usize].bits |= SACK;
@@ -167,13 +167,13 @@ impl SegmentStore {
 
     /// As `put`, of a segment without SACK blocks.
     #[inline(always)]
-    pub fn put_plain(&mut self, segment: &Header, tag: Tag) -> u32 {
+    pub fn put_plain(&mut self, segment: &Header, tag: SegmentTag) -> u32 {
         let (data, control) = if tag.is_reply {
             (segment.ack, segment.seq)
         } else {
             (segment.seq, segment.ack)
         };
-        let stored = Stored {
+        let stored = StoredSegment {
             data,
             timestamps: segment.timestamps.unwrap_or_default(),
             window_bytes: segment.window_bytes as u32,
@@ -201,7 +201,7 @@ impl SegmentStore {
 
     /// One place more. The first window of packets lies together.
     #[cold]
-    fn add(&mut self, stored: Stored) -> u32 {
+    fn add(&mut self, stored: StoredSegment) -> u32 {
         if self.places.is_empty() {
             self.places.reserve_exact(FIRST_PLACES);
         }
@@ -240,7 +240,7 @@ impl SegmentStore {
 
     /// A packet that carries the segment is gone: its header and tag, and its SACK blocks if it has some.
     #[inline(always)]
-    pub fn take(&mut self, place: u32) -> (Header, Tag, Option<SackBlocks>) {
+    pub fn take(&mut self, place: u32) -> (Header, SegmentTag, Option<SackBlocks>) {
         let stored = &mut self.places[place as usize];
         let (header, tag) = (stored.header(), stored.tag());
         if stored.bits & (SACK | SHARED) == 0 {
@@ -297,7 +297,7 @@ impl SegmentStore {
 
     /// The tag of the segment at a place.
     #[inline]
-    pub fn tag(&self, place: u32) -> Tag {
+    pub fn tag(&self, place: u32) -> SegmentTag {
         self.places[place as usize].tag()
     }
 
@@ -368,7 +368,7 @@ mod tests {
     }
 
     /// Who sends has the stream's numbers in one field and few in the other.
-    fn sent_by(segment: Segment, tag: Tag) -> Segment {
+    fn sent_by(segment: Segment, tag: SegmentTag) -> Segment {
         let (data, control) = (segment.seq, segment.ack);
         Segment {
             seq: if tag.is_reply { control } else { data },
@@ -377,8 +377,8 @@ mod tests {
         }
     }
 
-    fn tag(connection: u32) -> Tag {
-        Tag {
+    fn tag(connection: u32) -> SegmentTag {
+        SegmentTag {
             connection,
             is_again: connection % 2 == 1,
             is_reply: connection % 3 == 1,

@@ -15,13 +15,13 @@
 mod host_queue;
 mod super_packet;
 
-use super::connection::{Arrived, Connection, SentSegment, UNLIMITED};
+use super::connection::{ArrivedSegment, Connection, SentSegment, UNLIMITED};
 use super::connection_table::ConnectionTable;
-use super::segment_store::{SegmentStore, Tag};
+use super::segment_store::{SegmentStore, SegmentTag};
 use crate::cca::Algorithm;
+use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::packet::Packet;
 use crate::sim::random::Stream;
-use crate::sim::rows::Rows;
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::Time;
 use crate::spec::Source;
@@ -110,13 +110,13 @@ pub struct SentTotals {
 
 /// What is left of connections that are over.
 #[derive(Debug, Clone, Default)]
-pub struct Gone {
+pub struct FinishedConnections {
     statistics: Statistics,
     /// One for each connection; of one that is not over, what it was made with.
-    transfers: Rows<Transfer>,
+    transfers: ChunkedVec<Transfer>,
 }
 
-impl Gone {
+impl FinishedConnections {
     /// A connection is over.
     pub fn add(&mut self, connection: &Connection) {
         self.statistics.add(&connection.statistics());
@@ -137,7 +137,7 @@ impl Gone {
 
 /// Names the random numbers of a flow's connections: `flow/NAME/connection/NUMBER`.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct ConnectionStreams {
     /// Of the experiment.
     pub seed: u64,
     /// Which replication.
@@ -146,7 +146,7 @@ pub struct Named {
     pub name: String,
 }
 
-impl Named {
+impl ConnectionStreams {
     fn stream(&self, connection: u32) -> Stream {
         let component = format!("flow/{}/connection/{connection}", self.name);
         Stream::new(self.seed, self.replication, &component)
@@ -168,21 +168,21 @@ pub struct TcpFlow {
     /// What the tournament has for it: no later than `due`.
     armed: Time,
     has_small_queues: bool,
-    rest: Box<Rest>,
+    rest: Box<ColdState>,
 }
 
 const _: () = assert!(size_of::<TcpFlow>() <= 88);
 
 /// What is read when a connection begins or ends, or of a flow that has many.
 #[derive(Debug, Clone)]
-struct Rest {
-    named: Named,
+struct ColdState {
+    named: ConnectionStreams,
     settings: Arc<Settings>,
     supply: Supply,
     /// Of a flow that has any number.
     connection_table: ConnectionTable,
     connections: u32,
-    gone: Gone,
+    gone: FinishedConnections,
 }
 
 impl TcpFlow {
@@ -190,7 +190,7 @@ impl TcpFlow {
     pub fn new(
         source: &Source,
         settings: Arc<Settings>,
-        named: Named,
+        named: ConnectionStreams,
         streams: FlowStreams,
         start: Time,
         stop: Time,
@@ -208,13 +208,13 @@ impl TcpFlow {
             stop,
             armed: Time::NEVER,
             has_small_queues: settings.tcp.small_queues,
-            rest: Box::new(Rest {
+            rest: Box::new(ColdState {
                 named,
                 settings,
                 supply,
                 connection_table: ConnectionTable::default(),
                 connections: 0,
-                gone: Gone::default(),
+                gone: FinishedConnections::default(),
             }),
         };
         flow.armed = flow.due();
@@ -271,7 +271,7 @@ impl TcpFlow {
             if self.next_action > now {
                 break;
             }
-            writes += self.act(now);
+            writes += self.run_source(now);
         }
         match &mut self.connection {
             Some(connection) => connection.on_timer(now),
@@ -281,7 +281,7 @@ impl TcpFlow {
     }
 
     /// The source makes a connection or writes.
-    fn act(&mut self, now: Time) -> u32 {
+    fn run_source(&mut self, now: Time) -> u32 {
         let mut writes = 0;
         match (&mut self.rest.supply, &mut self.connection) {
             (Supply::Schedule(generator), Some(connection)) => {
@@ -324,7 +324,7 @@ impl TcpFlow {
         let number = rest.connections;
         let mut connection = Connection::new(number, &rest.settings, stream, to_write, bytes, now);
         if let Some(write_bytes) = write_bytes {
-            connection = connection.in_writes_of(write_bytes);
+            connection = connection.writing_chunks(write_bytes);
         }
         rest.gone.transfers.push(connection.transfer);
         if may_overlap {
@@ -350,7 +350,7 @@ impl TcpFlow {
                 return self.on_packet_with_blocks(packet, header, tag, &blocks, now);
             }
         };
-        self.enter(&Arrived::by(packet, header, tag, None), now)
+        self.enter(&ArrivedSegment::by(packet, header, tag, None), now)
     }
 
     #[inline(never)]
@@ -358,16 +358,16 @@ impl TcpFlow {
         &mut self,
         packet: &Packet,
         header: Header,
-        tag: Tag,
+        tag: SegmentTag,
         blocks: &SackBlocks,
         now: Time,
     ) -> u64 {
-        self.enter(&Arrived::by(packet, header, tag, Some(blocks)), now)
+        self.enter(&ArrivedSegment::by(packet, header, tag, Some(blocks)), now)
     }
 
     /// What has arrived is its connection's.
     #[inline(always)]
-    fn enter(&mut self, arrived: &Arrived<'_>, now: Time) -> u64 {
+    fn enter(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> u64 {
         let tag = arrived.tag;
         let entered = match &mut self.connection {
             Some(connection) if connection.number == tag.connection => {
@@ -388,7 +388,7 @@ impl TcpFlow {
 
     /// A packet of a connection that is gone.
     #[cold]
-    fn count_late(&mut self, arrived: &Arrived<'_>, now: Time) {
+    fn count_late(&mut self, arrived: &ArrivedSegment<'_>, now: Time) {
         let tag = arrived.tag;
         if !tag.is_reply
             && let Some(transfer) = self.rest.gone.transfer_mut(tag.connection)
@@ -530,7 +530,7 @@ impl TcpFlow {
 
     /// The transfers, one for each connection. Of connections that are not over, as `settle` found
     /// them.
-    pub fn transfers(&self) -> &Rows<Transfer> {
+    pub fn transfers(&self) -> &ChunkedVec<Transfer> {
         &self.rest.gone.transfers
     }
 
@@ -584,7 +584,7 @@ impl TcpFlow {
     }
 }
 
-impl Rest {
+impl ColdState {
     /// What is counted of a connection that is not the only one.
     fn transfer_mut(&mut self, number: u32) -> Option<&mut Transfer> {
         match self.connection_table.connection_mut(number) {

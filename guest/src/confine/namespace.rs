@@ -22,12 +22,12 @@ const OLD: &str = "/before";
 const EMPTY: [&str; 6] = [TERMINALS_FOLDER, "/mnt", "/proc", "/run", "/sys", "/tmp"];
 const MOST_LINKS: usize = 40;
 
-trait Doing<T> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, ConfineError>;
+trait ErrorContext<T> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, ConfineError>;
 }
 
-impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, ConfineError> {
+impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, ConfineError> {
         self.map_err(|error| ConfineError::System {
             what: what(),
             source: error.into(),
@@ -45,20 +45,20 @@ pub fn restrict(readable: &[PathBuf], folder: &Path) -> Result<(), ConfineError>
     {
         view.add(path);
     }
-    let folder = fs::canonicalize(folder).doing(|| format!("finding {}", folder.display()))?;
+    let folder = fs::canonicalize(folder).context(|| format!("finding {}", folder.display()))?;
     enter_namespace()?;
     mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
-    .doing(|| "keeping mounts to this process".to_owned())?;
+    .context(|| "keeping mounts to this process".to_owned())?;
     new_root()?;
     view.build()?;
     bind(Path::new(NULL), None)?;
     terminals()?;
     bind(&folder, Some(MountFlags::NOSUID | MountFlags::NODEV))?;
     forget_the_old_root()?;
-    std::env::set_current_dir(&folder).doing(|| format!("going to {}", folder.display()))
+    std::env::set_current_dir(&folder).context(|| format!("going to {}", folder.display()))
 }
 
 /// Root makes mounts as it is; anybody else as root of a user namespace, where he keeps his number.
@@ -67,19 +67,19 @@ fn enter_namespace() -> Result<(), ConfineError> {
     // SAFETY: no descriptors are unshared.
     match unsafe { unshare_unsafe(UnshareFlags::NEWNS) } {
         Err(Errno::PERM) => {}
-        result => return result.doing(|| "making a mount namespace".to_owned()),
+        result => return result.context(|| "making a mount namespace".to_owned()),
     }
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     // SAFETY: no descriptors are unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }
-        .doing(|| "making a user namespace".to_owned())?;
+        .context(|| "making a user namespace".to_owned())?;
     for (file, text) in [
         ("setgroups", "deny".to_owned()),
         ("uid_map", format!("{user} {user} 1")),
         ("gid_map", format!("{group} {group} 1")),
     ] {
         let place = format!("/proc/self/{file}");
-        fs::write(&place, text).doing(|| format!("writing {place}"))?;
+        fs::write(&place, text).context(|| format!("writing {place}"))?;
     }
     Ok(())
 }
@@ -88,23 +88,23 @@ fn new_root() -> Result<(), ConfineError> {
     let what = || "making a new root".to_owned();
     let data = CString::new("mode=0755").expect("no zero byte");
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    mount("root", NEW, "tmpfs", flags, data.as_c_str()).doing(what)?;
+    mount("root", NEW, "tmpfs", flags, data.as_c_str()).context(what)?;
     let old = format!("{NEW}{OLD}");
-    fs::create_dir(&old).doing(what)?;
-    pivot_root(NEW, old.as_str()).doing(what)?;
-    std::env::set_current_dir("/").doing(what)?;
+    fs::create_dir(&old).context(what)?;
+    pivot_root(NEW, old.as_str()).context(what)?;
+    std::env::set_current_dir("/").context(what)?;
     for place in EMPTY {
-        fs::create_dir_all(place).doing(what)?;
+        fs::create_dir_all(place).context(what)?;
     }
     Ok(())
 }
 
 fn forget_the_old_root() -> Result<(), ConfineError> {
     let what = || "leaving the old root".to_owned();
-    unmount(OLD, UnmountFlags::DETACH).doing(what)?;
-    fs::remove_dir(OLD).doing(what)?;
+    unmount(OLD, UnmountFlags::DETACH).context(what)?;
+    fs::remove_dir(OLD).context(what)?;
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
-    mount_remount("/", flags, c"").doing(what)
+    mount_remount("/", flags, c"").context(what)
 }
 
 /// New terminals only: those of the host are somebody's.
@@ -112,24 +112,24 @@ fn terminals() -> Result<(), ConfineError> {
     let data = c"newinstance,ptmxmode=0666";
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount("terminals", TERMINALS_FOLDER, "devpts", flags, data)
-        .doing(|| format!("mounting {TERMINALS_FOLDER}"))?;
-    std::os::unix::fs::symlink("pts/ptmx", TERMINALS).doing(|| format!("making {TERMINALS}"))
+        .context(|| format!("mounting {TERMINALS_FOLDER}"))?;
+    std::os::unix::fs::symlink("pts/ptmx", TERMINALS).context(|| format!("making {TERMINALS}"))
 }
 
 /// Shows a file or folder of the old root at its place in the new one; `flags` remount it so.
 fn bind(path: &Path, flags: Option<MountFlags>) -> Result<(), ConfineError> {
     let what = || format!("showing {}", path.display());
     let source = Path::new(OLD).join(path.strip_prefix("/").unwrap_or(path));
-    if fs::metadata(&source).doing(what)?.is_dir() {
-        fs::create_dir_all(path).doing(what)?;
+    if fs::metadata(&source).context(what)?.is_dir() {
+        fs::create_dir_all(path).context(what)?;
     } else if !path.exists() {
-        fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).doing(what)?;
-        File::create(path).doing(what)?;
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).context(what)?;
+        File::create(path).context(what)?;
     }
-    mount_bind(&source, path).doing(what)?;
+    mount_bind(&source, path).context(what)?;
     let Some(flags) = flags else { return Ok(()) };
-    let flags = MountFlags::BIND | flags | locked_flags(path).doing(what)?;
-    mount_remount(path, flags, c"").doing(what)
+    let flags = MountFlags::BIND | flags | locked_flags(path).context(what)?;
+    mount_remount(path, flags, c"").context(what)
 }
 
 /// What a mount has of these cannot be taken from it in a user namespace, and has to be named.
@@ -199,8 +199,8 @@ impl View {
         for (link, target) in &self.links {
             let what = || format!("laying {}", link.display());
             if fs::symlink_metadata(link).is_err() {
-                fs::create_dir_all(link.parent().unwrap_or(Path::new("/"))).doing(what)?;
-                std::os::unix::fs::symlink(target, link).doing(what)?;
+                fs::create_dir_all(link.parent().unwrap_or(Path::new("/"))).context(what)?;
+                std::os::unix::fs::symlink(target, link).context(what)?;
             }
         }
         Ok(())

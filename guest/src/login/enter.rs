@@ -22,7 +22,7 @@ const FAILED: u8 = 125;
 /// Where to, and how.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct EnterRequest {
     /// Whose namespaces are entered; that of processes has been, by who started us.
     pub first_process: u32,
     /// What controls the program.
@@ -39,7 +39,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         eprintln!("dumbbell-guest enter WANTED PROGRAM ARGUMENTS");
         return ExitCode::from(FAILED);
     };
-    let wanted = wanted.to_str().map(serde_json::from_str::<Wanted>);
+    let wanted = wanted.to_str().map(serde_json::from_str::<EnterRequest>);
     let Some(Ok(wanted)) = wanted else {
         eprintln!("dumbbell-guest enter: no JSON that is understood");
         return ExitCode::from(FAILED);
@@ -58,7 +58,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     ExitCode::from(NOT_RUN)
 }
 
-fn go(wanted: &Wanted) -> io::Result<()> {
+fn go(wanted: &EnterRequest) -> io::Result<()> {
     let places = [
         ("uts", LinkNameSpaceType::HostNameAndNISDomainName),
         ("net", LinkNameSpaceType::Network),

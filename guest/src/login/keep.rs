@@ -19,11 +19,11 @@ const TICK: Duration = Duration::from_millis(10);
 /// virtual time (um_udelay in arch/um/kernel/skas/syscall.c) and lets others run, and how often homes are
 /// kept is not the same in a session that is typed and in a script of it.
 #[derive(Debug, Default)]
-pub struct Keeper(BTreeMap<PathBuf, Kept>);
+pub struct Keeper(BTreeMap<PathBuf, KeptEntry>);
 
 /// What lies where something is kept.
 #[derive(Debug, PartialEq, Eq)]
-enum Kept {
+enum KeptEntry {
     Folder,
     /// Without a stamp it may have changed since.
     File(Option<Stamp>),
@@ -47,12 +47,12 @@ impl Keeper {
     }
 
     fn folder(&mut self, from: &Path, to: &Path, now: Duration, depth: usize) -> io::Result<()> {
-        if self.0.get(to) != Some(&Kept::Folder) {
+        if self.0.get(to) != Some(&KeptEntry::Folder) {
             if self.0.contains_key(to) {
                 fs::remove_file(to)?;
             }
             fs::create_dir_all(to)?;
-            self.0.insert(to.to_owned(), Kept::Folder);
+            self.0.insert(to.to_owned(), KeptEntry::Folder);
         }
         let mut seen = BTreeSet::<OsString>::new();
         let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
@@ -73,7 +73,7 @@ impl Keeper {
     }
 
     fn file(&mut self, source: &Path, target: PathBuf, now: Duration) -> io::Result<()> {
-        if self.0.get(&target) == Some(&Kept::Folder) {
+        if self.0.get(&target) == Some(&KeptEntry::Folder) {
             fs::remove_dir_all(&target)?;
             self.forget(&target);
         }
@@ -88,7 +88,7 @@ impl Keeper {
             inode: has.ino(),
             changed: (has.ctime(), has.ctime_nsec()),
         };
-        if let Some(Kept::File(Some(kept))) = self.0.get(&target)
+        if let Some(KeptEntry::File(Some(kept))) = self.0.get(&target)
             && *kept == stamp
         {
             return Ok(());
@@ -100,7 +100,7 @@ impl Keeper {
         // and have the same stamp.
         let settled = SystemTime::UNIX_EPOCH + now.saturating_sub(TICK);
         let stamp = (has.modified()? < settled).then_some(stamp);
-        self.0.insert(target, Kept::File(stamp));
+        self.0.insert(target, KeptEntry::File(stamp));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The first process of a host that one logs in to: it makes the place, and stays.
 //!
 //! `dumbbell-guest place`, as the first process of a PID namespace, in the host's network. What is
-//! wanted ([`Wanted`]) it reads, as JSON.
+//! wanted ([`HostRootSpec`]) it reads, as JSON.
 //! Orphans of the host become its children; it ignores how they end, so they need not be waited for.
 
 use super::HOME;
@@ -71,7 +71,7 @@ const NO_NAME_SERVER: &str = "# No name server: names are those of /etc/hosts.\n
 /// How the place is to be.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
+pub struct HostRootSpec {
     /// The host's name.
     pub name: String,
     /// Its `/etc/hosts`.
@@ -90,12 +90,12 @@ struct PlaceError {
     source: io::Error,
 }
 
-trait Doing<T> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, PlaceError>;
+trait ErrorContext<T> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, PlaceError>;
 }
 
-impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
-    fn doing(self, what: impl FnOnce() -> String) -> Result<T, PlaceError> {
+impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T, PlaceError> {
         self.map_err(|error| PlaceError {
             what: what(),
             source: error.into(),
@@ -105,7 +105,7 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
 
 /// Makes the place, says so, and stays until it is killed.
 pub fn main() -> ExitCode {
-    let Ok(wanted) = serde_json::from_reader::<_, Wanted>(io::stdin()) else {
+    let Ok(wanted) = serde_json::from_reader::<_, HostRootSpec>(io::stdin()) else {
         println!("dumbbell-guest place: no JSON that is understood");
         return ExitCode::FAILURE;
     };
@@ -123,15 +123,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn make(wanted: &Wanted) -> Result<(), PlaceError> {
-    sys::ignore_children().doing(|| "leaving children to the kernel".to_owned())?;
-    sys::new_mounts_and_name().doing(|| "making namespaces".to_owned())?;
-    sethostname(wanted.name.as_bytes()).doing(|| format!("naming the host {}", wanted.name))?;
+fn make(wanted: &HostRootSpec) -> Result<(), PlaceError> {
+    sys::ignore_children().context(|| "leaving children to the kernel".to_owned())?;
+    sys::new_mounts_and_name().context(|| "making namespaces".to_owned())?;
+    sethostname(wanted.name.as_bytes()).context(|| format!("naming the host {}", wanted.name))?;
     umask(Mode::from_raw_mode(0o022));
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).doing(|| "keeping mounts to this host".to_owned())?;
+    mount_change("/", private).context(|| "keeping mounts to this host".to_owned())?;
     let new = Path::new(NEW);
-    fs::create_dir_all(new).doing(|| format!("making {NEW}"))?;
+    fs::create_dir_all(new).context(|| format!("making {NEW}"))?;
     in_memory(new, "mode=0755,size=16m")?;
     for path in &wanted.shown {
         show(path, new)?;
@@ -164,13 +164,13 @@ fn make(wanted: &Wanted) -> Result<(), PlaceError> {
     devices(&new.join("dev"))?;
     let old = new.join(OLD);
     make_folder(&old)?;
-    pivot_root(new, &old).doing(|| "changing the root".to_owned())?;
+    pivot_root(new, &old).context(|| "changing the root".to_owned())?;
     let what = || "leaving the old root".to_owned();
-    std::env::set_current_dir("/").doing(what)?;
+    std::env::set_current_dir("/").context(what)?;
     let old = Path::new("/").join(OLD);
-    unmount(&old, UnmountFlags::DETACH).doing(what)?;
-    fs::remove_dir(&old).doing(what)?;
-    std::env::set_current_dir(HOME).doing(what)
+    unmount(&old, UnmountFlags::DETACH).context(what)?;
+    fs::remove_dir(&old).context(what)?;
+    std::env::set_current_dir(HOME).context(what)
 }
 
 /// Shows a file or folder of the machine at its place in the new root; a link stays one.
@@ -187,18 +187,18 @@ fn show(path: &Path, new: &Path) -> Result<(), PlaceError> {
     }
     if kind.is_symlink() {
         let what = || format!("reading the link {}", path.display());
-        let target = fs::read_link(path).doing(what)?;
+        let target = fs::read_link(path).context(what)?;
         return link(&target, &place);
     }
     if kind.is_dir() {
         make_folder(&place)?;
     } else {
-        File::create(&place).doing(|| format!("making {}", place.display()))?;
+        File::create(&place).context(|| format!("making {}", place.display()))?;
     }
-    mount_bind(path, &place).doing(|| format!("showing {}", path.display()))
+    mount_bind(path, &place).context(|| format!("showing {}", path.display()))
 }
 
-fn write_files(wanted: &Wanted, new: &Path) -> Result<(), PlaceError> {
+fn write_files(wanted: &HostRootSpec, new: &Path) -> Result<(), PlaceError> {
     let name = format!("{}\n", wanted.name);
     for (place, text) in [
         ("etc/hosts", wanted.hosts_file.as_str()),
@@ -212,11 +212,11 @@ fn write_files(wanted: &Wanted, new: &Path) -> Result<(), PlaceError> {
         let place = new.join(place);
         let what = || format!("writing {}", place.display());
         make_folder(place.parent().unwrap_or(new))?;
-        fs::write(&place, text).doing(what)?;
+        fs::write(&place, text).context(what)?;
     }
     let sudo = new.join(SUDO);
     fs::set_permissions(&sudo, fs::Permissions::from_mode(0o755))
-        .doing(|| format!("making {} a program", sudo.display()))
+        .context(|| format!("making {} a program", sudo.display()))
 }
 
 /// Devices of this kernel, and terminals of this host.
@@ -229,14 +229,14 @@ fn devices(dev: &Path) -> Result<(), PlaceError> {
     own("devtmpfs", "devtmpfs", all, "")?;
     for name in ["null", "zero", "full", "random", "urandom", "tty"] {
         let place = dev.join(name);
-        File::create(&place).doing(|| format!("making {}", place.display()))?;
-        mount_bind(all.join(name), &place).doing(|| format!("showing {name}"))?;
+        File::create(&place).context(|| format!("making {}", place.display()))?;
+        mount_bind(all.join(name), &place).context(|| format!("showing {name}"))?;
     }
     let tunnels = all.join("net/tun");
     if tunnels.exists() {
         make_folder(&dev.join("net"))?;
-        File::create(dev.join("net/tun")).doing(|| "making net/tun".to_owned())?;
-        mount_bind(&tunnels, dev.join("net/tun")).doing(|| "showing net/tun".to_owned())?;
+        File::create(dev.join("net/tun")).context(|| "making net/tun".to_owned())?;
+        mount_bind(&tunnels, dev.join("net/tun")).context(|| "showing net/tun".to_owned())?;
     }
     for folder in ["pts", "shm"] {
         make_folder(&dev.join(folder))?;
@@ -264,13 +264,13 @@ fn own(source: &str, kind: &str, place: &Path, options: &str) -> Result<(), Plac
     let options = CString::new(options).expect("no zero byte");
     let flags = MountFlags::empty();
     mount(source, place, kind, flags, options.as_c_str())
-        .doing(|| format!("mounting {}", place.display()))
+        .context(|| format!("mounting {}", place.display()))
 }
 
 fn make_folder(place: &Path) -> Result<(), PlaceError> {
-    fs::create_dir_all(place).doing(|| format!("making {}", place.display()))
+    fs::create_dir_all(place).context(|| format!("making {}", place.display()))
 }
 
 fn link(target: impl AsRef<Path>, place: &Path) -> Result<(), PlaceError> {
-    symlink(target, place).doing(|| format!("laying {}", place.display()))
+    symlink(target, place).context(|| format!("laying {}", place.display()))
 }

@@ -1,10 +1,10 @@
 //! Tables of flows; see `tcp` for those over TCP.
 
 use super::Report;
-use super::rows::{NONE, Rows};
+use super::table_builder::{NONE, TableBuilder};
 use super::tcp::SENDER_COLUMNS;
 use crate::messages::Datagram;
-use crate::paths::{self, Leg};
+use crate::paths::{self, PathLeg};
 use crate::records::Records;
 use crate::replay;
 use dumbbell_core::delays::Delays;
@@ -14,7 +14,7 @@ use dumbbell_spec::{Experiment, SizeAt};
 
 /// A datagram with what it was on the network.
 #[derive(Clone, Copy)]
-pub(super) struct Packets {
+pub(super) struct DatagramFate {
     created: Time,
     delivered: Option<Time>,
     /// Whether it will never be.
@@ -26,7 +26,7 @@ pub(super) struct Packets {
 
 impl Report<'_> {
     pub(super) fn flows(&self) -> Table {
-        let mut rows = Rows::new("flows")
+        let mut rows = TableBuilder::new("flows")
             .i32(&["flow"])
             .i64(&[
                 "created_pkts",
@@ -63,7 +63,7 @@ impl Report<'_> {
             let (mut received, mut received_bytes) = (0, 0);
             // Created, delivered, dropped: packets and bytes.
             let mut sums = [(0u64, 0u64); 3];
-            let mut add = |what: usize, each: &Packets| {
+            let mut add = |what: usize, each: &DatagramFate| {
                 sums[what].0 += each.count;
                 sums[what].1 += each.bytes;
             };
@@ -109,7 +109,7 @@ impl Report<'_> {
     }
 
     pub(super) fn flow_delays(&self) -> Table {
-        let mut rows = Rows::new("flow_delays")
+        let mut rows = TableBuilder::new("flow_delays")
             .i32(&["flow"])
             .f64(&["low_ns", "high_ns"])
             .i64(&["pkts"]);
@@ -126,7 +126,7 @@ impl Report<'_> {
     }
 
     pub(super) fn flow_samples(&self) -> Table {
-        let mut rows = Rows::new("flow_samples")
+        let mut rows = TableBuilder::new("flow_samples")
             .i64(&["t_ns"])
             .i32(&["flow"])
             .i64(&["delivered_pkts", "delivered_payload_bytes", "dropped_pkts"])
@@ -134,7 +134,7 @@ impl Report<'_> {
             .i64(&SENDER_COLUMNS);
         // Of each flow, in the order of delivery; and in the order of sending those that were lost.
         let delivered = self.flows.iter().map(|packets| {
-            let mut arrived: Vec<Packets> = packets.clone();
+            let mut arrived: Vec<DatagramFate> = packets.clone();
             arrived.retain(|each| each.delivered.is_some());
             arrived.sort_by_key(|each| each.delivered);
             arrived
@@ -142,7 +142,8 @@ impl Report<'_> {
         let mut flows: Vec<_> = delivered
             .zip(&self.flows)
             .map(|(arrived, all)| {
-                let lost: Vec<Packets> = all.iter().filter(|each| each.lost).copied().collect();
+                let lost: Vec<DatagramFate> =
+                    all.iter().filter(|each| each.lost).copied().collect();
                 (arrived, 0, lost, 0, [0u64; 3], 0u128)
             })
             .collect();
@@ -187,7 +188,7 @@ impl Report<'_> {
 pub(super) fn flow_delays(
     experiment: &Experiment,
     records: &Records,
-    legs: &[Leg],
+    legs: &[PathLeg],
     (warm_up, end): (Time, Time),
 ) -> Vec<Delays> {
     let of_flow = |flow: usize| {
@@ -207,9 +208,9 @@ pub(super) fn flow_delays(
 pub(super) fn flow_packets(
     experiment: &Experiment,
     records: &Records,
-    legs: &[Leg],
+    legs: &[PathLeg],
     end: Time,
-) -> Vec<Vec<Packets>> {
+) -> Vec<Vec<DatagramFate>> {
     let flows = experiment.flows.iter().zip(&records.flows).enumerate();
     let all = flows.map(|(index, (flow, record))| {
         let leg = legs.iter().find(|leg| leg.conversation == index);
@@ -217,7 +218,7 @@ pub(super) fn flow_packets(
         let size_at: SizeAt = flow.source.parameters().size_at();
         let packets = |sent: &Datagram| {
             let (count, bytes) = paths::packets(sent.size, size_at, mtu);
-            Packets {
+            DatagramFate {
                 created: sent.created,
                 delivered: (sent.delivered < end).then_some(sent.delivered),
                 lost: sent.delivered == Time::NEVER,

@@ -1,11 +1,11 @@
 //! Tables of queues.
 
 use super::Report;
-use super::rows::{NONE, Rows};
-use crate::netlink::Counted;
+use super::table_builder::{NONE, TableBuilder};
+use crate::netlink::QdiscCounters;
 use crate::paths;
 use crate::records::QueueCounters;
-use crate::replay::{Replayed, Sample};
+use crate::replay::{ReplayedQueue, Sample};
 use dumbbell_core::histogram::Histogram;
 use dumbbell_core::link_statistics::Level;
 use dumbbell_core::table::Table;
@@ -16,7 +16,7 @@ const PARTS: f64 = 18_446_744_073_709_551_616.0;
 
 impl Report<'_> {
     pub(super) fn queues(&self) -> Table {
-        let mut rows = Rows::new("queues")
+        let mut rows = TableBuilder::new("queues")
             .i32(&["queue"])
             .i64(&[
                 "arrived_pkts",
@@ -61,7 +61,7 @@ impl Report<'_> {
         rows.table()
     }
 
-    fn known_queue(&self, rows: &mut Rows, index: usize, replayed: &Replayed) {
+    fn known_queue(&self, rows: &mut TableBuilder, index: usize, replayed: &ReplayedQueue) {
         let statistics = &replayed.statistics;
         let (levels, mut counted) = (&statistics.levels, statistics.measured());
         // What a packet was dropped for is not seen; the kernel counts it.
@@ -131,7 +131,7 @@ impl Report<'_> {
     /// Of a queue whose packets are not known: what the kernel counted.
     fn counted_queue(
         &self,
-        rows: &mut Rows,
+        rows: &mut TableBuilder,
         passes: bool,
         is_observed: bool,
         between: (QueueCounters, QueueCounters),
@@ -186,13 +186,13 @@ impl Report<'_> {
     }
 
     pub(super) fn distributions(&self) -> Table {
-        let mut rows = Rows::new("distributions")
+        let mut rows = TableBuilder::new("distributions")
             .i32(&["queue"])
             .i8(&["quantity"])
             .f64(&["low", "high", "weight"]);
         let ns = |ps: u64| ps as f64 / 1e3;
         for (index, replayed) in self.queues.iter().enumerate() {
-            let Some(Replayed { statistics, .. }) = replayed else {
+            let Some(ReplayedQueue { statistics, .. }) = replayed else {
                 continue;
             };
             if !self.is_observed[index] {
@@ -218,7 +218,7 @@ impl Report<'_> {
     }
 
     pub(super) fn queue_samples(&self) -> Table {
-        let mut rows = Rows::new("queue_samples")
+        let mut rows = TableBuilder::new("queue_samples")
             .i64(&["t_ns"])
             .i32(&["queue"])
             .i64(&[
@@ -267,7 +267,7 @@ impl Report<'_> {
 }
 
 /// Times and levels of a queue that is not observed: the columns from `busy_s` on.
-fn times_unknown(rows: &mut Rows) {
+fn times_unknown(rows: &mut TableBuilder) {
     rows.real(f64::NAN).put(NONE).real(f64::NAN).real(f64::NAN);
     rows.put(NONE).put(NONE).real(f64::NAN).real(f64::NAN);
     rows.put(NONE);
@@ -281,7 +281,7 @@ fn between(before: u32, after: u32) -> u64 {
 }
 
 /// A sample of a queue whose packets are not known: the transmitter is not seen.
-fn counted_sample(counted: &Counted) -> Sample {
+fn counted_sample(counted: &QdiscCounters) -> Sample {
     Sample {
         level: Level {
             system_pkts: counted.backlog_pkts,

@@ -1,7 +1,7 @@
 //! What is known of flows over TCP: the kernel's own counters.
 
 use super::Report;
-use super::rows::{NONE, Rows};
+use super::table_builder::{NONE, TableBuilder};
 use crate::tcp_flow::{TcpRecord, Totals};
 use dumbbell_core::table::Table;
 use dumbbell_core::tcp_sample::TcpSample;
@@ -37,7 +37,7 @@ fn segment_bytes(tcp: &Tcp, segments: u64, connections: u64, payload: u64) -> u6
 
 impl Report<'_> {
     /// The row of `flows` of a flow over TCP, after its index.
-    pub(super) fn tcp_flow(&self, rows: &mut Rows, index: usize, record: &TcpRecord) {
+    pub(super) fn tcp_flow(&self, rows: &mut TableBuilder, index: usize, record: &TcpRecord) {
         let flow = &self.experiment.flows[index];
         let tcp = flow.tcp.as_ref().expect("it goes over TCP");
         let (end, before) = (&record.at_end, &record.at_warm_up);
@@ -83,7 +83,7 @@ impl Report<'_> {
     /// The row of `flow_samples` of a flow over TCP, after its time and index.
     pub(super) fn tcp_sample(
         &self,
-        rows: &mut Rows,
+        rows: &mut TableBuilder,
         (time, index): (Time, usize),
         (totals, sample): &(Totals, Option<TcpSample>),
     ) {
@@ -129,7 +129,7 @@ impl Report<'_> {
             "last_received_ns",
             "dropped_pkts",
         ];
-        let mut rows = Rows::new("transfers").i32(&["flow"]).i64(&names);
+        let mut rows = TableBuilder::new("transfers").i32(&["flow"]).i64(&names);
         for (index, record) in self.records.tcp.iter().enumerate() {
             let transfers = record.iter().flat_map(|record| &record.transfers);
             for (number, transfer) in (1..).zip(transfers) {

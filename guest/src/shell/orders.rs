@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// What the job says of a session.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct SessionSpec {
     /// Where orders come from and events go.
     pub folder: PathBuf,
     /// The shell and its arguments.
@@ -22,7 +22,7 @@ pub struct Asked {
 /// A terminal: of which host, and which of its terminals, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct TerminalPlace {
     /// Index of the host.
     pub host: usize,
     /// From 1.
@@ -36,12 +36,12 @@ pub enum Order {
     /// Opens a terminal.
     Open {
         /// Which.
-        place: Place,
+        place: TerminalPlace,
     },
     /// Types a line into a terminal.
     Type {
         /// Which.
-        place: Place,
+        place: TerminalPlace,
         /// Without its end.
         text: String,
         /// Once its prompt is there; otherwise at once, to whatever runs there.
@@ -52,19 +52,19 @@ pub enum Order {
     /// Presses keys, such as Ctrl-C.
     Keys {
         /// Where.
-        place: Place,
+        place: TerminalPlace,
         /// The characters they make.
         keys: String,
     },
     /// Waits no more for what runs there.
     Leave {
         /// Where.
-        place: Place,
+        place: TerminalPlace,
     },
     /// Lets time pass.
     Wait {
         /// For what.
-        until: Until,
+        until: WaitFor,
         /// So long at most.
         at_most_ns: Option<u64>,
     },
@@ -75,13 +75,13 @@ pub enum Order {
 /// What is waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Until {
+pub enum WaitFor {
     /// Every terminal has its prompt again, or runs what serves others.
     All,
     /// These terminals have their prompts again.
     These {
         /// Which.
-        places: Vec<Place>,
+        places: Vec<TerminalPlace>,
     },
     /// Nothing but the time.
     Time,
@@ -98,43 +98,43 @@ pub enum Event {
         number: usize,
     },
     /// A terminal was asked for.
-    Opened { at_ns: u64, place: Place },
+    Opened { at_ns: u64, place: TerminalPlace },
     /// A line was typed.
     Typed {
         at_ns: u64,
-        place: Place,
+        place: TerminalPlace,
         text: String,
         at_prompt: bool,
     },
     /// Keys were pressed.
     Keys {
         at_ns: u64,
-        place: Place,
+        place: TerminalPlace,
         keys: String,
     },
     /// A line was to be typed at a prompt that does not come.
-    Busy { at_ns: u64, place: Place },
+    Busy { at_ns: u64, place: TerminalPlace },
     /// A terminal printed this, one line or several; the last is not ended where `open` says so.
     Printed {
         at_ns: u64,
-        place: Place,
+        place: TerminalPlace,
         text: String,
         open: bool,
     },
     /// A terminal shows its prompt; the status is that of the last command.
     Prompt {
         at_ns: u64,
-        place: Place,
+        place: TerminalPlace,
         status: i32,
     },
     /// A shell wants the rest of a command.
-    Continued { at_ns: u64, place: Place },
+    Continued { at_ns: u64, place: TerminalPlace },
     /// A shell has ended.
-    Closed { at_ns: u64, place: Place },
+    Closed { at_ns: u64, place: TerminalPlace },
     /// What ran there was ended, since it printed too much.
     Flooded {
         at_ns: u64,
-        place: Place,
+        place: TerminalPlace,
         most_bytes: u64,
     },
     /// The session ends.
@@ -144,7 +144,7 @@ pub enum Event {
     /// Time is let pass.
     Waiting {
         at_ns: u64,
-        until: Until,
+        until: WaitFor,
         at_most_ns: Option<u64>,
     },
     /// An order to wait has ended.
@@ -155,6 +155,6 @@ pub enum Event {
         /// Because nothing came of it for the longest time.
         time_up: bool,
         /// What did not end.
-        running: Vec<Place>,
+        running: Vec<TerminalPlace>,
     },
 }

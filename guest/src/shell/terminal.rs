@@ -4,9 +4,9 @@
 //! (0x1e) `P` and the last command's status (`PS1`), or `C` where it wants the rest of a command
 //! (`PS2`). So it is seen, in the order of what is printed, when a command has ended.
 
-use super::orders::{Asked, Event, Place};
-use crate::error::{Doing, GuestError};
-use crate::login::{Logins, Program, Start};
+use super::orders::{Event, SessionSpec, TerminalPlace};
+use crate::error::{ErrorContext, GuestError};
+use crate::login::{Logins, Program, ProgramStart};
 use rustix::process::{Signal, kill_process_group};
 use rustix::termios::{LocalModes, OptionalActions, OutputModes, Winsize};
 use std::fs::File;
@@ -43,7 +43,7 @@ pub enum State {
 #[derive(Debug)]
 pub struct Terminal {
     /// Where it is.
-    pub place: Place,
+    pub place: TerminalPlace,
     /// What it does.
     pub state: State,
     /// Whether what runs there serves others.
@@ -59,15 +59,15 @@ pub struct Terminal {
 impl Terminal {
     /// Opens one in a host, and starts a shell there.
     pub fn open(
-        place: Place,
+        place: TerminalPlace,
         name: &str,
-        asked: &Asked,
+        asked: &SessionSpec,
         logins: &Logins<'_>,
     ) -> Result<Terminal, GuestError> {
         let (ours, path) = logins.open_terminal(place.host)?;
         let what = || format!("setting a terminal of {name} up");
-        set_up(&ours).doing(what)?;
-        let mut start = Start::new(name, &asked.shell)
+        set_up(&ours).context(what)?;
+        let mut start = ProgramStart::new(name, &asked.shell)
             .terminal(&path)
             .variable("PS1", PROMPT)
             .variable("PS2", CONTINUED)
@@ -110,7 +110,7 @@ impl Terminal {
             // It takes no more while nobody reads it, as a terminal does; or its shell has ended.
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(()),
-            other => other.doing(|| "typing into a terminal".to_owned()),
+            other => other.context(|| "typing into a terminal".to_owned()),
         }
     }
 
@@ -142,7 +142,7 @@ impl Terminal {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.raw_os_error() == Some(libc::EIO) => self.close(at_ns, events),
-            Err(error) => return Err(error).doing(|| "reading a terminal".to_owned()),
+            Err(error) => return Err(error).context(|| "reading a terminal".to_owned()),
         }
         Ok(())
     }

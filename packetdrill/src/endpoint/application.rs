@@ -1,6 +1,6 @@
 //! What an application does with a connection, and what it sees of it.
 
-use super::{Endpoint, State};
+use super::{ConnectionState, Endpoint};
 use crate::language::script::TcpFlags;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::receiver::Receiver;
@@ -88,15 +88,15 @@ impl Endpoint {
     pub fn close(&mut self, unread_bytes: u64, now: Time) {
         self.is_orphan = true;
         match self.state {
-            State::SynSent => self.state = State::Gone,
+            ConnectionState::SynSent => self.state = ConnectionState::Gone,
             // Linux 6.1 would send its FIN at once: it goes when the connection is open.
-            State::SynReceived if self.crossed.is_some() => self.is_closing = true,
-            State::SynReceived if !self.fast_open.is_early => {
-                self.state = State::Gone;
+            ConnectionState::SynReceived if self.crossed.is_some() => self.is_closing = true,
+            ConnectionState::SynReceived if !self.fast_open.is_early => {
+                self.state = ConnectionState::Gone;
                 self.reset_with((TcpFlags::RST, 1, None));
             }
             _ if self.can_send() && unread_bytes > 0 => {
-                self.state = State::Gone;
+                self.state = ConnectionState::Gone;
                 let flags = TcpFlags::RST.with(TcpFlags::ACK);
                 self.reset_with((flags, self.sent_end, Some(self.received_end())));
             }
@@ -111,7 +111,7 @@ impl Endpoint {
         match self.can_send() {
             true => {
                 self.is_orphan = true;
-                self.state = State::Gone;
+                self.state = ConnectionState::Gone;
                 let flags = TcpFlags::RST.with(TcpFlags::ACK);
                 self.reset_with((flags, self.sent_end, Some(self.received_end())));
                 self.poll(now);
@@ -127,7 +127,7 @@ impl Endpoint {
         if let (true, Some(sender)) = (can_send, &mut self.sender) {
             sender.set_nagle(!on);
             if on {
-                sender.push_held();
+                sender.release_corked();
             }
         }
         self.poll(now);
@@ -180,13 +180,14 @@ impl Endpoint {
 /// What can be seen of it.
 impl Endpoint {
     /// How far it is.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         self.state
     }
 
     /// Whether its application still waits for it to be open.
     pub fn is_connecting(&self) -> bool {
-        self.state == State::SynSent || (self.state == State::SynReceived && self.crossed.is_some())
+        self.state == ConnectionState::SynSent
+            || (self.state == ConnectionState::SynReceived && self.crossed.is_some())
     }
 
     /// The half that sends.

@@ -1,7 +1,7 @@
 //! TCP Fast Open: data in SYNs and before a handshake is over (RFC 7413 section 4.2).
 
-use super::{Endpoint, FastOpen, Setup, State};
-use crate::fast_open::{Judgement, Told};
+use super::{ConnectionState, Endpoint, FastOpen, Setup};
+use crate::fast_open::{SynAckOptions, SynVerdict};
 use crate::language::script::{Cookie, EcnMark, Icmp, TcpFlags, TcpOption, TcpPacket, Unreachable};
 use crate::segments::segment_of;
 use dumbbell_core::time::Time;
@@ -29,7 +29,7 @@ impl Endpoint {
     pub fn answer_early(
         setup: &Setup,
         syn: &TcpPacket,
-        judgement: Judgement,
+        judgement: SynVerdict,
         now: Time,
     ) -> Endpoint {
         let plain = TcpPacket {
@@ -68,8 +68,8 @@ impl Endpoint {
     /// Data may be sent, also before the handshake is over.
     pub fn can_send(&self) -> bool {
         match self.state {
-            State::Open => true,
-            State::SynReceived => self.fast_open.is_early,
+            ConnectionState::Open => true,
+            ConnectionState::SynReceived => self.fast_open.is_early,
             _ => false,
         }
     }
@@ -80,7 +80,7 @@ impl Endpoint {
             self.refuse(packet);
             return;
         }
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         let segment = segment_of(packet, ecn, self.agreed.scale_in);
         self.give(&segment, ecn, packet, now);
         let sent_once = match self.syns.as_slice() {
@@ -113,7 +113,7 @@ impl Endpoint {
     }
 
     /// What the SYN-ACK told, once.
-    pub fn take_told(&mut self) -> Option<Told> {
+    pub fn take_syn_ack_options(&mut self) -> Option<SynAckOptions> {
         self.told.take()
     }
 
@@ -127,7 +127,7 @@ impl Endpoint {
     }
 
     /// What the SYN-ACK tells of cookies. Only one of a SYN with an option counts.
-    pub(super) fn note_told(&mut self, syn_ack: &TcpPacket) {
+    pub(super) fn note_syn_ack_options(&mut self, syn_ack: &TcpPacket) {
         let asked = self.fast_open.option.clone();
         if asked.is_none() && self.fast_open.syn_bytes == 0 {
             return;
@@ -140,7 +140,7 @@ impl Endpoint {
         let cookie = Cookie::of(syn_ack).filter(|_| asked.is_some()).cloned();
         let is_unanswered =
             cookie.is_none() && self.syns.len() == 1 && self.fast_open.syn_bytes == 0;
-        self.told = Some(Told {
+        self.told = Some(SynAckOptions {
             mss_bytes: mss.next_back().unwrap_or(super::opening::UNNAMED_MSS_BYTES),
             unanswered: asked.filter(|_| is_unanswered),
             cookie,
@@ -176,7 +176,11 @@ impl Endpoint {
     /// is out counts; RFC 1122, section 4.2.3.9). False if it is about none.
     pub fn on_icmp(&mut self, icmp: Icmp, is_accepted: bool, now: Time) -> bool {
         let una = self.sender.as_ref().map_or(0, |one| one.una());
-        let first = if self.state == State::Open { una } else { 0 };
+        let first = if self.state == ConnectionState::Open {
+            una
+        } else {
+            0
+        };
         let is_out = icmp
             .seq
             .is_none_or(|seq| (first..=self.sent_end).contains(&seq));
@@ -184,20 +188,22 @@ impl Endpoint {
             return is_out;
         }
         let is_opening = match self.state {
-            State::SynSent => true,
+            ConnectionState::SynSent => true,
             // Once it is accepted it is as good as open.
-            State::SynReceived => !(self.fast_open.is_early && is_accepted),
+            ConnectionState::SynReceived => !(self.fast_open.is_early && is_accepted),
             _ => false,
         };
         match icmp.code {
-            Unreachable::FragmentationNeeded(mtu_bytes) if self.state == State::SynSent => {
+            Unreachable::FragmentationNeeded(mtu_bytes)
+                if self.state == ConnectionState::SynSent =>
+            {
                 self.lower_mtu(u32::from(mtu_bytes), now);
             }
             Unreachable::FragmentationNeeded(_) => {}
             code if is_opening && (self.fast_open.is_early || self.is_connecting()) => {
-                self.state = State::Unreachable(code);
+                self.state = ConnectionState::Unreachable(code);
             }
-            _ if is_opening => self.state = State::Gone,
+            _ if is_opening => self.state = ConnectionState::Gone,
             _ => {}
         }
         self.poll(now);

@@ -9,19 +9,18 @@
 //! is acceptable (RFC 9293 section 3.10.7.4), resets, and the end of a connection.
 
 mod application;
-mod crossing;
 mod fast_open;
 mod opening;
+mod simultaneous_open;
 mod stamps;
 mod zero_copy;
 
 pub use fast_open::SynData;
 
-use crate::fast_open::Told;
+use crate::fast_open::SynAckOptions;
 use crate::language::script::{Cookie, EcnMark, TcpFlags, TcpOption, TcpPacket, Unreachable};
 use crate::plan::host_settings::{Ecn, HostSettings};
 use crate::segments::{SentPacket, mark_of, packet_of, segment_of};
-use crossing::Crossed;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca::bbr::FIRST_PHASES;
@@ -30,6 +29,7 @@ use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
 use dumbbell_tcp::sender::Sender;
 use dumbbell_tcp::{Settings, timestamp_ms};
+use simultaneous_open::SimultaneousOpen;
 use stamps::Stamps;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -46,22 +46,28 @@ const UNSCALED_BYTES: u32 = 65_535;
 /// Packets that may be sent and not compared: more is no test.
 pub const MOST_SENT: usize = 100_000;
 
-impl State {
+impl ConnectionState {
     /// Whether nothing is sent any more but resets.
     pub fn is_over(self) -> bool {
-        !matches!(self, State::SynSent | State::SynReceived | State::Open)
+        !matches!(
+            self,
+            ConnectionState::SynSent | ConnectionState::SynReceived | ConnectionState::Open
+        )
     }
 
     /// Name of the error that the application is told of once.
     pub fn error(self) -> Option<&'static str> {
         match self {
-            State::SynSent | State::SynReceived | State::Open | State::Gone => None,
-            State::Reset => Some("ECONNRESET"),
-            State::Refused => Some("ECONNREFUSED"),
-            State::TimedOut => Some("ETIMEDOUT"),
-            State::Unreachable(Unreachable::Host) => Some("EHOSTUNREACH"),
-            State::Unreachable(Unreachable::Network) => Some("ENETUNREACH"),
-            State::Unreachable(Unreachable::FragmentationNeeded(_)) => Some("EMSGSIZE"),
+            ConnectionState::SynSent
+            | ConnectionState::SynReceived
+            | ConnectionState::Open
+            | ConnectionState::Gone => None,
+            ConnectionState::Reset => Some("ECONNRESET"),
+            ConnectionState::Refused => Some("ECONNREFUSED"),
+            ConnectionState::TimedOut => Some("ETIMEDOUT"),
+            ConnectionState::Unreachable(Unreachable::Host) => Some("EHOSTUNREACH"),
+            ConnectionState::Unreachable(Unreachable::Network) => Some("ENETUNREACH"),
+            ConnectionState::Unreachable(Unreachable::FragmentationNeeded(_)) => Some("EMSGSIZE"),
         }
     }
 }
@@ -90,7 +96,7 @@ pub struct Setup {
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ConnectionState {
     /// Its SYN is out.
     SynSent,
     /// Its SYN-ACK is out.
@@ -111,7 +117,7 @@ pub enum State {
 
 /// What both ends can do.
 #[derive(Debug, Clone, Copy)]
-struct Agreed {
+struct NegotiatedOptions {
     sack: bool,
     timestamps: bool,
     ecn: bool,
@@ -141,8 +147,8 @@ struct FastOpen {
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     setup: Setup,
-    state: State,
-    agreed: Agreed,
+    state: ConnectionState,
+    agreed: NegotiatedOptions,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
     /// When its SYN or SYN-ACK was sent.
@@ -163,13 +169,13 @@ pub struct Endpoint {
     host_queue: Option<VecDeque<u32>>,
     resets: VecDeque<TcpPacket>,
     fast_open: FastOpen,
-    crossed: Option<Crossed>,
+    crossed: Option<SimultaneousOpen>,
     stamps: Stamps,
     zero_copy: ZeroCopy,
     /// One past what the application has written.
     written_end: u64,
     /// What its SYN-ACK told, until it is asked for.
-    told: Option<Told>,
+    told: Option<SynAckOptions>,
     /// Somebody waits to write, and takes the acknowledgement of the handshake along.
     is_write_pending: bool,
     /// Payload that the application has read.
@@ -187,10 +193,10 @@ fn packet_memory_bytes(mss_bytes: u32) -> u64 {
 }
 
 impl Endpoint {
-    fn new(setup: &Setup, state: State) -> Endpoint {
+    fn new(setup: &Setup, state: ConnectionState) -> Endpoint {
         let tcp = &setup.host.tcp;
         Endpoint {
-            agreed: Agreed {
+            agreed: NegotiatedOptions {
                 sack: tcp.sack,
                 timestamps: tcp.timestamps,
                 ecn: setup.host.ecn == Ecn::On,
@@ -228,7 +234,7 @@ impl Endpoint {
 
     /// One that opens.
     pub fn connect(setup: &Setup, now: Time) -> Endpoint {
-        let mut endpoint = Endpoint::new(setup, State::SynSent);
+        let mut endpoint = Endpoint::new(setup, ConnectionState::SynSent);
         let mut sender = Sender::new(&Arc::new(endpoint.settings()), endpoint.stream(), now);
         sender.connect(now);
         endpoint.sender = Some(sender);
@@ -237,7 +243,7 @@ impl Endpoint {
 
     /// One that answers a SYN.
     pub fn answer(setup: &Setup, syn: &TcpPacket, now: Time) -> Endpoint {
-        let mut endpoint = Endpoint::new(setup, State::SynReceived);
+        let mut endpoint = Endpoint::new(setup, ConnectionState::SynReceived);
         let offers_ecn = syn.flags.has(TcpFlags::ECE.with(TcpFlags::CWR));
         endpoint.agreed.ecn = setup.host.ecn != Ecn::Off && offers_ecn;
         endpoint.agree(syn);
@@ -289,9 +295,9 @@ impl Endpoint {
     /// A packet arrives. Times that it echoes count as the engine's do.
     pub fn on_packet(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         match self.state {
-            State::SynSent => self.on_answer(packet, now),
-            State::SynReceived => self.on_third(packet, ecn, now),
-            State::Open => self.on_open(packet, ecn, now),
+            ConnectionState::SynSent => self.on_answer(packet, now),
+            ConnectionState::SynReceived => self.on_third(packet, ecn, now),
+            ConnectionState::Open => self.on_open(packet, ecn, now),
             _ => self.refuse(packet),
         }
         self.stamp_acknowledged(now);
@@ -326,7 +332,7 @@ impl Endpoint {
         let segment = segment_of(packet, ecn, self.agreed.scale_in);
         if packet.flags.has(TcpFlags::RST) {
             if packet.seq == self.received_end() {
-                self.state = State::Reset;
+                self.state = ConnectionState::Reset;
             }
             return;
         }
@@ -338,7 +344,7 @@ impl Endpoint {
             return;
         }
         if self.is_closed() {
-            self.state = State::Gone;
+            self.state = ConnectionState::Gone;
             self.refuse(packet);
             return;
         }
@@ -348,7 +354,7 @@ impl Endpoint {
         }
         if self.is_orphan && segment.payload_bytes > 0 && segment.end() > self.received_end() {
             // Nobody is there to read it (RFC 2525 section 2.17).
-            self.state = State::Gone;
+            self.state = ConnectionState::Gone;
             self.reset_with((TcpFlags::RST, segment.ack, None));
             return;
         }
@@ -423,7 +429,7 @@ impl Endpoint {
             };
             let is_syn = segment.flags.has(Flags::SYN);
             if is_syn && self.has_tried_enough() {
-                self.state = State::TimedOut;
+                self.state = ConnectionState::TimedOut;
                 return;
             }
             if is_syn {
@@ -451,7 +457,7 @@ impl Endpoint {
             };
             if segment.flags.has(Flags::SYN) {
                 if self.crossed.is_some() && self.has_tried_enough() {
-                    self.state = State::TimedOut;
+                    self.state = ConnectionState::TimedOut;
                     return;
                 }
                 self.syns.push(now);
@@ -517,7 +523,8 @@ impl Endpoint {
 
     /// With the timestamps option, where the connection has it.
     fn stamped(&self, mut packet: TcpPacket, now: Time) -> TcpPacket {
-        if self.agreed.timestamps && packet.ack.is_some() && self.state != State::SynSent {
+        if self.agreed.timestamps && packet.ack.is_some() && self.state != ConnectionState::SynSent
+        {
             let (value, echo) = (timestamp_ms(now), self.peer_timestamp_ms);
             let stamps = TcpOption::Timestamps { value, echo };
             packet.options = Some(vec![TcpOption::Nop, TcpOption::Nop, stamps]);
@@ -546,7 +553,7 @@ impl Endpoint {
         if let Some(sender) = &mut self.sender {
             sender.on_timer(now);
             if sender.has_given_up() && !self.state.is_over() {
-                self.state = State::TimedOut;
+                self.state = ConnectionState::TimedOut;
             }
         }
         if let Some(receiver) = &mut self.receiver {

@@ -1,6 +1,6 @@
 //! The handshake: what both ends can do, and the halves that are made when it is over.
 
-use super::{Endpoint, State};
+use super::{ConnectionState, Endpoint};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::segment_of;
 use dumbbell_core::time::Time;
@@ -63,7 +63,7 @@ impl Endpoint {
     /// What its socket and host have switched.
     pub(super) fn with_switches(&self, sender: Sender) -> Sender {
         let mut sender = sender.for_both_directions();
-        if self.state == State::SynReceived {
+        if self.state == ConnectionState::SynReceived {
             sender = sender.answering();
         }
         if self.setup.nodelay {
@@ -103,7 +103,7 @@ impl Endpoint {
         }
         if packet.flags.has(TcpFlags::RST) {
             if has_ack {
-                self.state = State::Refused;
+                self.state = ConnectionState::Refused;
             }
             return;
         }
@@ -117,7 +117,7 @@ impl Endpoint {
         let accepts_ecn = packet.flags.has(TcpFlags::ECE) && !packet.flags.has(TcpFlags::CWR);
         self.agreed.ecn &= accepts_ecn;
         self.agree(packet);
-        self.note_told(packet);
+        self.note_syn_ack_options(packet);
         let segment = segment_of(packet, EcnMark::None, 0);
         let mut sender = self.opened_sender(&segment, now);
         let mut syn = segment;
@@ -156,7 +156,7 @@ impl Endpoint {
         self.last_ack = segment.ack;
         self.last_data = now;
         self.last_window = segment.window_bytes;
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
     }
 
     /// Whether a SYN-ACK with timestamps echoes one of its own (RFC 7323 section 3.2).
@@ -173,11 +173,11 @@ impl Endpoint {
     /// RFC 9293 section 3.10.7.4: SYN-RECEIVED.
     pub(super) fn on_third(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         if packet.flags.has(TcpFlags::RST) {
-            self.state = State::Reset;
+            self.state = ConnectionState::Reset;
             return;
         }
         if self.crossed.is_some() {
-            self.on_third_of_crossed(packet, ecn, now);
+            self.on_third_of_simultaneous_open(packet, ecn, now);
             return;
         }
         if packet.flags.has(TcpFlags::SYN) {
@@ -205,7 +205,7 @@ impl Endpoint {
         self.last_ack = 1;
         self.last_data = now;
         self.last_window = answer.window_bytes;
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         self.give(&answer, ecn, packet, now);
     }
 }

@@ -8,7 +8,7 @@
 //! | the byte is acknowledged (`tcp_ack_tstamp`) | `stamp_acknowledged` |
 
 use super::Endpoint;
-use crate::plan::stamping::{Moment, Stamp, Stamping};
+use crate::plan::stamping::{Stamp, StampFlags, StampPoint};
 use dumbbell_core::time::Time;
 use dumbbell_tcp::segment::Segment;
 use dumbbell_tcp::sender::Sender;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// What a connection stamps, and has stamped.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stamps {
-    stamping: Stamping,
+    stamping: StampFlags,
     /// The first byte that is counted.
     counted_from: u64,
     /// The last bytes of writes that are not acknowledged.
@@ -29,7 +29,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    fn push(&mut self, moment: Moment, seq: u64, at: Time) {
+    fn push(&mut self, moment: StampPoint, seq: u64, at: Time) {
         let byte = match self.stamping.tells_byte {
             true => (seq - self.counted_from.min(seq)) as u32,
             false => 0,
@@ -41,7 +41,7 @@ impl Stamps {
 
 impl Endpoint {
     /// `SO_TIMESTAMPING`. Bytes are counted from the first that is not acknowledged when that is asked for.
-    pub fn set_stamping(&mut self, stamping: Stamping) {
+    pub fn set_stamping(&mut self, stamping: StampFlags) {
         if stamping.tells_byte && !self.stamps.stamping.tells_byte {
             self.stamps.counted_from = self.first_unacknowledged();
         }
@@ -54,7 +54,7 @@ impl Endpoint {
 
     /// So many bytes are to be written, of which nothing is sent yet.
     pub(super) fn note_stamped_write(&mut self, bytes: u64) {
-        if self.stamps.stamping == Stamping::default() || bytes == 0 {
+        if self.stamps.stamping == StampFlags::default() || bytes == 0 {
             return;
         }
         let room_bytes = self.sender.as_ref().map_or(0, Sender::room_of_last_bytes);
@@ -75,7 +75,7 @@ impl Endpoint {
     /// be sent (`tcp_write_queue_tail`).
     pub fn note_partial_write(&mut self) {
         let last = self.written_end - 1;
-        if self.stamps.stamping != Stamping::default() && self.sent_end <= last {
+        if self.stamps.stamping != StampFlags::default() && self.sent_end <= last {
             self.stamps.marked.push_back(last);
         }
     }
@@ -90,10 +90,10 @@ impl Endpoint {
                 continue;
             }
             if stamping.scheduled {
-                self.stamps.push(Moment::Scheduled, last, now);
+                self.stamps.push(StampPoint::Scheduled, last, now);
             }
             if stamping.sent {
-                self.stamps.push(Moment::Sent, last, now);
+                self.stamps.push(StampPoint::Sent, last, now);
             }
         }
     }
@@ -110,7 +110,7 @@ impl Endpoint {
         {
             self.stamps.marked.pop_front();
             if self.stamps.stamping.acknowledged {
-                self.stamps.push(Moment::Acknowledged, last, now);
+                self.stamps.push(StampPoint::Acknowledged, last, now);
             }
         }
     }

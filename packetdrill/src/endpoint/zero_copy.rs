@@ -2,7 +2,7 @@
 //! buffers are free.
 
 use super::Endpoint;
-use crate::plan::messages::Completed;
+use crate::plan::messages::ZeroCopyRange;
 use dumbbell_tcp::sender::Sender;
 use std::collections::VecDeque;
 
@@ -37,14 +37,14 @@ impl Endpoint {
     }
 
     /// Those that nobody has been told of, once: what follows each other is told as one.
-    pub fn take_completed_zero_copies(&mut self) -> Option<Completed> {
+    pub fn take_completed_zero_copies(&mut self) -> Option<ZeroCopyRange> {
         let completed = self.completed_zero_copies();
         let first = std::mem::replace(&mut self.zero_copy.told, completed);
         let open = self.zero_copy.made - completed;
         while self.zero_copy.pending.len() > open as usize {
             self.zero_copy.pending.pop_front();
         }
-        (completed > first).then(|| Completed {
+        (completed > first).then(|| ZeroCopyRange {
             first,
             last: completed - 1,
         })

@@ -33,7 +33,7 @@ impl Controller {
     /// Those that do what Linux's do, packet for packet: where none is named one of these is drawn.
     /// What a seed means depends on how many there are.
     pub fn drawn_from() -> impl Iterator<Item = Controller> {
-        Controller::all().filter(|each| each.0.is_held_to_linux())
+        Controller::all().filter(|each| each.0.is_compared_with_linux())
     }
 
     /// As `tcp_congestion_control` has it.

@@ -15,4 +15,4 @@ mod receiver;
 mod shorter;
 
 pub use case::{AckFate, Case, Controller, Fate, Write};
-pub use play::Played;
+pub use play::PlayedScript;

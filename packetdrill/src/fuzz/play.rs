@@ -1,7 +1,7 @@
 //! Playing a case: the engine's sender, a path, the receiver, and the script of what happened.
 
 use super::case::{AckFate, Case, Controller, Fate};
-use super::receiver::{Due, Receiver, WINDOW_SCALE};
+use super::receiver::{AckTiming, Receiver, WINDOW_SCALE};
 use crate::clock::{instant, since_start};
 use crate::endpoint::{Endpoint, OWN_MSS_BYTES, Setup};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
@@ -48,7 +48,7 @@ const FIELDS: [&str; 6] = [
 
 /// A script, and what is to be known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Played {
+pub struct PlayedScript {
     /// The script.
     pub script: String,
     /// The first line at which an acknowledgement came within `NEAR_US` of a timer.
@@ -65,7 +65,7 @@ enum Event {
     Acknowledged(TcpPacket),
 }
 
-struct Play<'a> {
+struct Player<'a> {
     case: &'a Case,
     connection: Endpoint,
     receiver: Receiver,
@@ -85,11 +85,11 @@ struct Play<'a> {
 
 impl Case {
     /// Plays it.
-    pub fn played(&self) -> Played {
-        let mut play = Play::new(self);
+    pub fn played(&self) -> PlayedScript {
+        let mut play = Player::new(self);
         play.opens();
         play.runs();
-        Played {
+        PlayedScript {
             script: play.text,
             near_timer_line: play.near_timer_line,
             sent_pkts: play.sent_pkts,
@@ -155,8 +155,8 @@ fn off_edges(at_us: u64) -> u64 {
     }
 }
 
-impl Play<'_> {
-    fn new(case: &Case) -> Play<'_> {
+impl Player<'_> {
+    fn new(case: &Case) -> Player<'_> {
         let host = case.host_settings();
         let setup = Setup {
             syn_retries: host.syn_retries,
@@ -168,7 +168,7 @@ impl Play<'_> {
             mss_bytes: OWN_MSS_BYTES,
             first_phase: case.first_phase,
         };
-        Play {
+        Player {
             case,
             connection: Endpoint::connect(&setup, instant(0)),
             receiver: Receiver::new(case),
@@ -221,10 +221,10 @@ impl Play<'_> {
         let waits = "connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)";
         self.line_at(0, waits);
         self.connection.poll(instant(0));
-        self.sends(0);
+        self.transmit(0);
         let rtt_us = self.case.rtt_us;
         let answer = self.answer(rtt_us);
-        self.arrives(rtt_us, &answer);
+        self.deliver(rtt_us, &answer);
         self.line_at(rtt_us, "fcntl(3, F_SETFL, O_RDWR) = 0");
         let mut at_us = rtt_us;
         for write in &self.case.writes {
@@ -289,41 +289,41 @@ impl Play<'_> {
                     self.last_timer_us = Some(timer_us);
                 }
                 self.connection.on_timer(timer);
-                self.sends(timer_us);
+                self.transmit(timer_us);
                 continue;
             }
             let event = next.and_then(|key| self.events.remove(&key));
             if let Some(event) = event {
-                self.happens(at_us, event);
+                self.schedule(at_us, event);
             }
         }
     }
 
-    fn happens(&mut self, at_us: u64, event: Event) {
+    fn schedule(&mut self, at_us: u64, event: Event) {
         match event {
             Event::Writes(bytes) => {
                 self.line_at(at_us, &format!("write(3, ..., {bytes}) = {bytes}"));
                 self.connection
                     .write(bytes, FollowedBy::Anything, instant(at_us));
-                self.sends(at_us);
+                self.transmit(at_us);
             }
             Event::Closes => {
                 self.line_at(at_us, "shutdown(3, SHUT_WR) = 0");
                 self.connection.shut_down(instant(at_us));
-                self.sends(at_us);
+                self.transmit(at_us);
             }
             Event::Arrives(packet, mark) => match self.receiver.on_data(&packet, mark) {
-                Due::Now => self.acknowledges(at_us),
-                Due::Delayed => self.plan(at_us + DELAYED_ACK_US, Event::OwesAck),
+                AckTiming::Now => self.acknowledges(at_us),
+                AckTiming::Delayed => self.plan(at_us + DELAYED_ACK_US, Event::OwesAck),
             },
             Event::OwesAck => {
-                if self.receiver.owes() {
+                if self.receiver.owes_ack() {
                     self.acknowledges(at_us);
                 }
             }
             Event::Acknowledged(packet) => {
                 self.notes_timers(at_us);
-                self.arrives(at_us, &packet);
+                self.deliver(at_us, &packet);
                 self.asserts(at_us);
             }
         }
@@ -359,14 +359,14 @@ impl Play<'_> {
     }
 
     /// A packet comes to the engine.
-    fn arrives(&mut self, at_us: u64, packet: &TcpPacket) {
+    fn deliver(&mut self, at_us: u64, packet: &TcpPacket) {
         self.line_at(
             at_us,
             shown(None, packet, None).replacen('>', "<", 1).trim(),
         );
         self.connection
             .on_packet(packet, EcnMark::None, instant(at_us));
-        self.sends(at_us);
+        self.transmit(at_us);
     }
 
     fn asserts(&mut self, at_us: u64) {
@@ -380,7 +380,7 @@ impl Play<'_> {
     }
 
     /// What the engine has sent goes on its way.
-    fn sends(&mut self, at_us: u64) {
+    fn transmit(&mut self, at_us: u64) {
         while let Some(sent) = self.connection.sent.pop_front() {
             let mut packet = sent.packet;
             // How much it could receive is not what is tried.
@@ -394,12 +394,12 @@ impl Play<'_> {
                 }
             }
             if packet.payload_bytes > 0 || packet.flags.has(TcpFlags::FIN) {
-                self.goes(at_us, packet);
+                self.forward(at_us, packet);
             }
         }
     }
 
-    fn goes(&mut self, at_us: u64, packet: TcpPacket) {
+    fn forward(&mut self, at_us: u64, packet: TcpPacket) {
         let fate = self.case.fate(self.sent_pkts);
         self.sent_pkts += 1;
         self.free_us = self.free_us.max(at_us) + self.case.spacing_us;

@@ -29,7 +29,7 @@ pub(super) struct Receiver {
 
 /// Whether an acknowledgement is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum AckTiming {
     Now,
     Delayed,
 }
@@ -65,7 +65,7 @@ impl Receiver {
     }
 
     /// Data or a FIN arrives.
-    pub(super) fn on_data(&mut self, packet: &TcpPacket, mark: EcnMark) -> Due {
+    pub(super) fn on_data(&mut self, packet: &TcpPacket, mark: EcnMark) -> AckTiming {
         if packet.flags.has(TcpFlags::CWR) {
             self.has_seen_mark = false;
         }
@@ -83,12 +83,12 @@ impl Receiver {
         self.not_acknowledged += 1;
         if end <= self.next {
             self.duplicate = Some((start, end));
-            return Due::Now;
+            return AckTiming::Now;
         }
         let was_whole = self.beyond.is_empty();
         if start > self.next {
             self.keep(start, end);
-            return Due::Now;
+            return AckTiming::Now;
         }
         self.next = end;
         while let Some(&(first, last)) = self.beyond.first() {
@@ -102,8 +102,8 @@ impl Receiver {
         self.recent.retain(|(_, last)| *last > next);
         let can_wait = self.delays && was_whole && !packet.flags.has(TcpFlags::FIN);
         match can_wait && self.not_acknowledged < 2 && !self.has_seen_mark {
-            true => Due::Delayed,
-            false => Due::Now,
+            true => AckTiming::Delayed,
+            false => AckTiming::Now,
         }
     }
 
@@ -132,7 +132,7 @@ impl Receiver {
     }
 
     /// Whether an acknowledgement that was delayed has not been sent with another.
-    pub(super) fn owes(&self) -> bool {
+    pub(super) fn owes_ack(&self) -> bool {
         self.not_acknowledged > 0
     }
 

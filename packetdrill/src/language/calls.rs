@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::lexer::Word;
 use super::script::{Call, Expression};
-use super::{Mistake, SyntaxError};
+use super::{SyntaxError, SyntaxErrorKind};
 
 /// How deep lists and structures may lie in each other.
 const DEEPEST: usize = 16;
@@ -64,7 +64,7 @@ fn list(cursor: &mut Cursor, end: char, depth: usize) -> Result<Vec<Expression>,
 fn expression(cursor: &mut Cursor, depth: usize) -> Result<Expression, SyntaxError> {
     if depth == DEEPEST {
         let (what, most) = ("lists in each other", DEEPEST);
-        return Err(cursor.error(Mistake::TooMuch { what, most }));
+        return Err(cursor.error(SyntaxErrorKind::TooMuch { what, most }));
     }
     let first = term(cursor, depth)?;
     if depth > 0 && cursor.takes('=') {

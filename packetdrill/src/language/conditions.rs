@@ -5,7 +5,7 @@
 //! `and`, `or`, `not` and parentheses. Anything else makes the whole snippet `Action::Python`.
 
 use super::script::Action;
-use super::{Mistake, Place, SyntaxError};
+use super::{Place, SyntaxError, SyntaxErrorKind};
 
 /// How deep a condition may be nested.
 const DEEPEST: usize = 16;
@@ -387,7 +387,7 @@ impl Reader<'_> {
             Some(Word::Sign(sign)) => (*sign).to_owned(),
             None => "the end of the assertion".to_owned(),
         };
-        SyntaxError::new(self.place, Mistake::Unexpected { expected, found })
+        SyntaxError::new(self.place, SyntaxErrorKind::Unexpected { expected, found })
     }
 
     fn any(&mut self, depth: usize) -> Result<Formula, SyntaxError> {
@@ -417,7 +417,7 @@ impl Reader<'_> {
             let (what, most) = ("parentheses in each other", DEEPEST);
             return Err(SyntaxError::new(
                 self.place,
-                Mistake::TooMuch { what, most },
+                SyntaxErrorKind::TooMuch { what, most },
             ));
         }
         if self.takes_name("not") {
@@ -461,7 +461,7 @@ impl Reader<'_> {
                 let (what, most) = ("terms in an assertion", 4 * DEEPEST);
                 return Err(SyntaxError::new(
                     self.place,
-                    Mistake::TooMuch { what, most },
+                    SyntaxErrorKind::TooMuch { what, most },
                 ));
             }
             let right = part(self, depth)?;
@@ -494,7 +494,7 @@ impl Reader<'_> {
             let (what, most) = ("parentheses in each other", DEEPEST);
             return Err(SyntaxError::new(
                 self.place,
-                Mistake::TooMuch { what, most },
+                SyntaxErrorKind::TooMuch { what, most },
             ));
         }
         if self.takes("-") {

@@ -1,7 +1,7 @@
 //! Going through the words of a script.
 
 use super::lexer::{Token, Word};
-use super::{Mistake, Place, SyntaxError};
+use super::{Place, SyntaxError, SyntaxErrorKind};
 
 /// Where the reading is.
 pub(super) struct Cursor<'a> {
@@ -75,14 +75,14 @@ impl<'a> Cursor<'a> {
                 let number = u64::try_from(*value).ok().filter(|value| *value <= most);
                 let Some(number) = number else {
                     let value = value.to_string();
-                    return Err(self.error(Mistake::OutOfRange { value, allowed }));
+                    return Err(self.error(SyntaxErrorKind::OutOfRange { value, allowed }));
                 };
                 self.at += 1;
                 Ok(number)
             }
             Some(Word::Name(digits)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => {
                 let value = digits.chars().take(40).collect();
-                Err(self.error(Mistake::OutOfRange { value, allowed }))
+                Err(self.error(SyntaxErrorKind::OutOfRange { value, allowed }))
             }
             _ => Err(self.unexpected("a number")),
         }
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn error(&self, mistake: Mistake) -> SyntaxError {
+    pub(super) fn error(&self, mistake: SyntaxErrorKind) -> SyntaxError {
         SyntaxError::new(self.place(), mistake)
     }
 
@@ -109,6 +109,6 @@ impl<'a> Cursor<'a> {
             Some(token) => token.source.chars().take(40).collect(),
             None => "the end".to_owned(),
         };
-        self.error(Mistake::Unexpected { expected, found })
+        self.error(SyntaxErrorKind::Unexpected { expected, found })
     }
 }

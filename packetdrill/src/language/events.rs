@@ -4,7 +4,7 @@ use super::conditions;
 use super::cursor::Cursor;
 use super::lexer::{self, Word};
 use super::script::{Action, Direction, Event, Script, Setting, When};
-use super::{Mistake, SyntaxError};
+use super::{SyntaxError, SyntaxErrorKind};
 
 /// Events of a script at most.
 const MOST_EVENTS: usize = 100_000;
@@ -33,7 +33,7 @@ pub fn parse(text: &str) -> Result<Script, SyntaxError> {
     while cursor.peek().is_some() {
         if events.len() == MOST_EVENTS {
             let (what, most) = ("events", MOST_EVENTS);
-            return Err(cursor.error(Mistake::TooMuch { what, most }));
+            return Err(cursor.error(SyntaxErrorKind::TooMuch { what, most }));
         }
         let event = event(&mut cursor)?;
         latest_us = match event.when {
@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Script, SyntaxError> {
         if latest_us > LONGEST_SCRIPT_US {
             let value = format!("{} s", latest_us / 1_000_000);
             let allowed = "a script lasts 100 days at most";
-            let mistake = Mistake::OutOfRange { value, allowed };
+            let mistake = SyntaxErrorKind::OutOfRange { value, allowed };
             return Err(SyntaxError::new(event.place, mistake));
         }
         events.push(event);
@@ -68,12 +68,12 @@ fn event(cursor: &mut Cursor) -> Result<Event, SyntaxError> {
     let action = action(cursor)?;
     let is_sent = matches!(&action, Action::Packet(packet) if packet.direction == Direction::Out);
     if !matches!(when, When::At(_) | When::After(_)) && !is_sent {
-        return Err(SyntaxError::new(place, Mistake::RangeOfTimes));
+        return Err(SyntaxError::new(place, SyntaxErrorKind::RangeOfTimes));
     }
     if returns_us.is_some() && !matches!(action, Action::Call(_)) {
         let expected = "a system call after a time with its end";
         let found = "something else".to_owned();
-        let mistake = Mistake::Unexpected { expected, found };
+        let mistake = SyntaxErrorKind::Unexpected { expected, found };
         return Err(SyntaxError::new(at_action, mistake));
     }
     Ok(Event {
@@ -101,7 +101,7 @@ fn when(cursor: &mut Cursor) -> Result<When, SyntaxError> {
     }
     let last = time(cursor)?;
     if last < first {
-        return Err(cursor.error(Mistake::BackwardRange));
+        return Err(cursor.error(SyntaxErrorKind::BackwardRange));
     }
     Ok(match is_relative {
         true => When::AfterBetween(first, last),
@@ -118,7 +118,7 @@ fn time(cursor: &mut Cursor) -> Result<u64, SyntaxError> {
     };
     if !(0.0..=LONGEST_S).contains(&seconds) {
         let (value, allowed) = (seconds.to_string(), "0 to 86400 s");
-        return Err(cursor.error(Mistake::OutOfRange { value, allowed }));
+        return Err(cursor.error(SyntaxErrorKind::OutOfRange { value, allowed }));
     }
     cursor.next();
     Ok((seconds * 1e6).round() as u64)

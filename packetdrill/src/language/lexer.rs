@@ -1,6 +1,6 @@
 //! Words, numbers, quoted text; comments go.
 
-use super::{Mistake, Place, SyntaxError};
+use super::{Place, SyntaxError, SyntaxErrorKind};
 
 /// Bytes of a script at most.
 pub const MOST_BYTES: usize = 1 << 20;
@@ -52,7 +52,10 @@ pub fn words(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let place = Place { line: 1, column: 1 };
     if text.len() > MOST_BYTES {
         let (what, most) = ("bytes", MOST_BYTES);
-        return Err(SyntaxError::new(place, Mistake::TooMuch { what, most }));
+        return Err(SyntaxError::new(
+            place,
+            SyntaxErrorKind::TooMuch { what, most },
+        ));
     }
     let mut lexer = Lexer { text, at: 0, place };
     let mut tokens = Vec::new();
@@ -123,7 +126,7 @@ impl<'a> Lexer<'a> {
         let found = self.rest()[from..].find(mark);
         found
             .map(|index| from + index + mark.len())
-            .ok_or_else(|| SyntaxError::new(self.place, Mistake::Unended(what)))
+            .ok_or_else(|| SyntaxError::new(self.place, SyntaxErrorKind::Unended(what)))
     }
 
     fn word(&mut self) -> Result<Word, SyntaxError> {
@@ -162,7 +165,7 @@ impl<'a> Lexer<'a> {
             }
             is_escaped = letter == '\\' && !is_escaped;
         }
-        Err(SyntaxError::new(self.place, Mistake::Unended(what)))
+        Err(SyntaxError::new(self.place, SyntaxErrorKind::Unended(what)))
     }
 
     fn setting(&mut self) -> Word {
@@ -233,7 +236,7 @@ impl<'a> Lexer<'a> {
 
 fn out_of_range(place: Place, value: &str, allowed: &'static str) -> SyntaxError {
     let value = value.chars().take(40).collect();
-    SyntaxError::new(place, Mistake::OutOfRange { value, allowed })
+    SyntaxError::new(place, SyntaxErrorKind::OutOfRange { value, allowed })
 }
 
 #[cfg(test)]

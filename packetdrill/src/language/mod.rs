@@ -35,7 +35,7 @@ pub struct Place {
 
 /// What is wrong with a text that is no script.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Mistake {
+pub enum SyntaxErrorKind {
     /// Something else stands where only this can.
     #[error("expected {expected}, found {found}")]
     Unexpected {
@@ -88,11 +88,11 @@ pub struct SyntaxError {
     /// Where.
     pub place: Place,
     /// What.
-    pub mistake: Mistake,
+    pub mistake: SyntaxErrorKind,
 }
 
 impl SyntaxError {
-    fn new(place: Place, mistake: Mistake) -> SyntaxError {
+    fn new(place: Place, mistake: SyntaxErrorKind) -> SyntaxError {
         SyntaxError { place, mistake }
     }
 }

@@ -5,7 +5,7 @@ use super::lexer::Word;
 use super::script::{
     Body, Cookie, Direction, EcnMark, Icmp, Packet, TcpFlags, TcpOption, TcpPacket, Unreachable,
 };
-use super::{Mistake, SyntaxError};
+use super::{SyntaxError, SyntaxErrorKind};
 
 const U32: u64 = u32::MAX as u64;
 const U16: u64 = u16::MAX as u64;
@@ -114,7 +114,7 @@ fn range(cursor: &mut Cursor) -> Result<(u64, u64), SyntaxError> {
     cursor.expect(')', ") after the bytes of payload")?;
     if seq + payload != end {
         let start = seq;
-        let mistake = Mistake::Inconsistent {
+        let mistake = SyntaxErrorKind::Inconsistent {
             start,
             end,
             payload,
@@ -310,7 +310,7 @@ fn cookie(cursor: &mut Cursor) -> Result<Vec<u8>, SyntaxError> {
     }
     if text.len() > 2 * MOST_COOKIE_BYTES {
         let (what, most) = ("bytes of a cookie", MOST_COOKIE_BYTES);
-        return Err(cursor.error(Mistake::TooMuch { what, most }));
+        return Err(cursor.error(SyntaxErrorKind::TooMuch { what, most }));
     }
     let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("two digits");
     let bytes = (0..text.len()).step_by(2).map(byte).collect();
@@ -323,7 +323,7 @@ fn sack_blocks(cursor: &mut Cursor) -> Result<Vec<(u64, u64)>, SyntaxError> {
     while matches!(cursor.peek(), Some(Word::Integer(_))) {
         if blocks.len() == 4 {
             let (what, most) = ("SACK blocks", 4);
-            return Err(cursor.error(Mistake::TooMuch { what, most }));
+            return Err(cursor.error(SyntaxErrorKind::TooMuch { what, most }));
         }
         let start = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
         cursor.expect(':', ": between the sequence numbers")?;

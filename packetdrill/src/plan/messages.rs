@@ -19,7 +19,7 @@ pub(super) struct Buffers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorMessage {
     /// Writes without a copy whose buffers are free.
-    Completed(Completed),
+    Completed(ZeroCopyRange),
     /// A time stamp of what was sent.
     Stamp(Stamp),
 }
@@ -46,7 +46,7 @@ pub enum Control {
 
 /// Writes whose buffers are free, both included (`ee_info`, `ee_data`; Documentation/networking/msg_zerocopy.rst).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Completed {
+pub struct ZeroCopyRange {
     /// The first.
     pub first: u32,
     /// The last.
@@ -156,7 +156,7 @@ fn stamp(time: &[Expression], what: &[Expression]) -> Option<Stamp> {
 }
 
 /// A `sock_extended_err` of a write whose buffers were copied after all, as packetdrill's device has it.
-fn completed(data: &[Expression]) -> Option<Completed> {
+fn completed(data: &[Expression]) -> Option<ZeroCopyRange> {
     let name = |field: &str| match value_of(data, field) {
         Some(Expression::Name(name)) => Some(name.as_str()),
         _ => None,
@@ -169,7 +169,7 @@ fn completed(data: &[Expression]) -> Option<Completed> {
         && name("ee_code") == Some("SO_EE_CODE_ZEROCOPY_COPIED")
         && number("ee_errno") == Some(0)
         && number("ee_type") == Some(0);
-    is_known.then_some(Completed {
+    is_known.then_some(ZeroCopyRange {
         first: number("ee_info")?,
         last: number("ee_data")?,
     })

@@ -62,12 +62,12 @@ pub struct Step {
     /// A system call that waits returns then: microseconds from where `when` counts.
     pub returns_us: Option<u64>,
     /// What.
-    pub act: Act,
+    pub act: StepAction,
 }
 
 /// What happens.
 #[derive(Debug, Clone)]
-pub enum Act {
+pub enum StepAction {
     /// Settings change.
     Set(Vec<HostSetting>),
     /// A segment arrives.
@@ -133,7 +133,7 @@ impl Plan {
     fn mixed_errors(&self) -> Option<Missing> {
         let place_of = |wanted: fn(&SocketOption) -> bool| {
             self.steps.iter().find_map(|step| match &step.act {
-                Act::Call(Call {
+                StepAction::Call(Call {
                     operation: Operation::Set(_, option),
                     ..
                 }) if wanted(option) => Some(step.place),
@@ -153,7 +153,7 @@ impl Plan {
     fn set_while_opening(&self) -> Option<Missing> {
         let mut open = BTreeSet::new();
         self.steps.iter().find_map(|step| {
-            let Act::Call(call) = &step.act else {
+            let StepAction::Call(call) = &step.act else {
                 return None;
             };
             match &call.operation {
@@ -217,9 +217,9 @@ impl Setting {
 }
 
 /// The error names what is missing.
-fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<Act, String> {
+fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<StepAction, String> {
     match &event.action {
-        Action::Shell(line) => shell::settings(line).map(Act::Set),
+        Action::Shell(line) => shell::settings(line).map(StepAction::Set),
         Action::Python => Err("Python other than assertions".into()),
         Action::Assert(statements) => {
             for statement in statements {
@@ -232,21 +232,23 @@ fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<Act, String> {
                     own_names.insert(name.clone());
                 }
             }
-            Ok(Act::Assert(statements.clone()))
+            Ok(StepAction::Assert(statements.clone()))
         }
         Action::Packet(Packet {
             body: Body::Icmp(icmp),
             direction: Direction::In,
             ..
-        }) => Ok(Act::InjectIcmp(*icmp)),
+        }) => Ok(StepAction::InjectIcmp(*icmp)),
         Action::Packet(packet) => {
             let segment = segment(packet)?;
             Ok(match packet.direction {
-                Direction::In => Act::Inject(segment, packet.ecn.unwrap_or(EcnMark::None)),
-                Direction::Out => Act::Expect(segment, packet.ecn),
+                Direction::In => StepAction::Inject(segment, packet.ecn.unwrap_or(EcnMark::None)),
+                Direction::Out => StepAction::Expect(segment, packet.ecn),
             })
         }
-        Action::Call(call) => operations::call(call, event.returns_us.is_some()).map(Act::Call),
+        Action::Call(call) => {
+            operations::call(call, event.returns_us.is_some()).map(StepAction::Call)
+        }
     }
 }
 

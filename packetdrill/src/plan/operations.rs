@@ -1,8 +1,8 @@
 //! System calls that the application of a script can make here.
 
 use super::messages::{self, Control, ErrorMessage, MOST_BYTES};
-use super::polling::{self, Events, Polled, Timeout};
-use super::stamping::Stamping;
+use super::polling::{self, Events, PollEntry, Timeout};
+use super::stamping::StampFlags;
 use crate::fast_open::Key;
 use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
@@ -41,7 +41,7 @@ pub enum Operation {
     /// `write`, `send` ...
     Write(i64, u64, Sending),
     /// `poll`
-    Poll(Vec<Polled>, Timeout),
+    Poll(Vec<PollEntry>, Timeout),
     /// `epoll_create`
     EpollCreate,
     /// `epoll_ctl`: of this instance, this socket.
@@ -166,7 +166,7 @@ pub enum SocketOption {
     /// `TCP_INQ`
     TellsReadable(bool),
     /// `SO_TIMESTAMPING`
-    Stamping(Stamping),
+    Stamping(StampFlags),
     /// `TCP_USER_TIMEOUT`, milliseconds; 0 for none.
     UserTimeout(u32),
 }
@@ -446,7 +446,7 @@ fn socket_option(call: &script::Call) -> Result<SocketOption, String> {
             SocketOption::Neutral
         }
         "SO_TIMESTAMPING" if call.name == "setsockopt" => {
-            SocketOption::Stamping(Stamping::parse(call.arguments.get(3))?)
+            SocketOption::Stamping(StampFlags::parse(call.arguments.get(3))?)
         }
         "SO_ZEROCOPY" => SocketOption::ZeroCopy(positive()? != 0),
         "TCP_USER_TIMEOUT" => SocketOption::UserTimeout(positive()? as u32),

@@ -92,7 +92,7 @@ impl Events {
 
 /// A socket, what is asked of it, and what must be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Polled {
+pub struct PollEntry {
     /// Which.
     pub fd: i64,
     /// What is asked for.
@@ -151,7 +151,7 @@ fn number(call: &script::Call, value: Option<&Expression>) -> Result<i64, String
 }
 
 /// `poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 100)`
-pub(super) fn poll(call: &script::Call) -> Result<(Vec<Polled>, Timeout), String> {
+pub(super) fn poll(call: &script::Call) -> Result<(Vec<PollEntry>, Timeout), String> {
     let Some(Expression::List(all)) = call.arguments.first() else {
         return Err(unknown(call));
     };
@@ -159,13 +159,13 @@ pub(super) fn poll(call: &script::Call) -> Result<(Vec<Polled>, Timeout), String
         let Expression::Structure(parts) = one else {
             return Err(unknown(call));
         };
-        Ok(Polled {
+        Ok(PollEntry {
             fd: number(call, value_of(parts, "fd"))?,
             asked: events(call, parts, "events")?,
             told: events(call, parts, "revents")?,
         })
     });
-    let polled: Vec<Polled> = polled.collect::<Result<_, String>>()?;
+    let polled: Vec<PollEntry> = polled.collect::<Result<_, String>>()?;
     let count = number(call, call.arguments.get(1))?;
     if polled.len() > MOST_SOCKETS || i64::try_from(polled.len()) != Ok(count) {
         return Err(unknown(call));

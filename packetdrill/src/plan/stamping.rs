@@ -7,7 +7,7 @@ use dumbbell_core::time::Time;
 
 /// What of a write is stamped, for a program that asked for it with `SOF_TIMESTAMPING_SOFTWARE`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Stamping {
+pub struct StampFlags {
     /// When its last byte enters the queue of its host (`SOF_TIMESTAMPING_TX_SCHED`).
     pub scheduled: bool,
     /// When that leaves for the device (`SOF_TIMESTAMPING_TX_SOFTWARE`).
@@ -20,7 +20,7 @@ pub struct Stamping {
 
 /// What a time stamp is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum StampPoint {
     /// `SCM_TSTAMP_SCHED`
     Scheduled,
     /// `SCM_TSTAMP_SND`
@@ -33,22 +33,26 @@ pub enum Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     /// Of what.
-    pub moment: Moment,
-    /// The last byte of the write, counted from 0 where `Stamping::tells_byte` was set.
+    pub moment: StampPoint,
+    /// The last byte of the write, counted from 0 where `StampFlags::tells_byte` was set.
     pub byte: u32,
     /// When.
     pub at: Time,
 }
 
-impl Moment {
-    const ALL: [Moment; 3] = [Moment::Scheduled, Moment::Sent, Moment::Acknowledged];
+impl StampPoint {
+    const ALL: [StampPoint; 3] = [
+        StampPoint::Scheduled,
+        StampPoint::Sent,
+        StampPoint::Acknowledged,
+    ];
 
     /// As the kernel's header has it.
     fn name(self) -> &'static str {
         match self {
-            Moment::Scheduled => "SCM_TSTAMP_SCHED",
-            Moment::Sent => "SCM_TSTAMP_SND",
-            Moment::Acknowledged => "SCM_TSTAMP_ACK",
+            StampPoint::Scheduled => "SCM_TSTAMP_SCHED",
+            StampPoint::Sent => "SCM_TSTAMP_SND",
+            StampPoint::Acknowledged => "SCM_TSTAMP_ACK",
         }
     }
 }
@@ -68,20 +72,20 @@ impl Stamp {
     }
 }
 
-impl Stamping {
+impl StampFlags {
     /// `[SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE]`, or 0; the error names what is not simulated.
-    pub(super) fn parse(value: Option<&Expression>) -> Result<Stamping, String> {
+    pub(super) fn parse(value: Option<&Expression>) -> Result<StampFlags, String> {
         let option = || "arguments of SO_TIMESTAMPING".to_owned();
         let Some(Expression::List(inner)) = value else {
             return Err(option());
         };
         let flags = match inner.as_slice() {
-            [Expression::Number(0)] => return Ok(Stamping::default()),
+            [Expression::Number(0)] => return Ok(StampFlags::default()),
             [Expression::Either(flags)] => flags.as_slice(),
             [_] => inner.as_slice(),
             _ => return Err(option()),
         };
-        let (mut stamping, mut is_reported) = (Stamping::default(), false);
+        let (mut stamping, mut is_reported) = (StampFlags::default(), false);
         for flag in flags {
             let Expression::Name(name) = flag else {
                 return Err(option());
@@ -118,7 +122,7 @@ pub(super) fn time_of(data: &Expression) -> Option<Time> {
 }
 
 /// The `sock_extended_err` beside it: of what, and of which byte.
-pub(super) fn moment_of(data: &[Expression]) -> Option<(Moment, u32)> {
+pub(super) fn moment_of(data: &[Expression]) -> Option<(StampPoint, u32)> {
     let name = |field: &str| match value_of(data, field) {
         Some(Expression::Name(name)) => Some(name.as_str()),
         _ => None,
@@ -132,6 +136,6 @@ pub(super) fn moment_of(data: &[Expression]) -> Option<(Moment, u32)> {
         && number("ee_code") == Some(0)
         && number("ee_type") == Some(0);
     let info = name("ee_info").filter(|_| is_known)?;
-    let moment = Moment::ALL.into_iter().find(|one| one.name() == info)?;
+    let moment = StampPoint::ALL.into_iter().find(|one| one.name() == info)?;
     Some((moment, number("ee_data")?))
 }

@@ -7,7 +7,7 @@ mod queue_of_errors;
 
 use super::Run;
 use crate::clock::span;
-use crate::endpoint::{Endpoint, OWN_MSS_BYTES, State};
+use crate::endpoint::{ConnectionState, Endpoint, OWN_MSS_BYTES};
 use crate::fast_open::Key;
 use crate::language::Place;
 use crate::language::script::{EcnMark, TcpPacket};
@@ -85,7 +85,7 @@ impl Socket {
 
 /// A call that has not returned.
 #[derive(Debug, Clone)]
-struct Waiting {
+struct BlockedCall {
     call: Call,
     until: Time,
     /// How far it may be off.
@@ -109,7 +109,7 @@ struct Progress {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Application {
     sockets: Vec<Socket>,
-    waiting: Option<Waiting>,
+    waiting: Option<BlockedCall>,
     /// The socket that listens for the next SYN.
     listening: Option<i64>,
     epolls: Vec<Epoll>,
@@ -167,7 +167,7 @@ impl Run<'_> {
             return;
         };
         connection.on_packet(packet, mark, now);
-        if let Some(told) = connection.take_told() {
+        if let Some(told) = connection.take_syn_ack_options() {
             self.remembered.learn(told);
         }
     }
@@ -189,7 +189,7 @@ impl Run<'_> {
             return Err(differs(call, "another call still waits"));
         }
         let until_known = until.unwrap_or(self.now);
-        self.application.waiting = Some(Waiting {
+        self.application.waiting = Some(BlockedCall {
             call: call.clone(),
             until: until_known,
             deadline: self.deadline(&call.operation),
@@ -459,7 +459,7 @@ impl Run<'_> {
                 return Outcome::Fails("EAGAIN");
             }
             _ if connection.is_connecting() => return Outcome::Waits,
-            State::SynReceived if !connection.can_send() => return Outcome::Waits,
+            ConnectionState::SynReceived if !connection.can_send() => return Outcome::Waits,
             _ if state.is_over() || connection.is_closing() => return Outcome::Fails("EPIPE"),
             _ => {}
         }

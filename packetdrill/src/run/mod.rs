@@ -6,12 +6,12 @@ mod tcp_info;
 
 use crate::clock::{instant, span};
 use crate::endpoint::{Endpoint, MOST_SENT};
-use crate::fast_open::Remembered;
+use crate::fast_open::CachedServer;
 use crate::language::Place;
 use crate::language::conditions::Statement;
 use crate::language::script::{EcnMark, Icmp, TcpFlags, TcpOption, TcpPacket, When};
 use crate::plan::host_settings::{HostSetting, HostSettings};
-use crate::plan::{self, Act, Plan, Step};
+use crate::plan::{self, Plan, Step, StepAction};
 use crate::segments::{SentPacket, shown};
 use crate::verdict::{Difference, Failure, Verdict};
 use application::Application;
@@ -132,7 +132,7 @@ pub(crate) struct Run<'a> {
     /// In the order in which they began. Packets are about the last, as in packetdrill.
     connections: Vec<Endpoint>,
     /// What is known of the other host, for the next connection.
-    remembered: Remembered,
+    remembered: CachedServer,
     /// Sequence numbers of SYNs as the script has them.
     first_sequence: FirstSequence,
     /// Messages about segments that were not out.
@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
             host: plan.host.clone(),
             application: Application::default(),
             connections: Vec::new(),
-            remembered: Remembered::default(),
+            remembered: CachedServer::default(),
             first_sequence: FirstSequence::default(),
             icmp_out_of_window: 0,
             now: instant(0),
@@ -193,7 +193,10 @@ impl<'a> Run<'a> {
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Difference> {
-        let arrives = matches!(&step.act, Act::Inject(..) | Act::InjectIcmp(_));
+        let arrives = matches!(
+            &step.act,
+            StepAction::Inject(..) | StepAction::InjectIcmp(_)
+        );
         let base = match arrives && std::mem::take(&mut self.has_heard) {
             true => self.last_event + HEARD_OF,
             false => self.last_event,
@@ -205,7 +208,7 @@ impl<'a> Run<'a> {
             When::AfterBetween(first, last) => (base + span(first), base + span(last)),
             When::Any => (base, Time::NEVER),
         };
-        if let Act::Expect(packet, mark) = &step.act {
+        if let StepAction::Expect(packet, mark) = &step.act {
             let since_last = from.saturating_sub(base);
             let at = self.expect(packet, *mark, (from, to), since_last)?;
             self.last_event = at.max(self.now);
@@ -213,7 +216,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         // Assertions are about now, whatever has been sent and not yet compared.
-        let is_idle = matches!(&step.act, Act::Assert(_)) && from <= self.now;
+        let is_idle = matches!(&step.act, StepAction::Assert(_)) && from <= self.now;
         if !is_idle {
             self.advance(from)?;
         }
@@ -223,14 +226,14 @@ impl<'a> Run<'a> {
             _ => base + span(returns_us),
         });
         match &step.act {
-            Act::Expect(..) => {}
-            Act::Set(settings) => settings
+            StepAction::Expect(..) => {}
+            StepAction::Set(settings) => settings
                 .iter()
                 .try_for_each(|setting| self.set_host(setting))?,
-            Act::Inject(packet, mark) => self.inject(packet, *mark),
-            Act::InjectIcmp(icmp) => self.inject_icmp(*icmp),
-            Act::Assert(statements) => self.assert(statements)?,
-            Act::Call(call) => self.call(call, returns, step.place)?,
+            StepAction::Inject(packet, mark) => self.inject(packet, *mark),
+            StepAction::InjectIcmp(icmp) => self.inject_icmp(*icmp),
+            StepAction::Assert(statements) => self.assert(statements)?,
+            StepAction::Call(call) => self.call(call, returns, step.place)?,
         }
         self.application_goes_on()
     }
@@ -259,7 +262,7 @@ impl<'a> Run<'a> {
                 connection.set_reading(*on, now)
             }
             (HostSetting::ForgetMetrics | HostSetting::Defaults, _) => {
-                self.remembered = Remembered::default();
+                self.remembered = CachedServer::default();
             }
             (HostSetting::RestartCounters, _) => self.icmp_out_of_window = 0,
             (HostSetting::ExpectIcmpOutOfWindow, _) if self.icmp_out_of_window == 0 => {

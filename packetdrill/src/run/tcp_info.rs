@@ -1,6 +1,6 @@
 //! `tcp_info`: what an application sees of a connection.
 
-use crate::endpoint::{Endpoint, State};
+use crate::endpoint::{ConnectionState, Endpoint};
 use crate::plan::fields::constant;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca;
@@ -57,11 +57,11 @@ fn of_sender(connection: &Endpoint, name: &str) -> Option<u64> {
         "tcpi_reord_seen" => u64::from(sender.has_seen_reordering()),
         "tcpi_delivered" => sender.delivered_pkts(),
         "tcpi_ca_state" => match sender.state() {
-            cca::State::Open => 0,
-            cca::State::Disorder => 1,
-            cca::State::Cwr => 2,
-            cca::State::Recovery => 3,
-            cca::State::Loss => 4,
+            cca::CaState::Open => 0,
+            cca::CaState::Disorder => 1,
+            cca::CaState::Cwr => 2,
+            cca::CaState::Recovery => 3,
+            cca::CaState::Loss => 4,
         },
         _ => return None,
     })
@@ -71,9 +71,9 @@ fn of_sender(connection: &Endpoint, name: &str) -> Option<u64> {
 fn state(connection: &Endpoint) -> &'static str {
     let (closing, heard) = (connection.is_closing(), connection.has_peer_finished());
     match connection.state() {
-        State::SynSent => "TCP_SYN_SENT",
-        State::SynReceived => "TCP_SYN_RECV",
-        State::Open => match (closing, heard, connection.is_finished()) {
+        ConnectionState::SynSent => "TCP_SYN_SENT",
+        ConnectionState::SynReceived => "TCP_SYN_RECV",
+        ConnectionState::Open => match (closing, heard, connection.is_finished()) {
             (false, false, _) => "TCP_ESTABLISHED",
             (false, true, _) => "TCP_CLOSE_WAIT",
             (true, false, false) => "TCP_FIN_WAIT1",

@@ -25,7 +25,7 @@ const LEAST_SSTHRESH_PKTS: u32 = 2;
 
 /// Packets acknowledged in the window that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Counted {
+struct AckedCounts {
     acked_pkts: u64,
     marked_pkts: u64,
 }
@@ -36,7 +36,7 @@ pub struct Dctcp {
     reno: Reno,
     /// Share of marked packets, smoothed.
     alpha: f64,
-    counted: Counted,
+    counted: AckedCounts,
     /// The first packet that was not acknowledged when something was counted last.
     una_pkts: u64,
     /// The window is over when this has been acknowledged.
@@ -50,7 +50,7 @@ impl Controller for Dctcp {
         Dctcp {
             reno: Reno::new(options, now),
             alpha: FIRST_ALPHA,
-            counted: Counted::default(),
+            counted: AckedCounts::default(),
             una_pkts: 0,
             end_pkts: 0,
         }
@@ -65,7 +65,7 @@ impl Controller for Dctcp {
             self.counted.marked_pkts += acked_pkts;
         }
         if sample.una_pkts >= self.end_pkts {
-            let Counted {
+            let AckedCounts {
                 acked_pkts,
                 marked_pkts,
             } = std::mem::take(&mut self.counted);

@@ -4,7 +4,7 @@ use dumbbell_core::time::Time;
 
 /// What the sender is doing about losses (`tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum CaState {
     /// Nothing suspicious.
     Open,
     /// Duplicate acknowledgements or SACK blocks have come, nothing is taken for lost.
@@ -92,7 +92,7 @@ pub struct AckArrival {
 /// What an acknowledgement acknowledges is off the scoreboard (Linux's `pkts_acked`), and losses are still to be
 /// looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct PktsAcked {
     /// When.
     pub now: Time,
     /// Acknowledged cumulatively, also what was SACKed before.
@@ -100,7 +100,7 @@ pub struct Cleaned {
     /// Round-trip time it measured.
     pub rtt: Option<Time>,
     /// What the sender has done about losses before it.
-    pub state: State,
+    pub state: CaState,
 }
 
 /// An acknowledgement, as a controller sees it, after the sender has entered it in its
@@ -126,7 +126,7 @@ pub struct Ack {
     /// Whether the window, and not the application, held the sender back.
     pub is_cwnd_limited: bool,
     /// What the sender does about losses, after this acknowledgement.
-    pub state: State,
+    pub state: CaState,
     /// First packet that is not acknowledged; counted from the start of the connection.
     pub una_pkts: u64,
     /// Next packet to be sent.

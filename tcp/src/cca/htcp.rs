@@ -16,10 +16,10 @@ mod linux;
 
 use super::reno::Reno;
 use super::window::Growth;
-use super::{Ack, Cleaned, Controller, Options, Snapshot, State, Window};
+use super::{Ack, CaState, Controller, Options, PktsAcked, Snapshot, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
-use linux::Whole;
+use linux::LinuxState;
 
 /// Delta_L: so long after a loss it grows as Reno, seconds.
 const LOW_SPEED_S: f64 = 1.0;
@@ -49,7 +49,7 @@ struct Range {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Htcp {
     /// As Linux does it; None in the profile `rfc`.
-    linux: Option<Whole>,
+    linux: Option<LinuxState>,
     reno: Reno,
     growth: Growth,
     /// From when the time without a loss counts.
@@ -115,12 +115,12 @@ impl Htcp {
 }
 
 impl Controller for Htcp {
-    const HEARS_EACH_ACK: bool = true;
+    const NEEDS_EVERY_ACK: bool = true;
 
     fn new(options: &Options, now: Time) -> Htcp {
         let is_linux = options.profile == Profile::Linux61;
         Htcp {
-            linux: is_linux.then(|| Whole::new(options.timer_hz, now)),
+            linux: is_linux.then(|| LinuxState::new(options.timer_hz, now)),
             reno: Reno::new(options, now),
             growth: Growth::default(),
             since: now,
@@ -138,9 +138,9 @@ impl Controller for Htcp {
         }
     }
 
-    fn on_cleaned(&mut self, window: &mut Window, cleaned: &Cleaned) {
+    fn on_pkts_acked(&mut self, window: &mut Window, cleaned: &PktsAcked) {
         if let Some(whole) = &mut self.linux {
-            whole.on_cleaned(window.cwnd_pkts, cleaned);
+            whole.on_pkts_acked(window.cwnd_pkts, cleaned);
         }
     }
 
@@ -174,7 +174,7 @@ impl Controller for Htcp {
         window.ssthresh_pkts = left_pkts.max(LEAST_SSTHRESH_PKTS);
     }
 
-    fn on_state(&mut self, _window: &mut Window, state: State, snapshot: &Snapshot) {
+    fn on_state(&mut self, _window: &mut Window, state: CaState, snapshot: &Snapshot) {
         if let Some(whole) = &mut self.linux {
             whole.on_state(state, snapshot.now);
         }

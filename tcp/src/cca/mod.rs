@@ -39,7 +39,7 @@ use dctcp::Dctcp;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
-pub use events::{Ack, AckArrival, Cleaned, RateSample, RttSample, Snapshot, State};
+pub use events::{Ack, AckArrival, CaState, PktsAcked, RateSample, RttSample, Snapshot};
 use highspeed::HighSpeed;
 use htcp::Htcp;
 use illinois::Illinois;
@@ -76,7 +76,7 @@ pub struct Options {
 impl Options {
     /// The same on a host whose timer ticks `timer_hz` times a second, with random numbers of
     /// its own.
-    pub fn on_host(self, timer_hz: u32, stream: Stream) -> Options {
+    pub fn for_host(self, timer_hz: u32, stream: Stream) -> Options {
         Options {
             timer_hz,
             stream,
@@ -87,7 +87,7 @@ impl Options {
 
 impl From<&Tcp> for Options {
     /// At 1000 ticks a second and with the same random numbers for every connection: see
-    /// [`Options::on_host`].
+    /// [`Options::for_host`].
     fn from(tcp: &Tcp) -> Options {
         Options {
             profile: tcp.profile,
@@ -131,13 +131,13 @@ pub trait Controller {
 
     /// Whether losses keep its window as small as the response functions of Reno and CUBIC say (RFC 9438
     /// section 5.2). Others may keep a larger one.
-    const HEEDS_LOSSES: bool = false;
+    const REACTS_TO_LOSSES: bool = false;
 
     /// Whether random packet scripts hold it against Linux's, packet by packet.
-    const IS_HELD_TO_LINUX: bool = false;
+    const IS_COMPARED_WITH_LINUX: bool = false;
 
     /// Whether it is told of each acknowledgement, in every state.
-    const HEARS_EACH_ACK: bool = false;
+    const NEEDS_EVERY_ACK: bool = false;
 
     /// At the start of a connection.
     fn new(options: &Options, now: Time) -> Self
@@ -148,10 +148,10 @@ pub trait Controller {
     fn init(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
     /// An acknowledgement has come, in whatever state, and what it acknowledges is off the scoreboard: only with
-    /// `HEARS_EACH_ACK`.
-    fn on_cleaned(&mut self, _window: &mut Window, _cleaned: &Cleaned) {}
+    /// `NEEDS_EVERY_ACK`.
+    fn on_pkts_acked(&mut self, _window: &mut Window, _cleaned: &PktsAcked) {}
 
-    /// The same, behind `on_cleaned`, and also where nothing was out.
+    /// The same, behind `on_pkts_acked`, and also where nothing was out.
     fn on_arrival(&mut self, _window: &mut Window, _arrival: &AckArrival) {}
 
     /// An acknowledgement has measured a round-trip time: in every state, also while the window is
@@ -178,7 +178,7 @@ pub trait Controller {
 
     /// The sender does this about losses from now on (Linux's `set_state`): whenever that changes, behind the
     /// event that changes it.
-    fn on_state(&mut self, _window: &mut Window, _state: State, _snapshot: &Snapshot) {}
+    fn on_state(&mut self, _window: &mut Window, _state: CaState, _snapshot: &Snapshot) {}
 
     /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold.
     /// By default as for a loss.
@@ -314,14 +314,14 @@ macro_rules! controllers {
                 match self { $(Algorithm::$variant => <$state as Controller>::SENDS_ECT1,)+ }
             }
 
-            /// See [`Controller::HEEDS_LOSSES`].
-            pub const fn heeds_losses(self) -> bool {
-                match self { $(Algorithm::$variant => <$state as Controller>::HEEDS_LOSSES,)+ }
+            /// See [`Controller::REACTS_TO_LOSSES`].
+            pub const fn reacts_to_losses(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::REACTS_TO_LOSSES,)+ }
             }
 
-            /// See [`Controller::IS_HELD_TO_LINUX`].
-            pub const fn is_held_to_linux(self) -> bool {
-                match self { $(Algorithm::$variant => <$state as Controller>::IS_HELD_TO_LINUX,)+ }
+            /// See [`Controller::IS_COMPARED_WITH_LINUX`].
+            pub const fn is_compared_with_linux(self) -> bool {
+                match self { $(Algorithm::$variant => <$state as Controller>::IS_COMPARED_WITH_LINUX,)+ }
             }
         }
 
@@ -338,10 +338,10 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.init(window, snapshot),)+ }
             }
 
-            /// See [`Controller::HEARS_EACH_ACK`].
+            /// See [`Controller::NEEDS_EVERY_ACK`].
             #[inline]
-            pub fn hears_each_ack(&self) -> bool {
-                match self { $(Cca::$variant(_) => <$state as Controller>::HEARS_EACH_ACK,)+ }
+            pub fn needs_every_ack(&self) -> bool {
+                match self { $(Cca::$variant(_) => <$state as Controller>::NEEDS_EVERY_ACK,)+ }
             }
 
             /// See [`Controller::on_arrival`].
@@ -349,9 +349,9 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.on_arrival(window, arrival),)+ }
             }
 
-            /// See [`Controller::on_cleaned`].
-            pub fn on_cleaned(&mut self, window: &mut Window, cleaned: &Cleaned) {
-                match self { $(Cca::$variant(state) => state.on_cleaned(window, cleaned),)+ }
+            /// See [`Controller::on_pkts_acked`].
+            pub fn on_pkts_acked(&mut self, window: &mut Window, cleaned: &PktsAcked) {
+                match self { $(Cca::$variant(state) => state.on_pkts_acked(window, cleaned),)+ }
             }
 
             /// See [`Controller::on_rtt`].
@@ -382,7 +382,7 @@ macro_rules! controllers {
             }
 
             /// See [`Controller::on_state`].
-            pub fn on_state(&mut self, window: &mut Window, state: State, snapshot: &Snapshot) {
+            pub fn on_state(&mut self, window: &mut Window, state: CaState, snapshot: &Snapshot) {
                 match self { $(Cca::$variant(own) => own.on_state(window, state, snapshot),)+ }
             }
 
@@ -459,24 +459,24 @@ macro_rules! controllers {
     };
 }
 
-impl<State: Controller> Controller for Box<State> {
-    const WANTS_PACING: bool = State::WANTS_PACING;
-    const NEEDS_ECN: bool = State::NEEDS_ECN;
-    const SENDS_ECT1: bool = State::SENDS_ECT1;
-    const HEEDS_LOSSES: bool = State::HEEDS_LOSSES;
-    const IS_HELD_TO_LINUX: bool = State::IS_HELD_TO_LINUX;
-    const HEARS_EACH_ACK: bool = State::HEARS_EACH_ACK;
+impl<CaState: Controller> Controller for Box<CaState> {
+    const WANTS_PACING: bool = CaState::WANTS_PACING;
+    const NEEDS_ECN: bool = CaState::NEEDS_ECN;
+    const SENDS_ECT1: bool = CaState::SENDS_ECT1;
+    const REACTS_TO_LOSSES: bool = CaState::REACTS_TO_LOSSES;
+    const IS_COMPARED_WITH_LINUX: bool = CaState::IS_COMPARED_WITH_LINUX;
+    const NEEDS_EVERY_ACK: bool = CaState::NEEDS_EVERY_ACK;
 
     fn on_arrival(&mut self, window: &mut Window, arrival: &AckArrival) {
         (**self).on_arrival(window, arrival);
     }
 
-    fn on_cleaned(&mut self, window: &mut Window, cleaned: &Cleaned) {
-        (**self).on_cleaned(window, cleaned);
+    fn on_pkts_acked(&mut self, window: &mut Window, cleaned: &PktsAcked) {
+        (**self).on_pkts_acked(window, cleaned);
     }
 
-    fn new(options: &Options, now: Time) -> Box<State> {
-        Box::new(State::new(options, now))
+    fn new(options: &Options, now: Time) -> Box<CaState> {
+        Box::new(CaState::new(options, now))
     }
     fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).init(window, snapshot);
@@ -496,7 +496,7 @@ impl<State: Controller> Controller for Box<State> {
     fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
         (**self).on_enter_loss(window, snapshot);
     }
-    fn on_state(&mut self, window: &mut Window, state: self::State, snapshot: &Snapshot) {
+    fn on_state(&mut self, window: &mut Window, state: self::CaState, snapshot: &Snapshot) {
         (**self).on_state(window, state, snapshot);
     }
 

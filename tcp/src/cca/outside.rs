@@ -5,7 +5,7 @@
 //! window that it shares with the sender. Since the state is plain words, a connection may be
 //! copied and compared.
 
-use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{Controller as Described, Profile};
@@ -96,7 +96,7 @@ pub enum Event<'a> {
     /// [`Controller::on_idle_restart`].
     IdleRestart(&'a Snapshot),
     /// What the sender does about losses is about to change to this.
-    State(State),
+    State(CaState),
     /// What an acknowledgement acknowledges is off the scoreboard.
     Acked(&'a Acked),
     /// An acknowledgement has come, also where nothing was out; after [`Event::Acked`], and before losses are
@@ -164,7 +164,7 @@ pub trait Code: fmt::Debug + Send + Sync {
 
     /// Does some of a run's events. One whose events each take something may take it once for all of
     /// them.
-    fn during(&self, events: &mut dyn FnMut()) {
+    fn run_locked(&self, events: &mut dyn FnMut()) {
         events();
     }
 
@@ -434,7 +434,7 @@ mod tests {
                 peer_ms,
                 ..SenderView::default()
             });
-            outside.tell(&mut fresh_window(10), Event::State(State::Open));
+            outside.tell(&mut fresh_window(10), Event::State(CaState::Open));
         }
         let seen = code.0.lock().unwrap();
         seen.clone()

@@ -16,7 +16,7 @@
 //! | section 2.5.2, bursts of at most 250 us | what pacing sends, packet by packet |
 //! | section 3, fall-back on classic ECN, fractional windows, faster starts | no |
 
-use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
 use dumbbell_core::time::Time;
 
 /// g: the weight of the last interval in alpha.
@@ -32,7 +32,7 @@ const LEAST_WINDOW_PKTS: u32 = 2;
 
 /// Packets acknowledged since alpha was renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Counted {
+struct AckedCounts {
     acked_pkts: u64,
     marked_pkts: u64,
 }
@@ -42,7 +42,7 @@ struct Counted {
 pub struct Prague {
     /// Share of marked packets, smoothed; None before the first mark.
     alpha: Option<f64>,
-    counted: Counted,
+    counted: AckedCounts,
     /// When alpha was renewed.
     renewed: Time,
     /// When marks last made the window smaller.
@@ -136,7 +136,7 @@ impl Controller for Prague {
     fn new(_options: &Options, now: Time) -> Prague {
         Prague {
             alpha: None,
-            counted: Counted::default(),
+            counted: AckedCounts::default(),
             renewed: now,
             cut: None,
             una_pkts: 0,
@@ -162,7 +162,7 @@ impl Controller for Prague {
             self.counted.marked_pkts += acked_pkts;
             if self.alpha.is_none() {
                 self.alpha = Some(FIRST_ALPHA);
-                self.counted = Counted::default();
+                self.counted = AckedCounts::default();
                 self.renewed = sample.now;
             }
         }
@@ -181,12 +181,12 @@ impl Controller for Prague {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.rtt = ack.srtt.unwrap_or(self.rtt);
-        let is_repairing = matches!(ack.state, State::Recovery | State::Loss);
+        let is_repairing = matches!(ack.state, CaState::Recovery | CaState::Loss);
         if self.marked_una_pkts == Some(ack.una_pkts) {
             if !is_repairing {
                 self.cut(window, ack.now);
             }
-        } else if ack.is_cwnd_limited && ack.state != State::Recovery {
+        } else if ack.is_cwnd_limited && ack.state != CaState::Recovery {
             let mut pkts = ack.newly_delivered_pkts;
             if window.is_in_slow_start() {
                 pkts = window.slow_start(pkts);
@@ -256,7 +256,7 @@ mod tests {
         acknowledge(&mut prague, &mut window, ms(2), ms(50), true);
         assert_eq!(prague.alpha, Some(1.0));
         for round in 1..=20 {
-            prague.counted = Counted {
+            prague.counted = AckedCounts {
                 acked_pkts: 10,
                 marked_pkts: 3,
             };

@@ -35,8 +35,8 @@ impl Reno {
 }
 
 impl Controller for Reno {
-    const HEEDS_LOSSES: bool = true;
-    const IS_HELD_TO_LINUX: bool = true;
+    const REACTS_TO_LOSSES: bool = true;
+    const IS_COMPARED_WITH_LINUX: bool = true;
 
     fn new(options: &Options, _now: Time) -> Reno {
         Reno {

@@ -1,6 +1,6 @@
 //! Events for the tests of controllers.
 
-use super::{Ack, INFINITE_SSTHRESH, Options, RateSample, Snapshot, State, Window};
+use super::{Ack, CaState, INFINITE_SSTHRESH, Options, RateSample, Snapshot, Window};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
@@ -52,7 +52,7 @@ pub fn ack(now: Time, acked_pkts: u32, rtt: Time) -> Ack {
         min_rtt: Some(rtt),
         in_flight_pkts: 0,
         is_cwnd_limited: true,
-        state: State::Open,
+        state: CaState::Open,
         una_pkts: 0,
         next_pkts: 0,
         delivered_pkts: 0,

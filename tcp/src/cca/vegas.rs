@@ -19,7 +19,7 @@
 
 use super::reno::Reno;
 use super::round_trips::{RoundTrip, RoundTrips};
-use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
 use crate::rtt::as_us;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
@@ -222,11 +222,11 @@ impl Controller for Vegas {
         self.reno.on_loss(window, snapshot);
     }
 
-    fn on_state(&mut self, _window: &mut Window, state: State, snapshot: &Snapshot) {
+    fn on_state(&mut self, _window: &mut Window, state: CaState, snapshot: &Snapshot) {
         // What is sent again with nothing in flight begins anew, as after a pause.
-        let begins_anew = state == State::Loss && snapshot.in_flight_pkts == 0;
+        let begins_anew = state == CaState::Loss && snapshot.in_flight_pkts == 0;
         match state {
-            State::Open => self.linux = self.linux.again(snapshot.next_pkts),
+            CaState::Open => self.linux = self.linux.again(snapshot.next_pkts),
             _ if begins_anew => self.linux = LinuxTimes::anew(snapshot.next_pkts),
             _ => self.linux.is_on = false,
         }
@@ -382,10 +382,10 @@ mod tests {
             next_pkts: 70,
             ..snapshot(Time::ZERO)
         };
-        vegas.on_state(&mut window, State::Disorder, &seen);
+        vegas.on_state(&mut window, CaState::Disorder, &seen);
         over(&mut vegas, &mut window, ms(101));
         assert_eq!(window.cwnd_pkts, 50);
-        vegas.on_state(&mut window, State::Open, &seen);
+        vegas.on_state(&mut window, CaState::Open, &seen);
         assert_eq!((vegas.linux.end_pkts, vegas.linux.base_us), (70, 100_001));
         over(&mut vegas, &mut window, ms(101));
         assert_eq!(window.cwnd_pkts, 51);
@@ -400,7 +400,7 @@ mod tests {
                 in_flight_pkts,
                 ..snapshot(Time::ZERO)
             };
-            vegas.on_state(&mut window, State::Loss, &seen);
+            vegas.on_state(&mut window, CaState::Loss, &seen);
             let is_anew = in_flight_pkts == 0;
             assert_eq!(vegas.linux.is_on, is_anew);
             assert_eq!(vegas.linux.base_us == u64::MAX, is_anew);

@@ -15,10 +15,10 @@
 mod linux;
 
 use super::reno::Reno;
-use super::{Ack, AckArrival, Cleaned, Controller, Options, Snapshot, Window};
+use super::{Ack, AckArrival, Controller, Options, PktsAcked, Snapshot, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
-use linux::Measured;
+use linux::LinuxState;
 
 /// The threshold never falls below this.
 const LEAST_SSTHRESH_PKTS: u32 = 2;
@@ -37,7 +37,7 @@ struct Start {
 pub struct Westwood {
     reno: Reno,
     /// As Linux measures; None in the profile `rfc`.
-    linux: Option<Measured>,
+    linux: Option<LinuxState>,
     start: Option<Start>,
     /// Rate of delivery, packets a second.
     estimate_pps: Option<f64>,
@@ -83,13 +83,13 @@ impl Westwood {
 }
 
 impl Controller for Westwood {
-    const HEARS_EACH_ACK: bool = true;
+    const NEEDS_EVERY_ACK: bool = true;
 
     fn new(options: &Options, now: Time) -> Westwood {
         let is_linux = options.profile == Profile::Linux61;
         Westwood {
             reno: Reno::new(options, now),
-            linux: is_linux.then(|| Measured::new(options.timer_hz, now)),
+            linux: is_linux.then(|| LinuxState::new(options.timer_hz, now)),
             start: None,
             estimate_pps: None,
         }
@@ -107,7 +107,7 @@ impl Controller for Westwood {
         }
     }
 
-    fn on_cleaned(&mut self, _window: &mut Window, cleaned: &Cleaned) {
+    fn on_pkts_acked(&mut self, _window: &mut Window, cleaned: &PktsAcked) {
         if let (Some(measured), Some(rtt)) = (&mut self.linux, cleaned.rtt) {
             measured.note_rtt(rtt);
         }
@@ -162,13 +162,13 @@ mod tests {
         let mut window = window(1000, 1448);
         for step in 0..seconds * 100 {
             let now = ms(10 * step);
-            let cleaned = Cleaned {
+            let cleaned = PktsAcked {
                 now,
                 pkts: 10,
                 rtt: Some(ms(100)),
-                state: crate::cca::State::Open,
+                state: crate::cca::CaState::Open,
             };
-            westwood.on_cleaned(&mut window, &cleaned);
+            westwood.on_pkts_acked(&mut window, &cleaned);
             let arrival = AckArrival {
                 now,
                 una_bytes: 1 + 14_480 * step,

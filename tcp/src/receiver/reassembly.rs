@@ -11,7 +11,7 @@ const NONE: u64 = u64::MAX;
 
 /// What became of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Taken {
+pub(super) struct InsertOutcome {
     /// It was the next one expected.
     pub(super) is_in_order: bool,
     /// It filled the last gap.
@@ -32,12 +32,12 @@ pub(super) struct Reassembly {
     /// One past the FIN; `NONE` while it is not known.
     end: u64,
     /// None before the first gap.
-    beyond: Option<Box<Beyond>>,
+    beyond: Option<Box<OutOfOrderQueue>>,
 }
 
 /// What has come beyond the gap.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Beyond {
+struct OutOfOrderQueue {
     /// Apart from each other, in order. Gaps are filled from the first on.
     blocks: VecDeque<SackBlock>,
     /// Those that changed last, the latest first.
@@ -131,8 +131,8 @@ impl Reassembly {
     }
 
     /// Takes [seq, end), of which some is new.
-    pub(super) fn insert(&mut self, seq: u64, end: u64) -> Taken {
-        let mut taken = Taken::default();
+    pub(super) fn insert(&mut self, seq: u64, end: u64) -> InsertOutcome {
+        let mut taken = InsertOutcome::default();
         if seq > self.next {
             let blocks = self.beyond_blocks();
             taken.duplicate = self.insert_beyond(SackBlock { start: seq, end });
@@ -195,7 +195,7 @@ impl Reassembly {
     }
 }
 
-impl Beyond {
+impl OutOfOrderQueue {
     /// The block that changed goes first; what it has swallowed is forgotten.
     fn put_first(&mut self, merged: SackBlock) {
         let mut index = 0;

@@ -2,12 +2,12 @@
 //!
 //! Where each segment goes by itself, each is one of its own until it is SACKed.
 
-use super::packed::Packed;
-use super::{List, NONE, Outstanding, Place, Scoreboard, link_in, mark};
+use super::packed::PackedPacket;
+use super::{List, NONE, Outstanding, PacketList, Scoreboard, link_in, mark};
 
 /// With what a packet that was SACKed has become one sk_buff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Joined {
+pub struct MergedNeighbours {
     /// With the packet before it.
     pub before: bool,
     /// And with the one behind it.
@@ -59,7 +59,7 @@ impl Scoreboard {
     /// A packet was SACKed. It becomes part of the sk_buff before it where that is SACKed, and then
     /// so does what is SACKed behind it: a hole is filled from its left (`tcp_shift_skb_data`). From
     /// what is not SACKed it is parted (`tcp_match_skb_to_sack`).
-    pub fn join_sacked(&mut self, number: u64) -> Joined {
+    pub fn join_sacked(&mut self, number: u64) -> MergedNeighbours {
         let joins = number > self.head && self.is_one_run(number - 1, number);
         let goes_on = joins && number + 1 < self.tail && self.is_one_run(number, number + 1);
         // What is behind it is parted from it before it joins what is before.
@@ -70,7 +70,7 @@ impl Scoreboard {
                 self.split(border);
             }
         }
-        Joined {
+        MergedNeighbours {
             before: joins,
             behind: goes_on,
         }
@@ -88,7 +88,7 @@ impl Scoreboard {
     pub fn end_of_lost_buffer(&self, number: u64) -> u64 {
         let goes_on = |number: &u64| {
             let sent = self.get(*number);
-            sent.continues() && matches!(sent.place, Place::Lost | Place::LostByTime)
+            sent.continues() && matches!(sent.place, PacketList::Lost | PacketList::LostByTime)
         };
         (number + 1..self.tail)
             .find(|number| !goes_on(number))
@@ -134,7 +134,7 @@ impl Scoreboard {
         self.tail -= 1;
         let places = self.places.len();
         for (number, sent) in (self.head..).zip(&out) {
-            let packed = Packed::of(number, sent, |known| link_in(places, known));
+            let packed = PackedPacket::of(number, sent, |known| link_in(places, known));
             *self.packed_mut(number) = packed;
         }
         [self.in_flight, self.lost] = lists.map(|list| {

@@ -3,11 +3,16 @@
 //! What the first of a list has before it is of no account: so a packet that leaves the head of the
 //! ring changes no other.
 
-use super::{List, Place, Scoreboard, packed::Link};
+use super::{List, PacketList, Scoreboard, packed::Link};
 
 impl Scoreboard {
     pub(super) fn append_in_flight(&mut self, number: u64) {
-        self.link(number, self.in_flight.last, Link::NONE, Place::InFlight);
+        self.link(
+            number,
+            self.in_flight.last,
+            Link::NONE,
+            PacketList::InFlight,
+        );
     }
 
     /// As `append_in_flight`, of a packet that says so itself.
@@ -26,7 +31,7 @@ impl Scoreboard {
     pub(super) fn insert_lost(&mut self, number: u64) {
         let first = self.lost.first;
         if first != Link::NONE && number < self.number(first) {
-            self.link(number, Link::NONE, first, Place::Lost);
+            self.link(number, Link::NONE, first, PacketList::Lost);
             return;
         }
         let (mut before, mut after) = (self.lost.last, Link::NONE);
@@ -36,17 +41,17 @@ impl Scoreboard {
             after = before;
             before = self.places[place].before();
         }
-        self.link(number, before, after, Place::Lost);
+        self.link(number, before, after, PacketList::Lost);
     }
 
-    fn list(&mut self, place: Place) -> &mut List {
+    fn list(&mut self, place: PacketList) -> &mut List {
         match place {
-            Place::Lost | Place::LostByTime => &mut self.lost,
+            PacketList::Lost | PacketList::LostByTime => &mut self.lost,
             _ => &mut self.in_flight,
         }
     }
 
-    pub(super) fn link(&mut self, number: u64, before: Link, after: Link, place: Place) {
+    pub(super) fn link(&mut self, number: u64, before: Link, after: Link, place: PacketList) {
         let own = self.link_to(number);
         let sent = self.packed_mut(number);
         sent.set_before(before);
@@ -59,17 +64,17 @@ impl Scoreboard {
     pub(super) fn unlink(&mut self, number: u64) {
         let sent = self.packed(number);
         let (list, before, after) = (sent.list(), sent.before(), sent.after());
-        if list == Place::Nowhere {
+        if list == PacketList::Nowhere {
             return;
         }
-        self.packed_mut(number).set_list(Place::Nowhere);
+        self.packed_mut(number).set_list(PacketList::Nowhere);
         let own = self.link_to(number);
         let is_first = self.list(list).first == own;
         self.join(if is_first { Link::NONE } else { before }, after, list);
     }
 
     /// Makes two neighbours of a list; no link stands for its ends.
-    fn join(&mut self, before: Link, after: Link, place: Place) {
+    fn join(&mut self, before: Link, after: Link, place: PacketList) {
         match before.place() {
             None => self.list(place).first = after,
             Some(at) => self.places[at].set_after(after),

@@ -22,7 +22,7 @@ pub(super) mod mark {
 
 /// Where a packet lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PacketList {
     Nowhere,
     InFlight,
     Lost,
@@ -58,7 +58,7 @@ pub struct Outstanding {
     /// Sequence numbers it takes; a FIN counts.
     pub(super) bytes: u32,
     pub(super) marks: u8,
-    pub(super) place: Place,
+    pub(super) place: PacketList,
 }
 
 impl Outstanding {

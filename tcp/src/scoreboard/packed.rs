@@ -10,7 +10,7 @@
 //! | its neighbours in its list | 28 | rings have 2^27 places at most |
 //! | bytes | 18 | a datagram has fewer |
 
-use super::outstanding::{Outstanding, Place, RateNote, mark};
+use super::outstanding::{Outstanding, PacketList, RateNote, mark};
 
 /// As many as links tell apart, 4 GiB of them.
 pub const MOST_PLACES: usize = 1 << 27;
@@ -45,7 +45,7 @@ impl Link {
 /// A packet that was sent.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(32))]
-pub struct Packed {
+pub struct PackedPacket {
     /// From the lowest bit: `sent_us`, bytes, and which list it lies in.
     sent: u64,
     seq: u32,
@@ -59,16 +59,16 @@ pub struct Packed {
     after: u32,
 }
 
-const _: () = assert!(size_of::<Packed>() == 32);
+const _: () = assert!(size_of::<PackedPacket>() == 32);
 
-const PLACES: [Place; 4] = [
-    Place::Nowhere,
-    Place::InFlight,
-    Place::Lost,
-    Place::LostByTime,
+const PLACES: [PacketList; 4] = [
+    PacketList::Nowhere,
+    PacketList::InFlight,
+    PacketList::Lost,
+    PacketList::LostByTime,
 ];
 
-impl Packed {
+impl PackedPacket {
     /// One that is sent for the first time, as packet `number`: it is in flight, the last of those.
     #[inline(always)]
     pub fn sent(
@@ -78,10 +78,10 @@ impl Packed {
         sent_us: u64,
         note: RateNote,
         before: Link,
-    ) -> Packed {
+    ) -> PackedPacket {
         debug_assert!(u64::from(bytes) <= BYTES);
-        let mut packed = Packed {
-            sent: u64::from(bytes) << SENT_BITS | (Place::InFlight as u64) << LIST_SHIFT,
+        let mut packed = PackedPacket {
+            sent: u64::from(bytes) << SENT_BITS | (PacketList::InFlight as u64) << LIST_SHIFT,
             seq: seq as u32,
             first_sent_us: 0,
             delivered_time_us: 0,
@@ -94,7 +94,7 @@ impl Packed {
     }
 
     /// A packet, as packet `number` of a ring in which `link_to` finds its neighbours.
-    pub fn of(number: u64, sent: &Outstanding, link_to: impl Fn(u64) -> Link) -> Packed {
+    pub fn of(number: u64, sent: &Outstanding, link_to: impl Fn(u64) -> Link) -> PackedPacket {
         let note = RateNote {
             first_sent_us: sent.first_sent_us,
             delivered_time_us: sent.delivered_time_us,
@@ -102,7 +102,8 @@ impl Packed {
             is_app_limited: sent.has(mark::APP_LIMITED),
         };
         let before = link_to(sent.before);
-        let mut packed = Packed::sent(number, sent.seq, sent.bytes, sent.sent_us, note, before);
+        let mut packed =
+            PackedPacket::sent(number, sent.seq, sent.bytes, sent.sent_us, note, before);
         packed.set_after(link_to(sent.after));
         packed.set_marks(sent.marks);
         packed.set_list(sent.place);
@@ -170,12 +171,12 @@ impl Packed {
 
     /// The list it lies in.
     #[inline(always)]
-    pub fn list(&self) -> Place {
+    pub fn list(&self) -> PacketList {
         PLACES[(self.sent >> LIST_SHIFT) as usize]
     }
 
     #[inline(always)]
-    pub fn set_list(&mut self, place: Place) {
+    pub fn set_list(&mut self, place: PacketList) {
         self.sent = self.sent & ((1 << LIST_SHIFT) - 1) | (place as u64) << LIST_SHIFT;
     }
 
@@ -230,7 +231,7 @@ mod tests {
     const NUMBER: u64 = 1 << 40;
     const HEAD_SEQ: u64 = (7 << 32) - 1;
 
-    fn place() -> impl Strategy<Value = Place> {
+    fn place() -> impl Strategy<Value = PacketList> {
         prop::sample::select(PLACES.to_vec())
     }
 
@@ -255,7 +256,7 @@ mod tests {
                 marks,
                 place,
             };
-            let packed = Packed::of(NUMBER, &sent, |place| Link::to(place as usize));
+            let packed = PackedPacket::of(NUMBER, &sent, |place| Link::to(place as usize));
             let number_of = |link: Link| link.place().map_or(u64::MAX, |place| place as u64);
             let unpacked = packed.unpack(NUMBER, HEAD_SEQ, number_of);
             // Further back than 71 minutes is 71 minutes.

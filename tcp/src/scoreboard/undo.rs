@@ -1,6 +1,6 @@
 //! Taking back that packets are lost.
 
-use super::{Place, Scoreboard, mark, packed::Link};
+use super::{PacketList, Scoreboard, mark, packed::Link};
 
 impl Scoreboard {
     /// Nothing is taken for lost any more (undo). What a timeout or a count took for lost is looked
@@ -13,7 +13,7 @@ impl Scoreboard {
         let mut back = Vec::new();
         while let Some(number) = self.next_lost() {
             let sent = self.get(number);
-            if sent.place == Place::Lost {
+            if sent.place == PacketList::Lost {
                 back.push((sent.sent_us, number));
             }
             self.unlink(number);
@@ -37,7 +37,7 @@ impl Scoreboard {
                 Some(_) if after == self.in_flight.first => Link::NONE,
                 Some(place) => self.places[place].before(),
             };
-            self.link(number, before, after, Place::InFlight);
+            self.link(number, before, after, PacketList::InFlight);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Sender;
 use super::recovery::GoesFirst;
-use crate::cca::{Ack, RttSample, State};
+use crate::cca::{Ack, CaState, RttSample};
 use crate::pacing;
 use crate::prr::Delivered;
 use crate::rate_sample::Delivery;
@@ -96,16 +96,16 @@ impl AckSummary {
         !is_news && !self.is_duplicate_reported
     }
 
-    fn is_dubious(&self, state: State) -> bool {
+    fn is_dubious(&self, state: CaState) -> bool {
         let is_new = self.data_acked || self.window_updated;
         let is_alert = self.data_sacked || self.is_echo || self.is_duplicate_reported;
-        !is_new || is_alert || state != State::Open
+        !is_new || is_alert || state != CaState::Open
     }
 }
 
 /// What a packet that is acknowledged leaves behind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Cleaned {
+pub(super) struct CumulativeAck {
     pub(super) pkts: u32,
     pub(super) first_us: Option<u64>,
     pub(super) last_us: u64,
@@ -143,19 +143,19 @@ impl Sender {
         }
         summary.is_echo = self.ecn && segment.flags.has(Flags::ECE);
         if prior_out == 0 {
-            self.tell_arrival(&summary, now);
+            self.notify_ack_arrival(&summary, now);
             self.on_ack_of_nothing(now, &mut summary);
             return;
         }
-        self.clean(prior_una, prior_highest, now_us, &mut summary);
+        self.clean_rtx_queue(prior_una, prior_highest, now_us, &mut summary);
         if let Some(rtt_us) = summary.rtt_us {
-            self.tell_round_trip(rtt_us, summary.is_echo, now);
+            self.notify_rtt(rtt_us, summary.is_echo, now);
         }
         let entered = (self.rate.delivered_pkts - delivered) as u32;
         if summary.is_echo {
             self.count_echoed(entered);
         }
-        self.tell_acked(&summary, now);
+        self.notify_acked(&summary, now);
         self.update_rack_window(&summary);
         self.judge_probe(segment.ack, now, &summary);
         if summary.is_dubious(self.recovery.state) {
@@ -176,7 +176,7 @@ impl Sender {
 
     /// The controller hears of a round trip.
     #[inline(always)]
-    pub(super) fn tell_round_trip(&mut self, rtt_us: u64, is_echo: bool, now: Time) {
+    pub(super) fn notify_rtt(&mut self, rtt_us: u64, is_echo: bool, now: Time) {
         let sample = RttSample {
             now,
             rtt: from_us(rtt_us),
@@ -251,7 +251,13 @@ impl Sender {
     }
 
     /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`).
-    fn clean(&mut self, prior_una: u64, prior_highest: u64, now_us: u64, summary: &mut AckSummary) {
+    fn clean_rtx_queue(
+        &mut self,
+        prior_una: u64,
+        prior_highest: u64,
+        now_us: u64,
+        summary: &mut AckSummary,
+    ) {
         let prior_sacked = self.board.sacked_out();
         let mut lowest = self.next;
         let cleaned = self.pop_acked(now_us, &mut lowest, summary);
@@ -286,8 +292,13 @@ impl Sender {
         summary.cleaned_pkts = cleaned.pkts;
     }
 
-    fn pop_acked(&mut self, now_us: u64, lowest: &mut u64, summary: &mut AckSummary) -> Cleaned {
-        let mut cleaned = Cleaned::default();
+    fn pop_acked(
+        &mut self,
+        now_us: u64,
+        lowest: &mut u64,
+        summary: &mut AckSummary,
+    ) -> CumulativeAck {
+        let mut cleaned = CumulativeAck::default();
         while self
             .board
             .first()
@@ -335,7 +346,7 @@ impl Sender {
     /// Whether this is one small segment acknowledged alone: its receiver will have waited.
     pub(super) fn is_lone_runt(
         &self,
-        cleaned: &Cleaned,
+        cleaned: &CumulativeAck,
         prior_sacked: u32,
         prior_una: u64,
         summary: &AckSummary,
@@ -440,7 +451,7 @@ impl Sender {
     /// Moves the window: the controller, or rate reduction (`tcp_cong_control`).
     pub(super) fn control(&mut self, ack: &Ack, summary: &AckSummary, lost_pkts: u32) {
         if self.cca.owns_recovery() {
-            self.show(ack.now);
+            self.update_view(ack.now);
             let did_limit = self.cca.limits_itself();
             self.cca.on_ack(&mut self.window, ack);
             // What is delivered meanwhile says nothing about the path.
@@ -448,7 +459,7 @@ impl Sender {
                 self.rate.set_app_limited(ack.in_flight_pkts);
             }
         } else {
-            if matches!(self.recovery.state, State::Cwr | State::Recovery) {
+            if matches!(self.recovery.state, CaState::Cwr | CaState::Recovery) {
                 let delivered = Delivered {
                     newly_delivered_pkts: ack.newly_delivered_pkts,
                     newly_lost_pkts: lost_pkts,
@@ -456,7 +467,7 @@ impl Sender {
                 };
                 self.reduce(delivered);
             } else if self.may_grow(summary) {
-                self.show(ack.now);
+                self.update_view(ack.now);
                 self.cca.on_ack(&mut self.window, ack);
                 self.grant_requests(ack.now);
                 // Used or not: what has been acknowledged tells of the path.

@@ -14,7 +14,7 @@
 //! Source: net/ipv4/tcp.c. The idea: E. Dumazet, "tcp: auto corking", commit f54b311142a9 (2013).
 
 use super::Sender;
-use super::held_end::Corked;
+use super::cork::CorkedTail;
 use crate::small_queue::truesize_bytes;
 
 impl Sender {
@@ -32,9 +32,9 @@ impl Sender {
             && self.board.packets_out() > 0
             && self.small_queue.corks(truesize_bytes(tail_bytes as u32));
         self.corked = match (waits, self.bursts.is_some()) {
-            (true, true) => Corked::All,
-            (true, false) => Corked::End,
-            (false, _) => Corked::No,
+            (true, true) => CorkedTail::All,
+            (true, false) => CorkedTail::End,
+            (false, _) => CorkedTail::No,
         };
     }
 }

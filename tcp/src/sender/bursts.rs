@@ -20,11 +20,11 @@
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
 
 use super::Sender;
-use super::held::Held;
-use super::held_end::Corked;
-use super::write_queue::{Bound, FollowedBy, Free, WriteQueue, Writing};
+use super::cork::CorkedTail;
+use super::host_queue_bursts::HostQueueBursts;
+use super::write_queue::{FollowedBy, WriteBound, WriteBudget, WriteProgress, WriteQueue};
 use crate::STRUCTURE_BYTES;
-use crate::cca::State;
+use crate::cca::CaState;
 use crate::rtt::as_us;
 use crate::small_queue::Candidate;
 use dumbbell_core::time::Time;
@@ -50,7 +50,7 @@ const LEAST_SEGMENTS: u32 = 2;
 
 /// What is going out segment by segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Going {
+enum BurstProgress {
     /// Nothing: the next segment is a decision.
     Nothing,
     /// This number of new segments.
@@ -81,7 +81,7 @@ pub(super) struct Bursts {
     least_segments: u32,
     /// What is written and not sent.
     pub(super) queue: WriteQueue,
-    going: Going,
+    going: BurstProgress,
     /// Whether the segment sent now goes on with the sk_buff of the one before.
     is_inside: bool,
     has_begun: bool,
@@ -90,7 +90,7 @@ pub(super) struct Bursts {
     /// Segments and memory of what is going, until its first segment is in the host's queue.
     entering: Option<(u32, u64)>,
     /// In the host's queue.
-    held: Held,
+    held: HostQueueBursts,
     /// The congestion window held back a sender that waits for more.
     is_limited: bool,
 }
@@ -103,12 +103,12 @@ impl Bursts {
                 most_segments,
                 least_segments: LEAST_SEGMENTS,
                 queue: WriteQueue::default(),
-                going: Going::Nothing,
+                going: BurstProgress::Nothing,
                 is_inside: false,
                 has_begun: false,
                 ends_burst: false,
                 entering: None,
-                held: Held::default(),
+                held: HostQueueBursts::default(),
                 is_limited: false,
             })
         })
@@ -160,8 +160,8 @@ impl Bursts {
     }
 
     /// Whether others of its sk_buff follow the segment that was sent last.
-    pub(super) fn goes_on(&self) -> bool {
-        self.going != Going::Nothing
+    pub(super) fn is_mid_burst(&self) -> bool {
+        self.going != BurstProgress::Nothing
     }
 
     /// Whether the segment sent now is the last of several, which is pushed
@@ -175,7 +175,9 @@ impl Sender {
     /// Whether others of its sk_buff follow the segment that `poll_transmit` gave last.
     #[inline]
     pub fn burst_goes_on(&self) -> bool {
-        self.bursts.as_ref().is_some_and(|bursts| bursts.goes_on())
+        self.bursts
+            .as_ref()
+            .is_some_and(|bursts| bursts.is_mid_burst())
     }
 
     /// Payload of a full sk_buff.
@@ -209,7 +211,12 @@ impl Sender {
 
     /// The application writes `bytes` bytes. They are copied as far as nothing can be sent before:
     /// what is sent in between changes where sk_buffs end.
-    pub(super) fn write_in_bursts(&mut self, bytes: u64, bound: Bound, followed_by: FollowedBy) {
+    pub(super) fn write_in_bursts(
+        &mut self,
+        bytes: u64,
+        bound: WriteBound,
+        followed_by: FollowedBy,
+    ) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         if let Some(bursts) = &mut self.bursts {
             let how = (bound, followed_by);
@@ -233,7 +240,7 @@ impl Sender {
     fn copy(&mut self) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         let half_window = u64::from(self.largest_window_bytes / 2);
-        let free = Free {
+        let free = WriteBudget {
             memory_bytes: self.free_memory_bytes(),
             most_unsent_bytes: self.most_unsent_bytes(),
         };
@@ -243,12 +250,12 @@ impl Sender {
             let followed_by = bursts.queue.followed_by();
             // Of writes of 32 bits.
             self.refuse(refused as u32);
-            if writing == Writing::Nothing {
+            if writing == WriteProgress::Nothing {
                 self.cork();
                 match followed_by {
                     FollowedBy::Anything => {}
-                    FollowedBy::More if self.corked == Corked::All => {}
-                    FollowedBy::More => self.corked = Corked::End,
+                    FollowedBy::More if self.corked == CorkedTail::All => {}
+                    FollowedBy::More => self.corked = CorkedTail::End,
                     FollowedBy::Record => self.end_record(1),
                 }
             }
@@ -260,17 +267,17 @@ impl Sender {
     pub(super) fn begin_new(&mut self, now: Time) -> bool {
         loop {
             let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
-            let begins = match queue.map_or(Writing::Nothing, WriteQueue::writing) {
-                Writing::Nothing => {
-                    return self.corked != Corked::All && self.plan_new(Push::Pending, now);
+            let begins = match queue.map_or(WriteProgress::Nothing, WriteQueue::writing) {
+                WriteProgress::Nothing => {
+                    return self.corked != CorkedTail::All && self.plan_new(Push::Pending, now);
                 }
-                Writing::Copying => false,
-                Writing::PushesOne => {
+                WriteProgress::Copying => false,
+                WriteProgress::PushesOne => {
                     let begins = self.plan_new(Push::One, now);
                     self.go_on_copying();
                     begins
                 }
-                Writing::PushesAll => {
+                WriteProgress::PushesAll => {
                     let begins = self.plan_new(Push::All, now);
                     if !begins {
                         self.go_on_copying();
@@ -341,7 +348,7 @@ impl Sender {
         }
         let most = self.most_pkts();
         if pkts == 1 {
-            if waits && (self.waits_for_more() || (is_last && self.holds_next())) {
+            if waits && (self.waits_for_more() || (is_last && self.corks_next())) {
                 return false;
             }
         } else if may_defer && self.defers(bytes, is_last, has_fin, most, now) {
@@ -361,7 +368,11 @@ impl Sender {
         if !self.fits_burst(sent, false) {
             return false;
         }
-        self.begin(Going::New(sent.div_ceil(mss).max(1) as u32), sent, now);
+        self.begin(
+            BurstProgress::New(sent.div_ceil(mss).max(1) as u32),
+            sent,
+            now,
+        );
         true
     }
 
@@ -377,8 +388,8 @@ impl Sender {
         })
     }
 
-    fn begin(&mut self, going: Going, bytes: u64, now: Time) {
-        let (Going::New(pkts) | Going::Again(pkts)) = going else {
+    fn begin(&mut self, going: BurstProgress, bytes: u64, now: Time) {
+        let (BurstProgress::New(pkts) | BurstProgress::Again(pkts)) = going else {
             return;
         };
         self.pace(pkts, bytes as u32, now);
@@ -404,7 +415,7 @@ impl Sender {
         }
         let partial = needed % mss;
         let small_is_out = self.small_end > self.una;
-        let is_held = self.holds_small() || (self.nagle && small_is_out);
+        let is_held = self.corks_small_segment() || (self.nagle && small_is_out);
         if partial > 0 && waits && is_held {
             needed - partial
         } else {
@@ -414,7 +425,7 @@ impl Sender {
 
     /// Whether a burst waits until it can be larger: the next acknowledgement will come soon.
     fn defers(&mut self, bytes: u64, is_last: bool, has_fin: bool, most: u32, now: Time) -> bool {
-        if self.recovery.state >= State::Recovery {
+        if self.recovery.state >= CaState::Recovery {
             return false;
         }
         let sent = self.pacing.last_departure(self.last_sent());
@@ -476,7 +487,7 @@ impl Sender {
             self.collapse(number);
         }
         let bytes = bytes_to(self, number + pkts);
-        self.begin(Going::Again(pkts as u32), bytes, now);
+        self.begin(BurstProgress::Again(pkts as u32), bytes, now);
         true
     }
 
@@ -517,7 +528,7 @@ impl Sender {
     /// One segment goes by itself, whatever was decided: it is an sk_buff of its own.
     pub(super) fn begin_alone(&mut self, payload_bytes: u32, now: Time) {
         if let Some(bursts) = &mut self.bursts {
-            bursts.going = Going::Nothing;
+            bursts.going = BurstProgress::Nothing;
             bursts.is_inside = false;
             bursts.ends_burst = false;
             bursts.entering = Some((1, u64::from(payload_bytes) + STRUCTURE_BYTES));
@@ -540,8 +551,8 @@ impl Sender {
     /// Segments of a burst that are still to be sent, one at each call.
     #[inline]
     pub(super) fn take_going_new(&mut self) -> bool {
-        self.take_going(|going| match going {
-            Going::New(left) => Some((left, Going::New(left - 1))),
+        self.take_from_burst(|going| match going {
+            BurstProgress::New(left) => Some((left, BurstProgress::New(left - 1))),
             _ => None,
         })
     }
@@ -549,13 +560,16 @@ impl Sender {
     /// As `take_going_new`, of what is sent again.
     #[inline]
     pub(super) fn take_going_again(&mut self) -> bool {
-        self.take_going(|going| match going {
-            Going::Again(left) => Some((left, Going::Again(left - 1))),
+        self.take_from_burst(|going| match going {
+            BurstProgress::Again(left) => Some((left, BurstProgress::Again(left - 1))),
             _ => None,
         })
     }
 
-    fn take_going(&mut self, next: impl FnOnce(Going) -> Option<(u32, Going)>) -> bool {
+    fn take_from_burst(
+        &mut self,
+        next: impl FnOnce(BurstProgress) -> Option<(u32, BurstProgress)>,
+    ) -> bool {
         let Some(bursts) = &mut self.bursts else {
             return false;
         };
@@ -565,14 +579,18 @@ impl Sender {
         bursts.is_inside = bursts.has_begun;
         bursts.has_begun = true;
         bursts.ends_burst = bursts.is_inside && left == 1;
-        bursts.going = if left > 1 { rest } else { Going::Nothing };
+        bursts.going = if left > 1 {
+            rest
+        } else {
+            BurstProgress::Nothing
+        };
         true
     }
 
     /// New segments of a burst that are still to be sent.
     pub(super) fn going_new_pkts(&self) -> u32 {
         match self.bursts.as_ref().map(|bursts| bursts.going) {
-            Some(Going::New(left)) => left,
+            Some(BurstProgress::New(left)) => left,
             _ => 0,
         }
     }

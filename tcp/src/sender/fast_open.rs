@@ -8,7 +8,7 @@
 //!
 //! Which cookies there are, and who asks for one, is nothing that a sender knows.
 
-use super::{Phase, Quiet, Sender};
+use super::{Phase, PollHint, Sender};
 use crate::rtt::as_us;
 use dumbbell_core::time::Time;
 
@@ -16,7 +16,7 @@ impl Sender {
     /// The SYN is sent again now, as if it had been lost, but its timer does not back off
     /// (`tcp_simple_retransmit`).
     pub fn repeat_syn(&mut self, now: Time) {
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         self.rare.handshake.repeat(now);
     }
 
@@ -43,7 +43,7 @@ impl Sender {
     /// What has been written and sent was the payload of a SYN that was lost, or that the other end did
     /// not take: it is sent again at once, without a state of loss recovery.
     pub fn repeat_syn_data(&mut self) {
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         // It was no small segment to be waited for (`tcp_send_syn_data`).
         self.small_end = 0;
         for number in self.board.head()..self.board.tail() {
@@ -54,7 +54,7 @@ impl Sender {
     /// Opens the end of a server with the handshake still to be finished: the SYN has said how large
     /// the window is, and that it ends before `peer_next`.
     pub fn open_unacknowledged(&mut self, window_bytes: u64, peer_next: u64, now: Time) {
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         self.ecn = self.settings.tcp.ecn;
         self.peer_next = peer_next;
         self.una = 1;

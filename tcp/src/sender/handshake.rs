@@ -7,8 +7,8 @@
 //! | RFC 3168 section 6.1.1 | ECN is offered by the first SYN only |
 //! | RFC 6928 section 2, RFC 5681 section 3.1 | the initial window |
 
-use super::transmit::Outgoing;
-use super::{Phase, Quiet, Sender};
+use super::transmit::OutgoingSegment;
+use super::{Phase, PollHint, Sender};
 use crate::receiver::initial_window_bytes;
 use crate::rtt::{LARGEST_RTO, as_us};
 use crate::segment::{Flags, Segment};
@@ -53,7 +53,7 @@ impl Handshake {
 impl Sender {
     /// Opens the connection.
     pub fn connect(&mut self, now: Time) {
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         if self.settings.tcp.handshake {
             self.phase = Phase::SynSent;
             self.rare.handshake.syn_due = now;
@@ -127,11 +127,11 @@ impl Sender {
         self.expand_send_buffer();
         self.init_pacing_rate();
         let snapshot = self.snapshot(now);
-        self.show(now);
+        self.update_view(now);
         self.cca.init(&mut self.window, &snapshot);
     }
 
-    pub(super) fn transmit_syn(&mut self, now: Time) -> Option<Outgoing> {
+    pub(super) fn transmit_syn(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.rare.handshake.syn_due > now {
             return None;
         }
@@ -144,7 +144,7 @@ impl Sender {
             flags |= Flags::ECE | Flags::CWR;
         }
         debug_assert_eq!(self.peer_next, 0, "it acknowledges nothing");
-        Some(Outgoing::without_payload(0, flags))
+        Some(OutgoingSegment::without_payload(0, flags))
     }
 
     /// A SYN is sent now; the next one when this one is not answered (RFC 6298 section 5.7).

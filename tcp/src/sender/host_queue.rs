@@ -1,8 +1,8 @@
 //! What a sender knows of the queue of its own host: the account of TCP small queues
 //! (`tcp::small_queue`).
 
-use super::held_end::Corked;
-use super::{Quiet, Sender};
+use super::cork::CorkedTail;
+use super::{PollHint, Sender};
 use crate::pacing;
 use crate::small_queue::{Candidate, truesize_bytes};
 use dumbbell_core::time::Time;
@@ -43,8 +43,8 @@ impl Sender {
             false => self.small_queue.leave(truesize_bytes, now),
         };
         if wakes {
-            self.corked = Corked::No;
-            self.quiet = Quiet::No;
+            self.corked = CorkedTail::No;
+            self.quiet = PollHint::No;
             self.recovery.end_waiting();
         }
         wakes
@@ -75,8 +75,8 @@ impl Sender {
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         if self.small_queue.catch_up(bound) {
-            self.corked = Corked::No;
-            self.quiet = Quiet::No;
+            self.corked = CorkedTail::No;
+            self.quiet = PollHint::No;
             self.recovery.end_waiting();
         }
     }

@@ -9,8 +9,8 @@
 //! | its end waits for no more (`tcp_should_autocork`), but for Nagle's algorithm while it is the last | yes |
 
 use super::Sender;
-use super::held_end::Corked;
-use super::write_queue::{Bound, FollowedBy};
+use super::cork::CorkedTail;
+use super::write_queue::{FollowedBy, WriteBound};
 use dumbbell_core::time::Time;
 
 impl Sender {
@@ -19,7 +19,7 @@ impl Sender {
         match self.bursts.is_some() {
             true => {
                 self.begin_write(now);
-                self.write_in_bursts(bytes, Bound::None, FollowedBy::Record);
+                self.write_in_bursts(bytes, WriteBound::None, FollowedBy::Record);
             }
             false => {
                 self.write(bytes, now);
@@ -33,7 +33,7 @@ impl Sender {
         if bytes == 0 {
             return;
         }
-        self.corked = Corked::No;
+        self.corked = CorkedTail::No;
         let una = self.una;
         self.rare.record_ends.retain(|end| *end > una);
         self.rare.record_ends.push(self.written);

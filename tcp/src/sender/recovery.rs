@@ -17,7 +17,7 @@ mod undo;
 
 use super::acknowledge::AckSummary;
 use super::{DUPLICATES_THRESHOLD, Sender};
-use crate::cca::State;
+use crate::cca::CaState;
 use crate::prr::Prr;
 use crate::rtt::from_us;
 use crate::segment::SackBlocks;
@@ -55,7 +55,7 @@ pub(super) enum GoesFirst {
 /// What a sender does about losses: of this every acknowledgement asks something.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recovery {
-    pub(super) state: State,
+    pub(super) state: CaState,
     /// When this is acknowledged, recovery is over (`high_seq`, RecoveryPoint).
     pub(super) point: u64,
     /// DupThresh, raised when reordering is seen.
@@ -74,7 +74,7 @@ const _: () = assert!(size_of::<Recovery>() <= 32);
 
 /// What is read and changed only while something is missing.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Repair {
+pub(super) struct RepairState {
     pub(super) undo: Undo,
     pub(super) prr: Prr,
     /// The blocks of the last acknowledgement: what lies in them has been entered.
@@ -88,7 +88,7 @@ impl Recovery {
     /// Nothing is missing.
     pub(super) fn new() -> Recovery {
         Recovery {
-            state: State::Open,
+            state: CaState::Open,
             point: 0,
             reordering_pkts: DUPLICATES_THRESHOLD,
             reordering_seen: false,
@@ -142,26 +142,26 @@ impl Recovery {
 
     /// Whether the window is being brought down.
     pub(super) fn is_reducing(&self) -> bool {
-        matches!(self.state, State::Cwr | State::Recovery)
+        matches!(self.state, CaState::Cwr | CaState::Recovery)
     }
 
     /// Nothing is missing any more.
     fn open(&mut self) {
-        self.state = State::Open;
+        self.state = CaState::Open;
         self.is_reneging = false;
     }
 
     /// Enters a state, of which `next` is the end.
-    pub(super) fn enter(&mut self, state: State, next: u64) {
+    pub(super) fn enter(&mut self, state: CaState, next: u64) {
         self.state = state;
         self.point = next;
     }
 }
 
-impl Repair {
+impl RepairState {
     /// Nothing was ever missing.
-    pub(super) fn new(prr: Description) -> Repair {
-        Repair {
+    pub(super) fn new(prr: Description) -> RepairState {
+        RepairState {
             undo: Undo::default(),
             prr: Prr::new(prr),
             sack_cache: SackBlocks::default(),
@@ -201,17 +201,17 @@ impl Sender {
             summary.sets_timer = false;
             return;
         }
-        if self.recovery.state == State::Open {
+        if self.recovery.state == CaState::Open {
             self.rare.repair.undo.forget_retransmission();
         } else if self.una >= self.recovery.point && self.leave(now) {
             return;
         }
         match self.recovery.state {
-            State::Recovery => self.on_alert_in_recovery(prior_una, is_duplicate, now, summary),
-            State::Loss => {
+            CaState::Recovery => self.on_alert_in_recovery(prior_una, is_duplicate, now, summary),
+            CaState::Loss => {
                 self.on_alert_in_loss(is_duplicate, now, summary);
                 self.judge(now, summary);
-                if self.recovery.state == State::Open || summary.retransmission_lost {
+                if self.recovery.state == CaState::Open || summary.retransmission_lost {
                     self.on_alert_otherwise(is_duplicate, now, summary);
                 }
             }
@@ -224,12 +224,12 @@ impl Sender {
     fn leave(&mut self, now: Time) -> bool {
         match self.recovery.state {
             // One more, so that the receiver has seen CWR.
-            State::Cwr if self.una != self.recovery.point => {
+            CaState::Cwr if self.una != self.recovery.point => {
                 self.end_reduction(now);
-                self.tell_state(State::Open, now);
-                self.recovery.state = State::Open;
+                self.notify_state(CaState::Open, now);
+                self.recovery.state = CaState::Open;
             }
-            State::Recovery => {
+            CaState::Recovery => {
                 if !self.is_sack() {
                     self.board.set_duplicates(0);
                 }
@@ -263,7 +263,7 @@ impl Sender {
             self.try_open(summary.is_echo, now);
         }
         self.judge(now, summary);
-        if self.recovery.state != State::Recovery {
+        if self.recovery.state != CaState::Recovery {
             if !self.is_time_to_recover() {
                 return;
             }
@@ -281,7 +281,7 @@ impl Sender {
             }
             self.add_duplicate(is_duplicate);
         }
-        if self.recovery.state <= State::Disorder {
+        if self.recovery.state <= CaState::Disorder {
             self.try_undo_by_duplicates();
         }
         self.judge(now, summary);
@@ -357,7 +357,7 @@ impl Sender {
         self.rare.statistics.recovery_count += 1;
         self.rare.repair.undo.set_prior_ssthresh(None);
         self.begin_undo();
-        if !matches!(self.recovery.state, State::Cwr | State::Recovery) {
+        if !matches!(self.recovery.state, CaState::Cwr | CaState::Recovery) {
             if !is_echo {
                 let prior_ssthresh = self.current_ssthresh();
                 self.rare
@@ -367,24 +367,24 @@ impl Sender {
             }
             self.begin_reduction();
             let snapshot = self.snapshot(now);
-            self.show(now);
+            self.update_view(now);
             self.cca.on_loss(&mut self.window, &snapshot);
         }
-        self.tell_state(State::Recovery, now);
-        self.recovery.state = State::Recovery;
+        self.notify_state(CaState::Recovery, now);
+        self.recovery.state = CaState::Recovery;
     }
 
     /// RFC 3168 section 6.1.2: as for a loss, once a round-trip time, without sending again.
     pub(super) fn enter_cwr(&mut self, now: Time) {
         self.rare.repair.undo.set_prior_ssthresh(None);
-        if self.recovery.state < State::Cwr {
+        if self.recovery.state < CaState::Cwr {
             self.rare.repair.undo.forget();
             self.begin_reduction();
             let snapshot = self.snapshot(now);
-            self.show(now);
+            self.update_view(now);
             self.cca.on_ecn(&mut self.window, &snapshot);
-            self.tell_state(State::Cwr, now);
-            self.recovery.state = State::Cwr;
+            self.notify_state(CaState::Cwr, now);
+            self.recovery.state = CaState::Cwr;
         }
     }
 
@@ -402,13 +402,13 @@ impl Sender {
         let snapshot = self.snapshot(now);
         if !self.cca.owns_recovery() {
             let is_reduced =
-                self.recovery.state == State::Cwr || self.rare.repair.undo.is_possible();
+                self.recovery.state == CaState::Cwr || self.rare.repair.undo.is_possible();
             if self.window.ssthresh_pkts < crate::cca::INFINITE_SSTHRESH && is_reduced {
                 self.window.set_cwnd(self.window.ssthresh_pkts);
             }
         }
         self.usage.renew(now);
-        self.show(now);
+        self.update_view(now);
         self.cca.on_exit_recovery(&mut self.window, &snapshot);
     }
 
@@ -424,10 +424,10 @@ impl Sender {
         } else if ack > probe.end {
             self.begin_reduction();
             let snapshot = self.snapshot(now);
-            self.show(now);
+            self.update_view(now);
             self.cca.on_loss(&mut self.window, &snapshot);
-            self.tell_state(State::Cwr, now);
-            self.recovery.state = State::Cwr;
+            self.notify_state(CaState::Cwr, now);
+            self.recovery.state = CaState::Cwr;
             self.end_reduction(now);
             self.keep_open(now);
         } else if is_pure_duplicate {
@@ -439,7 +439,7 @@ impl Sender {
     /// (`tcp_current_ssthresh`).
     pub(super) fn current_ssthresh(&self) -> u32 {
         let window = &self.window;
-        if matches!(self.recovery.state, State::Cwr | State::Recovery) {
+        if matches!(self.recovery.state, CaState::Cwr | CaState::Recovery) {
             window.ssthresh_pkts
         } else {
             let three_quarters = (window.cwnd_pkts >> 1) + (window.cwnd_pkts >> 2);
@@ -454,7 +454,7 @@ impl Sender {
         if is_echo {
             self.enter_cwr(now);
         }
-        if self.recovery.state != State::Cwr {
+        if self.recovery.state != CaState::Cwr {
             self.keep_open(now);
         }
     }
@@ -463,12 +463,12 @@ impl Sender {
     fn keep_open(&mut self, now: Time) {
         let is_missing = self.board.sacked_out() + self.board.lost_out() > 0;
         let state = if is_missing || self.is_any_retransmitted() {
-            State::Disorder
+            CaState::Disorder
         } else {
-            State::Open
+            CaState::Open
         };
         if self.recovery.state != state {
-            self.tell_state(state, now);
+            self.notify_state(state, now);
             self.recovery.state = state;
             self.recovery.point = self.next;
         }

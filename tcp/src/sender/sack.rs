@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::acknowledge::AckSummary;
-use crate::cca::State;
+use crate::cca::CaState;
 use crate::segment::{SackBlock, SackBlocks};
 use std::ops::Range;
 
@@ -66,7 +66,7 @@ impl Sender {
             self.enter_duplicate_out(duplicate, summary);
         }
         self.rare.repair.sack_cache = entered;
-        if self.recovery.state != State::Loss || self.rare.repair.undo.is_possible() {
+        if self.recovery.state != CaState::Loss || self.rare.repair.undo.is_possible() {
             self.check_reordering(summary.lowest_reordered);
         }
     }

@@ -3,7 +3,7 @@
 //! Linux counts memory: of each packet its payload and the structures around it.
 
 use super::Sender;
-use super::write_queue::{Bound, FollowedBy};
+use super::write_queue::{FollowedBy, WriteBound};
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::time::Time;
 
@@ -161,7 +161,7 @@ impl Sender {
     pub fn write_what_fits_before(&mut self, bytes: u32, followed_by: FollowedBy, now: Time) {
         if self.bursts.is_some() {
             self.begin_write(now);
-            return self.write_in_bursts(u64::from(bytes), Bound::Memory, followed_by);
+            return self.write_in_bursts(u64::from(bytes), WriteBound::Memory, followed_by);
         }
         let taken = u64::from(bytes).min(self.room_bytes());
         let is_whole = taken == u64::from(bytes);

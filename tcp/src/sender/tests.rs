@@ -2,7 +2,7 @@
 //! step is in `packetdrill/scripts`.
 
 use super::*;
-use crate::cca::{Algorithm, State};
+use crate::cca::{Algorithm, CaState};
 use crate::receiver::Receiver;
 use crate::rtt::as_us;
 use dumbbell_spec::Tcp;
@@ -195,7 +195,7 @@ fn a_lost_retransmission_needs_no_timeout_with_rack() {
         let (end, mut copy) = (Time::from_ns(60_000_000_000), None);
         while pipe.step(end, &mut |number| number == 50 || copy == Some(number)) {
             // Fast retransmit sends the copy first of all.
-            if copy.is_none() && pipe.sender.state() == State::Recovery {
+            if copy.is_none() && pipe.sender.state() == CaState::Recovery {
                 copy = Some(pipe.data_segments + 1);
             }
         }

@@ -12,8 +12,8 @@
 //! As in Linux only one of them is pending (`icsk_pending`).
 
 use super::recovery::GoesFirst;
-use super::{Forced, Phase, Quiet, Sender};
-use crate::cca::State;
+use super::{ForcedSegment, Phase, PollHint, Sender};
+use crate::cca::CaState;
 use crate::rtt::{INITIAL_RTO, LARGEST_RTO, as_us, from_us};
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::{Clock, Slot};
@@ -174,7 +174,7 @@ impl Sender {
         if self.next_timer() > now {
             return;
         }
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         self.has_written = false;
         self.small_queue.wake(now);
         if self.timers.paced <= now {
@@ -208,15 +208,15 @@ impl Sender {
         self.enter_loss(now);
         self.timers.count_timeout();
         self.timers.back_off();
-        self.forced = Some(Forced::Head);
+        self.forced = Some(ForcedSegment::Head);
         self.timers.rto = Time(2 * self.timers.rto.0).min(LARGEST_RTO);
         let span = self.clamped_rto(self.timers.rto, now);
         self.timers.set_retransmit(self.settings.clock, now, span);
-        self.looks_at_lost_alone();
+        self.retransmits_only();
     }
 
     /// A timer of Linux's sends again, and nothing new.
-    pub(super) fn looks_at_lost_alone(&mut self) {
+    pub(super) fn retransmits_only(&mut self) {
         if self.settings.is_linux() {
             self.recovery.goes_first = GoesFirst::LostAlone;
         }
@@ -224,20 +224,20 @@ impl Sender {
 
     /// Everything may be lost (`tcp_enter_loss`).
     fn enter_loss(&mut self, now: Time) {
-        let begins = self.recovery.state < State::Recovery;
+        let begins = self.recovery.state < CaState::Recovery;
         let snapshot = self.snapshot(now);
         self.lose_all(as_us(now));
         // RFC 5681 section 3.1: the threshold falls when a segment's first timer runs out. In Linux
         // it does not fall again where the losses of that window have lowered it in recovery.
         let is_first = self.timers.retransmits == 0;
-        let falls_in_recovery = self.recovery.state == State::Loss || !self.settings.is_linux();
-        if self.recovery.state <= State::Disorder
+        let falls_in_recovery = self.recovery.state == CaState::Loss || !self.settings.is_linux();
+        if self.recovery.state <= CaState::Disorder
             || self.recovery.point <= self.una
             || (is_first && falls_in_recovery)
         {
             let prior_ssthresh = self.current_ssthresh();
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
-            self.show(now);
+            self.update_view(now);
             self.cca.on_rto(&mut self.window, &snapshot);
             self.reset_undo(prior_ssthresh);
         }
@@ -245,7 +245,7 @@ impl Sender {
         self.window.set_cwnd(in_flight + 1);
         self.window.acked_since_growth_pkts = 0;
         self.usage.renew(now);
-        if self.recovery.state <= State::Disorder
+        if self.recovery.state <= CaState::Disorder
             && self.board.sacked_out() >= super::DUPLICATES_THRESHOLD
         {
             self.recovery.reordering_pkts = self
@@ -255,8 +255,8 @@ impl Sender {
         }
         let snapshot = self.snapshot(now);
         self.cca.on_enter_loss(&mut self.window, &snapshot);
-        self.tell_state(State::Loss, now);
-        self.recovery.enter(State::Loss, self.next);
+        self.notify_state(CaState::Loss, now);
+        self.recovery.enter(CaState::Loss, self.next);
         self.recovery.end_probe();
         self.cwr_due = self.ecn;
         // RFC 5682 section 3.1 step 1, in Linux section 2.1 too: without SACK the profile of the RFCs
@@ -271,7 +271,7 @@ impl Sender {
         if self.recovery.has_probe() || self.board.packets_out() == 0 {
             self.rearm_rto(now);
         } else {
-            self.forced = Some(Forced::Probe);
+            self.forced = Some(ForcedSegment::Probe);
         }
     }
 
@@ -280,7 +280,7 @@ impl Sender {
         if self.board.packets_out() > 0 || !self.has_unsent() {
             self.end_probing();
         } else if !self.gives_up_probing(now) {
-            self.forced = Some(Forced::WindowProbe);
+            self.forced = Some(ForcedSegment::WindowProbe);
             self.timers.back_off();
             self.set_window_probe(now);
         }
@@ -332,7 +332,7 @@ impl Sender {
     pub(super) fn watch_window(&mut self, now: Time) {
         let is_stuck = self.board.packets_out() == 0
             && self.has_unsent()
-            && (!self.next_fits() || self.holds_next());
+            && (!self.next_fits() || self.corks_next());
         if is_stuck && self.timers.pending.is_none() {
             self.set_window_probe(now);
         }
@@ -386,7 +386,7 @@ impl Sender {
     /// RFC 8985 section 7.2. Returns whether a probe is due. With `advances` the retransmission
     /// timeout would start now.
     pub(super) fn schedule_probe(&mut self, advances: bool, now: Time) -> bool {
-        let is_calm = matches!(self.recovery.state, State::Open | State::Cwr);
+        let is_calm = matches!(self.recovery.state, CaState::Open | CaState::Cwr);
         if !self.probes_tail() || self.board.packets_out() == 0 || !is_calm {
             return false;
         }

@@ -12,7 +12,7 @@
 
 use super::bursts::Push;
 use super::recovery::GoesFirst;
-use super::{Forced, Phase, Probe, Quiet, Sender};
+use super::{ForcedSegment, Phase, PollHint, Probe, Sender};
 use crate::rtt::as_us;
 use crate::segment::{Flags, Header};
 use crate::timestamp_ms;
@@ -31,7 +31,7 @@ pub struct Transmission {
 
 /// What is decided of a segment to be sent; the rest of its header is the same for all.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingSegment {
     pub(super) seq: u64,
     pub(super) payload_bytes: u32,
     pub(super) new_payload_bytes: u32,
@@ -39,14 +39,14 @@ pub(super) struct Outgoing {
     pub(super) is_again: bool,
 }
 
-impl Outgoing {
+impl OutgoingSegment {
     /// Whether it has sequence numbers of its own.
     fn is_data(&self) -> bool {
         self.payload_bytes > 0 || self.flags.has(Flags::FIN)
     }
 
-    pub(super) fn without_payload(seq: u64, flags: Flags) -> Outgoing {
-        Outgoing {
+    pub(super) fn without_payload(seq: u64, flags: Flags) -> OutgoingSegment {
+        OutgoingSegment {
             seq,
             payload_bytes: 0,
             new_payload_bytes: 0,
@@ -60,12 +60,12 @@ impl Sender {
     /// The next segment to be sent now; call until None.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmission> {
-        if self.is_quiet(now) {
+        if self.has_nothing_to_send(now) {
             return None;
         }
-        let outgoing = match self.go_on(now) {
+        let outgoing = match self.poll_after_predicted_ack(now) {
             Some(outgoing) => outgoing,
-            None => self.poll_anew(now)?,
+            None => self.poll_general(now)?,
         };
         Some(Transmission {
             header: Header {
@@ -83,31 +83,31 @@ impl Sender {
 
     /// Whether `poll_transmit` has nothing to give, since nothing has happened.
     #[inline]
-    pub fn is_quiet(&mut self, now: Time) -> bool {
-        if self.quiet == Quiet::Limited {
+    pub fn has_nothing_to_send(&mut self, now: Time) -> bool {
+        if self.quiet == PollHint::Limited {
             self.usage.renew(now);
         }
-        !matches!(self.quiet, Quiet::No | Quiet::Going)
+        !matches!(self.quiet, PollHint::No | PollHint::Going)
     }
 
-    /// As `poll_anew`, of full segments after an acknowledgement that was expected; None when that has to
+    /// As `poll_general`, of full segments after an acknowledgement that was expected; None when that has to
     /// be asked. In debug builds both ways are gone and compared.
     #[inline(always)]
-    fn go_on(&mut self, now: Time) -> Option<Outgoing> {
-        if self.quiet != Quiet::Going {
+    fn poll_after_predicted_ack(&mut self, now: Time) -> Option<OutgoingSegment> {
+        if self.quiet != PollHint::Going {
             return None;
         }
         #[cfg(debug_assertions)]
         let ordinary = self.is_compared().then(|| {
             let mut ordinary = self.clone();
-            (ordinary.poll_anew(now), ordinary)
+            (ordinary.poll_general(now), ordinary)
         });
         self.small_queue.wake(now);
         let is_full = self.is_amid_full_segments();
         let segment = is_full.then(|| self.transmit_full(now)).flatten();
         match segment {
             Some(_) => self.had_data = true,
-            None => self.quiet = Quiet::No,
+            None => self.quiet = PollHint::No,
         }
         #[cfg(debug_assertions)]
         if let Some(ordinary) = ordinary.filter(|_| segment.is_some()) {
@@ -117,7 +117,7 @@ impl Sender {
     }
 
     #[inline(never)]
-    fn poll_anew(&mut self, now: Time) -> Option<Outgoing> {
+    fn poll_general(&mut self, now: Time) -> Option<OutgoingSegment> {
         self.small_queue.wake(now);
         match self.phase {
             Phase::Closed => None,
@@ -144,7 +144,7 @@ impl Sender {
                 self.timers.settle(self.settings.clock);
                 let ack = self.transmit_ack();
                 if can_be_quiet && ack.is_none() {
-                    self.be_quiet();
+                    self.mark_idle();
                 }
                 ack
             }
@@ -155,20 +155,20 @@ impl Sender {
     fn end_timer(&mut self) {
         (self.burst_pkts, self.had_data) = (0, false);
         self.recovery.goes_first = GoesFirst::Lost;
-        self.quiet = Quiet::Idle;
+        self.quiet = PollHint::Idle;
     }
 
     /// Nothing can be sent until something happens.
-    fn be_quiet(&mut self) {
+    fn mark_idle(&mut self) {
         let is_limited = self.is_held_by_window() && self.has_unsent();
         self.quiet = if is_limited {
-            Quiet::Limited
+            PollHint::Limited
         } else {
-            Quiet::Idle
+            PollHint::Idle
         };
     }
 
-    fn transmit_data(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_data(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.burst_pkts == 0 {
             self.had_data = self.has_unsent();
         }
@@ -220,7 +220,7 @@ impl Sender {
     }
 
     /// The rest of a burst.
-    fn transmit_going(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_going(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.take_going_new() {
             self.burst_pkts += 1;
             return Some(self.send_new(now));
@@ -233,22 +233,22 @@ impl Sender {
     }
 
     /// Whatever the congestion window says.
-    fn transmit_forced(&mut self, forced: Forced, now: Time) -> Option<Outgoing> {
+    fn transmit_forced(&mut self, forced: ForcedSegment, now: Time) -> Option<OutgoingSegment> {
         match forced {
-            Forced::Head => {
+            ForcedSegment::Head => {
                 let head = (self.board.packets_out() > 0).then(|| self.board.head())?;
                 self.board.split(head + 1);
                 self.collapse(head);
                 self.begin_alone(self.board.get(head).bytes(), now);
                 Some(self.retransmit(head, true, now))
             }
-            Forced::Probe => self.transmit_probe(now),
-            Forced::WindowProbe => {
+            ForcedSegment::Probe => self.transmit_probe(now),
+            ForcedSegment::WindowProbe => {
                 let segment = self.transmit_window_probe(now);
                 // Nothing goes with it (`tcp_write_wakeup`), also where the host's queue had refused
                 // what would fit the window.
                 if segment.is_some() && self.settings.is_linux() {
-                    self.quiet = Quiet::Idle;
+                    self.quiet = PollHint::Idle;
                 }
                 segment
             }
@@ -256,7 +256,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
-    fn transmit_probe(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_probe(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.board.packets_out() == 0 {
             self.forget_timer();
             return None;
@@ -322,22 +322,22 @@ impl Sender {
 
     /// RFC 9293 section 3.8.6.1. Where the window has no room at all, an old sequence number
     /// makes the receiver answer (`tcp_xmit_probe_skb`).
-    fn transmit_window_probe(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_window_probe(&mut self, now: Time) -> Option<OutgoingSegment> {
         if !self.has_unsent() || self.board.packets_out() > 0 {
             return None;
         }
         if self.next < self.window_end && self.next < self.written {
             return Some(self.transmit_part(now));
         }
-        Some(Outgoing::without_payload(self.una - 1, Flags::ACK))
+        Some(OutgoingSegment::without_payload(self.una - 1, Flags::ACK))
     }
 
     /// What the window has room for of a segment. The rest stays a segment of its own when data
     /// follow it.
-    fn transmit_part(&mut self, now: Time) -> Outgoing {
+    fn transmit_part(&mut self, now: Time) -> OutgoingSegment {
         let segment_end = self.next + u64::from(self.next_bytes());
         let part = segment_end.min(self.window_end);
-        if (part < segment_end || self.holds_small()) && self.bursts.is_none() {
+        if (part < segment_end || self.corks_small_segment()) && self.bursts.is_none() {
             self.pushes.split(self.next, part, segment_end);
             if segment_end < self.written {
                 self.rare.cut = segment_end;
@@ -352,7 +352,7 @@ impl Sender {
         self.send_new_of((part - self.next) as u32, now)
     }
 
-    fn transmit_lost(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_lost(&mut self, now: Time) -> Option<OutgoingSegment> {
         let number = self.board.next_lost()?;
         if self.bursts.is_some() {
             return (self.plan_again(number, now) && self.take_going_again())
@@ -368,7 +368,7 @@ impl Sender {
         Some(self.retransmit_counted(number, now))
     }
 
-    fn retransmit_counted(&mut self, number: u64, now: Time) -> Outgoing {
+    fn retransmit_counted(&mut self, number: u64, now: Time) -> OutgoingSegment {
         let is_head = number == self.board.head();
         let segment = self.retransmit(number, true, now);
         if self.is_reducing() {
@@ -381,7 +381,7 @@ impl Sender {
     }
 
     /// Sends a packet again. A probe does not count as a copy in flight.
-    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> Outgoing {
+    fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> OutgoingSegment {
         let sent = self.board.get(number);
         let payload_bytes = self.written.min(sent.end()).saturating_sub(sent.seq) as u32;
         let sent_us = self.before_send(payload_bytes, now);
@@ -394,14 +394,14 @@ impl Sender {
         }
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
         let is_pushed = self.is_pushed_in_burst(number);
-        Outgoing {
+        OutgoingSegment {
             is_again: true,
             new_payload_bytes: 0,
             ..self.outgoing(seq, end, is_pushed)
         }
     }
 
-    fn transmit_new(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_new(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.bursts.is_some() {
             if !self.begin_new(now) || !self.take_going_new() {
                 return None;
@@ -424,7 +424,7 @@ impl Sender {
     }
 
     /// As `transmit_new`, of a full segment that others follow.
-    fn transmit_full(&mut self, now: Time) -> Option<Outgoing> {
+    fn transmit_full(&mut self, now: Time) -> Option<OutgoingSegment> {
         let mss_bytes = self.settings.mss_bytes;
         let has_room = self.board.in_flight() < self.window.cwnd_pkts;
         let end = self.next + u64::from(mss_bytes);
@@ -436,7 +436,7 @@ impl Sender {
         Some(segment)
     }
 
-    fn send_new(&mut self, now: Time) -> Outgoing {
+    fn send_new(&mut self, now: Time) -> OutgoingSegment {
         let bytes = self.next_bytes();
         let sent = self.send_new_of(bytes, now);
         if bytes < self.settings.mss_bytes {
@@ -445,7 +445,7 @@ impl Sender {
         sent
     }
 
-    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> Outgoing {
+    fn send_new_of(&mut self, most_bytes: u32, now: Time) -> OutgoingSegment {
         let seq = self.next;
         let payload_bytes = self.next_bytes().min(most_bytes);
         let mut end = seq + u64::from(payload_bytes);
@@ -457,12 +457,12 @@ impl Sender {
     }
 
     /// Sends what is up to `end`, for the first time.
-    fn send_from_next(&mut self, end: u64, payload_bytes: u32, now: Time) -> Outgoing {
+    fn send_from_next(&mut self, end: u64, payload_bytes: u32, now: Time) -> OutgoingSegment {
         let seq = self.next;
         let was_empty = self.board.packets_out() == 0;
         if self.board.in_flight() == 0 {
             let (last_sent, snapshot) = (self.last_sent(), self.snapshot(now));
-            self.show(now);
+            self.update_view(now);
             self.cca
                 .on_transmit_start(&mut self.window, last_sent, &snapshot);
         }
@@ -540,7 +540,7 @@ impl Sender {
     }
 
     /// Of [seq, end), for the first time.
-    fn outgoing(&mut self, seq: u64, end: u64, is_pushed: bool) -> Outgoing {
+    fn outgoing(&mut self, seq: u64, end: u64, is_pushed: bool) -> OutgoingSegment {
         let mut flags = Flags::ACK;
         let mut payload_end = end;
         if self.fin_sent && end > self.written {
@@ -552,7 +552,7 @@ impl Sender {
         }
         self.must_ack = false;
         let payload_bytes = (payload_end - seq) as u32;
-        Outgoing {
+        OutgoingSegment {
             seq,
             payload_bytes,
             new_payload_bytes: payload_bytes,
@@ -561,9 +561,9 @@ impl Sender {
         }
     }
 
-    fn transmit_ack(&mut self) -> Option<Outgoing> {
+    fn transmit_ack(&mut self) -> Option<OutgoingSegment> {
         let is_due = std::mem::take(&mut self.must_ack);
-        is_due.then(|| Outgoing::without_payload(self.next, Flags::ACK))
+        is_due.then(|| OutgoingSegment::without_payload(self.next, Flags::ACK))
     }
 
     pub(super) fn is_reducing(&self) -> bool {

@@ -3,12 +3,12 @@
 //! | Linux 6.1, net/ipv4/tcp.c | here |
 //! | --- | --- |
 //! | a write fills the last sk_buff first (`tcp_sendmsg_locked`) | `copy` |
-//! | a full one that is the first goes, or a part of it, before the write goes on (`tcp_push_one`) | `Writing::PushesOne` |
-//! | as does all that can after more than half of the largest window (`forced_push`) | `Writing::PushesAll` |
+//! | a full one that is the first goes, or a part of it, before the write goes on (`tcp_push_one`) | `WriteProgress::PushesOne` |
+//! | as does all that can after more than half of the largest window (`forced_push`) | `WriteProgress::PushesAll` |
 //! | the end of a write, and what was forced, carries PSH (`tcp_mark_push`) | `push_last` |
 //! | a later write takes PSH off the one that it goes on with | `write` |
 //! | the end of a write that is to go on carries none (`MSG_MORE`) | `FollowedBy::More` |
-//! | none goes on with a record's last, nor with what is cut off behind it (`tcp_skb_can_collapse_to`, `tcp_skb_fragment_eor`) | `Buffer::ends_record` |
+//! | none goes on with a record's last, nor with what is cut off behind it (`tcp_skb_can_collapse_to`, `tcp_skb_fragment_eor`) | `SkBuff::ends_record` |
 
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::prefetch::prefetch;
@@ -22,7 +22,7 @@ const NONE: u64 = u64::MAX;
 
 /// What of a write is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writing {
+pub(super) enum WriteProgress {
     /// Everything that was written is copied.
     Nothing,
     /// Copying goes on when nothing more can be sent.
@@ -47,7 +47,7 @@ pub enum FollowedBy {
 
 /// How much a write takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum WriteBound {
     /// All of it, whatever the send buffer holds.
     None,
     /// What the send buffer has memory for, looked at before each sk_buff (`sk_stream_memory_free`).
@@ -56,7 +56,7 @@ pub(super) enum Bound {
 
 /// What bounds a write that does not take all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Free {
+pub(super) struct WriteBudget {
     /// Memory of the send buffer that is free, bytes.
     pub(super) memory_bytes: u64,
     /// It goes on only while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes.
@@ -65,7 +65,7 @@ pub(super) struct Free {
 
 /// An sk_buff.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Buffer {
+struct SkBuff {
     /// One past its last byte.
     end: u64,
     /// Its last segment carries PSH.
@@ -78,15 +78,15 @@ struct Buffer {
 /// grow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WriteQueue {
-    buffers: VecDeque<Buffer>,
+    buffers: VecDeque<SkBuff>,
     /// Where the first of them ends, which all that is sent asks; `NONE` for none. So they are not looked
     /// up, where many connections have them elsewhere in memory.
     first_end: u64,
-    writing: Writing,
+    writing: WriteProgress,
     /// Written, and not copied yet.
     to_copy: u64,
     /// Where a write ends that is not copied whole.
-    bound: Bound,
+    bound: WriteBound,
     /// What follows it.
     followed_by: FollowedBy,
     /// Of a write that ended there, what was not copied, until it is taken.
@@ -102,9 +102,9 @@ impl Default for WriteQueue {
         WriteQueue {
             buffers: VecDeque::new(),
             first_end: NONE,
-            writing: Writing::Nothing,
+            writing: WriteProgress::Nothing,
             to_copy: 0,
-            bound: Bound::None,
+            bound: WriteBound::None,
             followed_by: FollowedBy::Anything,
             refused: 0,
             written: 1,
@@ -120,7 +120,7 @@ impl WriteQueue {
     }
 
     /// What of a write is being done.
-    pub(super) fn writing(&self) -> Writing {
+    pub(super) fn writing(&self) -> WriteProgress {
         self.writing
     }
 
@@ -174,7 +174,7 @@ impl WriteQueue {
 
     /// The one that was sent last, up to `end`, was not sent after all.
     pub(super) fn take_back(&mut self, end: u64, is_pushed: bool, ends_record: bool) {
-        self.buffers.push_front(Buffer {
+        self.buffers.push_front(SkBuff {
             end,
             is_pushed,
             ends_record,
@@ -185,7 +185,7 @@ impl WriteQueue {
     /// The first ends here, and another follows (`tso_fragment`).
     pub(super) fn cut(&mut self, at: u64) {
         if self.first_end().is_some_and(|end| at < end) {
-            self.buffers.push_front(Buffer {
+            self.buffers.push_front(SkBuff {
                 end: at,
                 is_pushed: false,
                 ends_record: false,
@@ -243,13 +243,13 @@ impl WriteQueue {
     pub(super) fn write(
         &mut self,
         bytes: u64,
-        (bound, followed_by): (Bound, FollowedBy),
+        (bound, followed_by): (WriteBound, FollowedBy),
         next: u64,
         full: u64,
     ) {
         self.to_copy += bytes;
         (self.bound, self.followed_by) = (bound, followed_by);
-        self.writing = Writing::Copying;
+        self.writing = WriteProgress::Copying;
         let goes_on = self.room(next, full) > 0;
         if let Some(last) = self.buffers.back_mut() {
             last.is_pushed &= !goes_on;
@@ -258,12 +258,18 @@ impl WriteQueue {
 
     /// Nothing more can be sent now.
     pub(super) fn go_on(&mut self) {
-        self.writing = Writing::Copying;
+        self.writing = WriteProgress::Copying;
     }
 
     /// Copies until something is to be sent, or all is copied, or nothing of what is free is left to begin
     /// one more sk_buff in. Returns how many bytes.
-    pub(super) fn copy(&mut self, next: u64, full: u64, half_window: u64, free: Free) -> u64 {
+    pub(super) fn copy(
+        &mut self,
+        next: u64,
+        full: u64,
+        half_window: u64,
+        free: WriteBudget,
+    ) -> u64 {
         let (before, buffers_before) = (self.written, self.buffers.len());
         while self.to_copy > 0 {
             let begun = (self.buffers.len() - buffers_before) as u64;
@@ -271,7 +277,7 @@ impl WriteQueue {
             let unsent_bytes = self.written.saturating_sub(next);
             let is_bounded =
                 used_bytes >= free.memory_bytes || unsent_bytes >= free.most_unsent_bytes;
-            if self.room(next, full) == 0 && is_bounded && self.bound == Bound::Memory {
+            if self.room(next, full) == 0 && is_bounded && self.bound == WriteBound::Memory {
                 self.refused += std::mem::take(&mut self.to_copy);
                 // Who waits for room lets go what there is.
                 self.followed_by = FollowedBy::Anything;
@@ -284,11 +290,11 @@ impl WriteQueue {
             }
             if self.written > self.pushed + half_window {
                 self.push_last();
-                self.writing = Writing::PushesAll;
+                self.writing = WriteProgress::PushesAll;
                 return self.written - before;
             }
             if self.is_last() {
-                self.writing = Writing::PushesOne;
+                self.writing = WriteProgress::PushesOne;
                 return self.written - before;
             }
         }
@@ -298,7 +304,7 @@ impl WriteQueue {
         if let Some(last) = self.buffers.back_mut() {
             last.ends_record |= self.followed_by == FollowedBy::Record;
         }
-        self.writing = Writing::Nothing;
+        self.writing = WriteProgress::Nothing;
         self.written - before
     }
 
@@ -314,7 +320,7 @@ impl WriteQueue {
         self.written += bytes;
         match self.buffers.back_mut().filter(|_| room > 0) {
             Some(last) => last.end = self.written,
-            None => self.buffers.push_back(Buffer {
+            None => self.buffers.push_back(SkBuff {
                 end: self.written,
                 is_pushed: false,
                 ends_record: false,
@@ -338,60 +344,60 @@ mod tests {
 
     const FULL: u64 = 4000;
     const FAR: u64 = 1 << 40;
-    const ALL: Free = Free {
+    const ALL: WriteBudget = WriteBudget {
         memory_bytes: FAR,
         most_unsent_bytes: FAR,
     };
 
     /// Ends of what waits, and whether they are pushed.
     fn waiting(queue: &WriteQueue) -> Vec<(u64, bool)> {
-        let told = |buffer: &Buffer| (buffer.end, buffer.is_pushed);
+        let told = |buffer: &SkBuff| (buffer.end, buffer.is_pushed);
         queue.buffers.iter().map(told).collect()
     }
 
     #[test]
     fn a_full_one_that_is_first_goes_before_the_write_goes_on() {
         let mut queue = WriteQueue::default();
-        queue.write(9000, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.write(9000, (WriteBound::None, FollowedBy::Anything), 1, FULL);
         assert_eq!(queue.copy(1, FULL, FAR, ALL), 4000);
-        assert_eq!(queue.writing(), Writing::PushesOne);
+        assert_eq!(queue.writing(), WriteProgress::PushesOne);
         // Half of it is sent: the rest is filled again.
         queue.cut(2001);
         assert!(!queue.advance(2001));
         queue.go_on();
         assert_eq!(queue.copy(2001, FULL, FAR, ALL), 2000);
-        assert_eq!(queue.writing(), Writing::PushesOne);
+        assert_eq!(queue.writing(), WriteProgress::PushesOne);
         queue.go_on();
         assert_eq!(queue.copy(2001, FULL, FAR, ALL), 3000);
-        assert_eq!(queue.writing(), Writing::Nothing);
+        assert_eq!(queue.writing(), WriteProgress::Nothing);
         assert_eq!(waiting(&queue), [(6001, false), (9001, true)]);
     }
 
     #[test]
     fn more_than_half_a_window_is_pushed() {
         let mut queue = WriteQueue::default();
-        queue.write(20_000, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.write(20_000, (WriteBound::None, FollowedBy::Anything), 1, FULL);
         assert_eq!(queue.copy(1, FULL, 6000, ALL), 4000);
         queue.go_on();
         assert_eq!(queue.copy(1, FULL, 6000, ALL), 4000);
-        assert_eq!(queue.writing(), Writing::PushesAll);
+        assert_eq!(queue.writing(), WriteProgress::PushesAll);
         assert_eq!(waiting(&queue), [(4001, false), (8001, true)]);
         // Exactly half is not more than half.
         let mut queue = WriteQueue::default();
-        queue.write(20_000, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.write(20_000, (WriteBound::None, FollowedBy::Anything), 1, FULL);
         assert_eq!(queue.copy(1, FULL, 4000, ALL), 4000);
-        assert_eq!(queue.writing(), Writing::PushesOne);
+        assert_eq!(queue.writing(), WriteProgress::PushesOne);
     }
 
     #[test]
     fn a_write_that_ends_with_a_full_one_is_pushed_with_its_end() {
         let mut queue = WriteQueue::default();
-        queue.write(FULL, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.write(FULL, (WriteBound::None, FollowedBy::Anything), 1, FULL);
         assert_eq!(queue.copy(1, FULL, 0, ALL), FULL);
-        assert_eq!(queue.writing(), Writing::Nothing);
+        assert_eq!(queue.writing(), WriteProgress::Nothing);
         assert_eq!(waiting(&queue), [(4001, true)]);
         // The next begins another.
-        queue.write(1, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.write(1, (WriteBound::None, FollowedBy::Anything), 1, FULL);
         queue.copy(1, FULL, FAR, ALL);
         assert_eq!(waiting(&queue), [(4001, true), (4002, true)]);
         assert!(queue.advance(4001));
@@ -401,7 +407,7 @@ mod tests {
     fn a_later_write_takes_the_push_along() {
         let mut queue = WriteQueue::default();
         for (bytes, end) in [(500, 501), (700, 1201)] {
-            queue.write(bytes, (Bound::None, FollowedBy::Anything), 1, FULL);
+            queue.write(bytes, (WriteBound::None, FollowedBy::Anything), 1, FULL);
             assert_eq!(queue.copy(1, FULL, FAR, ALL), bytes);
             assert_eq!(waiting(&queue), [(end, true)]);
         }
@@ -415,7 +421,7 @@ mod tests {
     #[test]
     fn a_write_of_a_terabyte_is_kept_in_little() {
         let mut queue = WriteQueue::default();
-        queue.write(1 << 40, (Bound::None, FollowedBy::Anything), 1, FULL);
+        queue.write(1 << 40, (WriteBound::None, FollowedBy::Anything), 1, FULL);
         while queue.to_copy() > 0 {
             queue.copy(1, FULL, FAR, ALL);
         }

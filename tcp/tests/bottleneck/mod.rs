@@ -10,7 +10,7 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 use dumbbell_tcp::cca::{
-    Ack, AckArrival, Algorithm, Cca, Cleaned, Options, RateSample, RttSample, Snapshot, State,
+    Ack, AckArrival, Algorithm, CaState, Cca, Options, PktsAcked, RateSample, RttSample, Snapshot,
     Window,
 };
 use std::collections::VecDeque;
@@ -58,7 +58,7 @@ pub struct Bottleneck {
     first_sent_at: Time,
     pub lost_pkts: u64,
     app_limited_until_pkts: u64,
-    state: State,
+    state: CaState,
     recovery_end: u64,
     srtt: Option<Time>,
     min_rtt: Option<Time>,
@@ -96,7 +96,7 @@ impl Bottleneck {
             first_sent_at: now,
             lost_pkts: 0,
             app_limited_until_pkts: 0,
-            state: State::Open,
+            state: CaState::Open,
             recovery_end: 0,
             srtt: Some(path.base_rtt),
             min_rtt: Some(path.base_rtt),
@@ -210,13 +210,13 @@ impl Bottleneck {
             is_echo: false,
         };
         self.cca.on_rtt(&mut self.window, &sample);
-        let cleaned = Cleaned {
+        let cleaned = PktsAcked {
             now: self.now,
             pkts: 1,
             rtt: Some(sample.rtt),
             state: self.state,
         };
-        self.cca.on_cleaned(&mut self.window, &cleaned);
+        self.cca.on_pkts_acked(&mut self.window, &cleaned);
         let arrival = AckArrival {
             now: self.now,
             una_bytes: sample.una_pkts * u64::from(MSS_BYTES),
@@ -247,19 +247,20 @@ impl Bottleneck {
             flight_size_pkts: prior_in_flight_pkts,
             ..self.snapshot()
         };
-        if self.state == State::Recovery && acked > self.recovery_end {
-            self.state = State::Open;
-            self.cca.on_state(&mut self.window, State::Open, &snapshot);
+        if self.state == CaState::Recovery && acked > self.recovery_end {
+            self.state = CaState::Open;
+            self.cca
+                .on_state(&mut self.window, CaState::Open, &snapshot);
             self.cca.on_exit_recovery(&mut self.window, &snapshot);
         }
-        if losses_pkts > 0 && self.state == State::Open {
-            self.state = State::Recovery;
+        if losses_pkts > 0 && self.state == CaState::Open {
+            self.state = CaState::Recovery;
             self.recovery_end = self.next;
             self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
             self.window.acked_since_growth_pkts = 0;
             self.cca.on_loss(&mut self.window, &snapshot);
             self.cca
-                .on_state(&mut self.window, State::Recovery, &snapshot);
+                .on_state(&mut self.window, CaState::Recovery, &snapshot);
             if !self.cca.owns_recovery() {
                 self.window.set_cwnd(self.window.ssthresh_pkts);
             }
@@ -286,7 +287,7 @@ impl Bottleneck {
             earliest_departure: self.departure,
             rate,
         };
-        if self.cca.owns_recovery() || self.state != State::Recovery {
+        if self.cca.owns_recovery() || self.state != CaState::Recovery {
             self.cca.on_ack(&mut self.window, &ack);
         }
         if self.cca.limits_itself() {

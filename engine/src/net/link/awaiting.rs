@@ -10,7 +10,7 @@ impl Link {
     pub fn cannot_send_before(&self) -> Time {
         match self.queued.pending() {
             Time::NEVER => Time::ZERO,
-            pending if self.queued.keeps_what_is_next() => pending,
+            pending if self.queued.next_send_ignores_arrivals() => pending,
             _ => Time::ZERO,
         }
     }

@@ -1,18 +1,18 @@
 //! A link that is a pipe (`net/pipe.rs`), or a token bucket with a delay (`net/shaped.rs`).
 
-use super::{Kind, Link};
-use crate::net::pipe::Taken;
+use super::{Link, LinkPath};
+use crate::net::pipe::PipeDeparture;
 use crate::sim::packet::{Packet, PacketSize};
 use crate::sim::time::Time;
 
 impl Link {
     /// A packet of this size arrives at a pipe: see `Pipe::cross`. None when the queue is full.
     #[inline(always)]
-    pub fn cross(&mut self, size: PacketSize, at: Time) -> Option<Taken> {
+    pub fn cross(&mut self, size: PacketSize, at: Time) -> Option<PipeDeparture> {
         let bytes = size.wire_bytes(self.overhead_bytes);
         match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.cross(bytes, at),
-            Kind::Shaped(shaped) => shaped.cross(bytes, at),
+            LinkPath::Pipe(pipe) => pipe.cross(bytes, at),
+            LinkPath::Shaped(shaped) => shaped.cross(bytes, at),
             _ => unreachable!("only pipes are asked"),
         }
     }
@@ -24,15 +24,15 @@ impl Link {
             .map(|each| u64::from(each.wire_bytes(self.overhead_bytes)));
         let bytes = bytes.sum();
         match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.admits(bytes, at),
+            LinkPath::Pipe(pipe) => pipe.admits(bytes, at),
             _ => false,
         }
     }
 
     /// The next segment of a GSO packet that a pipe has room for.
-    pub fn take_segment(&mut self, packet: &Packet, at: Time, continues: bool) -> Taken {
+    pub fn take_segment(&mut self, packet: &Packet, at: Time, continues: bool) -> PipeDeparture {
         let bytes = packet.wire_bytes(self.overhead_bytes);
-        let Kind::Pipe(pipe) = &mut self.kind else {
+        let LinkPath::Pipe(pipe) = &mut self.kind else {
             unreachable!("only pipes are asked");
         };
         pipe.take(bytes, at, continues)
@@ -42,8 +42,8 @@ impl Link {
     /// none.
     pub fn enter_before(&mut self, bound: Time, warm_up: Time) {
         match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.enter_before(bound, warm_up, &mut self.statistics),
-            Kind::Shaped(shaped) => shaped.enter_before(bound, warm_up, &mut self.statistics),
+            LinkPath::Pipe(pipe) => pipe.enter_before(bound, warm_up, &mut self.statistics),
+            LinkPath::Shaped(shaped) => shaped.enter_before(bound, warm_up, &mut self.statistics),
             _ => {}
         }
     }
@@ -51,8 +51,8 @@ impl Link {
     /// The next packet that found the queue of a pipe full before `bound`. It is counted here.
     pub fn refused_before(&mut self, bound: Time) -> Option<Packet> {
         let packet = match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.refused_before(bound),
-            Kind::Shaped(shaped) => shaped.refused_before(bound),
+            LinkPath::Pipe(pipe) => pipe.refused_before(bound),
+            LinkPath::Shaped(shaped) => shaped.refused_before(bound),
             _ => None,
         }?;
         self.count_refused(&packet);
@@ -71,8 +71,8 @@ impl Link {
     #[inline(never)]
     pub fn refuse_at(&mut self, packet: Packet, at: Time) {
         match &mut self.kind {
-            Kind::Pipe(pipe) => pipe.refuse(packet, at),
-            Kind::Shaped(shaped) => shaped.refuse(packet, at),
+            LinkPath::Pipe(pipe) => pipe.refuse(packet, at),
+            LinkPath::Shaped(shaped) => shaped.refuse(packet, at),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! What a link does for senders of its own host: it takes GSO packets.
 
-use super::{Link, Offered};
+use super::{Link, OfferOutcome};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
@@ -17,7 +17,7 @@ impl Link {
     }
 
     /// Offers segments of TCP as one packet to the queue, as `offer` does one.
-    pub fn offer_gso(&mut self, segments: &mut [Packet], now: Time) -> Offered {
+    pub fn offer_gso(&mut self, segments: &mut [Packet], now: Time) -> OfferOutcome {
         for segment in &mut *segments {
             segment.arrived = now;
         }
@@ -29,6 +29,6 @@ impl Link {
                 self.statistics.total.dropped(bytes, reason);
             }
         }
-        answer.map_or_else(Offered::Dropped, |()| Offered::Taken)
+        answer.map_or_else(OfferOutcome::Dropped, |()| OfferOutcome::Taken)
     }
 }

@@ -1,6 +1,6 @@
 //! What a link does with super-packets: sends them as they are, or has frames merged at its far end.
 
-use super::{Link, Transmitted};
+use super::{Link, TransmittedPacket};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
@@ -14,7 +14,7 @@ impl Link {
         service: Time,
         now: Time,
         warm_up: Time,
-    ) -> Transmitted {
+    ) -> TransmittedPacket {
         for segment in self.queued.segments(&packet) {
             let bytes = segment.wire_bytes(self.overhead_bytes);
             self.statistics
@@ -23,7 +23,7 @@ impl Link {
         let lost = self.queued.loses();
         self.delay = self.queued.traced_delay().unwrap_or(self.delay);
         self.statistics.total.lost_pkts += u64::from(lost) * u64::from(packet.segments());
-        Transmitted {
+        TransmittedPacket {
             packet,
             lost,
             sojourn: now - packet.arrived,

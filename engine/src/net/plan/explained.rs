@@ -1,13 +1,13 @@
 //! A plan as a document: what packets do at each queue, and why.
 
-use super::{Entrance, FastPaths, Planned, Role, plan};
-use crate::net::chains::Onward;
+use super::{Entrance, FastPaths, LinkPlan, Role, plan};
+use crate::net::chains::Downstream;
 use crate::spec::Experiment;
 use serde::Serialize;
 
 /// The plan of one direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Explained {
+pub struct PlanExplanation {
     /// Name of its queue.
     pub queue: String,
     /// How packets go through it.
@@ -28,12 +28,12 @@ pub struct Explained {
 }
 
 /// What a run of a checked description will do at each queue, in their order.
-pub fn explained(experiment: &Experiment, fast_paths: FastPaths) -> Vec<Explained> {
+pub fn explained(experiment: &Experiment, fast_paths: FastPaths) -> Vec<PlanExplanation> {
     let hops = experiment.hops();
     let routes = experiment.routes(&hops);
     let names = experiment.queue_names();
     let name = |link: u32| names[link as usize].clone();
-    let explain = |(queue, planned): (&String, Planned)| {
+    let explain = |(queue, planned): (&String, LinkPlan)| {
         let (deferred_from, hands_to) = match planned.role {
             Role::Queued {
                 lazy_upstream,
@@ -49,11 +49,13 @@ pub fn explained(experiment: &Experiment, fast_paths: FastPaths) -> Vec<Explaine
                 (None, upstreams.collect())
             }
         };
-        let leads_into = match planned.onward {
-            Onward::Out | Onward::ByRoute => hands_to,
-            Onward::Into(link) | Onward::IntoQueue(link) | Onward::Joins { link, .. } => Some(link),
+        let leads_into = match planned.downstream {
+            Downstream::Out | Downstream::ByRoute => hands_to,
+            Downstream::Into(link)
+            | Downstream::IntoQueue(link)
+            | Downstream::Joins { link, .. } => Some(link),
         };
-        Explained {
+        PlanExplanation {
             queue: queue.clone(),
             role: planned.role.name(),
             reason: planned.reason.name(),

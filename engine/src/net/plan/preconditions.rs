@@ -60,15 +60,15 @@ pub enum Reason {
 impl Reason {
     /// Its name in documents.
     pub fn name(self) -> &'static str {
-        self.told().0
+        self.name_and_words().0
     }
 
     /// In a few words, without a full stop.
     pub fn words(self) -> &'static str {
-        self.told().1
+        self.name_and_words().1
     }
 
-    fn told(self) -> (&'static str, &'static str) {
+    fn name_and_words(self) -> (&'static str, &'static str) {
         match self {
             Reason::NoQueueForms => (
                 "no_queue_forms",
@@ -128,7 +128,7 @@ impl Reason {
 
 /// How packets go through a link whatever is beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::net) enum Alone {
+pub(in crate::net) enum RoleAlone {
     PassThrough,
     Folded,
     Shaped,
@@ -137,7 +137,7 @@ pub(in crate::net) enum Alone {
 
 /// What the rest of the description says of a direction of a link.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Surroundings {
+pub struct LinkContext {
     /// Some device has `tso` or `gro`.
     pub has_offloads: bool,
     /// What reaches the other end is captured there.
@@ -152,8 +152,8 @@ pub struct Surroundings {
 
 /// What of a direction of a link decides.
 #[derive(Debug, Clone)]
-pub struct Facts {
-    pub(in crate::net) alone: Alone,
+pub struct LinkFacts {
+    pub(in crate::net) alone: RoleAlone,
     pub(in crate::net) reason: Reason,
     /// No loss, changes, trace, records, captures or policer, and no offloads in the network.
     pub(in crate::net) is_foldable: bool,
@@ -167,10 +167,10 @@ pub struct Facts {
     pub(in crate::net) takes_gso: bool,
 }
 
-impl Facts {
+impl LinkFacts {
     /// Of a direction of a link. `is_fast` says whether there may be fewer events than one for each
     /// departure.
-    pub fn of(end: &LinkEnd, around: Surroundings, is_fast: bool) -> Facts {
+    pub fn of(end: &LinkEnd, around: LinkContext, is_fast: bool) -> LinkFacts {
         // Without `..`: who adds a field decides here what it means for the fast paths.
         let LinkEnd {
             rate_bps,
@@ -186,7 +186,7 @@ impl Facts {
             record_packets,
             capture,
             capture_flows,
-            // Those of any link count (`Surroundings::has_offloads`).
+            // Those of any link count (`LinkContext::has_offloads`).
             tso: _,
             gro_ns: _,
         } = end;
@@ -213,16 +213,16 @@ impl Facts {
             (around.is_long, Reason::LongQueue),
         ];
         let (alone, reason) = if is_foldable && !has_delay && !may_be_pending {
-            (Alone::PassThrough, Reason::NoQueueForms)
+            (RoleAlone::PassThrough, Reason::NoQueueForms)
         } else if let Some(reason) = obstacle.or(first_of(&folding)) {
-            (Alone::Queued, reason)
+            (RoleAlone::Queued, reason)
         } else {
             match (fifo, qdisc) {
-                (Some(_), _) if has_rate => (Alone::Folded, Reason::NoDelayBehindQueue),
+                (Some(_), _) if has_rate => (RoleAlone::Folded, Reason::NoDelayBehindQueue),
                 (Some(limit), _) if limit.admits_any() => {
-                    (Alone::PassThrough, Reason::NoQueueForms)
+                    (RoleAlone::PassThrough, Reason::NoQueueForms)
                 }
-                (Some(_), _) => (Alone::Queued, Reason::RefusesSome),
+                (Some(_), _) => (RoleAlone::Queued, Reason::RefusesSome),
                 (None, Config::Tbf(tbf)) => {
                     let child = tbf.child.as_deref();
                     // Senders would hear of what leaves by a turn that only events have.
@@ -236,15 +236,15 @@ impl Facts {
                         (!has_delay, Reason::TbfWithoutDelay),
                         (has_rate, Reason::TbfTransmitter),
                     ]);
-                    against.map_or((Alone::Shaped, Reason::TokensKnown), |reason| {
-                        (Alone::Queued, reason)
+                    against.map_or((RoleAlone::Shaped, Reason::TokensKnown), |reason| {
+                        (RoleAlone::Queued, reason)
                     })
                 }
-                (None, _) => (Alone::Queued, Reason::Discipline),
+                (None, _) => (RoleAlone::Queued, Reason::Discipline),
             }
         };
         let least_bytes = (*overhead_bytes).max(1);
-        Facts {
+        LinkFacts {
             alone,
             reason,
             is_foldable,
@@ -264,27 +264,27 @@ impl Facts {
 
     /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
     pub(in crate::net) fn can_feed(&self) -> bool {
-        self.is_foldable && (self.alone == Alone::Folded || self.has_delay)
+        self.is_foldable && (self.alone == RoleAlone::Folded || self.has_delay)
     }
 
     /// Whether it may be fed: what becomes of a packet is certain when it arrives.
     pub(in crate::net) fn can_be_fed(&self) -> bool {
         match self.alone {
-            Alone::Folded | Alone::Shaped => true,
-            Alone::PassThrough => self.has_delay,
-            Alone::Queued => false,
+            RoleAlone::Folded | RoleAlone::Shaped => true,
+            RoleAlone::PassThrough => self.has_delay,
+            RoleAlone::Queued => false,
         }
     }
 
     /// Whether packets pass it in the instant in which they come.
     pub(in crate::net) fn passes_at_once(&self) -> bool {
-        self.alone == Alone::PassThrough && self.is_plain()
+        self.alone == RoleAlone::PassThrough && self.is_plain()
     }
 
     /// Whether packets that come while it cannot send may be taken in later, before it sends: nobody
     /// looks at what it holds.
     pub(in crate::net) fn can_be_awaited(&self) -> bool {
-        self.alone == Alone::Queued && self.is_foldable && !self.is_plain_fifo
+        self.alone == RoleAlone::Queued && self.is_foldable && !self.is_plain_fifo
     }
 }
 
@@ -321,8 +321,8 @@ mod tests {
         }
     }
 
-    fn decided(end: &LinkEnd, around: Surroundings) -> (Alone, Reason) {
-        let facts = Facts::of(end, around, true);
+    fn decided(end: &LinkEnd, around: LinkContext) -> (RoleAlone, Reason) {
+        let facts = LinkFacts::of(end, around, true);
         (facts.alone, facts.reason)
     }
 
@@ -330,28 +330,40 @@ mod tests {
     fn a_link_alone_goes_by_its_discipline_rate_and_delay() {
         let tbf = "tbf rate 1mbit burst 5kb limit 30kb";
         for (rate_bps, delay_ns, qdisc, alone, reason) in [
-            (0, 0, "pfifo", Alone::PassThrough, Reason::NoQueueForms),
-            (0, MS, "pfifo", Alone::PassThrough, Reason::NoQueueForms),
+            (0, 0, "pfifo", RoleAlone::PassThrough, Reason::NoQueueForms),
+            (0, MS, "pfifo", RoleAlone::PassThrough, Reason::NoQueueForms),
             (
                 0,
                 MS,
                 "bfifo limit 100b",
-                Alone::Queued,
+                RoleAlone::Queued,
                 Reason::RefusesSome,
             ),
             (
                 1_000_000,
                 0,
                 "pfifo",
-                Alone::Folded,
+                RoleAlone::Folded,
                 Reason::NoDelayBehindQueue,
             ),
-            (0, MS, tbf, Alone::Shaped, Reason::TokensKnown),
-            (0, 0, tbf, Alone::Queued, Reason::TbfWithoutDelay),
-            (1_000_000, MS, tbf, Alone::Queued, Reason::TbfTransmitter),
-            (1_000_000, MS, "codel", Alone::Queued, Reason::Discipline),
+            (0, MS, tbf, RoleAlone::Shaped, Reason::TokensKnown),
+            (0, 0, tbf, RoleAlone::Queued, Reason::TbfWithoutDelay),
+            (
+                1_000_000,
+                MS,
+                tbf,
+                RoleAlone::Queued,
+                Reason::TbfTransmitter,
+            ),
+            (
+                1_000_000,
+                MS,
+                "codel",
+                RoleAlone::Queued,
+                Reason::Discipline,
+            ),
         ] {
-            let found = decided(&end(rate_bps, delay_ns, qdisc), Surroundings::default());
+            let found = decided(&end(rate_bps, delay_ns, qdisc), LinkContext::default());
             assert_eq!(found, (alone, reason), "{rate_bps} {delay_ns} {qdisc}");
         }
     }
@@ -397,27 +409,27 @@ mod tests {
             ),
         ];
         for (end, reason) in ends {
-            let found = decided(&end, Surroundings::default());
-            assert_eq!(found, (Alone::Queued, reason));
+            let found = decided(&end, LinkContext::default());
+            assert_eq!(found, (RoleAlone::Queued, reason));
         }
-        let none = Surroundings::default();
+        let none = LinkContext::default();
         let arounds = [
             (
-                Surroundings {
+                LinkContext {
                     has_offloads: true,
                     ..none
                 },
                 Reason::Offloads,
             ),
             (
-                Surroundings {
+                LinkContext {
                     is_captured_arriving: true,
                     ..none
                 },
                 Reason::Captured,
             ),
             (
-                Surroundings {
+                LinkContext {
                     is_long: true,
                     ..none
                 },
@@ -425,31 +437,31 @@ mod tests {
             ),
         ];
         for (around, reason) in arounds {
-            assert_eq!(decided(&plain, around), (Alone::Queued, reason));
+            assert_eq!(decided(&plain, around), (RoleAlone::Queued, reason));
         }
     }
 
     #[test]
     fn senders_that_hear_of_departures_keep_tbf_on_the_ordinary_path() {
         let tbf = end(0, MS, "tbf rate 1mbit burst 5kb limit 30kb");
-        let none = Surroundings::default();
+        let none = LinkContext::default();
         for (around, reason) in [
             (
-                Surroundings {
+                LinkContext {
                     has_small_queues: true,
                     ..none
                 },
                 Reason::TbfSmallQueues,
             ),
             (
-                Surroundings {
+                LinkContext {
                     has_gso_senders: true,
                     ..none
                 },
                 Reason::TbfGso,
             ),
         ] {
-            assert_eq!(decided(&tbf, around), (Alone::Queued, reason));
+            assert_eq!(decided(&tbf, around), (RoleAlone::Queued, reason));
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
             }
         }
     }
-    let ways = Ways::new(experiment);
+    let ways = TcpPaths::new(experiment);
     for (index, flow) in experiment.flows.iter().enumerate() {
         if flow.transport == Transport::Tcp {
             check_tcp(&format!("flows[{index}]"), flow, &ways)?;
@@ -57,7 +57,7 @@ pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
     Ok(())
 }
 
-fn check_tcp(path: &str, flow: &Flow, ways: &Ways) -> Result<(), SpecError> {
+fn check_tcp(path: &str, flow: &Flow, ways: &TcpPaths) -> Result<(), SpecError> {
     let name = flow.tcp.as_ref().map_or("", |tcp| &tcp.congestion_control);
     let is_unknown = { flow.tcp.as_ref() }.is_some_and(|tcp| cca::Algorithm::of(tcp).is_none());
     if is_unknown {
@@ -85,7 +85,7 @@ fn check_tcp(path: &str, flow: &Flow, ways: &Ways) -> Result<(), SpecError> {
 }
 
 /// The ways of TCP flows, found once for all of them.
-pub(super) struct Ways<'a> {
+pub(super) struct TcpPaths<'a> {
     hosts: HashMap<&'a str, u32>,
     /// Directed link ends, in the order of queues.
     pub(super) ends: Vec<&'a LinkEnd>,
@@ -93,15 +93,15 @@ pub(super) struct Ways<'a> {
     routes: Routes,
 }
 
-impl<'a> Ways<'a> {
-    pub(super) fn new(experiment: &'a Experiment) -> Ways<'a> {
+impl<'a> TcpPaths<'a> {
+    pub(super) fn new(experiment: &'a Experiment) -> TcpPaths<'a> {
         let hosts = experiment.host_indices();
         let hops = experiment.hops();
         let flows = experiment.flows.iter();
         let flows = flows.filter(|flow| flow.transport == Transport::Tcp);
         let ends = flows.flat_map(|flow| [&flow.from, &flow.to]);
         let ends = ends.map(|name| *hosts.get(name.as_str()).expect("hosts were checked"));
-        Ways {
+        TcpPaths {
             routes: Routes::new(experiment.hosts.len(), &hops, ends),
             ends: experiment.link_ends().map(|(_, _, end)| end).collect(),
             hosts,

@@ -4,7 +4,7 @@
 //! there and back in no time, a run would never leave the instant: in the simulator, and on the
 //! kernel in virtual time too, whose clock stands while it computes.
 
-use super::Ways;
+use super::TcpPaths;
 use crate::cca::Algorithm;
 use crate::qdisc;
 use crate::qdisc::filter::Header;
@@ -30,7 +30,7 @@ pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
     if !may_be_instant || !experiment.flows.iter().any(|flow| is_tcp(&flow)) {
         return Ok(());
     }
-    let ways = Ways::new(experiment);
+    let ways = TcpPaths::new(experiment);
     let headers = headers::of(experiment);
     for (index, flow) in experiment.flows.iter().enumerate() {
         if !is_tcp(&flow) {

@@ -20,7 +20,7 @@ use crate::sim::world::memory::{
 };
 use crate::spec::{Experiment, Flow, Probe, Transport};
 use std::collections::BTreeMap;
-use ways::Ways;
+use ways::NetworkPaths;
 
 /// Columns of many samples are up to twice as long as what they hold.
 const MOST_ROOM_PER_SAMPLE: f64 = 2.0;
@@ -86,7 +86,7 @@ impl Estimate {
     /// The expected cost of one replication.
     pub fn of(experiment: &Experiment) -> Estimate {
         let duration_s = experiment.duration_ns as f64 * 1e-9;
-        let mut ways = Ways::new(experiment);
+        let mut ways = NetworkPaths::new(experiment);
         let mut costs = Costs::default();
         let demands = experiment.flows.iter();
         let demands = demands.map(|flow| tcp::demand_bps(flow, &mut ways, duration_s));
@@ -145,7 +145,7 @@ impl Estimate {
 
 impl Costs {
     /// Packets go their way. Returns those that reach its end.
-    fn pass(&mut self, mut packets: Packets, way: &[u32], ways: &Ways) -> Packets {
+    fn pass(&mut self, mut packets: Packets, way: &[u32], ways: &NetworkPaths) -> Packets {
         for (place, queue) in way.iter().enumerate() {
             let end = &ways.ends[*queue as usize];
             let come = packets.count;
@@ -169,7 +169,7 @@ impl Costs {
     }
 
     /// Updates by timers of disciplines: they are done when packets come or leave.
-    fn timer_updates(&self, ways: &Ways, duration_s: f64) -> f64 {
+    fn timer_updates(&self, ways: &NetworkPaths, duration_s: f64) -> f64 {
         let most = self.at_timers.iter().filter_map(|(queue, packets)| {
             let due = duration_s / ways.ends[*queue as usize].timer_period_s?;
             Some(due.min(packets * MOST_UPDATES_A_PACKET as f64))

@@ -4,7 +4,7 @@
 //! Each is asked twice: what it would send alone, which says how crowded the links are, and what it
 //! sends of that.
 
-use super::ways::Ways;
+use super::ways::NetworkPaths;
 use super::{Costs, Packets, active_s};
 use crate::cca::Algorithm;
 use crate::spec::source::{ACKNOWLEDGEMENT_BYTES, Capacity, PACKETS_A_CONNECTION};
@@ -24,7 +24,7 @@ const SHORTEST_S: f64 = 1e-9;
 /// way leave it `share_bps`.
 fn capacity(
     tcp: &Tcp,
-    ways: &Ways,
+    ways: &NetworkPaths,
     (out, back): (&[u32], &[u32]),
     share_bps: f64,
     active_s: f64,
@@ -36,7 +36,7 @@ fn capacity(
     let rtt_s = (there_s + ways.time_s(back, ACKNOWLEDGEMENT_BYTES)).max(SHORTEST_S);
     let loss = ways.loss(out);
     let mut window_bytes = window_bytes(tcp);
-    if loss > 0.0 && Algorithm::of(tcp).is_some_and(Algorithm::heeds_losses) {
+    if loss > 0.0 && Algorithm::of(tcp).is_some_and(Algorithm::reacts_to_losses) {
         window_bytes = window_bytes.min(2.0 * mss_bytes * window_pkts(loss, rtt_s));
     }
     Capacity {
@@ -72,7 +72,7 @@ fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
 
 /// Tells the links on its way what a flow would send if it were alone. Returns that in bit/s while
 /// it is active.
-pub(super) fn demand_bps(flow: &Flow, ways: &mut Ways, duration_s: f64) -> f64 {
+pub(super) fn demand_bps(flow: &Flow, ways: &mut NetworkPaths, duration_s: f64) -> f64 {
     let active = active_s(flow, duration_s);
     let (Some(tcp), true) = (&flow.tcp, active > 0.0) else {
         return 0.0;
@@ -87,7 +87,13 @@ pub(super) fn demand_bps(flow: &Flow, ways: &mut Ways, duration_s: f64) -> f64 {
 }
 
 /// Adds what a flow will cost that alone would send `demanded_bps`.
-pub(super) fn add(costs: &mut Costs, flow: &Flow, ways: &Ways, duration_s: f64, demanded_bps: f64) {
+pub(super) fn add(
+    costs: &mut Costs,
+    flow: &Flow,
+    ways: &NetworkPaths,
+    duration_s: f64,
+    demanded_bps: f64,
+) {
     let Some(tcp) = &flow.tcp else { return };
     let active = active_s(flow, duration_s);
     if active == 0.0 {

@@ -1,12 +1,17 @@
 //! How many packets senders of datagrams make.
 
-use super::ways::Ways;
+use super::ways::NetworkPaths;
 use super::{Packets, active_s};
 use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::spec::{Flow, SizeAt};
 
 /// The packets of a flow of datagrams, on a way.
-pub(super) fn packets_of(flow: &Flow, ways: &Ways, way: &[u32], duration_s: f64) -> Packets {
+pub(super) fn packets_of(
+    flow: &Flow,
+    ways: &NetworkPaths,
+    way: &[u32],
+    duration_s: f64,
+) -> Packets {
     let active = active_s(flow, duration_s);
     let source = flow.source.parameters();
     let scheduled = source.scheduled(active);

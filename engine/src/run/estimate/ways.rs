@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 /// One direction of a link.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) struct LinkEstimate {
     /// bit/s, the largest it ever has; infinite where nothing limits it.
     pub(super) rate_bps: f64,
     /// The shortest it ever has.
@@ -126,8 +126,8 @@ fn shaped(config: &Config) -> Shaped {
     }
 }
 
-impl End {
-    fn new(end: &LinkEnd, role: Role) -> End {
+impl LinkEstimate {
+    fn new(end: &LinkEnd, role: Role) -> LinkEstimate {
         let changes = &end.changes;
         let rates = changes.iter().filter_map(|change| change.rate_bps);
         let rates = rates.chain([end.rate_bps]).map(|rate_bps| match rate_bps {
@@ -159,7 +159,7 @@ impl End {
             Some(outline) if outline.has_way => Some(outline.least_delay_ns.unwrap_or(0)),
             _ => None,
         };
-        End {
+        LinkEstimate {
             rate_bps: traced_bps.min(shaped.rate_bps).min(policed_bps),
             delay_s: traced_ns.unwrap_or(delay_ns) as f64 * 1e-9 + shaped.delay_s,
             loss: 1.0 - passed * (1.0 - shaped.loss),
@@ -197,17 +197,17 @@ impl End {
 }
 
 /// All links, and the ways between hosts.
-pub(super) struct Ways<'a> {
+pub(super) struct NetworkPaths<'a> {
     hosts: HashMap<&'a str, u32>,
     hops: Vec<Hop>,
     routes: Routes,
     /// In the order of queues.
-    pub(super) ends: Vec<End>,
+    pub(super) ends: Vec<LinkEstimate>,
     in_use: usize,
 }
 
-impl<'a> Ways<'a> {
-    pub(super) fn new(experiment: &'a Experiment) -> Ways<'a> {
+impl<'a> NetworkPaths<'a> {
+    pub(super) fn new(experiment: &'a Experiment) -> NetworkPaths<'a> {
         let hosts = experiment.host_indices();
         let hops = experiment.hops();
         let flows = experiment.flows.iter().map(|flow| (&flow.from, &flow.to));
@@ -215,12 +215,12 @@ impl<'a> Ways<'a> {
         let pairs: Vec<_> = flows.chain(probes).collect();
         let routes = experiment.routes(&hops);
         let planned = plan(experiment, &hops, &routes, FastPaths::On);
-        let mut ways = Ways {
+        let mut ways = NetworkPaths {
             routes,
             hosts,
             hops,
             ends: { experiment.link_ends().zip(planned) }
-                .map(|((_, _, end), planned)| End::new(end, planned.role))
+                .map(|((_, _, end), planned)| LinkEstimate::new(end, planned.role))
                 .collect(),
             in_use: 0,
         };
@@ -253,7 +253,7 @@ impl<'a> Ways<'a> {
         path.unwrap_or_default()
     }
 
-    fn on<'b>(&'b self, way: &'b [u32]) -> impl Iterator<Item = &'b End> {
+    fn on<'b>(&'b self, way: &'b [u32]) -> impl Iterator<Item = &'b LinkEstimate> {
         way.iter().map(|queue| &self.ends[*queue as usize])
     }
 

@@ -10,14 +10,14 @@ use crate::traffic::counters::PacketCounters;
 impl World {
     /// Counts and records what a discipline did besides answering, if it did something.
     #[inline(always)]
-    pub(super) fn settle_events(&mut self, index: usize) {
+    pub(super) fn record_qdisc_events(&mut self, index: usize) {
         if self.links[index].has_events() {
-            self.settle_some_events(index);
+            self.record_some_qdisc_events(index);
         }
     }
 
     #[inline(never)]
-    fn settle_some_events(&mut self, index: usize) {
+    fn record_some_qdisc_events(&mut self, index: usize) {
         let events = self.links[index].take_events();
         for copy in &events.duplicated {
             let conversation = &mut self.conversations[copy.conversation as usize];

@@ -2,7 +2,7 @@
 //! chains of them (`net/chains.rs`): one event, where they come out.
 
 use super::{AFTER_DEPARTURES, World};
-use crate::net::chains::Onward;
+use crate::net::chains::Downstream;
 use crate::net::link::Link;
 use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
@@ -73,12 +73,12 @@ impl World {
     pub(super) fn traverse_chain(&mut self, index: usize, packet: Packet, at: Time) {
         let (mut index, mut at) = (index, at);
         let size = packet.size();
-        let mut onward = self.links[index].onward;
+        let mut downstream = self.links[index].downstream;
         loop {
-            let next = match onward {
-                Onward::Out | Onward::Joins { .. } | Onward::IntoQueue(_) => break,
-                Onward::Into(next) => next as usize,
-                Onward::ByRoute => match self.onward_by_route(index, &packet) {
+            let next = match downstream {
+                Downstream::Out | Downstream::Joins { .. } | Downstream::IntoQueue(_) => break,
+                Downstream::Into(next) => next as usize,
+                Downstream::ByRoute => match self.onward_by_route(index, &packet) {
                     Some(next) => next,
                     None => break,
                 },
@@ -90,7 +90,7 @@ impl World {
             // What comes to it before this packet has come, and it may be known late.
             let bound = at.min(self.now);
             at = taken.departure + link.delay;
-            (index, onward) = (next, link.onward);
+            (index, downstream) = (next, link.downstream);
             if taken.is_to_be_entered {
                 enter(link, bound, self.warm_up, &mut self.conversations);
             }
@@ -100,14 +100,14 @@ impl World {
         let mut packet = packet;
         packet.arrived = at;
         ring.push_back(packet);
-        if let Onward::IntoQueue(queue) = link.onward {
+        if let Downstream::IntoQueue(queue) = link.downstream {
             return self.await_arrival(queue as usize, index, at);
         }
         if ring.len() > 1 {
             return;
         }
-        match link.onward {
-            Onward::Joins { link, upstream } => self.join(link as usize, upstream, at),
+        match link.downstream {
+            Downstream::Joins { link, upstream } => self.join(link as usize, upstream, at),
             _ => self.tournament.set(link.exit_leaf(), at),
         }
     }
@@ -116,7 +116,7 @@ impl World {
     #[inline(never)]
     fn onward_by_route(&self, index: usize, packet: &Packet) -> Option<usize> {
         let host = self.links[index].to;
-        let (goal, row) = self.goal(packet);
+        let (goal, row) = self.destination_of(packet);
         if host == goal {
             return None;
         }
@@ -152,13 +152,13 @@ impl World {
     #[inline(never)]
     pub(super) fn depart_from_pipe(&mut self, index: usize) {
         let host = self.links[index].to;
-        if let Onward::IntoQueue(queue) = self.links[index].onward {
+        if let Downstream::IntoQueue(queue) = self.links[index].downstream {
             let packet = self.take_out_for_queue(queue as usize, index);
             if self.arriving.is_empty() && !self.departs_now() {
                 self.onward_turn = AFTER_DEPARTURES;
                 self.offer_queued(queue as usize, packet);
             } else {
-                self.push_arriving(packet, host);
+                self.queue_host_arrival(packet, host);
             }
             return;
         }

@@ -6,7 +6,7 @@
 //! comes when the queue could send, or in the very instant of that, has an event with its turn.
 
 use super::World;
-use crate::net::link::Offered;
+use crate::net::link::OfferOutcome;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
@@ -63,11 +63,11 @@ impl World {
             let link = &mut self.links[queue];
             let is_transmitting = link.is_transmitting();
             let offered = link.offer(packet, packet.arrived);
-            if matches!(offered, Offered::Dropped(_)) {
+            if matches!(offered, OfferOutcome::Dropped(_)) {
                 self.count_dropped(&packet);
             }
-            self.settle_events(queue);
-            if is_transmitting || offered == Offered::Taken {
+            self.record_qdisc_events(queue);
+            if is_transmitting || offered == OfferOutcome::Taken {
                 self.links[queue].settle(packet.arrived);
             }
         }

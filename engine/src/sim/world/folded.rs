@@ -1,6 +1,6 @@
 //! Links whose departures need no events: passed in an instant, or folded (`net/folded.rs`).
 
-use super::{Arriving, Turn, World};
+use super::{HostArrival, Turn, World};
 use crate::net::link::{Forwarding, Link};
 use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
@@ -25,7 +25,7 @@ impl World {
                 return self.delay(index, packet);
             }
             let host = link.to;
-            let (goal, row) = self.goal(&packet);
+            let (goal, row) = self.destination_of(&packet);
             // What waits for its turn within the instant goes before it.
             if host == goal || !self.has_no_arrivals_pending {
                 return self.arrive_at_once(packet, host);
@@ -105,11 +105,11 @@ fn catch_up(
     bound: Time,
     warm_up: Time,
     conversations: &mut [Conversation],
-    arriving: &mut Ring<Arriving>,
+    arriving: &mut Ring<HostArrival>,
     turn: Turn,
 ) {
     while link.depart_before(bound, warm_up).is_some() {
-        let Some((departure, packet)) = link.out_before(bound) else {
+        let Some((departure, packet)) = link.pop_departed_before(bound) else {
             break;
         };
         let sink = &mut conversations[packet.conversation as usize];
@@ -119,7 +119,7 @@ fn catch_up(
             // Only the event made for it can have come to an awaited departure.
             debug_assert_eq!(departure + Time(1), bound);
             let host = link.to;
-            arriving.push_back(Arriving { packet, host, turn });
+            arriving.push_back(HostArrival { packet, host, turn });
         }
     }
 }

@@ -95,6 +95,6 @@ impl World {
         self.conversations[packet.conversation as usize].count_created(&packet);
         let mut reply = packet.into_reply();
         reply.created = self.now;
-        self.push_arriving(reply, host);
+        self.queue_host_arrival(reply, host);
     }
 }

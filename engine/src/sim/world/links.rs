@@ -1,9 +1,9 @@
 //! What links do with packets: take them, hold them, send them, bring them to the far end.
 
 use super::{World, class};
-use crate::capture::Place;
-use crate::net::chains::Onward;
-use crate::net::link::{Forwarding, Offered, Transmitted};
+use crate::capture::CapturePoint;
+use crate::net::chains::Downstream;
+use crate::net::link::{Forwarding, OfferOutcome, TransmittedPacket};
 use crate::net::propagation::Propagation;
 use crate::observe::records::Event;
 use crate::qdisc::DropReason;
@@ -43,31 +43,31 @@ impl World {
             return self.offer_super_packet(index, &packet);
         }
         if self.links[index].is_captured {
-            self.see(index, Place::Before, &packet);
+            self.see(index, CapturePoint::Before, &packet);
         }
         let offered = self.links[index].offer(packet, self.now);
         match offered {
-            Offered::Dropped(reason) => {
+            OfferOutcome::Dropped(reason) => {
                 self.record(index, Event::Drop, reason as i8, &packet, None);
                 self.count_refused(index, reason, &packet);
             }
-            Offered::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
+            OfferOutcome::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
         }
-        self.go_on(index, offered);
+        self.after_offer(index, offered);
     }
 
     /// After a packet was offered to a link whose departures have events.
     #[inline(always)]
-    fn go_on(&mut self, index: usize, offered: Offered) {
+    fn after_offer(&mut self, index: usize, offered: OfferOutcome) {
         let link = &self.links[index];
         let is_transmitting = link.is_transmitting();
         if link.is_eventful {
-            self.settle_events(index);
+            self.record_qdisc_events(index);
         }
         if is_transmitting {
             self.links[index].settle(self.now);
-        } else if offered == Offered::Taken {
-            self.pump(index);
+        } else if offered == OfferOutcome::Taken {
+            self.send_due(index);
         }
     }
 
@@ -76,17 +76,17 @@ impl World {
         let offered = self.links[index].offer_gso(segments, self.now);
         for packet in &*segments {
             if self.links[index].is_captured {
-                self.see(index, Place::Before, packet);
+                self.see(index, CapturePoint::Before, packet);
             }
             match offered {
-                Offered::Dropped(reason) => {
+                OfferOutcome::Dropped(reason) => {
                     self.record(index, Event::Drop, reason as i8, packet, None);
                     self.count_refused(index, reason, packet);
                 }
-                Offered::Taken => self.record(index, Event::Enqueue, 0, packet, None),
+                OfferOutcome::Taken => self.record(index, Event::Enqueue, 0, packet, None),
             }
         }
-        self.go_on(index, offered);
+        self.after_offer(index, offered);
     }
 
     /// The pending event of a link: a departure, or its discipline's next packet is due.
@@ -104,7 +104,7 @@ impl World {
                 if let Some(upstream) = self.links[index].lazy_upstream {
                     self.enqueue_deferred(index, upstream as usize, self.now);
                 }
-                self.pump(index);
+                self.send_due(index);
             }
         }
     }
@@ -112,7 +112,7 @@ impl World {
     /// Lets a link send what is due: a fixed number of packets at most, the others by an event of this
     /// very instant.
     #[inline(always)]
-    pub(super) fn pump(&mut self, index: usize) {
+    pub(super) fn send_due(&mut self, index: usize) {
         let (now, warm_up) = (self.now, self.warm_up);
         for sent_pkts in 0.. {
             if sent_pkts == SENT_A_STEP {
@@ -122,7 +122,7 @@ impl World {
             let link = &mut self.links[index];
             let sent = link.send(now, warm_up);
             if link.is_eventful {
-                self.settle_events(index);
+                self.record_qdisc_events(index);
             }
             while let Some(packet) = self.links[index].take_begun() {
                 self.begin(index, &packet);
@@ -142,7 +142,7 @@ impl World {
                     self.forward(next as usize, packet);
                 } else {
                     let host = link.to;
-                    self.push_arriving(packet, host);
+                    self.queue_host_arrival(packet, host);
                 }
             } else {
                 self.propagate(index, sent);
@@ -160,7 +160,7 @@ impl World {
     }
 
     #[inline]
-    pub(super) fn propagate(&mut self, index: usize, sent: Transmitted) {
+    pub(super) fn propagate(&mut self, index: usize, sent: TransmittedPacket) {
         let packet = sent.packet;
         if self.links[index].has_offloads {
             return self.propagate_offloaded(index, &sent);
@@ -183,7 +183,7 @@ impl World {
             Propagation::Ring(_) if link.delay == Time::ZERO => {
                 let host = link.to;
                 if link.is_captured_arriving {
-                    self.see(index, Place::Arrived, &packet);
+                    self.see(index, CapturePoint::Arrived, &packet);
                 }
                 self.arrive_at_once(packet, host);
             }
@@ -207,23 +207,23 @@ impl World {
     /// counted here and now, as nothing follows from that.
     #[inline(always)]
     pub(super) fn arrive_at_once(&mut self, packet: Packet, host: u32) {
-        if packet.kind() == Kind::Udp && host == self.goal(&packet).0 {
+        if packet.kind() == Kind::Udp && host == self.destination_of(&packet).0 {
             self.deliver(packet, host);
         } else {
-            self.push_arriving(packet, host);
+            self.queue_host_arrival(packet, host);
         }
     }
 
     #[inline]
     pub(super) fn arrive_from_ring(&mut self, index: usize) {
-        if let Onward::IntoQueue(queue) = self.links[index].onward {
+        if let Downstream::IntoQueue(queue) = self.links[index].downstream {
             return self.come_to_queue(queue as usize, index);
         }
         let packet = self.take_out(index);
         let link = &self.links[index];
         let host = link.to;
         if link.is_captured_arriving {
-            self.see(index, Place::Arrived, &packet);
+            self.see(index, CapturePoint::Arrived, &packet);
         }
         self.arrive(packet, host);
     }
@@ -238,7 +238,7 @@ impl World {
             .expect("the wheel names a packet in flight");
         let host = link.to;
         if link.is_captured_arriving {
-            self.see(index, Place::Arrived, &packet);
+            self.see(index, CapturePoint::Arrived, &packet);
         }
         self.arrive(packet, host);
     }
@@ -247,13 +247,13 @@ impl World {
     #[inline(never)]
     fn begin(&mut self, index: usize, packet: &Packet) {
         if self.links[index].is_captured {
-            self.see(index, Place::After, packet);
+            self.see(index, CapturePoint::After, packet);
         }
         self.leave_host_queue(packet, false);
     }
 
     #[inline(never)]
-    pub(super) fn see(&mut self, link: usize, place: Place, packet: &Packet) {
+    pub(super) fn see(&mut self, link: usize, place: CapturePoint, packet: &Packet) {
         if packet.is_gso() {
             return self.see_super_packet(link, place, packet);
         }

@@ -3,11 +3,11 @@
 use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Record;
+use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::delays::Delays;
 use crate::sim::histogram::{BYTES_PER_COUNT, Histogram};
-use crate::sim::rows::Rows;
 use crate::traffic::conversation::{Application, Conversation};
-use crate::traffic::counters::{Counted, PacketCounters};
+use crate::traffic::counters::{ConversationCounters, PacketCounters};
 use crate::traffic::ping::Echo;
 use crate::traffic::tcp_flow::Transfer;
 
@@ -30,7 +30,7 @@ const BYTES_PER_BIN: u64 = 32 + 29;
 pub const BYTES_PER_CAPTURED_CONNECTION: u64 = 1500;
 
 /// Rows that are there, with what lies ready for the next.
-fn rows_bytes<T>(rows: &Rows<T>, bytes_per_row: u64) -> u64 {
+fn rows_bytes<T>(rows: &ChunkedVec<T>, bytes_per_row: u64) -> u64 {
     rows.memory_bytes() + rows.len() as u64 * (bytes_per_row - size_of::<T>() as u64)
 }
 
@@ -61,7 +61,7 @@ fn link_bytes(link: &Link) -> u64 {
 fn conversation_bytes(conversation: &Conversation) -> u64 {
     let packets = in_network_pkts(&conversation.counters()) * BYTES_PER_PACKET;
     let delays = delays_bytes(conversation.delay());
-    let own = (size_of::<Conversation>() + size_of::<Counted>()) as u64;
+    let own = (size_of::<Conversation>() + size_of::<ConversationCounters>()) as u64;
     own + packets
         + delays
         + match &conversation.application {

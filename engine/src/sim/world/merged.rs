@@ -1,7 +1,7 @@
 //! Links that several others lead into (`net/merge.rs`): packets of those are taken on together.
 
 use super::{Turn, World};
-use crate::net::chains::Onward;
+use crate::net::chains::Downstream;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
@@ -21,7 +21,7 @@ impl World {
     fn schedule_merge(&mut self, index: usize) {
         let link = &self.links[index];
         if let Some(merge) = &link.merge {
-            self.tournament.set(merge.leaf, link.may_come_out());
+            self.tournament.set(merge.leaf, link.earliest_exit());
         }
     }
 
@@ -66,9 +66,9 @@ impl World {
     fn take_from_feeder(&mut self, index: usize, upstream: usize) -> Packet {
         let link = &mut self.links[upstream];
         let (packet, next) = link.propagation.pop_due();
-        if let Onward::Joins {
+        if let Downstream::Joins {
             upstream: number, ..
-        } = link.onward
+        } = link.downstream
             && let Some(merge) = &mut self.links[index].merge
         {
             merge.set(number, next);

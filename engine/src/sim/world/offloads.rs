@@ -2,9 +2,9 @@
 //! uncut (TSO) or has merged them (GRO).
 
 use super::{World, class};
-use crate::capture::Place;
+use crate::capture::CapturePoint;
 use crate::net::gro::{self, FrameHeader};
-use crate::net::link::Transmitted;
+use crate::net::link::TransmittedPacket;
 use crate::observe::records::Event;
 use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
@@ -17,7 +17,7 @@ impl World {
     /// What a link with TSO or GRO has sent.
     #[cold]
     #[inline(never)]
-    pub(super) fn propagate_offloaded(&mut self, index: usize, sent: &Transmitted) {
+    pub(super) fn propagate_offloaded(&mut self, index: usize, sent: &TransmittedPacket) {
         let segments = self.links[index].take_whole(&sent.packet);
         let reason = DropReason::LinkLoss as i8;
         for segment in &segments {
@@ -30,7 +30,7 @@ impl World {
         if sent.lost {
             return;
         }
-        let packet = self.joined(&segments);
+        let packet = self.join_segments(&segments);
         if !self.links[index].has_gro() {
             return self.pass_on(index, packet);
         }
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// One packet for these segments.
-    fn joined(&mut self, segments: &[Packet]) -> Packet {
+    fn join_segments(&mut self, segments: &[Packet]) -> Packet {
         match segments {
             [one] => *one,
             several => self.super_packets.join(several),
@@ -51,7 +51,7 @@ impl World {
     pub(super) fn poll(&mut self, index: usize) {
         let frames = self.links[index].take_gathered();
         for segments in gro::merged(frames, |frame| self.header(frame)) {
-            let packet = self.joined(&segments);
+            let packet = self.join_segments(&segments);
             self.pass_on(index, packet);
         }
     }
@@ -82,7 +82,7 @@ impl World {
 
     /// Somebody looks at a super-packet, and sees its segments.
     #[cold]
-    pub(super) fn see_super_packet(&mut self, link: usize, place: Place, packet: &Packet) {
+    pub(super) fn see_super_packet(&mut self, link: usize, place: CapturePoint, packet: &Packet) {
         for segment in self.super_packets.segments(packet).to_vec() {
             self.see(link, place, &segment);
         }

@@ -173,13 +173,13 @@ impl World {
         self.refused = None;
         self.forward(link, packet);
         if is_on_account {
-            self.tell_refused(link, sent, 1, now, index);
+            self.notify_host_drop(link, sent, 1, now, index);
         }
     }
 
     /// A sender hears at once what the queue of its host has dropped.
     #[inline(always)]
-    fn tell_refused(
+    fn notify_host_drop(
         &mut self,
         link: usize,
         last: &SentSegment,
@@ -208,7 +208,7 @@ impl World {
         let conversation = &mut self.conversations[packet.conversation as usize];
         if self.links[link].has_small_queues
             && let Application::Tcp(flow) = &mut conversation.application
-            && flow.is_on_account(sent)
+            && flow.is_in_small_queue(sent)
         {
             flow.enter_host_queue(packet.segment_place(), is_cut);
             return true;
@@ -245,7 +245,7 @@ impl World {
         self.segments = segments;
         // Of segments that were cut before the queue the sender hears when all were dropped.
         if is_on_account && (is_whole || refused_pkts == pkts) {
-            self.tell_refused(link, last, pkts, self.now, index);
+            self.notify_host_drop(link, last, pkts, self.now, index);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::traffic::connection::{Connection, SentSegment};
 impl TcpFlow {
     /// Whether its sender has an account of a packet while that is in the queue of its host.
     #[inline]
-    pub fn is_on_account(&self, sent: &SentSegment) -> bool {
+    pub fn is_in_small_queue(&self, sent: &SentSegment) -> bool {
         self.has_small_queues() && !sent.tag.is_reply && sent.carries_data
     }
 

@@ -4,7 +4,7 @@ use super::TcpFlow;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::tcp::segment::Flags;
-use crate::traffic::connection::Arrived;
+use crate::traffic::connection::ArrivedSegment;
 
 impl TcpFlow {
     /// Segments of the sender that follow each other, of which there is one at least, arrive as one
@@ -26,7 +26,7 @@ impl TcpFlow {
             header.flags |= next.flags;
             bytes += next.payload_bytes;
         }
-        let arrived = Arrived {
+        let arrived = ArrivedSegment {
             header,
             blocks: None,
             bytes,

@@ -1,7 +1,7 @@
 //! How connections of a script begin: listen(2), accept(2), connect(2), and writes that connect.
 
 use super::{Outcome, Progress, Role, Run, Socket};
-use crate::endpoint::{Endpoint, Setup, State, SynData};
+use crate::endpoint::{ConnectionState, Endpoint, Setup, SynData};
 use crate::fast_open::{OPTION_SPACE_BYTES, Server};
 use crate::language::script::{TcpFlags, TcpPacket};
 use crate::plan::operations::{Call, Sending};
@@ -134,7 +134,7 @@ impl Run<'_> {
     }
 
     /// What came of it: told once, then it is connected (`__inet_stream_connect`).
-    fn connected(&mut self, fd: i64, state: State) -> Outcome {
+    fn connected(&mut self, fd: i64, state: ConnectionState) -> Outcome {
         if let Some(error) = state.error() {
             return Outcome::Fails(error);
         }

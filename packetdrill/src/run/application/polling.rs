@@ -7,32 +7,32 @@
 //! | `ep_send_events`: it is asked again, and an edge is told once | `Run::epoll_wait` |
 
 use super::{Outcome, Role, Run, Socket, is_writable};
-use crate::endpoint::{Endpoint, State};
-use crate::plan::polling::{Control, Events, Polled};
+use crate::endpoint::{ConnectionState, Endpoint};
+use crate::plan::polling::{Control, Events, PollEntry};
 
 /// An epoll instance.
 #[derive(Debug, Clone)]
 pub(super) struct Epoll {
     pub(super) fd: i64,
-    items: Vec<Item>,
+    items: Vec<EpollEntry>,
 }
 
 /// A socket of it.
 #[derive(Debug, Clone)]
-struct Item {
+struct EpollEntry {
     fd: i64,
     asked: Events,
     /// It may have something to tell.
     is_listed: bool,
-    seen: Seen,
+    seen: SocketSnapshot,
 }
 
 /// What a socket was when it was last looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Seen {
+struct SocketSnapshot {
     received_bytes: u64,
     has_ended: bool,
-    state: Option<State>,
+    state: Option<ConnectionState>,
     is_writable: bool,
     queued_errors: u32,
     has_child: bool,
@@ -101,7 +101,7 @@ impl Run<'_> {
         Some(events)
     }
 
-    pub(super) fn poll(&self, polled: &[Polled]) -> Outcome {
+    pub(super) fn poll(&self, polled: &[PollEntry]) -> Outcome {
         let mut told = Vec::new();
         for one in polled {
             let events = self.events_of(one.fd).unwrap_or(Events(0x20));
@@ -148,7 +148,7 @@ impl Run<'_> {
         if let Some(at) = at {
             epoll.items.remove(at);
         }
-        epoll.items.push(Item {
+        epoll.items.push(EpollEntry {
             fd,
             asked,
             is_listed: events.told_of(asked).0 != 0,
@@ -157,16 +157,16 @@ impl Run<'_> {
         Outcome::Returns(0)
     }
 
-    fn seen(&self, fd: i64) -> Seen {
+    fn seen(&self, fd: i64) -> SocketSnapshot {
         let socket = self.application.sockets.iter().find(|one| one.fd == fd);
         let connection = socket.and_then(Socket::connection);
         let Some(connection) = connection.map(|index| &self.connections[index]) else {
-            return Seen {
+            return SocketSnapshot {
                 has_child: self.acceptable(fd).is_some(),
-                ..Seen::default()
+                ..SocketSnapshot::default()
             };
         };
-        Seen {
+        SocketSnapshot {
             received_bytes: connection.received_bytes(),
             has_ended: connection.has_peer_finished(),
             state: Some(connection.state()),
@@ -232,7 +232,10 @@ impl Run<'_> {
         // one that was reset before it was accepted still.
         let connection: &Endpoint = &self.connections[index];
         let state = connection.state();
-        let is_opening = matches!(state, State::SynSent | State::SynReceived | State::Gone);
+        let is_opening = matches!(
+            state,
+            ConnectionState::SynSent | ConnectionState::SynReceived | ConnectionState::Gone
+        );
         (listens == fd && (!is_opening || connection.can_send())).then_some(index)
     }
 }

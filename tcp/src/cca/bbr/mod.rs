@@ -27,7 +27,7 @@ mod tests;
 mod window;
 
 use super::windowed_filter::{ExpiringMin, WindowedMax};
-use super::{Ack, Controller, INFINITE_SSTHRESH, Options, Phase, Snapshot, State, Window};
+use super::{Ack, CaState, Controller, INFINITE_SSTHRESH, Options, Phase, Snapshot, Window};
 use ack_aggregation::AckAggregation;
 use bandwidth::{UNIT_GAIN, bandwidth, bdp_pkts, pacing_rate_bytes_per_s};
 use dumbbell_core::random::Stream;
@@ -114,7 +114,7 @@ pub struct Bbr {
     probe_rtt_round_done: bool,
     /// Window to go back to after recovery and after an empty pipe, packets.
     prior_cwnd_pkts: u32,
-    prior_state: State,
+    prior_state: CaState,
     /// In the first round trip of recovery: a packet leaves for each delivered.
     is_conserving: bool,
     /// Whether nothing has been delivered since the application was idle.
@@ -361,7 +361,7 @@ impl Bbr {
 
 impl Controller for Bbr {
     const WANTS_PACING: bool = true;
-    const IS_HELD_TO_LINUX: bool = true;
+    const IS_COMPARED_WITH_LINUX: bool = true;
 
     fn new(options: &Options, now: Time) -> Bbr {
         let timer_hz = u64::from(options.timer_hz.max(1));
@@ -386,7 +386,7 @@ impl Controller for Bbr {
             probe_rtt_done_tick: None,
             probe_rtt_round_done: false,
             prior_cwnd_pkts: 0,
-            prior_state: State::Open,
+            prior_state: CaState::Open,
             is_conserving: false,
             is_restarting: false,
             has_seen_rtt: false,
@@ -432,7 +432,7 @@ impl Controller for Bbr {
             snapshot.lost_pkts,
             snapshot.delivered_time,
         );
-        self.prior_state = State::Loss;
+        self.prior_state = CaState::Loss;
         self.pipe.forget_bandwidth();
         // A timeout counts as the end of a round trip.
         self.rounds.is_start = true;

@@ -288,11 +288,11 @@ fn recovery_conserves_packets_for_a_round_trip_and_then_restores_the_window() {
         }
     };
     bbr.on_loss(&mut window, &snapshot(Time::ZERO));
-    bbr.on_ack(&mut window, &in_state(round + 1, State::Recovery, 3, 50));
+    bbr.on_ack(&mut window, &in_state(round + 1, CaState::Recovery, 3, 50));
     assert_eq!(window.cwnd_pkts, 51); // what is in flight, and one for the one delivered
-    bbr.on_ack(&mut window, &in_state(round + 2, State::Recovery, 2, 40));
+    bbr.on_ack(&mut window, &in_state(round + 2, CaState::Recovery, 2, 40));
     assert_eq!(window.cwnd_pkts, 49);
-    bbr.on_ack(&mut window, &in_state(round + 3, State::Open, 0, 40));
+    bbr.on_ack(&mut window, &in_state(round + 3, CaState::Open, 0, 40));
     assert!(window.cwnd_pkts >= before, "{} {before}", window.cwnd_pkts);
 }
 
@@ -307,7 +307,7 @@ fn a_timeout_starts_from_one_packet_and_comes_back() {
     bbr.on_ack(
         &mut window,
         &Ack {
-            state: State::Loss,
+            state: CaState::Loss,
             ..base
         },
     );
@@ -329,7 +329,7 @@ fn a_timeout_in_recovery_makes_the_pipe_not_full_again() {
     bbr.on_enter_loss(&mut fresh_window(10), &snapshot(ms(500)));
     pipe.forget_bandwidth();
     assert_eq!(bbr.pipe, pipe);
-    assert_eq!(bbr.prior_state, State::Loss);
+    assert_eq!(bbr.prior_state, CaState::Loss);
 }
 
 #[test]

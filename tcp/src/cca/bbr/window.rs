@@ -3,7 +3,7 @@
 
 use super::bandwidth::delivered_pkts;
 use super::{
-    Ack, Bbr, HIGH_GAIN, INITIAL_WINDOW_PKTS, LEAST_CWND_PKTS, Mode, NOMINAL_RTT_US, State, Time,
+    Ack, Bbr, CaState, HIGH_GAIN, INITIAL_WINDOW_PKTS, LEAST_CWND_PKTS, Mode, NOMINAL_RTT_US, Time,
     UNIT_GAIN, Window, bandwidth, bdp_pkts, pacing_rate_bytes_per_s, us,
 };
 
@@ -95,7 +95,7 @@ impl Bbr {
 
     /// Remembers a window that was not cut by recovery or for an empty pipe.
     pub(super) fn save_cwnd(&mut self, window: &Window) {
-        let is_cut = self.prior_state >= State::Recovery || self.mode == Mode::ProbeRtt;
+        let is_cut = self.prior_state >= CaState::Recovery || self.mode == Mode::ProbeRtt;
         self.prior_cwnd_pkts = if is_cut {
             self.prior_cwnd_pkts.max(window.cwnd_pkts)
         } else {
@@ -147,13 +147,13 @@ impl Bbr {
     fn after_losses(&mut self, cwnd_pkts: u32, ack: &Ack) -> u32 {
         let mut cwnd_pkts = cwnd_pkts.saturating_sub(ack.rate.losses_pkts).max(1);
         let was = std::mem::replace(&mut self.prior_state, ack.state);
-        if ack.state == State::Recovery && was != State::Recovery {
+        if ack.state == CaState::Recovery && was != CaState::Recovery {
             self.is_conserving = true;
             self.rounds.end_delivered_pkts = ack.delivered_pkts;
             cwnd_pkts = ack
                 .in_flight_pkts
                 .saturating_add(ack.rate.acked_sacked_pkts);
-        } else if was >= State::Recovery && ack.state < State::Recovery {
+        } else if was >= CaState::Recovery && ack.state < CaState::Recovery {
             cwnd_pkts = cwnd_pkts.max(self.prior_cwnd_pkts);
             self.is_conserving = false;
         }

@@ -1,7 +1,7 @@
 use super::super::Cubic as AnyCubic;
 use super::*;
 use crate::cca::testing::{ack, fresh_window, ms, options, snapshot, window};
-use crate::cca::{Controller, State};
+use crate::cca::{CaState, Controller};
 use dumbbell_spec::tcp::Profile;
 
 const RTT: Time = ms(100);
@@ -219,11 +219,11 @@ fn nothing_grows_in_recovery_or_when_the_application_limits() {
     let open = ack(ms(1000), 2, RTT);
     for held in [
         Ack {
-            state: State::Recovery,
+            state: CaState::Recovery,
             ..open
         },
         Ack {
-            state: State::Cwr,
+            state: CaState::Cwr,
             ..open
         },
         Ack {
@@ -241,7 +241,7 @@ fn nothing_grows_in_recovery_or_when_the_application_limits() {
     cubic.acknowledge(
         &mut window,
         &Ack {
-            state: State::Loss,
+            state: CaState::Loss,
             ..open
         },
     );

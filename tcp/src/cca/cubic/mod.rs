@@ -11,7 +11,7 @@
 mod linux;
 mod rfc9438;
 
-use super::{Ack, Controller, Options, RttSample, Snapshot, State, Window};
+use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
 use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
@@ -22,7 +22,7 @@ const LEAST_SSTHRESH_PKTS: u32 = 2;
 /// Whether an acknowledgement may make the window grow: something was acknowledged cumulatively,
 /// the window is what limits the sender (RFC 9438 section 5.8), and it is not being reduced.
 fn may_grow(ack: &Ack) -> bool {
-    let is_being_reduced = matches!(ack.state, State::Cwr | State::Recovery);
+    let is_being_reduced = matches!(ack.state, CaState::Cwr | CaState::Recovery);
     ack.is_cwnd_limited && ack.acked_pkts > 0 && !is_being_reduced
 }
 
@@ -47,8 +47,8 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
-    const HEEDS_LOSSES: bool = true;
-    const IS_HELD_TO_LINUX: bool = true;
+    const REACTS_TO_LOSSES: bool = true;
+    const IS_COMPARED_WITH_LINUX: bool = true;
 
     fn new(options: &Options, _now: Time) -> Cubic {
         match options.profile {

@@ -11,7 +11,7 @@
 //! | `on_state` | the time without a loss begins with the end of recovery |
 
 use crate::cca::ticks::Ticks;
-use crate::cca::{Ack, Cleaned, State, Window};
+use crate::cca::{Ack, CaState, PktsAcked, Window};
 use dumbbell_core::time::Time;
 
 /// 1, in the parts that windows and shares are in.
@@ -28,7 +28,7 @@ const FRESH_ROUND_TRIPS: u64 = 3;
 
 /// What undoing a reduction restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Before {
+struct UndoState {
     since: u64,
     greatest_rtt: u64,
     rate_at_loss_pps: u64,
@@ -36,7 +36,7 @@ struct Before {
 
 /// Its state. Times in ticks.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Whole {
+pub(super) struct LinuxState {
     ticks: Ticks,
     alpha: u64,
     beta: u64,
@@ -49,7 +49,7 @@ pub(super) struct Whole {
     greatest_rtt: u64,
     /// From when the time without a loss counts.
     since: u64,
-    before: Option<Before>,
+    before: Option<UndoState>,
     /// Delivered since `counted_from`, which is None before anything was.
     counted_pkts: u64,
     counted_from: Option<u64>,
@@ -58,10 +58,10 @@ pub(super) struct Whole {
     rate_at_loss_pps: u64,
 }
 
-impl Whole {
-    pub(super) fn new(timer_hz: u32, now: Time) -> Whole {
+impl LinuxState {
+    pub(super) fn new(timer_hz: u32, now: Time) -> LinuxState {
         let ticks = Ticks { hz: timer_hz };
-        Whole {
+        LinuxState {
             ticks,
             alpha: ONE,
             beta: LEAST_BETA,
@@ -81,11 +81,11 @@ impl Whole {
 
     /// The connection is open.
     pub(super) fn begin(&mut self, now: Time) {
-        *self = Whole::new(self.ticks.hz, now);
+        *self = LinuxState::new(self.ticks.hz, now);
     }
 
-    pub(super) fn on_cleaned(&mut self, cwnd_pkts: u32, cleaned: &Cleaned) {
-        if cleaned.state == State::Open {
+    pub(super) fn on_pkts_acked(&mut self, cwnd_pkts: u32, cleaned: &PktsAcked) {
+        if cleaned.state == CaState::Open {
             self.acked_pkts = cleaned.pkts;
         }
         if let Some(rtt) = cleaned.rtt.filter(|rtt| rtt.0 > 0) {
@@ -94,11 +94,11 @@ impl Whole {
         self.measure(cwnd_pkts, cleaned);
     }
 
-    fn note_rtt(&mut self, rtt: u64, state: State) {
+    fn note_rtt(&mut self, rtt: u64, state: CaState) {
         if self.least_rtt == 0 || rtt < self.least_rtt {
             self.least_rtt = rtt;
         }
-        if state == State::Open {
+        if state == CaState::Open {
             self.greatest_rtt = self.greatest_rtt.max(self.least_rtt);
             let most = self.greatest_rtt + self.ticks.of(LARGEST_STEP);
             if rtt <= most {
@@ -107,9 +107,9 @@ impl Whole {
         }
     }
 
-    fn measure(&mut self, cwnd_pkts: u32, cleaned: &Cleaned) {
+    fn measure(&mut self, cwnd_pkts: u32, cleaned: &PktsAcked) {
         let now = self.ticks.at(cleaned.now);
-        if cleaned.state > State::Disorder {
+        if cleaned.state > CaState::Disorder {
             (self.counted_pkts, self.counted_from) = (0, Some(now));
             return;
         }
@@ -197,16 +197,16 @@ impl Whole {
         }
     }
 
-    pub(super) fn on_state(&mut self, state: State, now: Time) {
+    pub(super) fn on_state(&mut self, state: CaState, now: Time) {
         match state {
-            State::Open => {
+            CaState::Open => {
                 if self.before.take().is_some() {
                     self.since = self.ticks.at(now);
                 }
             }
-            State::Disorder => {}
-            State::Cwr | State::Recovery | State::Loss => {
-                self.before = Some(Before {
+            CaState::Disorder => {}
+            CaState::Cwr | CaState::Recovery | CaState::Loss => {
+                self.before = Some(UndoState {
                     since: self.since,
                     greatest_rtt: self.greatest_rtt,
                     rate_at_loss_pps: self.rate_at_loss_pps,
@@ -230,11 +230,11 @@ mod tests {
     use super::*;
     use crate::cca::testing::ms;
 
-    fn whole(least_rtt: u64, greatest_rtt: u64) -> Whole {
-        Whole {
+    fn whole(least_rtt: u64, greatest_rtt: u64) -> LinuxState {
+        LinuxState {
             least_rtt,
             greatest_rtt,
-            ..Whole::new(1000, Time::ZERO)
+            ..LinuxState::new(1000, Time::ZERO)
         }
     }
 
@@ -274,11 +274,11 @@ mod tests {
     fn a_round_trip_time_that_jumps_is_not_the_greatest() {
         let mut whole = whole(100, 100);
         for (rtt, state, greatest) in [
-            (121, State::Open, 100),
-            (120, State::Open, 120),
-            (130, State::Recovery, 120),
-            (140, State::Open, 140),
-            (90, State::Loss, 140),
+            (121, CaState::Open, 100),
+            (120, CaState::Open, 120),
+            (130, CaState::Recovery, 120),
+            (140, CaState::Open, 140),
+            (90, CaState::Loss, 140),
         ] {
             whole.note_rtt(rtt, state);
             assert_eq!(whole.greatest_rtt, greatest, "{rtt}");
@@ -289,13 +289,13 @@ mod tests {
     #[test]
     fn the_time_without_a_loss_begins_with_the_end_of_recovery_unless_it_was_for_nothing() {
         let mut whole = whole(100, 150);
-        whole.on_state(State::Recovery, ms(5000));
+        whole.on_state(CaState::Recovery, ms(5000));
         assert_eq!(whole.since, 5000);
-        whole.on_state(State::Open, ms(5200));
+        whole.on_state(CaState::Open, ms(5200));
         assert_eq!(whole.since, 5200);
-        whole.on_state(State::Recovery, ms(6000));
+        whole.on_state(CaState::Recovery, ms(6000));
         whole.on_undo();
-        whole.on_state(State::Open, ms(6100));
+        whole.on_state(CaState::Open, ms(6100));
         assert_eq!(whole.since, 5200);
     }
 }

@@ -20,7 +20,7 @@ const FIRST_RTT_S: u64 = 20;
 
 /// What it has measured.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct LinuxState {
     ticks: Ticks,
     /// When the sample that goes on began, ticks.
     start: u64,
@@ -44,11 +44,11 @@ fn filtered(kept: u64, sample: u64) -> u64 {
     (7 * kept + sample) >> 3
 }
 
-impl Measured {
-    pub(super) fn new(timer_hz: u32, now: Time) -> Measured {
+impl LinuxState {
+    pub(super) fn new(timer_hz: u32, now: Time) -> LinuxState {
         let ticks = Ticks { hz: timer_hz };
         let rtt = FIRST_RTT_S * u64::from(timer_hz);
-        Measured {
+        LinuxState {
             ticks,
             start: ticks.at(now),
             counted_bytes: 0,
@@ -64,7 +64,7 @@ impl Measured {
 
     /// The connection is open.
     pub(super) fn begin(&mut self, now: Time) {
-        *self = Measured::new(self.ticks.hz, now);
+        *self = LinuxState::new(self.ticks.hz, now);
     }
 
     pub(super) fn on_arrival(&mut self, mss_bytes: u32, arrival: &AckArrival) {
@@ -136,7 +136,7 @@ mod tests {
 
     const MSS_BYTES: u32 = 1000;
 
-    fn arrives(measured: &mut Measured, at_ms: u64, una_bytes: u64, is_predicted: bool) {
+    fn arrives(measured: &mut LinuxState, at_ms: u64, una_bytes: u64, is_predicted: bool) {
         let arrival = AckArrival {
             now: ms(at_ms),
             una_bytes,
@@ -147,8 +147,8 @@ mod tests {
     }
 
     /// A segment every 10 ms for so long: 100 bytes a tick.
-    fn after_ms(end_ms: u64) -> Measured {
-        let mut measured = Measured::new(1000, Time::ZERO);
+    fn after_ms(end_ms: u64) -> LinuxState {
+        let mut measured = LinuxState::new(1000, Time::ZERO);
         for at_ms in (0..end_ms).step_by(10) {
             arrives(&mut measured, at_ms, 1 + 100 * at_ms, true);
         }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_the_path_carries_in_its_least_round_trip() {
-        assert_eq!(Measured::new(1000, Time::ZERO).carried_pkts(MSS_BYTES), 0);
+        assert_eq!(LinuxState::new(1000, Time::ZERO).carried_pkts(MSS_BYTES), 0);
         // 10 packets, and filters that round down.
         assert_eq!(after_ms(2000).carried_pkts(MSS_BYTES), 9);
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn filters_round_down() {
-        let mut measured = Measured::new(1000, Time::ZERO);
+        let mut measured = LinuxState::new(1000, Time::ZERO);
         measured.enter(100);
         measured.enter(50);
         // (7 * 100 + 50) / 8 is 93, then (7 * 100 + 93) / 8.

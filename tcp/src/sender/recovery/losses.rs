@@ -9,7 +9,7 @@
 use super::super::acknowledge::AckSummary;
 use super::super::sack::MOST_REORDERING_PKTS;
 use super::super::{DUPLICATES_THRESHOLD, Sender};
-use crate::cca::State;
+use crate::cca::CaState;
 use crate::prr::Delivered;
 use crate::rack::Reordering;
 use crate::rtt::as_us;
@@ -116,9 +116,9 @@ impl Sender {
     /// NewReno (RFC 6582): the first packet, on entering recovery and on each partial
     /// acknowledgement.
     pub(super) fn judge_without_sack(&mut self, advances: bool) {
-        let begins = self.recovery.state < State::Recovery
+        let begins = self.recovery.state < CaState::Recovery
             && self.board.sacked_out() >= self.recovery.reordering_pkts;
-        let is_partial = self.recovery.state == State::Recovery && advances;
+        let is_partial = self.recovery.state == CaState::Recovery && advances;
         if (begins || is_partial) && self.board.first().is_some_and(|head| !head.is_lost()) {
             self.board.split(self.board.head() + 1);
             self.lose(self.board.head());
@@ -130,7 +130,7 @@ impl Sender {
     pub(in crate::sender) fn judge_by_time(&mut self, now_us: u64) -> Option<u64> {
         let window_us = self.rack.window_us(Reordering {
             was_seen: self.recovery.reordering_seen,
-            is_recovering: self.recovery.state >= State::Recovery
+            is_recovering: self.recovery.state >= CaState::Recovery
                 || self.board.sacked_out() >= self.recovery.reordering_pkts,
             min_rtt_us: self.rtt.min_rtt_us(),
             srtt_8us: self.rtt.srtt_8us(),
@@ -216,7 +216,7 @@ impl Sender {
     pub(in crate::sender) fn on_reordering_timeout(&mut self, now: Time) {
         let (in_flight, lost) = (self.board.in_flight(), self.rate.lost_pkts);
         self.judge_by_time(as_us(now));
-        if in_flight != self.board.in_flight() && self.recovery.state != State::Recovery {
+        if in_flight != self.board.in_flight() && self.recovery.state != CaState::Recovery {
             self.enter_recovery(false, now);
             if !self.cca.owns_recovery() {
                 self.reduce(Delivered {
@@ -227,6 +227,6 @@ impl Sender {
             }
         }
         self.rearm_rto(now);
-        self.looks_at_lost_alone();
+        self.retransmits_only();
     }
 }

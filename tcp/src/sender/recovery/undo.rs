@@ -7,7 +7,7 @@
 //! | RFC 5682, F-RTO | `try_undo_loss`, told by the recovery |
 
 use super::super::Sender;
-use crate::cca::State;
+use crate::cca::CaState;
 use dumbbell_core::time::Time;
 
 /// What may undo a reduction of the window.
@@ -138,7 +138,7 @@ impl Sender {
         if self.holds_without_sack() {
             return true;
         }
-        self.tell_state(State::Open, now);
+        self.notify_state(CaState::Open, now);
         self.recovery.open();
         false
     }
@@ -173,7 +173,7 @@ impl Sender {
             return true;
         }
         if is_frto || self.is_sack() {
-            self.tell_state(State::Open, now);
+            self.notify_state(CaState::Open, now);
             self.recovery.open();
         }
         true

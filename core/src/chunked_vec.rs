@@ -11,22 +11,22 @@ const FIRST_BYTES: usize = 128;
 
 /// Rows that are only added to.
 #[derive(Debug, Clone)]
-pub struct Rows<T> {
+pub struct ChunkedVec<T> {
     /// All but the last are full.
     pieces: Vec<Vec<T>>,
     len: usize,
 }
 
-impl<T> Default for Rows<T> {
+impl<T> Default for ChunkedVec<T> {
     fn default() -> Self {
-        Rows {
+        ChunkedVec {
             pieces: Vec::new(),
             len: 0,
         }
     }
 }
 
-impl<T> Rows<T> {
+impl<T> ChunkedVec<T> {
     const PIECE: usize = {
         assert!(size_of::<T>() > 0 && size_of::<T>() <= PIECE_BYTES);
         1 << (PIECE_BYTES / size_of::<T>()).ilog2()
@@ -139,7 +139,7 @@ impl<'a, T> Iterator for Iter<'a, T> {
 
 impl<T> ExactSizeIterator for Iter<'_, T> {}
 
-impl<'a, T> IntoIterator for &'a Rows<T> {
+impl<'a, T> IntoIterator for &'a ChunkedVec<T> {
     type Item = &'a T;
     type IntoIter = Iter<'a, T>;
 
@@ -150,19 +150,19 @@ impl<'a, T> IntoIterator for &'a Rows<T> {
 
 /// An iterator that knows how many values are left.
 #[derive(Debug, Clone)]
-pub struct Exactly<I> {
+pub struct ExactSize<I> {
     values: I,
     left: usize,
 }
 
-impl<I: Iterator> Exactly<I> {
+impl<I: Iterator> ExactSize<I> {
     /// Over `len` values.
-    pub fn new(values: I, len: usize) -> Exactly<I> {
-        Exactly { values, left: len }
+    pub fn new(values: I, len: usize) -> ExactSize<I> {
+        ExactSize { values, left: len }
     }
 }
 
-impl<I: Iterator> Iterator for Exactly<I> {
+impl<I: Iterator> Iterator for ExactSize<I> {
     type Item = I::Item;
 
     #[inline]
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn rows_come_back_in_order_across_pieces() {
-        let mut rows: Rows<[u64; 1000]> = Rows::default();
+        let mut rows: ChunkedVec<[u64; 1000]> = ChunkedVec::default();
         assert_eq!((rows.len(), rows.memory_bytes()), (0, 0));
         for number in 0..300 {
             rows.push([number; 1000]);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn nothing_more_comes_once_it_is_stopped() {
-        let mut rows: Rows<u64> = Rows::default();
+        let mut rows: ChunkedVec<u64> = ChunkedVec::default();
         (0..1_000_000).for_each(|number| rows.push(number));
         let stop = AtomicBool::new(false);
         let mut some = rows.until(&stop);
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn memory_is_less_than_a_piece_more_than_the_rows() {
-        let mut rows: Rows<u64> = Rows::default();
+        let mut rows: ChunkedVec<u64> = ChunkedVec::default();
         rows.push(1);
         assert!(rows.memory_bytes() <= FIRST_BYTES as u64);
         for number in 0..1_000_000 {

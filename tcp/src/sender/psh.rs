@@ -15,27 +15,27 @@ use std::collections::VecDeque;
 
 /// Where pushed segments end that may not be acknowledged yet.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Pushes {
+pub(super) struct PushMarks {
     /// No end lies between what was sent and here.
     ahead: u64,
     /// None before the first write.
-    ends: Option<Box<Ends>>,
+    ends: Option<Box<PushEnds>>,
 }
 
-const _: () = assert!(size_of::<Pushes>() <= 16);
+const _: () = assert!(size_of::<PushMarks>() <= 16);
 
 /// The ends, which few segments have.
 #[derive(Debug, Clone, PartialEq)]
-struct Ends {
+struct PushEnds {
     /// Ascending.
-    rows: VecDeque<Row>,
+    rows: VecDeque<EvenlySpaced>,
     /// The newest end ever (`pushed_seq`).
     last: u64,
 }
 
-impl Default for Ends {
-    fn default() -> Ends {
-        Ends {
+impl Default for PushEnds {
+    fn default() -> PushEnds {
+        PushEnds {
             rows: VecDeque::new(),
             // The SYN's number is not counted.
             last: 1,
@@ -46,15 +46,15 @@ impl Default for Ends {
 /// Ends at equal distances: a large write has one every half window, and writes that wait for room are
 /// mostly as long as each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
+struct EvenlySpaced {
     first: u64,
     step: u64,
     last: u64,
 }
 
-impl Row {
-    fn one(end: u64) -> Row {
-        Row {
+impl EvenlySpaced {
+    fn one(end: u64) -> EvenlySpaced {
+        EvenlySpaced {
             first: end,
             step: 1,
             last: end,
@@ -98,7 +98,7 @@ pub(super) struct Write {
     pub largest_window_bytes: u64,
 }
 
-impl Ends {
+impl PushEnds {
     fn write(&mut self, write: Write) {
         self.forget(write.una);
         // The end of the last write, in a segment that is not full and goes on.
@@ -113,14 +113,14 @@ impl Ends {
         if first < write.after {
             let step = distance.div_ceil(mss) * mss;
             let last = first + (write.after - 1 - first) / step * step;
-            self.rows.push_back(Row { first, step, last });
+            self.rows.push_back(EvenlySpaced { first, step, last });
         }
         if !self
             .rows
             .back_mut()
             .is_some_and(|row| row.takes(write.after))
         {
-            self.rows.push_back(Row::one(write.after));
+            self.rows.push_back(EvenlySpaced::one(write.after));
         }
         self.last = write.after;
     }
@@ -144,17 +144,17 @@ impl Ends {
         self.forget(una);
         let is_pushed = self.any_in(segment_end - 1, segment_end);
         if !is_pushed {
-            self.rows.push_front(Row::one(segment_end));
+            self.rows.push_front(EvenlySpaced::one(segment_end));
         }
         if part < segment_end {
-            self.rows.push_front(Row::one(part));
+            self.rows.push_front(EvenlySpaced::one(part));
         }
         self.last = self.last.max(segment_end);
     }
 
     /// The first row that has an end beyond `at`. What is sent is near the first of them, and a buffer of many
     /// writes has thousands.
-    fn row_beyond(&self, at: u64) -> Option<&Row> {
+    fn row_beyond(&self, at: u64) -> Option<&EvenlySpaced> {
         let is_passed = |place: usize| self.rows.get(place).is_some_and(|row| row.last <= at);
         let mut bound = 1;
         while is_passed(bound - 1) {
@@ -183,7 +183,7 @@ impl Ends {
     }
 }
 
-impl Pushes {
+impl PushMarks {
     /// Has fetched where its ends are.
     #[inline]
     pub fn prefetch_ends(&self) {
@@ -251,7 +251,7 @@ mod tests {
         1 + segments * u64::from(MSS)
     }
 
-    fn written(pushes: &mut Pushes, before: u64, to: u64, segment_start: u64, window: u64) {
+    fn written(pushes: &mut PushMarks, before: u64, to: u64, segment_start: u64, window: u64) {
         pushes.write(Write {
             una: 1,
             segment_start,
@@ -265,8 +265,10 @@ mod tests {
     #[test]
     fn the_row_beyond_is_the_first_of_any_number() {
         for count in 0..20 {
-            let rows: VecDeque<Row> = (1..=count).map(|number| Row::one(10 * number)).collect();
-            let ends = Ends { rows, last: 0 };
+            let rows: VecDeque<EvenlySpaced> = (1..=count)
+                .map(|number| EvenlySpaced::one(10 * number))
+                .collect();
+            let ends = PushEnds { rows, last: 0 };
             for at in 0..=10 * count + 10 {
                 let expected = ends.rows.iter().find(|row| row.last > at);
                 assert_eq!(ends.row_beyond(at), expected, "{at} of {count}");
@@ -276,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_writes_are_pushed_until_they_are_acknowledged() {
-        let mut pushes = Pushes::default();
+        let mut pushes = PushMarks::default();
         written(&mut pushes, 1, after(21), 1, u64::MAX / 4);
         written(&mut pushes, after(21), after(31), after(21), u64::MAX / 4);
         assert!(pushes.any_in(after(20), after(21)));
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_segment_that_a_later_write_fills_up_is_no_end() {
-        let mut pushes = Pushes::default();
+        let mut pushes = PushMarks::default();
         written(&mut pushes, 1, 301, 1, u64::MAX / 4);
         assert!(pushes.any_in(1, 301));
         written(&mut pushes, 301, after(2), 1, u64::MAX / 4);
@@ -307,7 +309,7 @@ mod tests {
 
     #[test]
     fn both_parts_of_a_probed_segment_are_pushed() {
-        let mut pushes = Pushes::default();
+        let mut pushes = PushMarks::default();
         written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
         assert!(!pushes.any_in_new(1, after(1)));
         pushes.split(after(1), after(1) + 300, after(2));
@@ -325,12 +327,12 @@ mod tests {
 
     #[test]
     fn writes_of_one_length_are_one_row() {
-        let mut pushes = Pushes::default();
-        let rows = |pushes: &Pushes| pushes.ends.as_ref().map(|ends| ends.rows.clone());
+        let mut pushes = PushMarks::default();
+        let rows = |pushes: &PushMarks| pushes.ends.as_ref().map(|ends| ends.rows.clone());
         for n in 0..100 {
             written(&mut pushes, after(n), after(n + 1), after(n), u64::MAX / 4);
         }
-        let row = |last| Row {
+        let row = |last| EvenlySpaced {
             first: after(1),
             step: u64::from(MSS),
             last,
@@ -348,7 +350,7 @@ mod tests {
             after(100),
             u64::MAX / 4,
         );
-        let expected = VecDeque::from([row(after(100)), Row::one(after(101) + 1)]);
+        let expected = VecDeque::from([row(after(100)), EvenlySpaced::one(after(101) + 1)]);
         assert_eq!(rows(&pushes), Some(expected));
     }
 
@@ -360,7 +362,7 @@ mod tests {
             acknowledged_share in 0.0f64..1.0,
             asked in prop::collection::vec((0u64..40_000, 1u64..3000), 1..40),
         ) {
-            let mut pushes = Pushes::default();
+            let mut pushes = PushMarks::default();
             let mut ends = BTreeSet::new();
             let mut written = 1;
             for (segments, parts, goes_on) in writes {
@@ -392,7 +394,7 @@ mod tests {
 
     #[test]
     fn more_than_half_of_the_largest_window_is_pushed() {
-        let mut pushes = Pushes::default();
+        let mut pushes = PushMarks::default();
         // Half is ten segments and a half: the eleventh is beyond.
         written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
         let pushed: Vec<u64> = (0..40)
@@ -400,13 +402,13 @@ mod tests {
             .collect();
         assert_eq!(pushed, [10, 21, 32, 39]);
         // Exactly half is not more than half.
-        let mut pushes = Pushes::default();
+        let mut pushes = PushMarks::default();
         written(&mut pushes, 1, after(12), 1, 10 * u64::from(MSS));
         let pushed: Vec<u64> = (0..12)
             .filter(|&n| pushes.any_in(after(n), after(n + 1)))
             .collect();
         assert_eq!(pushed, [5, 11]);
-        let mut pushes = Pushes::default();
+        let mut pushes = PushMarks::default();
         written(&mut pushes, 1, after(40), 1, 21 * u64::from(MSS));
         // A write of a terabyte is noted in a row.
         written(

@@ -9,22 +9,22 @@ const FIRST_PLACES: usize = 8;
 
 /// A queue that grows when it is full and never shrinks: to less than twice what it held at most.
 #[derive(Debug, Clone)]
-pub struct Row<T> {
+pub struct SliceQueue<T> {
     /// Old values, then those it holds.
     values: Vec<T>,
     first: usize,
 }
 
-impl<T> Default for Row<T> {
+impl<T> Default for SliceQueue<T> {
     fn default() -> Self {
-        Row {
+        SliceQueue {
             values: Vec::new(),
             first: 0,
         }
     }
 }
 
-impl<T: Copy> Row<T> {
+impl<T: Copy> SliceQueue<T> {
     /// How many values it holds.
     #[inline(always)]
     pub fn len(&self) -> usize {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn an_empty_row_has_no_memory() {
-        let mut row: Row<u64> = Row::default();
+        let mut row: SliceQueue<u64> = SliceQueue::default();
         row.discard_front(3);
         assert_eq!((row.values(), row.memory_bytes()), (&[][..], 0));
     }
@@ -99,7 +99,7 @@ mod tests {
         fn does_what_a_deque_does_in_less_than_twice_its_memory(
             steps in prop::collection::vec((0usize..20, 0usize..20), 1..200),
         ) {
-            let (mut row, mut model) = (Row::default(), VecDeque::new());
+            let (mut row, mut model) = (SliceQueue::default(), VecDeque::new());
             let (mut next, mut most) = (0u32, FIRST_PLACES);
             for (pushes, discards) in steps {
                 for _ in 0..pushes {

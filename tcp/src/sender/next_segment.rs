@@ -1,7 +1,7 @@
 //! The segment that would be sent next for the first time, and whether anything holds it back.
 
 use super::Sender;
-use super::held_end::{Cork, Corked};
+use super::cork::{Cork, CorkedTail};
 use super::recovery::GoesFirst;
 
 impl Sender {
@@ -57,7 +57,8 @@ impl Sender {
     }
 
     pub(super) fn may_send_new(&self) -> bool {
-        let is_corked = self.corked != Corked::No && self.next_bytes() < self.settings.mss_bytes;
+        let is_corked =
+            self.corked != CorkedTail::No && self.next_bytes() < self.settings.mss_bytes;
         self.has_unsent() && self.next_fits() && !is_corked && !self.waits_for_more()
     }
 

@@ -8,7 +8,7 @@
 //! | the other end's SYN-ACK, of the SYN known and of all that was sent | opens the connection; its SYN, which came before, is a duplicate (`tcp_validate_incoming`) |
 //! | any other SYN | a challenge (RFC 5961 section 4) |
 
-use super::{Endpoint, State};
+use super::{ConnectionState, Endpoint};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::segment_of;
 use dumbbell_core::time::Time;
@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 /// The SYN-ACK of a connection whose SYNs have crossed.
 #[derive(Debug, Clone)]
-pub(super) struct Crossed {
+pub(super) struct SimultaneousOpen {
     /// Its options but the timestamps: what this end can do, whatever the other's SYN said.
     pub(super) options: Vec<TcpOption>,
     has_timestamps: bool,
 }
 
-impl Crossed {
+impl SimultaneousOpen {
     /// With the timestamps that this end's SYNs have.
     pub(super) fn stamp(&self, syn_ack: &mut Segment, now: Time) {
         if self.has_timestamps {
@@ -42,7 +42,7 @@ impl Endpoint {
     /// A SYN has come in place of the answer to its own.
     pub(super) fn cross(&mut self, syn: &TcpPacket, now: Time) {
         self.fast_open.option = None;
-        self.crossed = Some(Crossed {
+        self.crossed = Some(SimultaneousOpen {
             options: self.syn_options(),
             has_timestamps: self.agreed.timestamps,
         });
@@ -57,7 +57,7 @@ impl Endpoint {
         let mut receiver = Receiver::new(&settings).for_both_directions();
         receiver.on_segment(&without_payload, now);
         self.sender = None;
-        self.state = State::SynReceived;
+        self.state = ConnectionState::SynReceived;
         self.sent_end = 1 + self.fast_open.syn_bytes;
         if let Some(syn_ack) = receiver.poll_transmit(now) {
             self.enter_segment(&syn_ack, now);
@@ -72,7 +72,12 @@ impl Endpoint {
     }
 
     /// RFC 9293 section 3.10.7.4 in SYN-RECEIVED, after the SYNs have crossed.
-    pub(super) fn on_third_of_crossed(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
+    pub(super) fn on_third_of_simultaneous_open(
+        &mut self,
+        packet: &TcpPacket,
+        ecn: EcnMark,
+        now: Time,
+    ) {
         let has_syn = packet.flags.has(TcpFlags::SYN);
         let opens = packet.ack == Some(self.sent_end)
             && packet.seq == 0
@@ -102,7 +107,7 @@ impl Endpoint {
         self.sender = Some(sender);
         (self.last_ack, self.last_window) = (ack, answer.window_bytes);
         self.last_data = now;
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         if !has_syn {
             self.give(&answer, ecn, packet, now);
             return;

@@ -4,16 +4,16 @@
 use super::Sender;
 use super::acknowledge::AckSummary;
 use crate::cca::outside::{AckBegins, Acked, Event, NO_TIME_NS, SenderView};
-use crate::cca::{AckArrival, Cca, Cleaned, State};
+use crate::cca::{AckArrival, CaState, Cca, PktsAcked};
 use crate::rtt::from_us;
 use dumbbell_core::time::Time;
 
 impl Sender {
     /// Before the controller is told of anything.
     #[inline(always)]
-    pub(super) fn show(&mut self, now: Time) {
+    pub(super) fn update_view(&mut self, now: Time) {
         if self.sees_sender() {
-            self.show_all(now);
+            self.update_whole_view(now);
         }
     }
 
@@ -22,7 +22,7 @@ impl Sender {
         matches!(&self.cca, Cca::Outside(outside) if outside.sees_sender())
     }
 
-    fn show_all(&mut self, now: Time) {
+    fn update_whole_view(&mut self, now: Time) {
         let u32_of = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         let view = SenderView {
             now_ns: now.as_ns(),
@@ -54,17 +54,17 @@ impl Sender {
         }
     }
 
-    fn tell_shown(&mut self, event: Event<'_>, now: Time) {
-        self.show_all(now);
+    fn notify_view(&mut self, event: Event<'_>, now: Time) {
+        self.update_whole_view(now);
         if let Cca::Outside(outside) = &mut self.cca {
             outside.tell(&mut self.window, event);
         }
     }
 
     /// The sender will do this about losses from now on (`tcp_set_ca_state`).
-    pub(super) fn tell_state(&mut self, state: State, now: Time) {
+    pub(super) fn notify_state(&mut self, state: CaState, now: Time) {
         if self.sees_sender() {
-            self.tell_shown(Event::State(state), now);
+            self.notify_view(Event::State(state), now);
         } else {
             let snapshot = self.snapshot(now);
             self.cca.on_state(&mut self.window, state, &snapshot);
@@ -74,7 +74,7 @@ impl Sender {
     /// What an acknowledgement acknowledges has been taken off the scoreboard (`pkts_acked`), and after that the
     /// acknowledgement itself (`in_ack_event`): the order of Linux 6.1.192; older releases tell it first.
     #[inline(always)]
-    pub(super) fn tell_acked(&mut self, summary: &AckSummary, now: Time) {
+    pub(super) fn notify_acked(&mut self, summary: &AckSummary, now: Time) {
         if self.sees_sender() {
             let prior_pkts = summary.delivery.prior_delivered_pkts().unwrap_or(0);
             let since_pkts = self.rate.delivered_pkts.saturating_sub(prior_pkts);
@@ -83,30 +83,30 @@ impl Sender {
                 acked_pkts: summary.cleaned_pkts,
                 delivered_since_pkts: u32::try_from(since_pkts).unwrap_or(u32::MAX),
             };
-            self.tell_shown(Event::Acked(&acked), now);
-        } else if self.cca.hears_each_ack() {
-            let cleaned = Cleaned {
+            self.notify_view(Event::Acked(&acked), now);
+        } else if self.cca.needs_every_ack() {
+            let cleaned = PktsAcked {
                 now,
                 pkts: summary.cleaned_pkts,
                 rtt: summary.rtt_us.map(from_us),
                 state: self.recovery.state,
             };
-            self.cca.on_cleaned(&mut self.window, &cleaned);
+            self.cca.on_pkts_acked(&mut self.window, &cleaned);
         } else {
             return;
         }
-        self.tell_arrival(summary, now);
+        self.notify_ack_arrival(summary, now);
     }
 
     /// An acknowledgement has come, also where nothing was out (`tcp_in_ack_event`).
-    pub(super) fn tell_arrival(&mut self, summary: &AckSummary, now: Time) {
+    pub(super) fn notify_ack_arrival(&mut self, summary: &AckSummary, now: Time) {
         if self.sees_sender() {
             let begins = AckBegins {
                 is_unexpected: !summary.is_predicted,
                 window_updated: summary.window_updated,
                 is_echo: summary.is_echo,
             };
-            self.tell_shown(Event::AckBegins(begins), now);
+            self.notify_view(Event::AckBegins(begins), now);
             return;
         }
         let arrival = AckArrival {

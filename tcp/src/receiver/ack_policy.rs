@@ -37,7 +37,7 @@ const DEFAULT_SEGMENT_BYTES: u32 = 536;
 
 /// What a segment that was entered leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Entered {
+pub(super) struct DataProgress {
     /// Bytes in order that are not acknowledged.
     pub(super) pending: u64,
     /// The next byte expected.
@@ -48,7 +48,7 @@ pub(super) struct Entered {
 
 /// The state of one receiver, as every segment asks for it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Acknowledging {
+pub(super) struct AckPolicy {
     /// An acknowledgement is owed.
     is_scheduled: bool,
     /// It is to be sent now, by protocol (`ICSK_ACK_NOW`).
@@ -87,9 +87,9 @@ pub(super) struct Duplicates {
     count: u32,
 }
 
-impl Acknowledging {
-    pub(super) fn new(settings: &Settings) -> Acknowledging {
-        Acknowledging {
+impl AckPolicy {
+    pub(super) fn new(settings: &Settings) -> AckPolicy {
+        AckPolicy {
             is_scheduled: false,
             is_due: false,
             send_now: false,
@@ -222,7 +222,7 @@ impl Acknowledging {
     pub(super) fn check(
         &mut self,
         settings: &Settings,
-        entered: Entered,
+        entered: DataProgress,
         keeps_up: impl FnOnce() -> bool,
         rtt_8us: u64,
         duplicates: &mut Duplicates,
@@ -425,7 +425,7 @@ mod tests {
             (200_699, 60_000, 0),
             (200_700, 60_000, 16),
         ] {
-            let mut acknowledging = Acknowledging::new(&settings);
+            let mut acknowledging = AckPolicy::new(&settings);
             acknowledging.delay = us(60_000);
             acknowledging.rto = us(200_000);
             acknowledging.last_data = settings.clock.last_tick(start);

@@ -1,7 +1,7 @@
 //! What a host can set that no experiment does, and what it tells besides: packet scripts have both;
 //! and the window that a hand sets while a run goes on.
 
-use super::{Quiet, Sender};
+use super::{PollHint, Sender};
 use crate::cca::Cca;
 use dumbbell_spec::tcp::CwndChange;
 
@@ -44,7 +44,7 @@ impl Sender {
 
     /// From now on small segments wait, or do not (`TCP_NODELAY`).
     pub fn set_nagle(&mut self, nagle: bool) {
-        self.quiet = Quiet::No;
+        self.quiet = PollHint::No;
         self.nagle = nagle;
     }
 

@@ -5,11 +5,11 @@
 //! blocks, marks or payload raises no question: it is entered here in the order of `on_ack`. In
 //! debug builds both ways are gone and compared.
 
-use super::acknowledge::{AckSummary, Cleaned};
-use super::held_end::Corked;
+use super::acknowledge::{AckSummary, CumulativeAck};
+use super::cork::CorkedTail;
 use super::recovery::GoesFirst;
-use super::{Phase, Quiet, Sender};
-use crate::cca::State;
+use super::{Phase, PollHint, Sender};
+use crate::cca::CaState;
 use crate::rtt::as_us;
 use crate::segment::{Flags, Header, Timestamps};
 use dumbbell_core::time::Time;
@@ -23,7 +23,7 @@ impl Sender {
             && header.ack > self.una
             && header.ack <= self.next
             && self.phase == Phase::Established
-            && self.recovery.state == State::Open
+            && self.recovery.state == CaState::Open
             && !self.recovery.has_probe()
             && self.board.is_plain()
             && !self.recent.is_behind(header.timestamps)
@@ -58,7 +58,7 @@ impl Sender {
     pub(super) fn on_expected(&mut self, header: &Header, pkts: u32, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
         self.quiet = self.quiet_after_expected();
-        self.corked = Corked::No;
+        self.corked = CorkedTail::No;
         self.has_written = false;
         self.echo_ms = header.timestamps.and_then(Timestamps::echo);
         self.recent.take(header.timestamps);
@@ -90,8 +90,8 @@ impl Sender {
         } else if lowest < prior_una {
             self.check_reordering(lowest);
         }
-        self.tell_round_trip(rtt_us, false, now);
-        self.tell_acked(&summary, now);
+        self.notify_rtt(rtt_us, false, now);
+        self.notify_acked(&summary, now);
         self.update_rack_window(&summary);
         self.set_timer(now);
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
@@ -101,12 +101,12 @@ impl Sender {
 
     /// What is known then of what is sent next: nothing is lost.
     #[inline(always)]
-    fn quiet_after_expected(&self) -> Quiet {
+    fn quiet_after_expected(&self) -> PollHint {
         let is_plain = self.bursts.is_none() && !self.pacing.is_on();
         if is_plain && self.forced.is_none() && !self.must_open {
-            Quiet::Going
+            PollHint::Going
         } else {
-            Quiet::No
+            PollHint::No
         }
     }
 
@@ -118,10 +118,10 @@ impl Sender {
         pkts: u32,
         now_us: u64,
         summary: &mut AckSummary,
-    ) -> (Cleaned, u64) {
-        let mut cleaned = Cleaned {
+    ) -> (CumulativeAck, u64) {
+        let mut cleaned = CumulativeAck {
             pkts,
-            ..Cleaned::default()
+            ..CumulativeAck::default()
         };
         let mut lowest = self.next;
         for left in (0..pkts).rev() {

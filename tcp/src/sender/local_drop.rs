@@ -17,8 +17,8 @@
 
 use super::recovery::GoesFirst;
 use super::timers::Purpose;
-use super::write_queue::Writing;
-use super::{Quiet, Sender};
+use super::write_queue::WriteProgress;
+use super::{PollHint, Sender};
 use dumbbell_core::time::Time;
 
 impl Sender {
@@ -36,9 +36,9 @@ impl Sender {
         if self.board.packets_out() == 0 && self.timers_are_idle() {
             self.set_window_probe(now);
         }
-        self.ask_again();
+        self.recheck_send();
         if !self.tries_again() {
-            self.quiet = Quiet::Idle;
+            self.quiet = PollHint::Idle;
             self.recovery.end_write();
         } else if is_again {
             self.recovery.goes_first = GoesFirst::NewOfWrite;
@@ -49,7 +49,7 @@ impl Sender {
     /// longer than a segment at its end.
     fn tries_again(&mut self) -> bool {
         if let Some(bursts) = &mut self.bursts
-            && bursts.queue.writing() != Writing::Nothing
+            && bursts.queue.writing() != WriteProgress::Nothing
         {
             bursts.queue.go_on();
             return true;
@@ -59,15 +59,15 @@ impl Sender {
 
     /// One of its segments was taken by the queue of its own host and dropped there at once.
     pub fn on_congested_host(&mut self, now: Time) {
-        self.ask_again();
+        self.recheck_send();
         self.enter_cwr(now);
     }
 
     /// More than windows and the queue of its host may hold back a segment now. Where nothing was to be sent,
     /// nothing is.
-    fn ask_again(&mut self) {
-        if self.quiet == Quiet::Going {
-            self.quiet = Quiet::No;
+    fn recheck_send(&mut self) {
+        if self.quiet == PollHint::Going {
+            self.quiet = PollHint::No;
         }
     }
 

@@ -11,7 +11,7 @@ struct Burst {
 
 impl Burst {
     /// A segment is gone. Returns the memory of the burst if it was the last.
-    fn lose(&mut self) -> Option<u64> {
+    fn remove_segment(&mut self) -> Option<u64> {
         self.segments = self.segments.checked_sub(1)?;
         (self.segments == 0).then_some(self.truesize_bytes)
     }
@@ -19,13 +19,13 @@ impl Burst {
 
 /// All bursts of a sender that are held there.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Held {
+pub(super) struct HostQueueBursts {
     /// The oldest; without segments for none. Few senders have more, and those lie elsewhere in memory.
     first: Burst,
     others: VecDeque<Burst>,
 }
 
-impl Held {
+impl HostQueueBursts {
     /// A burst of `segments` segments enters.
     #[inline]
     pub(super) fn enter(&mut self, segments: u32, truesize_bytes: u64) {
@@ -43,7 +43,7 @@ impl Held {
     /// A segment of the oldest burst leaves. Returns the memory of that if it was the last.
     #[inline]
     pub(super) fn leave(&mut self) -> Option<u64> {
-        let left = self.first.lose()?;
+        let left = self.first.remove_segment()?;
         self.first = self.others.pop_front().unwrap_or_default();
         Some(left)
     }
@@ -51,7 +51,7 @@ impl Held {
     /// The same of the newest burst.
     pub(super) fn leave_last(&mut self) -> Option<u64> {
         let last = self.others.back_mut().unwrap_or(&mut self.first);
-        let left = last.lose()?;
+        let left = last.remove_segment()?;
         if self.others.pop_back().is_none() {
             self.first = Burst::default();
         }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn bursts_leave_from_the_first_on_or_the_last_is_taken_back() {
-        let mut held = Held::default();
+        let mut held = HostQueueBursts::default();
         assert_eq!((held.leave(), held.leave_last()), (None, None));
         held.enter(2, 20);
         held.enter(1, 10);
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!((held.leave(), held.leave()), (None, Some(20)));
         assert_eq!((held.leave_last(), held.leave_last()), (None, Some(30)));
         assert_eq!(held.leave_last(), Some(10));
-        assert_eq!(held, Held::default());
+        assert_eq!(held, HostQueueBursts::default());
         held.enter(1, 5);
         assert_eq!(held.leave(), Some(5));
     }

@@ -1,7 +1,7 @@
 //! What can be seen of a sender from outside.
 
 use super::{Phase, Sender, Statistics};
-use crate::cca::{Cca, State, Window};
+use crate::cca::{CaState, Cca, Window};
 use crate::rtt::RoundTrip;
 use crate::scoreboard::Scoreboard;
 use dumbbell_core::time::Time;
@@ -18,7 +18,7 @@ impl Sender {
     }
 
     /// What it does about losses.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> CaState {
         self.recovery.state
     }
 

@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use crate::decode::Decoded;
-use crate::flows::Entered;
+use crate::flows::FlowEntry;
 use std::cmp::Reverse;
 
 /// Connections that are followed at a time.
@@ -15,13 +15,13 @@ const MOST_BYTES_LATELY_STAY: usize = 32;
 
 /// The connections of a file that are followed.
 #[derive(Debug, Default)]
-pub struct Followed {
+pub struct FollowedConnections {
     /// By view and connection, None of those that were given up.
     timelines: Vec<Vec<Option<Box<Timeline>>>>,
     followed: Vec<(usize, usize)>,
 }
 
-impl Followed {
+impl FollowedConnections {
     /// Enters a packet of a view, whose flow table has entered it before.
     pub(crate) fn enter(
         &mut self,
@@ -29,7 +29,7 @@ impl Followed {
         at_ns: i64,
         frame_bytes: u32,
         packet: &Decoded,
-        entered: &Entered,
+        entered: &FlowEntry,
     ) {
         if view >= self.timelines.len() {
             self.timelines.resize_with(view + 1, Vec::new);

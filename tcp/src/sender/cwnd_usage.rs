@@ -1,12 +1,12 @@
 //! How much of the congestion window is used, and what becomes of one that is not.
 
 use super::Sender;
-use crate::cca::State;
+use crate::cca::CaState;
 use dumbbell_core::time::Time;
 
 /// How much of the window was used.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Usage {
+pub(super) struct CwndUsage {
     /// Whether the window held the sender back in this round (`is_cwnd_limited`).
     is_limited: bool,
     /// Packets that were out at most in it (`max_packets_out`).
@@ -19,7 +19,7 @@ pub(super) struct Usage {
     since: Time,
 }
 
-impl Usage {
+impl CwndUsage {
     /// The window counts as used from now on.
     pub(super) fn renew(&mut self, now: Time) {
         self.since = now;
@@ -80,7 +80,7 @@ impl Sender {
 
     /// RFC 2861 section 3.2: half way down to what was used.
     fn shrink_unused(&mut self, now: Time) {
-        if self.recovery.state == State::Open {
+        if self.recovery.state == CaState::Open {
             let used = self
                 .usage
                 .greatest_pkts
@@ -118,7 +118,7 @@ impl Sender {
             return;
         }
         let snapshot = self.snapshot(now);
-        self.show(now);
+        self.update_view(now);
         self.cca.on_idle_restart(&mut self.window, &snapshot);
         let cwnd = self.window.cwnd_pkts;
         let restart = self.settings.tcp.initial_window_pkts.min(cwnd);

@@ -5,16 +5,16 @@
 //! | --- | --- |
 //! | a segment that is not full waits for the rest of this write (`tcp_push` with `TCP_NAGLE_CORK`) | `write_more` |
 //! | so do those of all writes (`tp->nonagle`) | `set_cork` |
-//! | `TCP_NODELAY` lets go what waits, whatever holds it (`TCP_NAGLE_PUSH`) | `push_held` |
+//! | `TCP_NODELAY` lets go what waits, whatever holds it (`TCP_NAGLE_PUSH`) | `release_corked` |
 //! | with nothing out it waits as long as a probe of the window (`tcp_check_probe_timer`) | `watch_window` |
 
-use super::write_queue::{Bound, FollowedBy};
-use super::{Quiet, Sender};
+use super::write_queue::{FollowedBy, WriteBound};
+use super::{PollHint, Sender};
 use dumbbell_core::time::Time;
 
 /// What of the last write waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Corked {
+pub(super) enum CorkedTail {
     /// Nothing.
     No,
     /// Its last segment, if it is not full.
@@ -39,30 +39,30 @@ impl Sender {
     pub fn write_more(&mut self, bytes: u64, now: Time) {
         self.begin_write(now);
         match self.bursts.is_some() {
-            true => self.write_in_bursts(bytes, Bound::None, FollowedBy::More),
+            true => self.write_in_bursts(bytes, WriteBound::None, FollowedBy::More),
             false => {
                 self.written += bytes;
-                self.corked = Corked::End;
+                self.corked = CorkedTail::End;
             }
         }
     }
 
     /// The end of each write waits from now on, or no more (`TCP_CORK`).
     pub fn set_cork(&mut self, on: bool) {
-        self.quiet = Quiet::No;
-        self.corked = Corked::No;
+        self.quiet = PollHint::No;
+        self.corked = CorkedTail::No;
         self.cork = if on { Cork::On } else { Cork::Off };
     }
 
     /// What is held back goes now.
-    pub fn push_held(&mut self) {
-        self.quiet = Quiet::No;
-        self.corked = Corked::No;
+    pub fn release_corked(&mut self) {
+        self.quiet = PollHint::No;
+        self.corked = CorkedTail::No;
         self.lift_cork(Cork::On, Cork::Lifted);
     }
 
     /// A write begins: what it adds is held again.
-    pub(super) fn hold_again(&mut self) {
+    pub(super) fn cork_again(&mut self) {
         self.lift_cork(Cork::Lifted, Cork::On);
     }
 
@@ -73,12 +73,12 @@ impl Sender {
     }
 
     /// Whether the application holds back a segment that is not full.
-    pub(super) fn holds_small(&self) -> bool {
-        (self.corked != Corked::No || self.cork == Cork::On) && !self.is_closing
+    pub(super) fn corks_small_segment(&self) -> bool {
+        (self.corked != CorkedTail::No || self.cork == Cork::On) && !self.is_closing
     }
 
     /// Whether nothing but that keeps the next segment from being sent.
-    pub(super) fn holds_next(&self) -> bool {
-        self.holds_small() && self.next_bytes() < self.settings.mss_bytes
+    pub(super) fn corks_next(&self) -> bool {
+        self.corks_small_segment() && self.next_bytes() < self.settings.mss_bytes
     }
 }
