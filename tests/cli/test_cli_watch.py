@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dumbbell.cli.app import app
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 from dumbbell.cli.run.options import RunOptions
 from dumbbell.cli.run.watching import watch
 from dumbbell.errors import EXIT_STOPPED, SpecError
@@ -104,7 +104,7 @@ def asked(*files: str, as_json: bool = False, opens: bool = False) -> RunOptions
         replace=False,
         as_json=as_json,
         yes=False,
-        storing=Storing(is_wanted=False),
+        storing=StoreOptions(is_wanted=False),
         opens=opens,
     )
 

@@ -9,14 +9,14 @@ import pytest
 
 from dumbbell.backends.kernel import not_found
 from dumbbell.backends.kernel.session_orders import (
-    End,
-    Keys,
+    EndSession,
     LetTimePass,
     OpenTerminal,
     Order,
+    PressKeys,
     StopWaiting,
     TerminalPlace,
-    Type,
+    TypeLine,
 )
 from dumbbell.cli.shell.lines import Help, Reader
 from dumbbell.cli.shell.programs import serves
@@ -35,19 +35,19 @@ def orders(*lines: str, current: TerminalPlace | None = None) -> list[Order]:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("sender-1$ ls -l", [Type(SENDER, "ls -l")]),
-        ("[   12.000000256] sender-1:2$ ls", [Type(SECOND, "ls")]),
-        ("sender-1$  indented", [Type(SENDER, " indented")]),
-        ("sender-1$", [Type(SENDER, "")]),
-        ("receiver-1$ ITGRecv", [Type(RECEIVER, "ITGRecv", serves=True)]),
-        ("sender-1> 1 + 1", [Type(SENDER, "1 + 1", at_prompt=False)]),
+        ("sender-1$ ls -l", [TypeLine(SENDER, "ls -l")]),
+        ("[   12.000000256] sender-1:2$ ls", [TypeLine(SECOND, "ls")]),
+        ("sender-1$  indented", [TypeLine(SENDER, " indented")]),
+        ("sender-1$", [TypeLine(SENDER, "")]),
+        ("receiver-1$ ITGRecv", [TypeLine(RECEIVER, "ITGRecv", serves=True)]),
+        ("sender-1> 1 + 1", [TypeLine(SENDER, "1 + 1", at_prompt=False)]),
         (
             "sender-1 ping -c 3 receiver-1",
-            [Type(SENDER, "ping -c 3 receiver-1"), LetTimePass((SENDER,))],
+            [TypeLine(SENDER, "ping -c 3 receiver-1"), LetTimePass((SENDER,))],
         ),
-        ("receiver-1 iperf3 -s", [Type(RECEIVER, "iperf3 -s", serves=True)]),
+        ("receiver-1 iperf3 -s", [TypeLine(RECEIVER, "iperf3 -s", serves=True)]),
         ("sender-1", [OpenTerminal(SENDER)]),
-        ("sender-1 ^C", [Keys(SENDER, "\x03")]),
+        ("sender-1 ^C", [PressKeys(SENDER, "\x03")]),
         (":wait", [LetTimePass()]),
         (":wait 1500ms", [LetTimePass(None, 1_500_000_000)]),
         (":wait sender-1 sender-1:2", [LetTimePass((SENDER, SECOND))]),
@@ -65,16 +65,16 @@ def test_a_line(line: str, found: list[Order]) -> None:
 def test_what_stands_alone_goes_to_the_present_terminal() -> None:
     assert orders("router", "tc qdisc") == [
         OpenTerminal(TerminalPlace(1)),
-        Type(TerminalPlace(1), "tc qdisc"),
+        TypeLine(TerminalPlace(1), "tc qdisc"),
         LetTimePass((TerminalPlace(1),)),
     ]
-    assert orders("hostname", current=SENDER)[0] == Type(SENDER, "hostname")
+    assert orders("hostname", current=SENDER)[0] == TypeLine(SENDER, "hostname")
 
 
 def test_a_script_ends_with_a_wait_unless_it_says_that_it_ends() -> None:
     reader = Reader(HOSTS)
-    assert list(reader.script(["sender-1$ ls"], "s"))[1:] == [LetTimePass(), End()]
-    assert list(reader.script(["sender-1$ ls", ":end", "no line"], "s"))[1:] == [End()]
+    assert list(reader.script(["sender-1$ ls"], "s"))[1:] == [LetTimePass(), EndSession()]
+    assert list(reader.script(["sender-1$ ls", ":end", "no line"], "s"))[1:] == [EndSession()]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_transcript_is_a_script() -> None:
         "[0.000000004] :end",
     ]
     again = list(Reader(HOSTS).script(said.lines, "t"))
-    assert again == [Type(SENDER, "ls"), LetTimePass(None, 250_000_000), End()]
+    assert again == [TypeLine(SENDER, "ls"), LetTimePass(None, 250_000_000), EndSession()]
 
 
 def test_what_a_program_prints_is_only_shown() -> None:

@@ -21,7 +21,7 @@ from dumbbell.compare import MeasureSubject, summary_of
 from dumbbell.errors import RunError
 from dumbbell.formats.capture import read_capture
 from dumbbell.formats.flent import read_flent
-from dumbbell.formats.program_tables import ParsedProgram, Printed, read_printed
+from dumbbell.formats.program_tables import ParsedProgram, PrintedFile, read_printed
 from dumbbell.spec import CommandProgram, Experiment
 from dumbbell.spec.programs import OutputReader, Tool, tools_of
 from dumbbell.tables import PROGRAMS_ONLY, Run, read_parquet, write_parquet
@@ -338,7 +338,7 @@ def test_what_flent_reads_of_netperf_becomes_samples_tried_with_a_stand_in_for_n
     run = simulate(command("python3", "-c", script, *flent), backend="kernel")
     (name,) = (name for name in run.files if name.endswith(".it.flent.gz"))
     found = ParsedProgram()
-    read_printed(Printed(run.files[name].path, OutputReader.FLENT, 0, 0, 0), found)
+    read_printed(PrintedFile(run.files[name].path, OutputReader.FLENT, 0, 0, 0), found)
     assert found.series == ["TCP upload", "Ping (ms) ICMP"]
     rates = [row["rate_bps"] for row in found.rows["program_samples"] if row["series"] == 0]
     assert rates == [3e6, 3.1e6, 3.2e6, 3.3e6, 3.4e6]

@@ -15,7 +15,7 @@ import pytest
 
 from dumbbell.backends.kernel.cache import KernelInfo
 from dumbbell.backends.kernel.session import Limits, Session
-from dumbbell.backends.kernel.session_orders import LetTimePass, TerminalPlace, Type
+from dumbbell.backends.kernel.session_orders import LetTimePass, TerminalPlace, TypeLine
 from dumbbell.errors import RunError
 from dumbbell.spec import Experiment
 from host_processes import has_ended
@@ -87,7 +87,7 @@ def test_files_of_a_session_are_bounded_together() -> None:
     limits = Limits(most_written_bytes=2**20)
     with Session(Experiment.from_toml(CHAIN).resolved_json(), limits) as session:
         list(session.events())
-        session.give([Type(TerminalPlace(host=0), "seq 1000000; sleep 1000"), LetTimePass()])
+        session.give([TypeLine(TerminalPlace(host=0), "seq 1000000; sleep 1000"), LetTimePass()])
         with pytest.raises(RunError, match="more than the 1 MB that all files of this run may"):
             list(session.events())
 
@@ -97,7 +97,7 @@ def test_a_wish_that_comes_when_its_wait_is_over_ends_no_other() -> None:
     with Session(Experiment.from_toml(CHAIN).resolved_json()) as session:
         list(session.events())
         session.stand_still()
-        session.give([Type(TerminalPlace(host=0), "sleep 10"), LetTimePass()])
+        session.give([TypeLine(TerminalPlace(host=0), "sleep 10"), LetTimePass()])
         (waited,) = [each for each in session.events() if each["event"] == "waited"]
     assert waited["stopped_after_ns"] is None
     assert waited["running"] == []
@@ -428,7 +428,7 @@ def test_a_host_is_the_same_by_whatever_the_guest_is_held(
 ) -> None:
     from dumbbell.backends.kernel import session as sessions
     from dumbbell.backends.kernel.confinement import Confinement, ConfinementMethod
-    from dumbbell.backends.kernel.session_orders import End, TerminalPlace, Type
+    from dumbbell.backends.kernel.session_orders import EndSession, TerminalPlace, TypeLine
     from dumbbell.spec import Experiment
 
     launch, confinement = sessions.launch, Confinement(ConfinementMethod(means))
@@ -444,7 +444,10 @@ def test_a_host_is_the_same_by_whatever_the_guest_is_held(
     with sessions.Session(experiment.resolved_json()) as session:
         assert list(session.events())[-1]["event"] == "asking"
         session.give(
-            [Type(TerminalPlace(0), "ls /; ping -c 1 server; cat /etc/shadow; ls /home"), End()]
+            [
+                TypeLine(TerminalPlace(0), "ls /; ping -c 1 server; cat /etc/shadow; ls /home"),
+                EndSession(),
+            ]
         )
         printed = [event["text"] for event in session.events() if event["event"] == "printed"]
     text = "".join(printed)

@@ -8,7 +8,7 @@ import pytest
 
 from dumbbell.backends.kernel import KernelMissingError
 from dumbbell.studies import get_study
-from dumbbell.studies.base import Demanding, StudyOptions
+from dumbbell.studies.base import StudyOptions, StudyWithRequirements
 
 
 @pytest.mark.parametrize(("name", "hz"), [("pie-rrul", 250), ("traffic-policing", 1000)])
@@ -17,7 +17,7 @@ def test_a_study_is_asked_whether_it_lacks_a_kernel(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     study = get_study(name)
-    assert isinstance(study, Demanding)
+    assert isinstance(study, StudyWithRequirements)
     study.check(StudyOptions(quick=True))
     with pytest.raises(KernelMissingError, match=f"HZ={hz}"):
         study.check(StudyOptions(backends=("sim", "kernel"), quick=True))

@@ -12,7 +12,7 @@ from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.native import check_controllers, controller_versions
-from dumbbell.backends.native.isolated import Isolated, IsolatedJob
+from dumbbell.backends.native.isolated import IsolatedJob, IsolatedProcesses
 from dumbbell.backends.native.python_class import PythonClass
 from dumbbell.errors import FailureKind, SpecError
 from dumbbell.folders import no_room
@@ -88,7 +88,7 @@ class _SimulatorBatch:
         self._folders: dict[int, CaptureFolder] = {}
         # Of the engine's own jobs, their places among all.
         self._places: list[int] = []
-        self._isolated = Isolated(threads, memory.asked_bytes)
+        self._isolated = IsolatedProcesses(threads, memory.asked_bytes)
         # Also where nobody asks for the rest of the runs.
         weakref.finalize(self, self._isolated.stop)
         self._cancel = cancel

@@ -12,7 +12,7 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.errors import EXIT_BAD_INPUT
 
 if TYPE_CHECKING:
-    from dumbbell.backends.native import Built
+    from dumbbell.backends.native import BuiltController
 
 
 def build_linux(source: Path | None, *, as_json: bool) -> None:
@@ -34,7 +34,7 @@ def build_linux(source: Path | None, *, as_json: bool) -> None:
     except SourceError as error:
         tell(f"dumbbell: {error}")
         raise typer.Exit(EXIT_BAD_INPUT) from None
-    done: list[tuple[LinuxController, Built]] = []
+    done: list[tuple[LinuxController, BuiltController]] = []
     refused: list[tuple[str, str]] = []
     for files in found.controllers():
         kept = keep(files, found.version, str(found.place))
@@ -71,7 +71,7 @@ def build_linux(source: Path | None, *, as_json: bool) -> None:
         raise typer.Exit(EXIT_BAD_INPUT)
 
 
-def abilities(found: Built) -> str:
+def abilities(found: BuiltController) -> str:
     """What it does of its own."""
     named = [
         (found.owns_recovery, "sets the window in recovery too"),

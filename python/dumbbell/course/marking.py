@@ -28,7 +28,7 @@ _HALF_CENT = 0.005
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedSubmission:
     """A submission and its marks.
 
     Attributes:
@@ -68,14 +68,14 @@ class MarkedClass:
     """
 
     course: Course
-    students: tuple[Marked, ...]
+    students: tuple[MarkedSubmission, ...]
     confinement: Confinement
     interrupted: bool = False
 
-    def ranked(self) -> list[tuple[int, Marked]]:
+    def ranked(self) -> list[tuple[int, MarkedSubmission]]:
         """By their points, the most first, then by name; those of equal points share a rank."""
         ordered = sorted(self.students, key=lambda each: (-each.points, each.submission.student))
-        ranks: list[tuple[int, Marked]] = []
+        ranks: list[tuple[int, MarkedSubmission]] = []
         for place, each in enumerate(ordered, start=1):
             is_tie = bool(ranks) and abs(ranks[-1][1].points - each.points) < _HALF_CENT
             ranks.append((ranks[-1][0] if is_tie else place, each))
@@ -105,7 +105,7 @@ def marked(
         RunError: A run without any submission in it failed, or no process can be started.
     """
     baseline = _Baseline()
-    done: list[Marked | None] = []
+    done: list[MarkedSubmission | None] = []
     stop = _Stop(cancel)
     with ThreadPoolExecutor(max_workers=usable_threads(jobs)) as pool:
         going = [
@@ -130,7 +130,7 @@ def _marked(
     confinement: Confinement,
     baseline: _Baseline,
     stop: _Stop,
-) -> Marked | None:
+) -> MarkedSubmission | None:
     """Marks of one; None where it was stopped."""
     marks: list[Mark] = []
     reasons: list[tuple[str, str]] = []
@@ -146,7 +146,7 @@ def _marked(
             output.append((experiment.name, runs.ran.output))
     if stop.is_set():
         return None
-    return Marked(submission, tuple(marks), tuple(reasons), tuple(output))
+    return MarkedSubmission(submission, tuple(marks), tuple(reasons), tuple(output))
 
 
 def _marks(experiment: PlannedExperiment, runs: _Runs) -> Iterator[Mark]:

@@ -44,7 +44,7 @@ class UnfitError(Exception):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSubmission:
     """A submission that can be run.
 
     Attributes:
@@ -85,7 +85,7 @@ class Loaded:
 
 
 def summary_by_engine(
-    description: str, replication: int, loaded: Loaded = Loaded()
+    description: str, replication: int, loaded: LoadedSubmission = LoadedSubmission()
 ) -> tuple[Summary, str]:
     """The numbers of a run and its digest.
 
@@ -135,7 +135,7 @@ def main() -> None:
         _tell(answers, dict(sender.message(outcome)))
 
 
-def _sealed(request: Mapping[str, Any], answers: TextIO) -> Loaded:
+def _sealed(request: Mapping[str, Any], answers: TextIO) -> LoadedSubmission:
     """The submission, compiled where it is in C; from here on this process is held."""
     # Loaded now: later there is less memory, and less may be opened.
     import dumbbell.compare.measures  # noqa: F401
@@ -149,14 +149,14 @@ def _sealed(request: Mapping[str, Any], answers: TextIO) -> Loaded:
         text = source.read_text(encoding="utf-8")
         check_imports(text, shown, request["imports"])
         guard_imports(request["imports"])
-        return Loaded(source=source, shown=shown, class_name=_class_of(source, shown))
+        return LoadedSubmission(source=source, shown=shown, class_name=_class_of(source, shown))
     limit_compiler()
     target = source.with_name("submission.so")
     compile_object(source, target, [])
     _warm()
     seal(time_s=request["time_s"], memory_bytes=request["memory_bytes"])
     _tell(answers, {"held": True})
-    return Loaded(shared_object=target, shown=shown)
+    return LoadedSubmission(shared_object=target, shown=shown)
 
 
 def _warm() -> None:

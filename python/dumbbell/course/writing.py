@@ -18,7 +18,7 @@ from dumbbell import __version__
 from dumbbell.claims import Verdict
 from dumbbell.course.confined import held_words
 from dumbbell.course.description import Course, PlannedExperiment
-from dumbbell.course.marking import Marked, MarkedClass
+from dumbbell.course.marking import MarkedClass, MarkedSubmission
 from dumbbell.course.marks import RULE, Mark
 from dumbbell.folders import ResultFolder, ResultKind, Subject, write_content
 from dumbbell.printable import printable
@@ -78,7 +78,7 @@ def write_marks(found: MarkedClass, place: ResultFolder) -> Path:
     return place.folder / "index.html"
 
 
-def page_names(students: Sequence[Marked]) -> list[str]:
+def page_names(students: Sequence[MarkedSubmission]) -> list[str]:
     """A file name for each, in their order, that is one on every system."""
     taken: set[str] = set()
     names = []
@@ -118,7 +118,7 @@ def points_text(points: float) -> str:
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
-def student_page(found: MarkedClass, each: Marked) -> str:
+def student_page(found: MarkedClass, each: MarkedSubmission) -> str:
     """The page of one, which has nothing of the others."""
     course, submission = found.course, each.submission
     return rendered(
@@ -196,7 +196,7 @@ _OUTCOMES: Mapping[str, str] = {
 }
 
 
-def _summary(each: Marked) -> str:
+def _summary(each: MarkedSubmission) -> str:
     if each.submission.fault:
         return f"It was not run: {each.submission.fault}."
     counts: dict[Verdict, int] = {}
@@ -207,7 +207,7 @@ def _summary(each: Marked) -> str:
     return f"Of {len(each.marks)} claims: {told}.{failed}"
 
 
-def _remark(each: Marked) -> str:
+def _remark(each: MarkedSubmission) -> str:
     if each.submission.fault:
         return each.submission.fault
     lines = [text.strip().splitlines()[-1] for _, text in each.reasons[:1] if text.strip()]
@@ -234,7 +234,7 @@ def _asked(found: MarkedClass) -> Iterator[dict[str, str]]:
             place += 1
 
 
-def _facts_of(each: Marked) -> Iterator[tuple[str, str]]:
+def _facts_of(each: MarkedSubmission) -> Iterator[tuple[str, str]]:
     submission = each.submission
     yield "file", submission.file
     if submission.language:
@@ -255,7 +255,7 @@ def _facts(course: Course) -> list[tuple[str, str]]:
     ]
 
 
-def _again(course: Course, each: Marked) -> Iterator[str]:
+def _again(course: Course, each: MarkedSubmission) -> Iterator[str]:
     name = Path(each.submission.file).name
     reference = f"file:{name}:CLASS" if each.submission.is_python else f"file:{name}"
     for experiment in course.experiments:

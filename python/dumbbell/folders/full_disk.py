@@ -52,14 +52,14 @@ def file_of_library(path: Path) -> Iterator[IO[bytes]]:
         OSError: It cannot be written.
     """
     with FileIO(path, "w") as file:
-        remembering = _Remembering(file)
+        remembering = _FileWithError(file)
         try:
             yield cast(IO[bytes], remembering)
         except Exception as error:
             raise (remembering.error or error) from None
 
 
-class _Remembering:
+class _FileWithError:
     """What libraries need of a file, with the error that its writing ended with."""
 
     def __init__(self, file: FileIO) -> None:

@@ -42,7 +42,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedFile:
     """A file that a program has written.
 
     Attributes:
@@ -92,7 +92,7 @@ class ParsedProgram:
         self.rows.setdefault(table, []).extend(rows)
 
 
-def read_printed(printed: Printed, found: ParsedProgram) -> None:
+def read_printed(printed: PrintedFile, found: ParsedProgram) -> None:
     """Read a file into rows.
 
     Raises:
@@ -132,7 +132,7 @@ def _table(name: str, rows: Sequence[Row]) -> Table:
     return columns
 
 
-def _text(printed: Printed) -> LogText:
+def _text(printed: PrintedFile) -> LogText:
     return LogText.of_bytes(printed.path.name, read_bounded(printed.path, LARGEST_LOG_BYTES))
 
 
@@ -147,7 +147,7 @@ def _of(log: Log, table: str) -> Iterator[Row]:
     return _rows(log.tables[table]) if table in log.tables else iter(())
 
 
-def _ping(printed: Printed, found: ParsedProgram) -> None:
+def _ping(printed: PrintedFile, found: ParsedProgram) -> None:
     log = read_ping_log(_text(printed))
 
     def row(each: Row) -> Row:
@@ -173,7 +173,7 @@ def _ping(printed: Printed, found: ParsedProgram) -> None:
             }
 
 
-def _itgdec(printed: Printed, found: ParsedProgram) -> None:
+def _itgdec(printed: PrintedFile, found: ParsedProgram) -> None:
     try:
         log = read_itgdec(_text(printed))
     except UnreadableError:
@@ -209,7 +209,7 @@ def _itgdec(printed: Printed, found: ParsedProgram) -> None:
         }
 
 
-def _iperf3(printed: Printed, found: ParsedProgram) -> None:
+def _iperf3(printed: PrintedFile, found: ParsedProgram) -> None:
     if printed.path.stat().st_size == 0:
         return  # a server that was asked for nothing
     log = read_iperf3(_text(printed))
@@ -228,7 +228,7 @@ def _iperf3(printed: Printed, found: ParsedProgram) -> None:
         found.whole |= _iperf3_sums(log)
 
 
-def _interval(printed: Printed, each: Row, stream: int) -> Row:
+def _interval(printed: PrintedFile, each: Row, stream: int) -> Row:
     return {
         "side": printed.side,
         "stream": stream,
@@ -259,7 +259,7 @@ def _iperf3_sums(log: Iperf3Log) -> Row:
     return whole
 
 
-def _iperf(printed: Printed, found: ParsedProgram) -> None:
+def _iperf(printed: PrintedFile, found: ParsedProgram) -> None:
     if printed.path.stat().st_size == 0:
         return
     log = read_iperf(_text(printed))
@@ -287,7 +287,7 @@ def _iperf(printed: Printed, found: ParsedProgram) -> None:
         }
 
 
-def _curl(printed: Printed, found: ParsedProgram) -> None:
+def _curl(printed: PrintedFile, found: ParsedProgram) -> None:
     rows: list[Row] = []
     for line in _text(printed).lines:
         if not line.strip():
@@ -315,7 +315,7 @@ def _curl(printed: Printed, found: ParsedProgram) -> None:
         found.whole |= {"throughput_bps": 8 * received / total_s}
 
 
-def _netperf(printed: Printed, found: ParsedProgram) -> None:
+def _netperf(printed: PrintedFile, found: ParsedProgram) -> None:
     log = read_netperf(_text(printed))
 
     def row(each: Row) -> Row:
@@ -338,7 +338,7 @@ def _netperf(printed: Printed, found: ParsedProgram) -> None:
             found.whole |= {"rtt_mean_s": 1 / each["transactions_per_s"]}
 
 
-def _flent(printed: Printed, found: ParsedProgram) -> None:
+def _flent(printed: PrintedFile, found: ParsedProgram) -> None:
     file = read_flent(printed.path)
     for name in measured_series(file):
         is_rate = name.startswith(("TCP", "UDP"))
@@ -351,7 +351,7 @@ def _flent(printed: Printed, found: ParsedProgram) -> None:
         found.series.append(name)
 
 
-def _sample(printed: Printed, each: Mapping[str, Any], is_rate: bool) -> Row:
+def _sample(printed: PrintedFile, each: Mapping[str, Any], is_rate: bool) -> Row:
     """Times are Unix seconds, rates Mbit/s, round trips and delays ms."""
     row: Row = {"t_ns": printed.of_epoch_ns(round(each["t"] * 1e6) * 1000)}
     value = _number(each, "val")
@@ -379,7 +379,7 @@ def _number(sample: Mapping[str, Any], key: str) -> float | None:
     return float(value) if abs(value) < LARGEST_NUMBER else None
 
 
-_READERS: Mapping[OutputReader, Callable[[Printed, ParsedProgram], None]] = {
+_READERS: Mapping[OutputReader, Callable[[PrintedFile, ParsedProgram], None]] = {
     OutputReader.PING: _ping,
     OutputReader.ITGDEC: _itgdec,
     OutputReader.IPERF3: _iperf3,

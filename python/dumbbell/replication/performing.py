@@ -102,7 +102,7 @@ class Performer(Protocol):
         """Do units; each is yielded once, in the order in which they end."""
 
 
-class Collecting(Generic[R]):
+class UnitCollector(Generic[R]):
     """Runs of units that end one by one, until all of a unit are there."""
 
     def __init__(self, work: Work[R]) -> None:
@@ -149,7 +149,7 @@ class ThisProcess:
 
     def perform(self, work: Work[R]) -> Iterator[DoneUnit[R]]:
         """See `Performer`."""
-        collecting = Collecting(work)
+        collecting = UnitCollector(work)
 
         def tell(progress: BatchProgress) -> None:
             work.on_progress(progress.done)

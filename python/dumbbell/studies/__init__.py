@@ -12,15 +12,15 @@ from typing import cast
 
 from dumbbell.errors import SpecError
 from dumbbell.replication.interrupted import Interrupted
-from dumbbell.studies.base import Demanding, Study, StudyOptions
+from dumbbell.studies.base import Study, StudyOptions, StudyWithRequirements
 
 __all__ = [
     "MORE",
     "STUDIES",
-    "Demanding",
     "Interrupted",
     "Study",
     "StudyOptions",
+    "StudyWithRequirements",
     "get_study",
     "topic_of",
 ]

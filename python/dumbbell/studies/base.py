@@ -106,7 +106,7 @@ class Study(Protocol):
 
 
 @runtime_checkable
-class Demanding(Protocol):
+class StudyWithRequirements(Protocol):
     """A study that says beforehand whether what it needs is there."""
 
     def check(self, options: StudyOptions) -> None:

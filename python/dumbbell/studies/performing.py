@@ -22,7 +22,7 @@ from dumbbell.compare.executing import Executor, FailedTask, Task
 from dumbbell.compare.executing.identity import Identities, python_sha256
 from dumbbell.compare.executing.stored import nothing_to_resume, said_of_damage
 from dumbbell.errors import FailureKind, RunError
-from dumbbell.replication.performing import Collecting, DoneUnit, SingleRunUnit, Unit, Work
+from dumbbell.replication.performing import DoneUnit, SingleRunUnit, Unit, UnitCollector, Work
 from dumbbell.spec import Experiment
 from dumbbell.store import (
     CellName,
@@ -153,7 +153,7 @@ class ExecutorPerformer:
         keys: list[tuple[Digest, str] | None],
         runs_found: int,
     ) -> Iterator[DoneUnit[R]]:
-        collecting = Collecting(replace(work, units=[work.units[index] for index in waiting]))
+        collecting = UnitCollector(replace(work, units=[work.units[index] for index in waiting]))
         asked = [task for index in waiting for task in tasks[index]]
         running = self._executor.run(
             asked, cancel=work.cancel, on_progress=lambda done: work.on_progress(runs_found + done)

@@ -22,7 +22,7 @@ from dumbbell.formats.program_tables import (
     ANSWERING,
     ASKING,
     ParsedProgram,
-    Printed,
+    PrintedFile,
     read_printed,
     tables_of,
 )
@@ -306,7 +306,7 @@ def _read(
     written += [(_left(each, left, output), left.reads) for left in task.left]
     for path, reads in written:
         try:
-            read_printed(Printed(path, reads, side, started_ns, zero_wall_ns), rows)
+            read_printed(PrintedFile(path, reads, side, started_ns, zero_wall_ns), rows)
         except (FormatError, OSError) as error:
             name, kind = each.asked["name"], each.asked["kind"]
             raise RunError(

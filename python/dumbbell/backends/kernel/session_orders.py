@@ -60,7 +60,7 @@ class TerminalPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class TypeLine:
     """Type a line: at the prompt, or to whatever runs there."""
 
     place: TerminalPlace
@@ -80,7 +80,7 @@ class Type:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class PressKeys:
     """Press keys, such as Ctrl-C."""
 
     place: TerminalPlace
@@ -135,7 +135,7 @@ class OpenTerminal:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndSession:
     """End the session."""
 
     def for_guest(self) -> dict[str, Any]:
@@ -143,4 +143,4 @@ class End:
         return {"order": "end"}
 
 
-Order = Type | Keys | StopWaiting | LetTimePass | OpenTerminal | End
+Order = TypeLine | PressKeys | StopWaiting | LetTimePass | OpenTerminal | EndSession

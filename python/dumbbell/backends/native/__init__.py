@@ -4,7 +4,7 @@ processes that may die (`isolated`)."""
 from dumbbell.backends.native.building import (
     HEADER,
     BuildError,
-    Built,
+    BuiltController,
     ParameterFacts,
     built,
     built_class,
@@ -16,7 +16,7 @@ from dumbbell.backends.native.linux_source import KernelSource, SourceError, ker
 __all__ = [
     "HEADER",
     "BuildError",
-    "Built",
+    "BuiltController",
     "KernelSource",
     "ParameterFacts",
     "SourceError",

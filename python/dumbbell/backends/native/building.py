@@ -75,7 +75,7 @@ class ParameterFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltController:
     """What a controller says of itself, and where it lies.
 
     Attributes:
@@ -111,7 +111,7 @@ class Built:
         return controllers_folder() / self.sha256 / f"source{PYTHON_ENDING}"
 
 
-def built(sha256: str) -> Built | None:
+def built(sha256: str) -> BuiltController | None:
     """The shared object of a source in C by its hash, compiled where it is not there yet.
 
     Returns:
@@ -127,7 +127,7 @@ def built(sha256: str) -> Built | None:
     return _built(source, sha256, _compiler())
 
 
-def built_class(sha256: str, class_name: str, shown: str) -> Built | None:
+def built_class(sha256: str, class_name: str, shown: str) -> BuiltController | None:
     """What a class of a source in Python says of itself, asked where it is not known yet.
 
     Args:
@@ -148,7 +148,7 @@ def built_class(sha256: str, class_name: str, shown: str) -> Built | None:
     return _built_class(source, sha256, class_name, shown, interpreter())
 
 
-def kept() -> Iterator[tuple[str, Built | None]]:
+def kept() -> Iterator[tuple[str, BuiltController | None]]:
     """SHA-256 of each source that is allowed, with the newest of what was compiled of it."""
     folder = controllers_folder()
     places = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -183,7 +183,7 @@ def _compiler_of(named: str) -> _Compiler:
 
 # What was found is found again for each run of a sweep.
 @functools.lru_cache(maxsize=256)
-def _built(source: Path, sha256: str, compiler: _Compiler) -> Built:
+def _built(source: Path, sha256: str, compiler: _Compiler) -> BuiltController:
     headers: list[Path] = [HEADER]
     flags: tuple[str, ...] = FLAGS
     if source.name == LINUX_NAME:
@@ -208,7 +208,9 @@ def _built(source: Path, sha256: str, compiler: _Compiler) -> Built:
 
 
 @functools.lru_cache(maxsize=256)
-def _built_class(source: Path, sha256: str, class_name: str, shown: str, version: str) -> Built:
+def _built_class(
+    source: Path, sha256: str, class_name: str, shown: str, version: str
+) -> BuiltController:
     made_of = json.dumps([sha256, class_name, version])
     build = hashlib.sha256(made_of.encode()).hexdigest()
     facts = _place(sha256, build, ".json")
@@ -220,7 +222,7 @@ def _built_class(source: Path, sha256: str, class_name: str, shown: str, version
     return found
 
 
-def _keep(facts: Path, found: Built) -> None:
+def _keep(facts: Path, found: BuiltController) -> None:
     with replaced_file(facts) as file:
         file.write_text(json.dumps(asdict(found), sort_keys=True), encoding="utf-8")
 
@@ -260,7 +262,7 @@ def _run_compiler(words: list[str], folder: Path) -> None:
 
 def _said_of(
     words: list[str], folder: Path, made_of: tuple[str, str, str], class_name: str | None = None
-) -> Built:
+) -> BuiltController:
     """Of a process of its own: what a controller does when it is loaded may be anything."""
     done = _done(words, _SAYS_WITHIN_S, folder)
     if done.returncode < 0:
@@ -270,7 +272,7 @@ def _said_of(
     try:
         name, *traits, parameters = json.loads(done.stdout.splitlines()[-1])
         wants_pacing, owns_recovery, needs_simulator = map(bool, traits)
-        return Built(
+        return BuiltController(
             *made_of,
             printable(name),
             wants_pacing,
@@ -323,11 +325,11 @@ def _place(sha256: str, build_sha256: str, ending: str) -> Path:
     return controllers_folder() / sha256 / f"{build_sha256}{ending}"
 
 
-def _read(facts: Path) -> Built | None:
+def _read(facts: Path) -> BuiltController | None:
     """What was kept; None where it is not there or of another version."""
     try:
         found = json.loads(facts.read_text(encoding="utf-8"))
         parameters = tuple(ParameterFacts(**each) for each in found.pop("parameters"))
-        return Built(**found, parameters=parameters)
+        return BuiltController(**found, parameters=parameters)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

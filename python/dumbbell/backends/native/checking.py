@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.backends.native.building import BuildError, Built, built, built_class
+from dumbbell.backends.native.building import BuildError, BuiltController, built, built_class
 from dumbbell.backends.native.python_class import interpreter
 from dumbbell.errors import SpecError
 from dumbbell.spec.native import CLASS_PREFIX, Reference
@@ -123,7 +123,7 @@ def controller_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Described:
+class _DescribedController:
     """A controller of a flow.
 
     Attributes:
@@ -141,7 +141,7 @@ class _Described:
         """Whether whoever runs it gives the class."""
         return self.reference.startswith(CLASS_PREFIX)
 
-    def found(self) -> Built:
+    def found(self) -> BuiltController:
         """What a file gives."""
         where, sha256 = f"{self.path}.congestion_control", self.described["sha256"]
         class_name = self.described.get("class")
@@ -161,18 +161,18 @@ class _Described:
         return found
 
 
-def _controllers(resolved_json: str) -> Iterator[_Described]:
+def _controllers(resolved_json: str) -> Iterator[_DescribedController]:
     if '"controller":' in resolved_json or f'"{CLASS_PREFIX}' in resolved_json:
         yield from _of(json.loads(resolved_json))
 
 
-def _of(spec: Mapping[str, Any]) -> Iterator[_Described]:
+def _of(spec: Mapping[str, Any]) -> Iterator[_DescribedController]:
     for index, flow in enumerate(spec["flows"]):
         tcp = flow["tcp"]
         if tcp is None:
             continue
         reference = tcp["congestion_control"]
         if "controller" in tcp:
-            yield _Described(f"flows[{index}].tcp", reference, tcp["controller"])
+            yield _DescribedController(f"flows[{index}].tcp", reference, tcp["controller"])
         elif reference.startswith(CLASS_PREFIX):
             raise SpecError(f"flows[{index}].tcp.congestion_control", reference, GIVEN)

@@ -80,7 +80,7 @@ class IsolatedOutcome:
     failure: str = ""
 
 
-class Isolated:
+class IsolatedProcesses:
     """Processes with a thread for each that hears it; they begin with the first job."""
 
     def __init__(

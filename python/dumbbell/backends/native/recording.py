@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dumbbell.backends.native.building import BuildError, compile_object
-from dumbbell.backends.native.isolated import Isolated, IsolatedJob
+from dumbbell.backends.native.isolated import IsolatedJob, IsolatedProcesses
 from dumbbell.errors import RunError
 from dumbbell.folders.temporary import TemporaryFolder
 from dumbbell.spec.native import source_of
@@ -114,7 +114,7 @@ def simulated_records(resolved_json: str, replication: int, sha256: str) -> Reco
     if source is None:
         raise BuildError("nobody has allowed it")
     folder = TemporaryFolder(_PREFIX)
-    runner = Isolated(1)
+    runner = IsolatedProcesses(1)
     try:
         records = folder.path / "records"
         definitions = {

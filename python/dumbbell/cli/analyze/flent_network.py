@@ -64,7 +64,7 @@ def same_test(file: FlentFile, asked: FlentRunOptions) -> SameTest:
             return same
     except _UnusableError as error:
         notes = [f"The network of the experiment in the file is not taken: {error}."]
-    lacking: list[_Lack] = []
+    lacking: list[_MissingSetting] = []
     network, where_from = _network_of(file, asked.network, lacking)
     test, said = _test_of(file, asked, lacking)
     if lacking:
@@ -89,7 +89,7 @@ def with_settings(experiment: Experiment, settings: Sequence[Setting]) -> Experi
 
 
 @dataclass(frozen=True, slots=True)
-class _Lack:
+class _MissingSetting:
     """Something that neither file nor options say.
 
     Attributes:
@@ -101,14 +101,14 @@ class _Lack:
     option: str
 
 
-def _lacking(file: FlentFile, lacking: Sequence[_Lack]) -> SpecError:
+def _lacking(file: FlentFile, lacking: Sequence[_MissingSetting]) -> SpecError:
     options = " ".join(each.option for each in lacking)
     reason = f"neither the file nor an option says {listed([each.what for each in lacking])}"
     return SpecError("--simulate", file.text("NAME"), f"with {options}", reason=reason)
 
 
 def _test_of(
-    file: FlentFile, asked: FlentRunOptions, lacking: list[_Lack]
+    file: FlentFile, asked: FlentRunOptions, lacking: list[_MissingSetting]
 ) -> tuple[FlentTest, list[str]]:
     """The test with the controllers that file and options name, and where they come from.
 
@@ -151,20 +151,20 @@ def _test_of(
         value = "NAME" if len(unnamed) == 2 or not of_client else f"{of_client},NAME"
         value = "NAME" if unnamed == {True} else value
         option = f"--set {CONTROLLER}={value}"
-        lacking.append(_Lack(f"the controller of {which}", option))
+        lacking.append(_MissingSetting(f"the controller of {which}", option))
     notes += [f"{other} is run in place of {name}." for name, other in replaced.items()]
     return test, notes
 
 
-def _lacks_controllers(lacking: Sequence[_Lack]) -> bool:
+def _lacks_controllers(lacking: Sequence[_MissingSetting]) -> bool:
     """Whether a controller that is named is not in the simulator."""
     return any(each.option.startswith("--instead") for each in lacking)
 
 
-def _lack_of(controller: str) -> _Lack:
+def _lack_of(controller: str) -> _MissingSetting:
     shown_name = printable(controller)[:40]
     what = f"what to run for {shown_name}, which the simulator has not"
-    return _Lack(what, f"--instead {shown_name}={'|'.join(SIMULATED_CONTROLLERS)}")
+    return _MissingSetting(what, f"--instead {shown_name}={'|'.join(SIMULATED_CONTROLLERS)}")
 
 
 class _UnusableError(Exception):
@@ -287,20 +287,20 @@ def _fields(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _network_of(
-    file: FlentFile, given: Mapping[str, str], lacking: list[_Lack]
+    file: FlentFile, given: Mapping[str, str], lacking: list[_MissingSetting]
 ) -> tuple[Network, list[str]]:
     """The network that is built in, with what was given, and where its round trip comes from."""
     from dumbbell.spec.flent import Network
 
     if "rate" not in given:
-        lacking.append(_Lack("the bottleneck's rate", "--set rate=RATE"))
+        lacking.append(_MissingSetting("the bottleneck's rate", "--set rate=RATE"))
     if "qdisc" not in given:
-        lacking.append(_Lack("its queue", "--set qdisc=QDISC"))
+        lacking.append(_MissingSetting("its queue", "--set qdisc=QDISC"))
     fields, notes = _fields(given), []
     if "rtt" not in given:
         least_ms = _least_ping_ms(file)
         if least_ms is None:
-            lacking.append(_Lack("the round trip", "--set rtt=TIME"))
+            lacking.append(_MissingSetting("the round trip", "--set rtt=TIME"))
         else:
             fields["rtts"] = (f"{round(least_ms * 1e6)}ns",)
             notes.append(f"--rtt {least_ms:.4g}ms: the least ping of the measurement.")

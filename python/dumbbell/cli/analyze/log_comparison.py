@@ -15,7 +15,7 @@ from dumbbell.metrics.logs.of_run import SAME, Counterpart, counterpart, run_num
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
-    from dumbbell.cli.analyze.logs import Analyzed
+    from dumbbell.cli.analyze.logs import AnalyzedLog
     from dumbbell.spec import Experiment, Setting
     from dumbbell.tables import Run
 
@@ -71,7 +71,7 @@ class SimulatedNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedLog:
     """What stands beside a log.
 
     Attributes:
@@ -91,7 +91,7 @@ class Simulated:
         return self.same.get(number.name) if number.of == self.compared else None
 
 
-def set_beside(analyzed: Sequence[Analyzed], beside: ComparisonOptions) -> list[Analyzed]:
+def set_beside(analyzed: Sequence[AnalyzedLog], beside: ComparisonOptions) -> list[AnalyzedLog]:
     """The logs with the runs beside each.
 
     Raises:
@@ -102,7 +102,7 @@ def set_beside(analyzed: Sequence[Analyzed], beside: ComparisonOptions) -> list[
     return [replace(each, beside=_simulated(each, runs, beside)) for each in analyzed]
 
 
-def _simulated(each: Analyzed, runs: Sequence[Run], beside: ComparisonOptions) -> Simulated:
+def _simulated(each: AnalyzedLog, runs: Sequence[Run], beside: ComparisonOptions) -> SimulatedLog:
     from dumbbell.stats import prediction_interval
 
     format_ = each.log.format
@@ -129,10 +129,10 @@ def _simulated(each: Analyzed, runs: Sequence[Run], beside: ComparisonOptions) -
     said = f"{name}{of} of {count} of {printable(str(beside.source))}"
     if len(runs) > 1 and all(each.low == each.high for each in same.values()):
         said += "; the runs are all alike, as nothing in them is random"
-    return Simulated(said, len(runs), compared, same)
+    return SimulatedLog(said, len(runs), compared, same)
 
 
-def _compared(each: Analyzed, of: Counterpart) -> str:
+def _compared(each: AnalyzedLog, of: Counterpart) -> str:
     """The subject of the log: its first, or all flows together beside several."""
     subjects = list(dict.fromkeys(number.of for number in each.numbers))
     names = set(SAME[each.log.format])

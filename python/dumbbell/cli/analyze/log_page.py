@@ -27,7 +27,7 @@ from dumbbell.report import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from dumbbell.cli.analyze.logs import Analyzed
+    from dumbbell.cli.analyze.logs import AnalyzedLog
     from dumbbell.folders import Content, ResultFolder
 
 MOST_CURVES = 6
@@ -36,7 +36,7 @@ _NAMES = ("rtt_ms", "delay_ms")
 
 
 def write_log_page(
-    analyzed: Sequence[Analyzed],
+    analyzed: Sequence[AnalyzedLog],
     place: ResultFolder,
     formats: Sequence[Format],
     *,
@@ -57,7 +57,7 @@ def write_log_page(
 
 
 def _report(
-    analyzed: Sequence[Analyzed], frames: dict[str, pl.DataFrame], files: dict[str, Content]
+    analyzed: Sequence[AnalyzedLog], frames: dict[str, pl.DataFrame], files: dict[str, Content]
 ) -> Report:
     names = [each.name for each in analyzed]
     notes = []
@@ -83,7 +83,7 @@ def _report(
     )
 
 
-def _values(analyzed: Sequence[Analyzed]) -> list[ValueTable]:
+def _values(analyzed: Sequence[AnalyzedLog]) -> list[ValueTable]:
     tables = []
     for each in analyzed:
         if each.beside is not None:
@@ -106,7 +106,7 @@ def _values(analyzed: Sequence[Analyzed]) -> list[ValueTable]:
     return tables
 
 
-def _beside(each: Analyzed) -> ValueTable:
+def _beside(each: AnalyzedLog) -> ValueTable:
     assert each.beside is not None
     rows = []
     for number in each.numbers:
@@ -125,7 +125,7 @@ def _beside(each: Analyzed) -> ValueTable:
     return ValueTable(title, ("measured", "simulated [one run]", "inside"), rows, caption)
 
 
-def _figures(analyzed: Sequence[Analyzed]) -> list[Figure]:
+def _figures(analyzed: Sequence[AnalyzedLog]) -> list[Figure]:
     """Each quantity over time with a curve a file and flow; of delays the distribution too."""
     by_name: dict[tuple[str, bool], list[tuple[str, LogSeries]]] = {}
     for each in analyzed:
@@ -158,7 +158,7 @@ def _figures(analyzed: Sequence[Analyzed]) -> list[Figure]:
     return figures
 
 
-def _frames(analyzed: Sequence[Analyzed]) -> dict[str, pl.DataFrame]:
+def _frames(analyzed: Sequence[AnalyzedLog]) -> dict[str, pl.DataFrame]:
     """The tables of each log by name; of several with the file before it."""
     frames: dict[str, pl.DataFrame] = {}
     for number, each in enumerate(analyzed, start=1):

@@ -24,7 +24,7 @@ from dumbbell.printable import printable
 from dumbbell.report.cells import Cell
 
 if TYPE_CHECKING:
-    from dumbbell.cli.analyze.log_comparison import ComparisonOptions, Simulated
+    from dumbbell.cli.analyze.log_comparison import ComparisonOptions, SimulatedLog
 
 MOST_LOGS = 12
 MOST_STEPS = 12
@@ -34,7 +34,7 @@ _SUMMED = ("totals", "sums")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Analyzed:
+class AnalyzedLog:
     """A log, what it says, and what stands beside it.
 
     Attributes:
@@ -49,7 +49,7 @@ class Analyzed:
     log: Log
     numbers: Sequence[LogNumber]
     series: Sequence[LogSeries]
-    beside: Simulated | None = None
+    beside: SimulatedLog | None = None
 
 
 def analyze_logs(
@@ -78,7 +78,7 @@ def analyze_logs(
     is_wanted = out is not None or bool(formats)
     place = measured_folder(files, out, kind="log", replace=replace, is_wanted=is_wanted)
     analyzed = [
-        Analyzed(name, log, log_numbers(log), log_series(log))
+        AnalyzedLog(name, log, log_numbers(log), log_series(log))
         for name, log in zip(told_apart(files), map(_read, files), strict=True)
     ]
     if beside is not None:
@@ -105,17 +105,17 @@ def _read(file: Path) -> Log:
     return log
 
 
-def _together(analyzed: Sequence[Analyzed]) -> list[list[Analyzed]]:
+def _together(analyzed: Sequence[AnalyzedLog]) -> list[list[AnalyzedLog]]:
     """Those of one format side by side, unless runs stand beside each."""
     if any(each.beside for each in analyzed):
         return [[each] for each in analyzed]
-    groups: dict[str, list[Analyzed]] = {}
+    groups: dict[str, list[AnalyzedLog]] = {}
     for each in analyzed:
         groups.setdefault(each.log.format, []).append(each)
     return list(groups.values())
 
 
-def headline(each: Analyzed) -> str:
+def headline(each: AnalyzedLog) -> str:
     """Which format was taken for which file, and how much was read."""
     log = each.log
     shown = {name: len(table) for name, table in log.tables.items() if name not in _SUMMED}
@@ -124,7 +124,7 @@ def headline(each: Analyzed) -> str:
     return f"{each.name}: {log.format.value}{variant}, {rows or 'only its last lines'}"
 
 
-def _show(group: Sequence[Analyzed], console: Console) -> None:
+def _show(group: Sequence[AnalyzedLog], console: Console) -> None:
     for each in group:
         console.print(Text(headline(each)))
     if len(group) == 1 and group[0].beside is not None:
@@ -143,7 +143,7 @@ def cell_of(number: LogNumber) -> Cell:
     return Cell(number.value, number.interval.low, number.interval.high)
 
 
-def rows_of(group: Sequence[Analyzed]) -> list[tuple[LogNumber, list[LogNumber | None]]]:
+def rows_of(group: Sequence[AnalyzedLog]) -> list[tuple[LogNumber, list[LogNumber | None]]]:
     """The numbers of several logs of a format: one of a kind, and each log's own or None.
 
     Of one log each number stands alone. In several, whose flows and queues have other names, those
@@ -161,7 +161,7 @@ def rows_of(group: Sequence[Analyzed]) -> list[tuple[LogNumber, list[LogNumber |
     ]
 
 
-def _show_numbers(group: Sequence[Analyzed], console: Console) -> None:
+def _show_numbers(group: Sequence[AnalyzedLog], console: Console) -> None:
     grid = _grid("")
     grid.add_column("", no_wrap=True)
     for each in group:
@@ -181,7 +181,7 @@ def _show_numbers(group: Sequence[Analyzed], console: Console) -> None:
     print_table(grid, console)
 
 
-def _show_beside(each: Analyzed, beside: Simulated, console: Console) -> None:
+def _show_beside(each: AnalyzedLog, beside: SimulatedLog, console: Console) -> None:
     console.print(Text(beside.said), soft_wrap=True)
     grid = _grid("")
     grid.add_column("", no_wrap=True)
@@ -208,7 +208,7 @@ def _show_beside(each: Analyzed, beside: Simulated, console: Console) -> None:
     print_table(grid, console)
 
 
-def _over_time(each: Analyzed) -> list[Grid]:
+def _over_time(each: AnalyzedLog) -> list[Grid]:
     """A table a flow, queue or connection with a few of its instants."""
     grids = []
     of_each: dict[str, list[LogSeries]] = {}
@@ -237,7 +237,7 @@ def _over_time(each: Analyzed) -> list[Grid]:
     return grids
 
 
-def _as_json(each: Analyzed) -> Mapping[str, Any]:
+def _as_json(each: AnalyzedLog) -> Mapping[str, Any]:
     unknown = each.log.unknown
     found: dict[str, Any] = {
         "source": each.log.source,
@@ -267,7 +267,7 @@ def _as_json(each: Analyzed) -> Mapping[str, Any]:
     return found
 
 
-def _number_as_json(number: LogNumber, beside: Simulated | None) -> Mapping[str, Any]:
+def _number_as_json(number: LogNumber, beside: SimulatedLog | None) -> Mapping[str, Any]:
     interval = number.interval
     found: dict[str, Any] = {
         "of": number.of,

@@ -26,7 +26,7 @@ from dumbbell.cli.common.pages import (
     result_name,
     result_place,
 )
-from dumbbell.cli.common.store import Storing, say_share, stored_executor
+from dumbbell.cli.common.store import StoreOptions, say_share, stored_executor
 from dumbbell.cli.run.comparison import KEPT, print_failed
 from dumbbell.cli.run.dry_run import dry_run
 from dumbbell.cli.run.planning import PlannedCells
@@ -210,7 +210,7 @@ def _run_again(
         # Nothing is put over what a reviewer was given.
         page=bool(asked.out),
         # What is run again is run.
-        storing=Storing(is_wanted=False),
+        storing=StoreOptions(is_wanted=False),
     )
     if asked.dry_run:
         return None, _dry_run(claims, asked, may_use_bytes, console)

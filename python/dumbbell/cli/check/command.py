@@ -28,7 +28,7 @@ from dumbbell.cli.common.options import (
     kernel_settings,
     names_of,
 )
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 from dumbbell.cli.terminal.consoles import sentences_console
 
 
@@ -105,7 +105,7 @@ def check_command(
         as_json=as_json,
         dry_run=dry_run,
         yes=yes,
-        storing=Storing(store, not no_store, resume, keep_tables, shard),
+        storing=StoreOptions(store, not no_store, resume, keep_tables, shard),
     )
     with allowing_native(allow_native):
         status = run_check(asked, sentences_console(as_json=as_json))

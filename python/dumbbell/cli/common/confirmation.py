@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.backends import Cost, get_backend
 from dumbbell.backends.guard import LONGEST_S, usable_threads
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 from dumbbell.cli.terminal.output import tell
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.replication.interrupted import Interrupted
@@ -24,7 +24,7 @@ LONG_S = 60.0
 """What is foreseen to take longer is announced."""
 ASKED_S = 3600.0
 """What is foreseen to take longer is not begun before somebody has agreed."""
-NOT_STORED = Storing(is_wanted=False)
+NOT_STORED = StoreOptions(is_wanted=False)
 
 
 def say_if_long(wall_s: float, events: float) -> None:
@@ -92,7 +92,7 @@ def agree_to_runs(
     jobs: int,
     yes: bool,
     may_use_bytes: int | None = None,
-    storing: Storing = NOT_STORED,
+    storing: StoreOptions = NOT_STORED,
     tables_below: int = 0,
     cluster: str | None = None,
     has_dry_run: bool = True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,4 +34,4 @@ class PageRuns:
     replace: bool
     as_json: bool
     yes: bool
-    storing: Storing
+    storing: StoreOptions

@@ -29,7 +29,7 @@ VARIABLE = "DUMBBELL_STORE"
 
 
 @dataclass(frozen=True, slots=True)
-class Storing:
+class StoreOptions:
     """What was typed about the store.
 
     Attributes:
@@ -75,7 +75,7 @@ class Storing:
 
 
 def stored_executor(
-    storing: Storing, executor: Executor, cells: Sequence[Cell], *, tables_below: int
+    storing: StoreOptions, executor: Executor, cells: Sequence[Cell], *, tables_below: int
 ) -> Executor:
     """An executor with the store that was asked for, if one was.
 
@@ -103,7 +103,7 @@ def stored_executor(
     )
 
 
-def asked_store(storing: Storing) -> Store | None:
+def asked_store(storing: StoreOptions) -> Store | None:
     """The store that was asked for, or is to be used where none was; None for none."""
     from dumbbell.store import Store
 
@@ -112,7 +112,7 @@ def asked_store(storing: Storing) -> Store | None:
 
 
 def stored_run(
-    storing: Storing,
+    storing: StoreOptions,
     experiment: Experiment,
     settings: Sequence[Setting],
     task: tuple[int, str],
@@ -177,7 +177,7 @@ def say_share(share: ShareDone, console: Console, *, as_json: bool) -> int:
     return share.exit_code
 
 
-def _can_be_used(storing: Storing, place: Path) -> bool:
+def _can_be_used(storing: StoreOptions, place: Path) -> bool:
     """A store that nobody asked for is not missed where there can be none."""
     if storing.folder is not None or place.exists():
         return True

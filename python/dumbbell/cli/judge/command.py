@@ -21,7 +21,7 @@ from dumbbell.cli.common.options import (
     Yes,
     names_of,
 )
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 from dumbbell.cli.terminal.consoles import sentences_console
 from dumbbell.errors import SpecError
 
@@ -124,7 +124,7 @@ def judge_command(
         replace=replace,
         as_json=as_json,
         yes=yes,
-        storing=Storing(store, not no_store),
+        storing=StoreOptions(store, not no_store),
     )
     console = sentences_console(as_json=as_json)
     with allowing_native(allow_native):

@@ -11,7 +11,7 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.course.confined import confinement_here, held_words
 from dumbbell.course.description import read_course
-from dumbbell.course.marking import Marked, MarkedClass, marked
+from dumbbell.course.marking import MarkedClass, MarkedSubmission, marked
 from dumbbell.course.submissions import submissions_in
 from dumbbell.course.writing import league_words, marks_folder, points_text, write_marks
 from dumbbell.errors import EXIT_DONE
@@ -75,7 +75,7 @@ def _print(found: MarkedClass) -> None:
     say()
 
 
-def _why(each: Marked) -> str:
+def _why(each: MarkedSubmission) -> str:
     text = each.submission.fault or next((reason for _, reason in each.reasons), "")
     return text.strip().splitlines()[-1][:100] if text.strip() else ""
 

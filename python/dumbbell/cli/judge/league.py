@@ -16,7 +16,7 @@ from dumbbell.cli.common.pages import has_page, page_folder, result_place
 from dumbbell.cli.judge.running import (
     GOES_ON,
     JudgeOptions,
-    Planned,
+    PlannedDossier,
     dossiers,
     has_failed,
     planned,
@@ -65,7 +65,7 @@ def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> i
             return _run(plans, asked, console, place)
 
 
-def _plans(named: Sequence[str], asked: JudgeOptions, folder: Path) -> Iterator[Planned]:
+def _plans(named: Sequence[str], asked: JudgeOptions, folder: Path) -> Iterator[PlannedDossier]:
     names = set()
     for number, each in enumerate(dict.fromkeys((*native_controllers(), *named))):
         place = folder / str(number)
@@ -77,7 +77,9 @@ def _plans(named: Sequence[str], asked: JudgeOptions, folder: Path) -> Iterator[
         yield plan
 
 
-def _run(plans: Sequence[Planned], asked: JudgeOptions, console: Console, place: Any = None) -> int:
+def _run(
+    plans: Sequence[PlannedDossier], asked: JudgeOptions, console: Console, place: Any = None
+) -> int:
     entries: list[Entry] = []
     any_failed = False
     for number, dossier in enumerate(dossiers(plans, asked), start=1):

@@ -58,7 +58,7 @@ class JudgeOptions(PageRuns):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedDossier:
     """A dossier before its runs.
 
     Attributes:
@@ -72,7 +72,7 @@ class Planned:
 
 def planned(
     controller: str, asked: JudgeOptions, folder: Path, *, is_its_own_rival: bool = False
-) -> Planned:
+) -> PlannedDossier:
     """Write the experiments of a dossier.
 
     Args:
@@ -90,7 +90,7 @@ def planned(
         asked.depth,
         is_its_own_rival,
     )
-    return Planned(about, write_experiments(about, folder, sections_of(asked.suite)))
+    return PlannedDossier(about, write_experiments(about, folder, sections_of(asked.suite)))
 
 
 def _placed(typed: str, folder: Path, option: str) -> str:
@@ -120,7 +120,7 @@ def _checked(controller: str, folder: Path, option: str) -> str:
     return controller
 
 
-def dossiers(plans: Sequence[Planned], asked: JudgeOptions) -> Iterator[Dossier]:
+def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[Dossier]:
     """Run the dossiers one after the other; the last one may be interrupted.
 
     Whoever types is asked first where all of them take hours. Runs that failed are printed.

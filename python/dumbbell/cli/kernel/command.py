@@ -176,7 +176,7 @@ def compare(
     Replications are paired: both kernels see the same starts, arrivals and sizes. All sixty of the
     grid take hours of CPU time. Exit status: 0 done, 1 a run failed, 2 bad input.
     """
-    from dumbbell.cli.common.store import Storing
+    from dumbbell.cli.common.store import StoreOptions
     from dumbbell.cli.kernel.compare import KernelCompareOptions, compare_on_kernels
 
     asked = KernelCompareOptions(
@@ -185,7 +185,7 @@ def compare(
         only=only,
         replications=replications,
         jobs=jobs,
-        storing=Storing(store, not no_store),
+        storing=StoreOptions(store, not no_store),
         as_json=as_json,
         yes=yes,
     )

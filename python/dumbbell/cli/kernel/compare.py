@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
-from dumbbell.cli.common.store import Storing, stored_executor
+from dumbbell.cli.common.store import StoreOptions, stored_executor
 from dumbbell.cli.run.comparison import print_comparison
 from dumbbell.cli.run.comparison_json import comparison_json
 from dumbbell.cli.run.planning import PlannedCells
@@ -52,7 +52,7 @@ class KernelCompareOptions:
     only: str
     replications: int
     jobs: int
-    storing: Storing
+    storing: StoreOptions
     as_json: bool
     yes: bool
 

@@ -16,7 +16,7 @@ from dumbbell.cli.terminal.output import say
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED
 
 if TYPE_CHECKING:
-    from dumbbell.backends.kernel.packetdrill import Fuzzed
+    from dumbbell.backends.kernel.packetdrill import FuzzedScript
 
 
 def fuzz_by_kernel(
@@ -46,7 +46,7 @@ def fuzz_by_kernel(
 
     # The device gets frames: what left together is told by the instants.
     conditions = Conditions(gso_max_segs=gso_max_segs, offloads=gso_max_segs == 1)
-    found: list[Fuzzed] = []
+    found: list[FuzzedScript] = []
     of_each: Counter[tuple[str, str]] = Counter()
     for each in fuzz(count, seed, controller=controller, threads=jobs, conditions=conditions):
         found.append(each)
@@ -120,7 +120,7 @@ def sum_lines(kinds: Sequence[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _kept(found: Fuzzed, seed: int, folder: Path) -> Path:
+def _kept(found: FuzzedScript, seed: int, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"seed-{seed}-number-{found.number}.pkt"
     difference = found.report.get("difference", {"expected": None, "found": None})
@@ -133,7 +133,7 @@ def _kept(found: Fuzzed, seed: int, folder: Path) -> Path:
     return place
 
 
-def _json(found: Sequence[Fuzzed], seed: int) -> dict[str, Any]:
+def _json(found: Sequence[FuzzedScript], seed: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "scripts": [

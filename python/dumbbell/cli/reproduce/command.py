@@ -19,7 +19,7 @@ from dumbbell.cli.common.options import (
     Store,
     names_of,
 )
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 from dumbbell.cli.terminal.consoles import sentences_console
 
 
@@ -81,7 +81,7 @@ def reproduce_command(
     status = studies.reproduce(
         study,
         options,
-        storing=Storing(store, not no_store, resume),
+        storing=StoreOptions(store, not no_store, resume),
         cluster=cluster,
         out=out,
         replace=replace,

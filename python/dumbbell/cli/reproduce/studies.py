@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dumbbell.claims import contradicting, failed_checks, to_rows
 from dumbbell.cli.common.executor import executor_for
-from dumbbell.cli.common.store import Storing, asked_store
+from dumbbell.cli.common.store import StoreOptions, asked_store
 from dumbbell.cli.terminal.errors import print_error, print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
@@ -47,10 +47,10 @@ from dumbbell.store import StoreError
 from dumbbell.studies import (
     MORE,
     STUDIES,
-    Demanding,
     Interrupted,
     Study,
     StudyOptions,
+    StudyWithRequirements,
     get_study,
     topic_of,
 )
@@ -66,7 +66,7 @@ DEFAULT_FOLDER = Path("results")
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenStudy:
     """A study that came to its end."""
 
     report: Report
@@ -85,7 +85,7 @@ def reproduce(
     name: str,
     options: StudyOptions,
     *,
-    storing: Storing,
+    storing: StoreOptions,
     cluster: str | None,
     out: Path | None,
     replace: bool,
@@ -114,7 +114,7 @@ def reproduce(
     targets = _checked_folders(name, out, options, replace=replace)
     studies = {each: get_study(each) for each in targets}
     not_run = _lacking(studies, options)
-    written: list[_Written] = []
+    written: list[_WrittenStudy] = []
     results = (out or DEFAULT_FOLDER) if name == ALL or out is None else None
     store = asked_store(storing)
     to_run = [study for study in targets if study not in not_run]
@@ -208,7 +208,7 @@ def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
     return error
 
 
-def _status(written: Iterable[_Written], not_run: Iterable[DumbbellError]) -> int:
+def _status(written: Iterable[_WrittenStudy], not_run: Iterable[DumbbellError]) -> int:
     """That of the worst that happened."""
     judged = [each.report.judged for each in written]
     is_wrong = any(contradicting(each) or failed_checks(each) for each in judged)
@@ -266,7 +266,7 @@ def _lacking(studies: Mapping[str, Study], options: StudyOptions) -> dict[str, D
     found = {}
     for name, study in studies.items():
         try:
-            if isinstance(study, Demanding):
+            if isinstance(study, StudyWithRequirements):
                 study.check(options)
         except DumbbellError as error:
             found[name] = error
@@ -297,7 +297,7 @@ def _one(
     results: Path | None,
     *,
     has_index: bool,
-) -> _Written:
+) -> _WrittenStudy:
     began = time.monotonic(), time.process_time()
     with shown_progress() as show:
         report = study.reproduce(changed(options, on_progress=show))
@@ -312,7 +312,7 @@ def _one(
     page = write_report(
         report, target, drawer=drawer, tell=print_warning, has_index=has_index, live=live
     )
-    return _Written(report, page)
+    return _WrittenStudy(report, page)
 
 
 def _interrupted(
@@ -327,7 +327,7 @@ def _interrupted(
     return changed(report, notes=(note, *report.notes)), target
 
 
-def _print(done: _Written, console: Console) -> None:
+def _print(done: _WrittenStudy, console: Console) -> None:
     print_group(claims_table(done.report.judged, title=done.report.title), console, keys=2)
     console.print(Text(done.report.summary))
     for what, found in (

@@ -31,7 +31,7 @@ from dumbbell.cli.common.options import (
     kernel_settings,
     names_of,
 )
-from dumbbell.cli.common.store import Storing
+from dumbbell.cli.common.store import StoreOptions
 from dumbbell.cli.terminal.consoles import sentences_console
 
 
@@ -140,7 +140,7 @@ def run_command(
         dry_run=dry_run,
         explain=explain,
         yes=yes,
-        storing=Storing(store, not no_store, resume, keep_tables, shard),
+        storing=StoreOptions(store, not no_store, resume, keep_tables, shard),
         allow_programs=allow_programs,
     )
     console = sentences_console(as_json=as_json)

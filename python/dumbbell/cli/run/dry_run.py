@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dumbbell.backends import Cost, get_backend, threads_for
 from dumbbell.backends.guard import usable_threads
-from dumbbell.cli.common.store import Storing, stored_executor
+from dumbbell.cli.common.store import StoreOptions, stored_executor
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say
 from dumbbell.compare import Cell, FailedCell, ensemble_for
@@ -78,7 +78,7 @@ def dry_run(
     *,
     jobs: int,
     may_use_bytes: int | None,
-    storing: Storing,
+    storing: StoreOptions,
     tables_below: int,
     as_json: bool,
     console: Console,
@@ -121,7 +121,7 @@ def foreseen(
     *,
     jobs: int,
     may_use_bytes: int | None,
-    storing: Storing,
+    storing: StoreOptions,
     tables_below: int,
 ) -> list[CostForecast]:
     """What a plan will take on each backend; see `dry_run` for the arguments."""
@@ -138,7 +138,7 @@ class _Store:
     def __init__(
         self,
         planned: PlannedCells,
-        storing: Storing,
+        storing: StoreOptions,
         jobs: int,
         may_use_bytes: int | None,
         tables_below: int,

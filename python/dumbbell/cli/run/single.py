@@ -13,7 +13,7 @@ from dumbbell.backends import BatchProgress, get_backend, run_many
 from dumbbell.cli.common.confirmation import agree_to_run
 from dumbbell.cli.common.folder_names import AskedBesides
 from dumbbell.cli.common.pages import page_folder, result_name, result_place
-from dumbbell.cli.common.store import Storing, stored_run
+from dumbbell.cli.common.store import StoreOptions, stored_run
 from dumbbell.cli.run.summary import print_summary, summary_numbers
 from dumbbell.cli.terminal.consoles import print_notices
 from dumbbell.cli.terminal.json_text import json_text
@@ -39,7 +39,7 @@ def run_file(
     *,
     settings: Sequence[Setting] = (),
     besides: AskedBesides,
-    storing: Storing,
+    storing: StoreOptions,
     backend: str,
     replication: int,
     may_use_bytes: int | None,

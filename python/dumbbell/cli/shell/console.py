@@ -11,13 +11,13 @@ from typing import Any
 
 from dumbbell.backends.kernel.session import Session, StuckError
 from dumbbell.backends.kernel.session_orders import (
-    End,
-    Keys,
+    EndSession,
     LetTimePass,
     OpenTerminal,
     Order,
+    PressKeys,
     TerminalPlace,
-    Type,
+    TypeLine,
 )
 from dumbbell.cli.shell.lines import KEYS, Help, Reader, Terminals
 from dumbbell.cli.shell.transcript import MOST_BYTES, Transcript, seconds
@@ -162,7 +162,7 @@ class Console:
         while True:
             orders = self._typed()
             self._obey(orders)
-            if End() in orders:
+            if EndSession() in orders:
                 return
 
     def _typed(self) -> tuple[Order, ...]:
@@ -176,11 +176,11 @@ class Console:
                 text = input(f"{self._running.at_ns / 1e9:.3f} s {name}{sign} ")
             except EOFError:
                 say()
-                return (End(),)
+                return (EndSession(),)
             except KeyboardInterrupt:
                 say()
                 if name in self._running.lines:
-                    return (Keys(place, KEYS["^C"]),)
+                    return (PressKeys(place, KEYS["^C"]),)
                 continue
             try:
                 typed = self._reader.line(self._line(text, place, name))
@@ -216,9 +216,9 @@ class Console:
             self._show()
         if self._wants_keys is not None:
             place, self._wants_keys = self._wants_keys, None
-            self._obey((Keys(place, KEYS["^C"]), LetTimePass((place,), 10**9)))
+            self._obey((PressKeys(place, KEYS["^C"]), LetTimePass((place,), 10**9)))
         for order in orders:
-            if isinstance(order, Type) and order.serves:
+            if isinstance(order, TypeLine) and order.serves:
                 name = order.place.named(self._hosts)
                 if name in self._running.lines:
                     say(f"# {name} runs on; {name} ^C ends it, :wait 10s lets time pass")

@@ -26,14 +26,14 @@ from dataclasses import dataclass, field
 from dumbbell import units
 from dumbbell.backends.kernel.session_orders import (
     MOST_LINE_BYTES,
-    End,
-    Keys,
+    EndSession,
     LetTimePass,
     OpenTerminal,
     Order,
+    PressKeys,
     StopWaiting,
     TerminalPlace,
-    Type,
+    TypeLine,
 )
 from dumbbell.cli.shell.programs import serves
 from dumbbell.errors import SpecError
@@ -95,12 +95,12 @@ class Reader:
         for number, line in enumerate(lines, 1):
             self._where = f"{name}:{number}"
             for order in self.line(line.rstrip("\r\n")).orders:
-                if isinstance(order, End):
+                if isinstance(order, EndSession):
                     yield order
                     return
                 yield order
         yield LetTimePass()
-        yield End()
+        yield EndSession()
 
     def line(self, text: str) -> TypedLine:
         """What one line says.
@@ -136,14 +136,14 @@ class Reader:
             return TypedLine()  # what was printed there
         place = self._place(found["name"])
         at_prompt = found["how"] == "$"
-        return TypedLine((Type(place, text, at_prompt, at_prompt and serves(text)),))
+        return TypedLine((TypeLine(place, text, at_prompt, at_prompt and serves(text)),))
 
     def _waited(self, place: TerminalPlace, text: str) -> tuple[Order, ...]:
         if text in KEYS:
-            return (Keys(place, KEYS[text]),)
+            return (PressKeys(place, KEYS[text]),)
         if serves(text):
-            return (Type(place, text, serves=True),)
-        return (Type(place, text), LetTimePass((place,)))
+            return (TypeLine(place, text, serves=True),)
+        return (TypeLine(place, text), LetTimePass((place,)))
 
     def _word(self, words: list[str]) -> TypedLine:
         word, *rest = words
@@ -158,7 +158,7 @@ class Reader:
         if rest:
             raise SpecError(self._where, " ".join(words), f"{word} alone")
         if word == ":end":
-            return TypedLine((End(),))
+            return TypedLine((EndSession(),))
         return TypedLine(asked=Help() if word == ":help" else Terminals())
 
     def _wait(self, words: list[str]) -> LetTimePass:

@@ -29,7 +29,7 @@ class Commands(TyperGroup):
     def __init__(self, **options: Any) -> None:
         """With the commands of `groups`; see Typer for the options."""
         super().__init__(**options)
-        self.commands = _Loaded(self.groups)
+        self.commands = _LazyCommands(self.groups)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """As of any group."""
@@ -42,7 +42,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
 
 
-class _Loaded(MutableMapping[str, Any]):
+class _LazyCommands(MutableMapping[str, Any]):
     """Commands by name: to know their names none is loaded, to have one it alone is."""
 
     def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:

@@ -365,7 +365,7 @@ PACKET_MS = 8e3 * arms.PACKET_BYTES / published.BOTTLENECK_BPS
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class BackendAgreementOf:
     """A number on which two backends should agree.
 
     Attributes:
@@ -377,16 +377,18 @@ class Agreed:
     rule: Agreement
 
 
-AGREEMENT: Mapping[str, Agreed] = MappingProxyType(
+AGREEMENT: Mapping[str, BackendAgreementOf] = MappingProxyType(
     {
-        "utilization": Agreed("utilization", Agreement(relative=0.02, floor=0.005, unit="1")),
-        "drop_share": Agreed(
+        "utilization": BackendAgreementOf(
+            "utilization", Agreement(relative=0.02, floor=0.005, unit="1")
+        ),
+        "drop_share": BackendAgreementOf(
             "share of packets dropped", Agreement(relative=0.10, floor=0.002, unit="1")
         ),
-        "mean_wait_ms": Agreed(
+        "mean_wait_ms": BackendAgreementOf(
             "mean wait at the bottleneck", Agreement.of_delays_ms(0.10, PACKET_MS)
         ),
-        "small_completion_ms": Agreed(
+        "small_completion_ms": BackendAgreementOf(
             "median completion time of small transfers", Agreement.of_delays_ms(0.02, PACKET_MS)
         ),
     }

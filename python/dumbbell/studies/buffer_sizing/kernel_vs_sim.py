@@ -30,7 +30,7 @@ UNITS: Mapping[str, str] = {name: agreed.rule.unit for name, agreed in claims.AG
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
+class ShortenedRun:
     """A run.
 
     Attributes:
@@ -47,11 +47,11 @@ class Shortened:
     small_completion_ms: float
 
 
-def shortened(run: Run) -> Shortened:
+def shortened(run: Run) -> ShortenedRun:
     """The numbers of a run."""
     size, taken = run.column("transfers", "bytes"), completion_time_s(run)
     small = np.isfinite(taken) & (size >= 0) & (size <= published.LARGE_BYTES)
-    return Shortened(
+    return ShortenedRun(
         utilization_bits(run, arms.BOTTLENECK),
         loss_ratio(run, arms.BOTTLENECK),
         1e3 * mean_wait_s(run, arms.BOTTLENECK),
@@ -63,8 +63,8 @@ def shortened(run: Run) -> Shortened:
 class ShortenedOnBothBackends:
     """The same replications on both backends."""
 
-    sim: Replications[Setup, Shortened]
-    kernel: Replications[Setup, Shortened]
+    sim: Replications[Setup, ShortenedRun]
+    kernel: Replications[Setup, ShortenedRun]
 
 
 def experiments(seed: int, duration_s: float) -> dict[Setup, Experiment]:

@@ -37,7 +37,7 @@ class PieRrul(Reproduction):
         """Nothing is run yet; see `Reproduction`."""
         super().__init__(options)
         self.sizes = parts.PRESETS.of(options)
-        self.alone = parts.Alone(self.sizes.printed, self.sizes.compared)
+        self.alone = parts.ScenarioOne(self.sizes.printed, self.sizes.compared)
         self.on_both = parts.OnKernel("alone", self.sizes.kernel)
         self.without: parts.WithoutRing | None = None
         self.bursts: parts.CompetingTraffic | None = None
@@ -69,7 +69,7 @@ class PieRrul(Reproduction):
         if sizes.tcp:
             yield parts.CompetingTraffic("tcp", sizes.tcp, alone)
         if sizes.tick:
-            yield parts.Tick(sizes.tick, alone)
+            yield parts.TimerTick(sizes.tick, alone)
         if sizes.today:
             yield parts.CurrentPie(sizes.today, alone)
         if sizes.router:

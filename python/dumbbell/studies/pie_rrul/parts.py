@@ -164,7 +164,7 @@ def run_named(
     )
 
 
-class Alone(Part[RunsBySetting]):
+class ScenarioOne(Part[RunsBySetting]):
     """Scenario 1: every printed number, and what the source concludes from them."""
 
     name = arms.SCENARIO_TITLES["alone"]
@@ -211,7 +211,7 @@ class NetperfUploads(Part[Replications[Setting, Measured]]):
 
     name = "counted at the sender"
 
-    def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
+    def __init__(self, amount: Amount[Setting], alone: ScenarioOne) -> None:
         """What is run with a smaller send buffer; the larger one is scenario 1's own."""
         self.amount, self.alone = amount, alone
 
@@ -239,7 +239,7 @@ class WithoutRing(Part[Replications[Setting, Measured]]):
 
     name = "without a ring"
 
-    def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
+    def __init__(self, amount: Amount[Setting], alone: ScenarioOne) -> None:
         """What is run, and what it is shown beside."""
         self.amount, self.alone = amount, alone
 
@@ -266,7 +266,7 @@ class OurParameters(Part[Replications[str, Measured]]):
 
     name = "parameters that are ours"
 
-    def __init__(self, amount: Amount[str], alone: Alone, without: WithoutRing) -> None:
+    def __init__(self, amount: Amount[str], alone: ScenarioOne, without: WithoutRing) -> None:
         """How much, and beside what."""
         self.amount, self.alone, self.without = amount, alone, without
 
@@ -300,7 +300,7 @@ class OurParameters(Part[Replications[str, Measured]]):
 class CompetingTraffic(Part[RunsBySetting]):
     """Scenario 2 or 3: something else sends, too."""
 
-    def __init__(self, scenario: str, amount: Amount[Setting], alone: Alone) -> None:
+    def __init__(self, scenario: str, amount: Amount[Setting], alone: ScenarioOne) -> None:
         """Which, how much, and what it is compared with."""
         self.name = arms.SCENARIO_TITLES[scenario]
         self.scenario, self.amount, self.alone = scenario, amount, alone
@@ -327,12 +327,12 @@ class CompetingTraffic(Part[RunsBySetting]):
         return figures.of_scenario(found, self.scenario, PUBLISHED_TEST)
 
 
-class Tick(Part[Replications[str, Measured]]):
+class TimerTick(Part[Replications[str, Measured]]):
     """tupdate 1 ms where the timer ticks every 4 ms, and where it ticks every 1 ms."""
 
     name = "ticks"
 
-    def __init__(self, amount: Amount[str], alone: Alone) -> None:
+    def __init__(self, amount: Amount[str], alone: ScenarioOne) -> None:
         """How often; the runs of tupdate 1 ms are scenario 1's."""
         self.amount, self.alone = amount, alone
 
@@ -365,7 +365,7 @@ class CurrentPie(Part[Replications[Setting, Measured]]):
 
     name = "today's PIE"
 
-    def __init__(self, amount: Amount[Setting], alone: Alone) -> None:
+    def __init__(self, amount: Amount[Setting], alone: ScenarioOne) -> None:
         """What is run, and what it is shown beside."""
         self.amount, self.alone = amount, alone
 

@@ -203,7 +203,7 @@ class Agreement(Part[None]):
             yield from claims.judge_agreement(kernel, sim, kind)
 
 
-class Loads(Part[Mapping[float, DelaysOfRuns]]):
+class LoadSweep(Part[Mapping[float, DelaysOfRuns]]):
     """The load swept behind one size."""
 
     name = "loads"
@@ -242,7 +242,7 @@ class Loads(Part[Mapping[float, DelaysOfRuns]]):
         yield figures.late_against_load(swept, SWEPT)
 
 
-class Listing(Part[DelaysOfRuns]):
+class PrintedListing(Part[DelaysOfRuns]):
     """The printed first seconds behind 2 mb: at the nominal load, and as fitted."""
 
     name = "fitted load"
@@ -346,7 +346,7 @@ class MeasuredLarge(Part[Mapping[int, DelaysOfRuns]]):
             yield claims.judge_measured_large(each, number)
 
 
-class Constant(Part[Mapping[str, DelaysOfRuns]]):
+class ConstantSource(Part[Mapping[str, DelaysOfRuns]]):
     """Constant gaps and sizes: what the source's own model, D/D/1, says exactly."""
 
     name = "constant gaps and sizes"
@@ -403,11 +403,11 @@ class QueueSizeDelay(Reproduction):
         self.own = QueueSizePrograms(preset.own_programs, seed, self.beside_own_programs)
         self.parts = [
             self.sim,
-            Loads(seed, preset.loads),
-            Listing(seed, preset.ideal, self.fit, self.sim),
+            LoadSweep(seed, preset.loads),
+            PrintedListing(seed, preset.ideal, self.fit, self.sim),
             OneSender(seed, preset.listing),
             MeasuredLarge(seed, preset.ditg),
-            Constant(seed),
+            ConstantSource(seed),
             self.kernel,
             Agreement(self.kernel, self.sim),
             self.own,

@@ -31,7 +31,7 @@ _SOURCE_LABEL = "newreno-rfc"
 
 
 @dataclass(frozen=True, slots=True)
-class Members(Preset):
+class EnsembleSizes(Preset):
     """How many members the ensembles have; every run is as long as the source's.
 
     Attributes:
@@ -48,8 +48,8 @@ class Members(Preset):
 
 
 PRESETS = Presets(
-    quick=Members(source=Amount(2), linux=Amount(9), swept=Amount(1), kernel=Amount(5)),
-    full=Members(source=Amount(9), linux=Amount(27), swept=Amount(5), kernel=Amount(27)),
+    quick=EnsembleSizes(source=Amount(2), linux=Amount(9), swept=Amount(1), kernel=Amount(5)),
+    full=EnsembleSizes(source=Amount(9), linux=Amount(27), swept=Amount(5), kernel=Amount(27)),
 )
 
 
@@ -179,7 +179,7 @@ class Policed(Part[Mapping[str, EnsembleRun]]):
         }
 
 
-class Shown(Part[Mapping[tuple[str, str], Run]]):
+class SingleRuns(Part[Mapping[tuple[str, str], Run]]):
     """One run of each controller, without jitter: the source's tables and figures.
 
     What it finds is (controller, style) to the run; the style is empty in the simulator.
@@ -264,7 +264,7 @@ class Shown(Part[Mapping[tuple[str, str], Run]]):
         return {f"Linux {name}" if style else name: run for (name, style), run in found.items()}
 
 
-class Swept(Part[Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]]):
+class BucketSweep(Part[Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]]):
     """Burst, policing rate and round-trip time."""
 
     name = "sweep"
@@ -334,7 +334,7 @@ class TrafficPolicing(Reproduction):
         self.source = SourceExperiment(preset.source)
         simulated = Controllers(preset.linux, "sim")
         kernel = Controllers(preset.kernel, "kernel", beside=simulated)
-        self.shown = Shown([simulated, kernel], self.source)
+        self.shown = SingleRuns([simulated, kernel], self.source)
         self.simulated, self.policed = simulated, Policed(preset.linux)
         self.parts = [
             self.source,
@@ -342,7 +342,7 @@ class TrafficPolicing(Reproduction):
             self.policed,
             kernel,
             self.shown,
-            Swept(preset.swept),
+            BucketSweep(preset.swept),
         ]
 
     def linux(self) -> Mapping[str, EnsembleRun]:

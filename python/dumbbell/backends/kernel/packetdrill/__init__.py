@@ -13,14 +13,14 @@ from dumbbell.backends.kernel.packetdrill.build import (
     how_to_build_packetdrill,
     require_packetdrill,
 )
-from dumbbell.backends.kernel.packetdrill.fuzz import DifferenceKind, Fuzzed, fuzz, shrunk
+from dumbbell.backends.kernel.packetdrill.fuzz import DifferenceKind, FuzzedScript, fuzz, shrunk
 from dumbbell.backends.kernel.packetdrill.judge import Conditions, judge_scripts
 
 __all__ = [
     "VARIABLE",
     "Conditions",
     "DifferenceKind",
-    "Fuzzed",
+    "FuzzedScript",
     "PacketdrillInfo",
     "PacketdrillMissingError",
     "build_packetdrill",

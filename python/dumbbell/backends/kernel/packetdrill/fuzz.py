@@ -58,7 +58,7 @@ class DifferenceKind(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fuzzed:
+class FuzzedScript:
     """A script and its verdict.
 
     Attributes:
@@ -128,7 +128,7 @@ def fuzz(
     controller: str | None = None,
     threads: int = 1,
     conditions: Conditions = CONDITIONS,
-) -> Iterator[Fuzzed]:
+) -> Iterator[FuzzedScript]:
     """Write the given number of scripts and have the kernel judge them.
 
     Args:
@@ -158,12 +158,12 @@ def fuzz(
 
 
 def shrunk(
-    found: Fuzzed,
+    found: FuzzedScript,
     *,
     threads: int = 1,
     conditions: Conditions = CONDITIONS,
-    told: Callable[[Fuzzed], None] | None = None,
-) -> Fuzzed:
+    told: Callable[[FuzzedScript], None] | None = None,
+) -> FuzzedScript:
     """The shortest script on which the two come apart in the same way that can be reached.
 
     Args:
@@ -185,7 +185,7 @@ def shrunk(
     return replace(found, script=_until(found))
 
 
-def _until(found: Fuzzed) -> str:
+def _until(found: FuzzedScript) -> str:
     """The script up to the line at which the two come apart."""
     lines = found.script.splitlines(keepends=True)
     return "".join(lines[: found.report["line"]]) if found.report["line"] else found.script
@@ -193,7 +193,7 @@ def _until(found: Fuzzed) -> str:
 
 def _found(
     written: Sequence[tuple[int, Any]], conditions: Conditions, threads: int
-) -> list[Fuzzed]:
+) -> list[FuzzedScript]:
     """The kernel's verdicts on scripts, each with its number.
 
     Of BBR's first phases the kernel draws one at random: where the simulator did not guess it,
@@ -201,7 +201,7 @@ def _found(
     """
     reports = _judged([each["script"] for _, each in written], conditions, threads)
     found = [
-        Fuzzed(number, each["case"], each["script"], each["near_timer_line"], report)
+        FuzzedScript(number, each["case"], each["script"], each["near_timer_line"], report)
         for (number, each), report in zip(written, reports, strict=True)
     ]
     for seed in range(SEED + 1, SEED + 1 + PHASE_TRIES):
@@ -216,7 +216,7 @@ def _found(
         texts = [each["script"] for _, each in tried]
         reports = _judged(texts, conditions, threads, seed)
         for (index, each), report in zip(tried, reports, strict=True):
-            other = Fuzzed(
+            other = FuzzedScript(
                 found[index].number, each["case"], each["script"], each["near_timer_line"], report
             )
             if _distance(other) > _distance(found[index]):
@@ -224,7 +224,7 @@ def _found(
     return found
 
 
-def _of_each_phase(found: Fuzzed) -> list[Any]:
+def _of_each_phase(found: FuzzedScript) -> list[Any]:
     """The script with each first phase of BBR, if one was drawn before the two came apart."""
     if found.controller != "bbr":
         return []
@@ -233,7 +233,7 @@ def _of_each_phase(found: Fuzzed) -> list[Any]:
     return scripts if len(before) > 1 else []
 
 
-def _distance(found: Fuzzed) -> float:
+def _distance(found: FuzzedScript) -> float:
     """How far the two go together, lines."""
     return math.inf if found.kind is DifferenceKind.AGREES else found.report["line"]
 

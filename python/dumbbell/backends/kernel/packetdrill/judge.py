@@ -180,7 +180,7 @@ def _one_guest(judge: _Judge, scripts: list[Path]) -> tuple[dict[Path, Report], 
         output.touch()
         job = folder / "job.json"
         job.write_text(json.dumps(_job(judge, scripts, output)), encoding="utf-8")
-        news = _News(output, judge.wall_limit_s)
+        news = _GuestOutputWatch(output, judge.wall_limit_s)
         result = launch(
             judge.kernel.path,
             guest_program(),
@@ -240,7 +240,7 @@ def _report(told: dict[str, Any], results: Path) -> Report:
     return report_of(told["said"], status=told["status"], record=text)
 
 
-class _News:
+class _GuestOutputWatch:
     """Whether the guest's output has stood still for too long."""
 
     def __init__(self, output: Path, limit_s: float) -> None:
