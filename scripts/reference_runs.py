@@ -165,7 +165,7 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """A number with so many digits as are worth keeping."""
+    """A number rounded to the digits worth keeping."""
     return f"{value:.{SIGNIFICANT_DIGITS}g}" if isinstance(value, float) else value
 
 

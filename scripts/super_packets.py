@@ -235,7 +235,7 @@ def picture() -> str:
 
 
 def _ticks(times_ms: list[float]) -> list[tuple[str, float]]:
-    """Place and width of each; of so many at one instant one as thick as they are many."""
+    """Place and width of each bar; bars at one instant become one, as wide as all of them."""
     places = Counter(f"{LEFT + scale_ms() * at:.1f}" for at in times_ms)
     return [(x, 1 + 0.5 * count) for x, count in places.items()]
 

@@ -1,5 +1,5 @@
-//! Rows of a table while it grows: in pieces, so that growing neither copies them nor asks for
-//! twice the memory, and what they take is known.
+//! A growing list in chunks: growth neither copies values nor needs twice the memory, and the memory it takes is
+//! known.
 
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};

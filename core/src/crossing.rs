@@ -1,4 +1,4 @@
-//! When packets come to a queue and when they leave it, where that is known beforehand.
+//! Arrival and departure times of packets at a queue, where they are known in advance.
 
 use crate::time::Time;
 

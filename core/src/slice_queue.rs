@@ -1,8 +1,8 @@
-//! A queue of small values that lie in one piece: what is pushed first is discarded first.
+//! A queue whose values are contiguous in memory: first in, first out.
 //!
-//! Loops over many of them are plain loops over a slice. Where a [`Ring`](crate::ring::Ring) finds each
-//! place by a mask, a row moves what it holds to its beginning now and then: every value three times at
-//! most, as it does so only when a quarter of the places is free there.
+//! A loop over them is a loop over a slice. Where a [`Ring`](crate::ring::Ring) finds each place by a mask, this
+//! queue moves its values to the beginning of its buffer when a quarter of the places there is free: each value
+//! is moved three times at most.
 
 /// Places made at the first push.
 const FIRST_PLACES: usize = 8;

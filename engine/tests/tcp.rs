@@ -318,7 +318,7 @@ fn what_cannot_be_simulated_is_refused() {
     assert!(refused.to_string().contains("flows[0].to"), "{refused}");
 }
 
-/// What a description resolves to is written by the Python side, which is held against the same
+/// What a description resolves to is written by the Python side, which is compared with the same
 /// file (`tests/spec/test_spec_tcp.py`).
 #[test]
 fn the_profiles_are_those_that_descriptions_resolve_to() {

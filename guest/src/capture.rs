@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 const ETHERNET_BYTES: usize = 14;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const CONGESTION_EXPERIENCED: u8 = 0b11;
-/// Numbers of IP packets, which begin again after so many between two hosts (RFC 791 section 3.1).
+/// How many IP identification values there are; between two hosts they then begin again (RFC 791 section 3.1).
 const NUMBERS: usize = 1 << 16;
 
 /// What tells a packet from others: its addresses, its number and part of a datagram, its ports

@@ -87,7 +87,7 @@ impl Loaded {
             size_of::<Ops>()
         };
         let mut read = MaybeUninit::<Ops>::zeroed();
-        // SAFETY: a structure of that version has so many bytes; zeros are numbers, false and null.
+        // SAFETY: a structure of that version has that size; zeros are numbers, false and null.
         let ops = unsafe {
             ptr::copy_nonoverlapping(ops.cast::<u8>(), read.as_mut_ptr().cast::<u8>(), bytes);
             read.assume_init()
@@ -185,7 +185,7 @@ impl Loaded {
             } else {
                 0
             };
-            // SAFETY: a variable of the object of so many bytes, as it says; nobody reads it now.
+            // SAFETY: the object exports it with this size, and nothing reads it now.
             unsafe {
                 ptr::copy_nonoverlapping(
                     at_end.as_ptr().add(skipped),

@@ -421,7 +421,7 @@ impl Receiver {
         }
     }
 
-    /// Its SYN-ACK, which it has sent, is sent again as if it were a SYN that was sent then, and so many times.
+    /// Its SYN-ACK, already sent, is retransmitted on the schedule of a SYN sent at `sent` and repeated `times` times.
     pub fn repeat_as_if_sent(&mut self, sent: Time, times: u32) {
         let doubled = Time(INITIAL_RTO.0 << times.saturating_sub(1).min(7));
         self.rare.repeated.times = times;

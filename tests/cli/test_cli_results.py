@@ -165,7 +165,7 @@ def test_a_quantity_is_set_against_a_setting(stored: Dumbbell, line: str) -> Non
         }
     shown = stored(*asked)[1]
     assert "call: round trip, mean ms" in shown and "±: 95 % interval of the mean" in shown
-    # As a comparison has it: so many digits that the interval can be read.
+    # As a comparison has it: enough digits to read the interval.
     (text,) = [each for each in shown.splitlines() if each.split()[:1] == ["pie"]]
     assert with_reach(pie["value"], pie["high"] - pie["value"]) in text
     for wrong, said in (

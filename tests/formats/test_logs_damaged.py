@@ -222,6 +222,6 @@ def test_lines_of_something_else_are_not_read_to_their_end(
         reader.read(LogText(name, known + "\njunk\x1b\n" + junk * 100))
     assert refused.value.path == f"{name}: line {first}"
     assert "'junk<U+001B>' is not understood, nor are 999" in str(refused.value)
-    # Of so many lines of its own a file may have as many of others.
+    # A file may have as many foreign lines as lines of its own.
     log = reader.read(LogText(name, (known + "\n") * 10 + "\njunk\n" * 990))
     assert log.unknown.count >= 990

@@ -45,7 +45,7 @@ def call(*, dscp: int = 0) -> dict[str, Any]:
 
 
 def flood(name: str, rate: str, size: str = "1000B") -> dict[str, Any]:
-    """UDP at so many packets a second, whatever is lost."""
+    """UDP at a constant packet rate, whatever is lost."""
     source = {"kind": "poisson", "rate": rate, "size": size, "size_at": "payload"}
     return {"name": name, "from": "server", "to": "home", "source": source}
 

@@ -371,7 +371,7 @@ def assert_r_has_drawn(done: Played) -> None:
         times = [float(row[3]) for row in rows if row[1] == kind]
         said = [float(word) for word in printed[printed.index(f"${kind}") + 2].split()]
         found = np.quantile(times, (0.25, 0.5, 0.75, 1))
-        assert said == pytest.approx(found, rel=1e-3), "R prints so many digits"
+        assert said == pytest.approx(found, rel=1e-3), "R prints four digits"
 
 
 @pytest.mark.long

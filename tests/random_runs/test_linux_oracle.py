@@ -149,7 +149,7 @@ def test_it_gives_the_digests_of_ours_over_seconds_of_losses(name: str) -> None:
 
 
 def bottleneck(rate_mbps: int, delay_ms: int, buffer_bdp: float) -> Description:
-    """Two flows over a buffer of so many bandwidth-delay products, and a loss now and then."""
+    """Two flows over a buffer given in bandwidth-delay products, with occasional random loss."""
     packets = max(10, int(rate_mbps * 1e6 * 2e-3 * delay_ms / 12_000 * buffer_bdp))
     flow = {"from": "server", "to": "home", "start_jitter": "200ms", "source": {"kind": "greedy"}}
     return {

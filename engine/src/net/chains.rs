@@ -1,11 +1,9 @@
-//! Chains of links: all that goes into one comes out of another.
+//! Chains of links: every packet that enters one link comes out of one other link.
 //!
-//! The hops of a path between two hosts are often like that: access link, bottleneck, access
-//! link; and where paths part, as those of acknowledgements do on their way back through a tree. When
-//! a packet arrives at such a link, and what becomes of it there, is known from the one before, and
-//! need not be an event: only what comes out of a chain is one (`net/pipe.rs`,
-//! `sim/world/chained.rs`). Where several links lead into one, their packets are put in order first
-//! (`net/merge.rs`).
+//! Most paths have such hops: access link, bottleneck, access link. So does the way of acknowledgements back
+//! through a tree. The arrival of a packet at such a link and its departure are computed when it enters the
+//! chain, so only the exit from the chain is an event (`net/pipe.rs`, `sim/world/chained.rs`). Where several
+//! links lead into one, their packets are merged in order of arrival first (`net/merge.rs`).
 
 use super::plan::preconditions::LinkFacts;
 

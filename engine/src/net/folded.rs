@@ -1,16 +1,12 @@
-//! A plain FIFO in front of a transmitter of constant rate, with its departures folded into its
-//! arrivals.
+//! A plain FIFO in front of a transmitter of constant rate, without events for departures.
 //!
-//! When a packet is taken its departure is already certain: transmission starts when the one
-//! before it ends. So no event is needed for each departure. What departures do to statistics
-//! is caught up with when somebody looks: the next packet to arrive, a sample, the end. Only a
-//! packet that somebody waits for (that goes on to another host, or is to be answered) has an
-//! event, at its departure. With a delay after the transmitter nobody waits for a departure:
-//! the only event is the arrival at the far end.
+//! The departure time of a packet is known when it is enqueued: its transmission starts when the one before it
+//! ends. Statistics of departures are entered later: at the next arrival, at a sample, or at the end of the run.
+//! A departure is an event only where a host waits for the packet, to forward it or to answer it. With a delay
+//! behind the transmitter no host does, and the only event is the arrival at the far end.
 //!
-//! The link's ordinary path (`Link::send`) does the same with an event a departure; both give
-//! the same digest (`tests/folding.rs`). Links with loss, changes or records take the ordinary
-//! one.
+//! The ordinary path (`Link::send`) has an event for each departure; both give the same digest
+//! (`tests/folding.rs`). Links with loss, changes or records take the ordinary path.
 
 use crate::qdisc::fifo::Limit;
 use crate::sim::link_statistics::Level;

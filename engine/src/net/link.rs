@@ -1,8 +1,8 @@
-//! One direction of a link: a queue discipline, a transmitter and the way to the other host.
+//! One direction of a link: a queue discipline, a transmitter, loss and a delay.
 //!
-//! Of links whose queue is plain and whose rate is constant all is known when a packet arrives: how
-//! packets go through it is a kind, and only what a kind needs is there. After transmission a packet may be
-//! lost, by chance or by count, and otherwise arrives after the delay.
+//! The plan gives each direction a path (`LinkPath`). On the fast paths the departure of a packet is known at its
+//! arrival, and only the state that this path needs is kept. After its transmission a packet may be lost, at
+//! random or every n-th; otherwise it arrives after the delay.
 
 mod awaiting;
 mod crossing;

@@ -1,9 +1,9 @@
-//! Queues that are expected to become very long.
+//! Queues that are expected to hold very many packets.
 //!
-//! Where all of a packet is known when it comes (`net/pipe.rs`, `net/shaped.rs`), its times are kept until
-//! they have passed: of a packet that waits, at its queue and at all that follow in the chain. In a queue of
-//! millions that would be more than the packets themselves. So a queue that will be long by what its senders
-//! send has an event for each departure. Results are the same. What it costs in time stands in docs/architecture.md.
+//! On the fast paths (`net/pipe.rs`, `net/shaped.rs`) the timestamps of a waiting packet are kept at its queue
+//! and at every later link of the chain. With millions of packets in the queue that takes more memory than the
+//! packets. So a queue that will be that long, by the rates of its senders, takes the ordinary path, with an
+//! event for each departure. Results are the same; docs/architecture.md has the cost.
 
 use crate::qdisc::Config;
 use crate::spec::route::{Hop, Routes};

@@ -1,10 +1,8 @@
-//! Packets of several links on their way into one, in the order in which they arrive there.
+//! The merge in front of a link: packets of several upstream links, in order of arrival.
 //!
-//! Down a tree all that goes into some links goes into one other. When packets come out of those is
-//! known beforehand, but not which comes first, as one that is sent later may overtake another on
-//! a shorter way. So they wait where they are until all that is earlier is known, and are then taken
-//! on together: before anything can come out of the link, or when a host puts a packet into it
-//! (`sim/world/merged.rs`).
+//! When packets leave the upstream links is known in advance, but a packet sent later may arrive earlier over a
+//! shorter path. So arrivals wait upstream until everything earlier is known. They enter together, before a
+//! packet could leave the link, or when a host sends a packet into it (`sim/world/merged.rs`).
 
 use super::turn::Turn;
 use crate::sim::time::Time;

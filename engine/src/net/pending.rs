@@ -1,9 +1,9 @@
-//! Packets of a queue whose times are known when they come: of pipes (`net/pipe.rs`) and token buckets
+//! Packets whose departures are known at their arrival: of pipes (`net/pipe.rs`) and token buckets
 //! (`net/shaped.rs`).
 //!
-//! Of a packet only timestamps are kept, until its statistics have been recorded. Those that
-//! will find the queue full are kept until they have come, as a packet may be told its way through several links before
-//! it has taken it (`sim/world/chained.rs`).
+//! Only timestamps of a packet are kept, until its statistics have been recorded. A packet that will find the
+//! queue full is kept until its arrival, because a packet that enters a chain is entered at later links before it
+//! gets there (`sim/world/chained.rs`).
 
 use crate::sim::crossing::Crossing;
 use crate::sim::link_statistics::{CrossingRange, LinkStatistics, Server};

@@ -1,14 +1,12 @@
-//! A plain FIFO, a transmitter of constant rate and a constant delay: whatever happens to a packet
-//! here is certain when it arrives.
+//! A plain FIFO, a transmitter of constant rate and a constant delay: the departure of a packet, and whether it
+//! is dropped, are known at its arrival.
 //!
-//! When it leaves depends on packets before it alone, and so does whether the queue has room for it.
-//! So of a packet only timestamps are kept here, until its statistics have been recorded.
-//! These are recorded many at a time, in the order of events, and never beyond what has
-//! happened: a packet may be told its way through several links before it has taken it
-//! (`sim/world/chained.rs`).
+//! Both depend on earlier packets only. So only timestamps of a packet are kept, until its statistics have been
+//! recorded. Statistics are recorded many packets at a time, in the order of events, and never ahead of the
+//! present: a packet that enters a chain is entered at later links before it gets there (`sim/world/chained.rs`).
 //!
-//! The ordinary path (`Link::send`) does the same with an event for each departure, and gives the same
-//! digest (`tests/folding.rs`).
+//! The ordinary path (`Link::send`) has an event for each departure and gives the same digest
+//! (`tests/folding.rs`).
 
 use super::pending::Pending;
 use crate::qdisc::fifo::Limit;

@@ -1,8 +1,8 @@
-//! How packets will go through each direction of each link: decided from the description and the routes,
-//! before any link exists.
+//! The plan: how packets go through each direction of each link. A pure function of the description and the
+//! routes, made before any link exists.
 //!
-//! What a link asks of itself stands in `preconditions`, what it asks of those beside it in
-//! `net/chains.rs`. Links are made from their plan and do not change it.
+//! What a role requires of the link itself is in `preconditions`, what it requires of its neighbours in
+//! `net/chains.rs`. Links are made from the plan and do not change it.
 
 mod explained;
 pub mod preconditions;

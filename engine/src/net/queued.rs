@@ -1,10 +1,9 @@
-//! The ordinary path of a link: a queue discipline and a transmitter, with an event for each
-//! departure.
+//! The ordinary path of a link: a queue discipline and a transmitter, with an event for each departure.
 //!
-//! With a finite rate the transmitter holds one packet, sends it for `bytes / rate` and then
-//! asks the discipline for the next. With an infinite rate it asks until there is none, so a
-//! work-conserving queue is passed at once and a shaping one (netem with a rate) paces itself.
-//! GSO packets are cut behind the discipline (`gso`), or sent as they are.
+//! At a finite rate the transmitter holds one packet for `bytes / rate` and then dequeues the next. At an
+//! infinite rate it dequeues until the discipline has nothing to send: a work-conserving queue is empty at once,
+//! and a shaping one (netem with a rate) paces itself. GSO packets are segmented after the discipline (`gso`), or
+//! sent whole.
 
 use super::gro::Gro;
 use super::gso::Gso;

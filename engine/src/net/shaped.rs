@@ -1,8 +1,8 @@
-//! A token bucket over a plain FIFO and a constant delay: `tbf` as most write it.
+//! A token bucket over a plain FIFO and a constant delay: the usual `tbf`.
 //!
-//! When a packet leaves depends on the tokens that packets before it have left, so it is certain when the packet
-//! arrives, as behind a transmitter (`net/pipe.rs`): no timer is needed to look at the head of the queue
-//! again. Of a packet only timestamps are kept, until its statistics have been recorded.
+//! The departure of a packet depends on the tokens that earlier packets have left, so it is known at the arrival,
+//! as behind a transmitter (`net/pipe.rs`), and no timer looks at the head of the queue. Only timestamps of a
+//! packet are kept, until its statistics have been recorded.
 
 use super::pending::Pending;
 use super::pipe::PipeDeparture;

@@ -1,16 +1,15 @@
 //! A transmitter whose rate follows a trace (`spec::trace`).
 //!
-//! Of *steps* the end of a transmission is known when it begins, as the trace is: a packet in transmission
-//! goes on at the new rate, and over an outage (rate 0) it waits for the rate that comes next. In a busy
-//! period all bits that leave are the integral of the rate: what is left of the picosecond in which a
-//! packet ends belongs to the next. Delay and loss of a packet are those of the instant in which its
-//! transmission ends.
+//! With *steps* the end of a transmission is known when it begins, since the trace is: a packet in transmission
+//! continues at the new rate, and during an outage (rate 0) it waits for the next rate. In a busy period the bits
+//! sent are the integral of the rate; the fraction of a picosecond left at the end of one packet counts for the
+//! next. Delay and loss of a packet are those at the end of its transmission.
 //!
-//! At an *opportunity* some bytes may leave at once: of packets in the queue, one after the other, in
-//! parts if need be, the last one's rest at the next opportunity. What an opportunity has left when the
-//! queue is empty is lost. A packet leaves the discipline when its first byte is sent.
+//! At an *opportunity* a number of bytes may leave at once: of queued packets in order, the last of them perhaps
+//! in part, with its rest at the next opportunity. What an opportunity has left when the queue is empty is lost.
+//! A packet leaves the discipline when its first byte is sent.
 //!
-//! Source: mm-link(1), whose account is of bytes too.
+//! Source: mm-link(1), which counts bytes too.
 
 use crate::sim::time::Time;
 use crate::spec::trace::{Opportunities, Opportunity, Service, Step, Steps};
@@ -72,7 +71,7 @@ impl Stepped {
         }
     }
 
-    /// When a transmission of so many bytes ends that begins now; None for at once, where the rate is
+    /// When a transmission of `bytes` bytes that begins now ends; None for at once, where the rate is
     /// infinite. `NEVER` where the run ends in an outage.
     pub fn finish(&mut self, now: Time, bytes: u32) -> Option<Time> {
         self.advance(now);

@@ -1,4 +1,4 @@
-//! Who goes first of what happens at one instant.
+//! The order of events at one instant.
 
 /// Classes of events at one instant, in their order.
 pub mod class {

@@ -1,4 +1,4 @@
-//! What a TCP sender is doing, as one draws it in a strip over time.
+//! The activity of a TCP sender (slow start, recovery, ...), as a strip over time shows it.
 
 use crate::cca::{CaState, Phase};
 use crate::tcp::sender::Sender;

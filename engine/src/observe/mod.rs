@@ -1,5 +1,5 @@
-//! What is kept of a run while it goes, besides the statistics of its parts: samples, and a row for
-//! each packet. What goes to capture files is in `capture`.
+//! Samples, and a row for each packet: what is recorded during a run besides statistics. Capture files are in
+//! `capture`.
 
 pub mod activity;
 pub mod records;

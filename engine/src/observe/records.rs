@@ -1,4 +1,4 @@
-//! One row a packet and event, for links that ask for it.
+//! A row for each packet and event, on links with `record_packets`.
 
 use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::link_statistics::Level;

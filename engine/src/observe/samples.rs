@@ -1,10 +1,10 @@
 //! Samples at a fixed interval: levels at the instant, and running totals.
 //!
-//! Totals count from the start of the run, so any two samples give the exact mean between
-//! them; only the levels are a sample.
+//! Totals count from the start of the run, so the difference of two samples gives the exact mean between them.
+//! Levels are values at the instant.
 //!
-//! They are kept column by column, as the tables have them: rows would have to be copied at the end of a run,
-//! when both would take memory.
+//! Samples are stored by column, as the tables have them: rows would have to be copied at the end of the run,
+//! with both in memory.
 
 use super::activity::Activity;
 use crate::net::link::Link;

@@ -1,9 +1,8 @@
-//! Flows whose window or rate the caller of a run sets while it goes on: what an agent that learns
-//! needs.
+//! Flows whose window or rate the caller sets between intervals, for agents that learn.
 //!
-//! The run goes on to the end of a monitor interval; what happened to the flow in it is read from its
-//! sender, and from sums over the round-trip times that acknowledgements measured; then the caller sets
-//! a window or a rate for the next one. Nothing is called for each packet.
+//! The run advances to the end of a monitor interval. Measurements of the interval come from the sender's
+//! counters and from sums over round-trip times; then the caller sets a window or a rate for the next one. There
+//! is no call per packet.
 
 use super::{GoingRun, Monitor, RunOutput};
 use crate::cca::outside::{Asked, Code, Event, Module, Modules, Traits};

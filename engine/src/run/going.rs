@@ -1,5 +1,4 @@
-//! A run that its caller drives, in pieces as small as it likes: what happens does not depend on
-//! where they end.
+//! A run in pieces of any size, driven by its caller. The result does not depend on the sizes.
 
 use super::watch::{Bounds, Watch};
 use super::{Estimate, Monitor, RunOutput, check_simulator};

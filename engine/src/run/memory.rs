@@ -1,5 +1,5 @@
-//! Memory that runs may use: how much is a number that the caller gives, and how much a run uses
-//! it counts itself (`World::memory_bytes`), so that nothing here asks the machine.
+//! The memory limit of runs. The caller gives the limit; a run counts its own memory (`World::memory_bytes`), so
+//! nothing here asks the operating system.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

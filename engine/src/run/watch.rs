@@ -1,5 +1,4 @@
-//! A run watches itself: an estimate may be wrong, and what it says of a run would then not end,
-//! or not fit in memory.
+//! The watch of a run: it ends a run that takes far more events, time at one instant or memory than estimated.
 
 use super::estimate::Estimate;
 use super::{Monitor, OverBudget};

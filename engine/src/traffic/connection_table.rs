@@ -1,5 +1,4 @@
-//! Any number of connections of one flow at a time: of transfers that begin whether or not
-//! earlier ones are over.
+//! The open connections of one flow: any number, as transfers may start before earlier ones end.
 
 use super::connection::{ArrivedSegment, Connection, SentSegment};
 use super::segment_store::SegmentStore;

@@ -1,4 +1,4 @@
-//! A flow or a probe while it runs: who speaks to whom, what was sent and what arrived.
+//! A flow or a probe during the run: its hosts, and what it sent and received.
 
 use super::counters::{ConversationCounters, PacketCount, PacketCounters};
 use super::ping::Ping;

@@ -1,5 +1,4 @@
-//! What is counted of a conversation beside its row: what comes to its destination, and what happens
-//! seldom.
+//! Counters of a conversation that lie outside its row: those of arrivals, and rare ones.
 
 use crate::sim::datagram::Reassembly;
 use crate::sim::delays::Delays;

@@ -1,5 +1,5 @@
-//! What hosts do: connections, echoes, and what is counted of them. When a source sends, and how
-//! much, is in `spec::source`.
+//! Hosts' side of traffic: connections, echoes and their counters. When a source sends, and how much, is in
+//! `spec::source`.
 
 pub mod connection;
 pub mod connection_table;

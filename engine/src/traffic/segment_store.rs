@@ -1,8 +1,7 @@
-//! Segments on their way, by the place that their packets name.
+//! TCP segments in flight, by the index that their packets carry.
 //!
-//! Of every packet in flight a segment is written once and read once, at random places as far as
-//! a cache can tell. So they are kept small: 32 bytes, two to a line of the cache, and what few have,
-//! SACK blocks and copies, elsewhere.
+//! A segment is written once and read once, in an order that caches cannot predict. So it is small: 32 bytes, two
+//! to a cache line. SACK blocks and copies, which few segments have, are stored elsewhere.
 
 use crate::sim::prefetch::prefetch;
 use crate::tcp::segment::{Flags, Header, SackBlocks, Segment, Timestamps};

@@ -1,6 +1,6 @@
 """What the small drawing of a claim shows, in the claim's unit; the report draws it.
 
-Every glyph is centred on the value that the claim is held against, so equal values stand at equal
+Every glyph is centred on the value that the claim is compared with, so equal values stand at equal
 places in every row, and what counts as equal is shaded. One rule has one scale: a margin is always
 equally wide, and a printed number is always in the middle of -50 % to +50 %.
 """
@@ -48,7 +48,7 @@ class Glyph:
         measured: Dot.
         low: Lower end of the bar, or None without an interval.
         high: Upper end.
-        marks: Values held against it.
+        marks: Values compared with it.
         shaded: What counts as agreement; either end may be infinite. None where nothing does.
         side: One-sided claims have an arrow that way.
     """

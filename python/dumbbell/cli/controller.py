@@ -107,7 +107,7 @@ def compare(
 ) -> None:
     """Run a C file in the simulator and on the Linux kernel, and say where they part.
 
-    Its events are held against each other one by one: what happened, what the controller was told,
+    Its events are compared one by one: what happened, what the controller was told,
     the window before and after. The first TCP flow of the experiment gets it, where no flow names
     a C file. The file is allowed, as by build. Exit status: 0 done, whether they part or not; 1 a
     run failed; 2 bad input, or the kernel has not been built.

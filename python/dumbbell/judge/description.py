@@ -24,7 +24,7 @@ SILENT: Mapping[str, Any] = {"kind": "sized", "size": "1B"}
 
 
 def fifo(bdps: float) -> str:
-    """A drop-tail queue of so many bandwidth-delay products of the line."""
+    """A drop-tail queue; its size is given in bandwidth-delay products of the line."""
     return f"bfifo limit {round(bdps * BDP_BYTES)}"
 
 

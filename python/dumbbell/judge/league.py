@@ -1,4 +1,4 @@
-"""Several controllers held against each other: what holds, operating points, who dominates whom.
+"""Several controllers compared with each other: what holds, operating points, who dominates whom.
 
 Each has its whole dossier first. Compared are the expectations and the cells that all of them
 have. Replications of a cell are paired, as all of them have the same seeds.

@@ -15,7 +15,7 @@ def _x(glyph: Glyph, value: float) -> float:
 def glyph_svg(glyph: Glyph) -> str:
     """A small drawing: shaded margin, interval bar, measured dot, published diamond, theory tick.
 
-    What it is held against stands in the middle of every drawing, so equal values stand at equal
+    What it is compared with stands in the middle of every drawing, so equal values stand at equal
     places; what lies beyond the axis stands at its end as a chevron.
     """
     if glyph.measured is None and glyph.low is None:

@@ -32,7 +32,7 @@ def plain(value: float | None, digits: int = 5) -> str:
 def with_uncertainty(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
     """A measured number and its interval, rounded to two digits of the half-width.
 
-    The number keeps at least three digits, so that it can be held against a published one.
+    The number keeps at least three digits, so that it can be compared with a published one.
 
     Returns:
         The number and ``[low, high]``; the second is empty when there is no interval.

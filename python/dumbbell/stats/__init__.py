@@ -2,7 +2,7 @@
 
 A replication is one independent run and gives one number per quantity. Intervals are over
 replications (:func:`student_interval`, :func:`ratio_interval`, :func:`quantile_interval`), except
-:func:`batch_means` for one long run. A number published once is held against
+:func:`batch_means` for one long run. A number published once is compared with
 :func:`prediction_interval` or :func:`prediction_quantiles`; "equal" is :func:`equivalence` with a
 margin; "everywhere" is a :func:`simultaneous_band`. All random numbers have a fixed seed.
 """

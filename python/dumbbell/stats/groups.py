@@ -25,7 +25,7 @@ from dumbbell.stats.errors import Floats, sample
 FEWEST = 4
 """Values; of three one gap is nearly always most of the range."""
 DRAWS = 20_000
-"""Normal samples that the gap is held against; fixed, and so is their seed."""
+"""Normal samples that the gap is compared with; fixed, and so is their seed."""
 SEED = 20261127
 APART = 0.5
 """Of the mean of all, that the means of the two groups are apart at least: closer ones are told

@@ -119,7 +119,7 @@ class BbrShare(ShortStudy):
     done = (
         "BBR (version 1) and one CUBIC flow share a line of 10 Mbit/s, 40 ms away. Counted is what "
         "all BBR flows together deliver. A printed cell is three trials: the range from the least "
-        "to the greatest of them is held against the prediction interval of one run."
+        "to the greatest of them is compared with the prediction interval of one run."
     )
     notes = (
         "The source leaves open how long a run is, which flow starts first, and over which time a "

@@ -1,4 +1,4 @@
-"""Queueing theory that measurements are held against, in SI units (s, packets, packets/s).
+"""Queueing theory that measurements are compared with, in SI units (s, packets, packets/s).
 
 :class:`MM1`, :class:`MD1`, :class:`MG1` and :class:`MM1K` share one interface
 (:class:`QueueLaw`): rho, L, Lq, T, W, p_n, N_cdf, T_cdf, W_cdf, T_quantile, W_quantile.

@@ -24,13 +24,13 @@ use dumbbell_core::time::Time;
 const TARGET: Time = Time::from_ns(60_000_000);
 /// The first slow start ends above three quarters of the target.
 const FIRST_SLOW_START_DELAY: Time = Time::from_ns(45_000_000);
-/// GAIN is never less than one part in so many.
+/// GAIN is at least 1/16.
 const MOST_PARTS: f64 = 16.0;
 /// What the window falls to in a slowdown, and never below by delay.
 const LEAST_WINDOW_PKTS: u32 = 2;
 const FROZEN_ROUND_TRIPS: u64 = 2;
 const ROUND_TRIPS_TO_FIRST_SLOWDOWN: u64 = 2;
-/// A slowdown begins so many times its own duration after the last has ended.
+/// Time from the end of one slowdown to the beginning of the next, in durations of the slowdown.
 const SLOWDOWN_SPACING: u64 = 9;
 /// BASE_HISTORY of RFC 6817 section 2.5, minutes.
 const BASE_HISTORY: usize = 10;

@@ -25,7 +25,7 @@ const GAIN: f64 = 1.0 / 16.0;
 const FIRST_ALPHA: f64 = 1.0;
 /// Shorter round trips grow and are cut as if they were this long.
 const LEAST_VIRTUAL_RTT: Time = Time::from_ns(25_000_000);
-/// From so many round trips after slow start on.
+/// Round trips after slow start from which on it applies.
 const ROUNDS_BEFORE_INDEPENDENCE: u32 = 500;
 /// The window never falls below this.
 const LEAST_WINDOW_PKTS: u32 = 2;

@@ -94,7 +94,7 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Makes the window larger by so many packets, smaller where they are less than 0.
+    /// Adds `pkts` packets to the window; a negative number shrinks it.
     pub(super) fn grow(&mut self, window: &mut Window, pkts: f64) {
         self.part_pkts += pkts;
         // n times 1/n may be a little less than 1.

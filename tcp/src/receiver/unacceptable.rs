@@ -1,4 +1,4 @@
-//! Segments that are not taken: of the unsent, outside of the window, with an old timestamp.
+//! Segments that are dropped: outside the window, with an old timestamp, or that acknowledge data never sent.
 
 use super::Receiver;
 use crate::segment::{Flags, Header};

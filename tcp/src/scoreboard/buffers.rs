@@ -1,6 +1,5 @@
-//! Which packets are one sk_buff: those that were sent together and nothing has parted since.
-//!
-//! Where each segment goes by itself, each is one of its own until it is SACKed.
+//! Which packets form one sk_buff: those sent together that nothing has split since. Without bursts each packet
+//! is one of its own, until it is SACKed.
 
 use super::packed::PackedPacket;
 use super::{List, NONE, Outstanding, PacketList, Scoreboard, link_in, mark};

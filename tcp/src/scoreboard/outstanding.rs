@@ -1,4 +1,4 @@
-//! A packet that is out, and what is known of it.
+//! A packet that has been sent and is not acknowledged cumulatively.
 
 /// What is known of a packet.
 pub(super) mod mark {

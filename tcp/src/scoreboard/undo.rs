@@ -1,4 +1,4 @@
-//! Taking back that packets are lost.
+//! Packets that were marked lost and are in flight after all.
 
 use super::{PacketList, Scoreboard, mark, packed::Link};
 

@@ -1,4 +1,4 @@
-//! What can be seen of a sender from outside.
+//! What others may read of a sender.
 
 use super::{Phase, Sender, Statistics};
 use crate::cca::{CaState, Cca, Window};

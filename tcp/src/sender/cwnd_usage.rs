@@ -1,4 +1,4 @@
-//! How much of the congestion window is used, and what becomes of one that is not.
+//! Congestion window validation: how much of the window is used, and how an unused one shrinks.
 
 use super::Sender;
 use crate::cca::CaState;

@@ -1,5 +1,5 @@
-//! What a host can set that no experiment does, and what it tells besides: packet scripts have both;
-//! and the window that a hand sets while a run goes on.
+//! Settings of a host that an experiment file does not have, and values that it does not report: packet scripts
+//! use both. Also the window that a person sets during a run.
 
 use super::{PollHint, Sender};
 use crate::cca::Cca;
@@ -33,7 +33,7 @@ impl Sender {
         self
     }
 
-    /// Sends bursts of so many segments at least, where it makes any and its controller says nothing else
+    /// Sends bursts of at least `segments` segments, where it makes bursts and its controller sets no other size
     /// (`tcp_min_tso_segs`).
     pub fn with_least_burst_pkts(mut self, pkts: u32) -> Sender {
         if let Some(bursts) = &mut self.bursts {

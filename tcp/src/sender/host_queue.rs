@@ -1,5 +1,4 @@
-//! What a sender knows of the queue of its own host: the account of TCP small queues
-//! (`tcp::small_queue`).
+//! The sender's account of its packets in its own host's queue: TCP small queues (`tcp::small_queue`).
 
 use super::cork::CorkedTail;
 use super::{PollHint, Sender};

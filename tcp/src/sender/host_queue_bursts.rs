@@ -1,4 +1,5 @@
-//! Bursts in the host's queue: segments of each that have not left, and its memory.
+//! Bursts in the host's queue: the segments of each that have not left, and the memory that is freed with the
+//! last of them.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The segment that would be sent next for the first time, and whether anything holds it back.
+//! The next new segment, and whether anything holds it back.
 
 use super::Sender;
 use super::cork::{Cork, CorkedTail};

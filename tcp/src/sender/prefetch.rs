@@ -1,5 +1,5 @@
-//! Memory of a sender that is asked for before it is read (`dumbbell_core::prefetch`). What lies beside it is
-//! found by what it holds: so in steps, some time apart.
+//! Prefetching the state of a sender (`dumbbell_core::prefetch`). Boxed state is found through pointers, so it
+//! takes several steps, some time apart.
 
 use super::Sender;
 use crate::cca::Cca;

@@ -1,4 +1,4 @@
-//! A plan as a document: what packets do at each queue, and why.
+//! The plan as a document for `dumbbell run --explain`: the role of each queue and the reason.
 
 use super::{Entrance, FastPaths, LinkPlan, Role, plan};
 use crate::net::chains::Downstream;

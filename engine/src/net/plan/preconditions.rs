@@ -1,6 +1,6 @@
-//! What each way of going through a link asks of the link: the one table of it.
+//! What each role requires of a link, in one table.
 //!
-//! All is decided from the description alone, so it can be tested without a network that runs.
+//! It depends on the description only, so it is tested without a running network.
 
 use crate::qdisc::Config;
 use crate::qdisc::fifo::Limit;

@@ -1,5 +1,5 @@
-//! What is counted beside the way of packets: what disciplines drop and mark, and whether
-//! everything that was made is somewhere.
+//! Counters of disciplines' drops and marks, and the check that every packet made is delivered, dropped or still
+//! in the network.
 
 use super::World;
 use crate::net::link::Link;

@@ -1,5 +1,4 @@
-//! Packets on their way through links of which all is known beforehand (`net/pipe.rs`), and through
-//! chains of them (`net/chains.rs`): one event, where they come out.
+//! Packets in pipes (`net/pipe.rs`) and in chains of them (`net/chains.rs`): one event, at the exit.
 
 use super::{AFTER_DEPARTURES, World};
 use crate::net::chains::Downstream;

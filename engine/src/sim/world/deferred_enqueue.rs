@@ -1,9 +1,9 @@
-//! Queues with events of their own that all packets of one other link go into (`net/chains.rs`).
+//! Deferred enqueue: a queue with events of its own that one upstream link feeds (`net/chains.rs`).
 //!
-//! When packets come out of that link is known beforehand. What comes while the queue cannot send, in the
-//! middle of a transmission or before there are tokens for the packet that is next, needs no event: it
-//! is taken in, as it would have been then, before the queue sends again or somebody looks at it. Only what
-//! comes when the queue could send, or in the very instant of that, has an event with its turn.
+//! When packets leave the upstream link is known. A packet that arrives while the queue cannot send, during a
+//! transmission or before there are tokens for the next packet, needs no event: it is enqueued, with its own time
+//! of arrival, before the queue sends again or a sample reads it. Only an arrival when the queue could send, or
+//! at the instant of a transmission's end, is an event.
 
 use super::World;
 use crate::net::link::OfferOutcome;

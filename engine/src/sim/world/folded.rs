@@ -1,4 +1,4 @@
-//! Links whose departures need no events: passed in an instant, or folded (`net/folded.rs`).
+//! Links without events for departures: pass-through links and folded queues (`net/folded.rs`).
 
 use super::{HostArrival, Turn, World};
 use crate::net::link::{Forwarding, Link};

@@ -1,4 +1,4 @@
-//! What hosts do: send what is due, count what arrives, answer echo requests.
+//! Hosts: they send what is due, count what arrives, and answer echo requests.
 
 use super::World;
 use crate::sim::datagram;

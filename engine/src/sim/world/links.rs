@@ -1,4 +1,4 @@
-//! What links do with packets: take them, hold them, send them, bring them to the far end.
+//! Links: they enqueue packets, transmit them, and deliver them to the far end.
 
 use super::{World, class};
 use crate::capture::CapturePoint;

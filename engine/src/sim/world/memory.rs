@@ -1,4 +1,4 @@
-//! What a run takes of memory: counted from what grows, and with what the tables will take.
+//! Memory of a run: the parts that grow, and the tables that will be made of them.
 
 use super::World;
 use crate::net::link::Link;

@@ -1,4 +1,4 @@
-//! Links that several others lead into (`net/merge.rs`): packets of those are taken on together.
+//! Links that several others lead into (`net/merge.rs`): their arrivals enter together, in order.
 
 use super::{Turn, World};
 use crate::net::chains::Downstream;

@@ -1,5 +1,5 @@
-//! Super-packets: several segments of TCP that go through the network as one, because a device sends them
-//! uncut (TSO) or has merged them (GRO).
+//! Super-packets: several TCP segments that cross the network as one packet, because the sending device does not
+//! cut them (TSO) or the receiving one has merged them (GRO).
 
 use super::{World, class};
 use crate::capture::CapturePoint;

@@ -1,9 +1,9 @@
-//! Memory asked for before it is read. Where there are many conversations: of those whose packets
-//! arrive next over a link, and of the one that acts next. Where many packets are on their way along a
-//! link: their segments, and where their delays are counted. It changes nothing but time.
+//! Prefetching. With many conversations: the state of those whose packets arrive next over a link, and of the one
+//! that acts next. With many packets on a link: their segments, and the delay histograms they will enter. It
+//! changes the run time only.
 //!
-//! What is known of a flow lies in a row: a conversation names its segments and its connection, and
-//! that its scoreboard and others. So it is asked for in four steps, an arrival apart.
+//! The pointers of a flow form a chain: conversation, connection, scoreboard and queues. So prefetching takes
+//! four steps, one arrival apart.
 
 use super::{Turn, World};
 use crate::net::propagation::Propagation;

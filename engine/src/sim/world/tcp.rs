@@ -1,4 +1,4 @@
-//! What hosts do for flows over TCP: wake them, hand them what arrives, send what they give.
+//! TCP flows at hosts: timers, arriving segments, and the segments they send.
 
 use super::{NO_TSQ_WAKEUP, Turn, World, class};
 use crate::net::link::Forwarding;

@@ -75,7 +75,7 @@ class Rule(ABC, Generic[E_contra]):
     @property
     @abstractmethod
     def stated(self) -> tuple[Stated, ...]:
-        """The numbers that the measurement is held against."""
+        """The numbers that the measurement is compared with."""
 
     @property
     @abstractmethod

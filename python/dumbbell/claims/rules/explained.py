@@ -38,7 +38,7 @@ from dumbbell.stats import Estimate
 
 
 class Joint(StrEnum):
-    """How several levels of one run are held against it together."""
+    """How several levels of one run are compared with it together."""
 
     BONFERRONI = "each level on its own"
     """The least p-value times their number: valid whatever their correlation."""
@@ -86,7 +86,7 @@ class _AtPoint:
 class Explained(Rule[Grid[Levels]]):
     """Is there one point of the grid at which all printed levels of an experiment come out?
 
-    One unknown point gave them all. At each point every level is held against the prediction of
+    One unknown point gave them all. At each point every level is compared with the prediction of
     one run as published, each on its own or all at once (`Joint`). The true point is rejected
     with a probability of one less the level at most, however large the grid is.
 

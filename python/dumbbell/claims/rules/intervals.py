@@ -79,11 +79,11 @@ def one_sided(found: Estimate, stated: float, side: Side) -> Verdict:
 def held_against(
     evidence: Parameter, *, stated: float, side: Side, margin: float | None, level: float
 ) -> tuple[Estimate, Verdict]:
-    """An interval held against a number: by equivalence, or on one side of it.
+    """An interval compared with a number: by equivalence, or on one side of it.
 
     Args:
         evidence: About one parameter.
-        stated: What it is held against.
+        stated: What it is compared with.
         side: Equivalence for ``equals``.
         margin: For ``equals``.
         level: Of the interval.

@@ -100,7 +100,7 @@ class Supremum(Rule[Runs]):
             remark = f"a run passes the bound by {quantity(highest - self.bound, self.unit)}"
         else:
             remark = f"{reached} of {n} runs come within one packet of the bound"
-            # The chance of so many (so few) reaching it if just half of all runs did.
+            # Binomial tails: as many runs or more (fewer) reach it, if half of all runs do.
             if float(bdtrc(reached - 1, n, 0.5)) <= error:
                 verdict = Verdict.REPRODUCED
             elif float(bdtr(reached, n, 0.5)) <= error:

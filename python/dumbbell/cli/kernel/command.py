@@ -151,7 +151,7 @@ def test(*, version: Version = USUAL, hz: Hz = 1000, as_json: Json = False) -> N
 @kernel_app.command()
 def compare(
     one: Annotated[str, typer.Argument(help="A kernel: 6.1, 6.12, or your own name.")],
-    other: Annotated[str, typer.Argument(help="The one that is held against it.")],
+    other: Annotated[str, typer.Argument(help="The one that is compared with it.")],
     files: Annotated[
         list[Path] | None,
         typer.Argument(

@@ -33,7 +33,7 @@ def packetdrill_command(
     ] = None,
     *,
     backend: Annotated[
-        str, typer.Option(help="Whose TCP: sim, kernel, or both, held against each other.")
+        str, typer.Option(help="Whose TCP: sim, kernel, or both, compared with each other.")
     ] = "sim",
     profile: Annotated[
         str, typer.Option(help="Of the simulator, whose behaviour is required: linux-6.1 or rfc.")

@@ -4,7 +4,7 @@ Needs the extra ``cluster``. Workers need nothing but dumbbell, of the same vers
 same code; one that has another is refused, as its numbers may be others. Descriptions go
 there and numbers come back by value, as JSON: `dumbbell.compare.executing.wire`.
 
-The scheduler is given batches, and only so many at a time that no worker waits: a hundred thousand
+The scheduler is given batches, just enough at a time that no worker is idle: a hundred thousand
 short runs are a few dozen tasks of its own at any time.
 """
 

@@ -83,7 +83,7 @@ KIND: Mapping[LogFormat, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """What in a run a log is held against.
+    """What in a run a log is compared with.
 
     Attributes:
         kind: ``probe``, ``flow`` or ``queue``.
@@ -100,7 +100,7 @@ class Counterpart:
 
 
 def counterpart(run: Run, format_: LogFormat, asked: Sequence[str]) -> Counterpart:
-    """What in the run a log of that format is held against.
+    """What in the run a log of that format is compared with.
 
     Args:
         run: The run.

@@ -368,7 +368,7 @@ def notes(found: Found | None, *, interrupted: bool) -> list[str]:
         "1.2, or 1.5 at points of the grid.",
         "Two readings of TCP: the testbed's is what a Linux host does by default (CUBIC, initial "
         "window 10, SACK); ns-2's is NewReno without SACK, with an initial window of 2 and a least "
-        "timeout of 1 s. The levels that the testbed prints are held against the points with the "
+        "timeout of 1 s. The levels that the testbed prints are compared with the points with the "
         "first, the paper's against those with the second.",
         "Loss by the source's rule: retransmissions over packets in a capture behind the "
         "bottleneck. Dropped packets are never in such a capture. Here a packet counts whose "

@@ -336,7 +336,7 @@ DONE = (
     "A router with PIE stands in front of a line of 100 Mbit/s, and Flent's test rrul loads it "
     "with four uploads and four downloads for a minute while it measures latency. Target and "
     "tupdate are changed one at a time, as in the published tables, and every printed number is "
-    "held against repeated runs; then once more with bursts of UDP and with additional TCP beside."
+    "compared with repeated runs; then once more with bursts of UDP and with additional TCP beside."
 )
 
 

@@ -110,7 +110,7 @@ class QueueSizeRuns(Part[ByArm]):
 
         Args:
             options: Seed and backends. A simulator that is not asked for is only what the kernel
-                is held against: the same runs, and nothing is judged by itself.
+                is compared with: the same runs, and nothing is judged by itself.
             preset: How much.
             backend: Where.
         """
@@ -127,7 +127,7 @@ class QueueSizeRuns(Part[ByArm]):
             self.experiments |= arms.behind((SourceKind.DITG,), published.IN_BITS, options.seed)
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """The simulator's are what the kernel's are held against, too."""
+        """The simulator's are what the kernel's are compared with, too."""
         return self.backend == "sim" or self.backend in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:

@@ -176,7 +176,7 @@ def notes(
         "Each ping starts up to a second after the sender, uniformly: two windows are not started "
         "in one instant. Base round-trip times (1 ms or less) are taken as zero.",
         "The bucket is full at the start: the first 10 kb pass at once.",
-        "The figure of three runs has no numbers to be held against; three of our runs stand over "
+        "The figure of three runs has no numbers to be compared with; three of our runs stand over "
         "the band in which such runs lie.",
         "The listing runs from icmp_seq 2 to 12 although the command says `-c 10`; its growth from "
         f"3 to 12, {listing.growth_ms():.0f} ms, is what is compared, the first to the last of ten "

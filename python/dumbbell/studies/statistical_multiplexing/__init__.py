@@ -1,7 +1,7 @@
 """One fast queue or many slow ones: the statistical multiplexing gain.
 
-The ideal source first, held against theory. Then the testbed's run with the published
-parameters, held against what was printed. It does not fit, so two kinds of senders that send less
+The ideal source first, compared with theory. Then the testbed's run with the published
+parameters, compared with what was printed. It does not fit, so two kinds of senders that send less
 are fitted, each with the base RTT; whether one explains the printed quartiles together is judged,
 and the run is done again with each, for the numbers that were not used. Last, the same traffic for
 as long as a real kernel was measured with it. With the backend ``kernel`` some of it is run on the
@@ -114,7 +114,7 @@ class StatisticalMultiplexing(Reproduction):
         )
 
     def hero(self) -> str:
-        """The delays where they can be held against what was printed; empty where not run."""
+        """The delays where they can be compared with what was printed; empty where not run."""
         for part in (self.oversleeping, self.fitted, self.nominal):
             if part.is_finished:
                 return f"rtt-cdf-{part.label}"

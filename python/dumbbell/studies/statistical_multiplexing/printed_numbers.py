@@ -34,7 +34,7 @@ _FITTED = {
         name="with senders slower than asked, by the rate that the quartiles chose",
         cost=Cost.ONE_NUMBER,
         why="A sender short of processor time sends less, but what would stretch all its gaps in "
-        "proportion is not known. The maxima and the ratio of the means are held against it too.",
+        "proportion is not known. The maxima and the ratio of the means are compared with it too.",
     ),
 }
 
@@ -82,7 +82,7 @@ PRINTED = PrintedNumbers(
         "magnifies what its senders do: a load a quarter smaller makes delays twenty times "
         "shorter. So the printed milliseconds say something about the senders, and the question is "
         "whether one kind of sender gives all of them together.",
-        "Two kinds with one free number each were held against all six quartiles at once, which "
+        "Two kinds with one free number each were compared with all six quartiles at once, which "
         "is harder than against each alone: the quartiles of one run rise and fall together, and "
         "a sender may give every one of them in some run but never all in the same. The numbers "
         "that took no part in the choice, two maxima and the ratio of the means, then follow.",

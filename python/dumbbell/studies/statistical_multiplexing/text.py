@@ -22,7 +22,7 @@ DONE = (
     "Two streams of packets share a router: either both go through one queue at the whole rate "
     "(SM), or each has a queue of its own at half of it (TDM). First the streams come from an "
     "ideal source, for which theory is exact. Then the published run is done again, with the "
-    "traffic of D-ITG and with pings, and held against the milliseconds that were printed. As "
+    "traffic of D-ITG and with pings, and compared with the milliseconds that were printed. As "
     "those do not follow from the load that was typed, senders that send less are looked for, "
     "slower ones or such as oversleep, and the run is done once more with each."
 )

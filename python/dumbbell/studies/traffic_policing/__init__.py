@@ -114,7 +114,7 @@ class Controllers(Part[Mapping[str, EnsembleRun]]):
         Args:
             amount: Members of each controller's ensemble.
             backend: Where.
-            beside: The same members in the simulator, which a kernel's are held against.
+            beside: The same members in the simulator, which a kernel's are compared with.
         """
         self.amount = amount
         self.backend = backend
@@ -127,7 +127,7 @@ class Controllers(Part[Mapping[str, EnsembleRun]]):
         return source | {name: arms.linux(name) for name in arms.LINUX}
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """The simulator's are what the kernel's are held against, too."""
+        """The simulator's are what the kernel's are compared with, too."""
         return self.backend == "sim" or self.backend in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:

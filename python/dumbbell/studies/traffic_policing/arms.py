@@ -29,7 +29,7 @@ class Choices:
 
     Attributes:
         access_rate: Of the sender's own link, as typed to tc.
-        initial_window_pkts: RFC 6928's ten, four (RFC 3390 allows so many of 1095 bytes,
+        initial_window_pkts: RFC 6928's ten, four (RFC 3390 allows four of 1095 bytes,
             and three of 1448), RFC 2581's two.
         is_ack_delayed: Every second segment acknowledged, or each.
         has_sack: Selective acknowledgements.

@@ -31,7 +31,7 @@ DONE = (
     "A greedy TCP flow goes through a token bucket that passes packets at the peak rate while it "
     "is not empty and after that only at the policing rate, with a queue of 20 packets for what "
     "has no token. The published run is repeated with every choice that its page leaves open, and "
-    "each row of its table is held against all of them. Then Linux's controllers take the same "
+    "each row of its table is compared with all of them. Then Linux's controllers take the same "
     "way, once through the queue and once through a policer without one, and the bucket, the "
     "policing rate and the length of the path are changed one at a time."
 )
@@ -158,7 +158,7 @@ def notes(members: int, interrupted: bool) -> list[str]:
     """Readings taken and limitations."""
     said = [
         "The source's page gives a command, tables and figures, no definitions and no code. What "
-        "it leaves open makes the ensemble that its numbers are held against: "
+        "it leaves open makes the ensemble that its numbers are compared with: "
         f"{'; '.join(claims.DECLARED)}. Every combination of the first five, {members} runs in "
         "all. The burst of the bucket, 125 kB, is ns-3's default.",
         "The figures over time, and the column NewReno, are of one point of that ensemble, the one "
