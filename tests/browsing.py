@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -60,6 +61,11 @@ def brought_to_life(page: Page, figure: str) -> Locator:
     live = page.locator(f"#figure-{figure} .plot.live.drawn svg.marks")
     live.wait_for(timeout=1000 * PATIENCE_S)
     return live
+
+
+def sheets(page: Page) -> int:
+    """A4 sheets that it is printed on, by the page objects of its PDF."""
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
 
 
 def barriers(page: Page) -> list[str]:

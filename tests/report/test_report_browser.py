@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from markupsafe import Markup
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
-from browsing import barriers, brought_to_life, opened, outside, unfolded
+from browsing import barriers, brought_to_life, opened, outside, sheets, unfolded
 from dumbbell.report import (
     Advice,
     Curve,
@@ -283,11 +282,6 @@ def test_commands_are_copied(browser: Browser, site: Path) -> None:
     button.click()
     page.wait_for_function("document.querySelector('.copy').textContent === 'copied'")
     page.close()
-
-
-def sheets(page: Page) -> int:
-    """A4 sheets that it is printed on, by the page objects of its PDF."""
-    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
 
 
 def test_a_study_is_printed_on_eight_sheets_folds_closed(browser: Browser, site: Path) -> None:

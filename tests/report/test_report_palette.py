@@ -60,7 +60,7 @@ def test_every_colour_has_a_name_and_a_light_value_of_its_own() -> None:
 
 def test_style_sheets_name_colours_and_write_none() -> None:
     names = {colour.name for colour in COLOURS} | {"sans", "mono"}
-    for sheet in ("style.css", "claims.css", "layout.css"):
+    for sheet in ("style.css", "claims.css", "layout.css", "paper.css"):
         text = (files("dumbbell.report") / "templates" / sheet).read_text(encoding="utf-8")
         assert re.findall(r"#[0-9a-fA-F]{3,8}\b|rgba?\(|hsla?\(", text) == []
         assert {*re.findall(r"var\(--([a-z-]+)\)", text)} <= names

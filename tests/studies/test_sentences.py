@@ -58,33 +58,34 @@ def test_what_explains_is_told_before_what_does_not() -> None:
     said = _told({SLOWER: 2.0, OVERSLEEPING: 1.0}, {SLOWER: BAD, OVERSLEEPING: GOOD})
     assert said.endswith(
         "Senders that sleep 3 ms (2.94 to 3.06) too long after every packet give all six printed "
-        "quartiles in one run (goodness of fit p = 0.13). Senders that send 78.5 packets/s (76.9 "
-        "to 80.1) where 110 were asked for do not give all six (goodness of fit p = 3.4e-05)."
+        "numbers in one run (p = 0.13, the share of such runs that would fit worse). Senders that "
+        "send 78.5 packets/s (76.9 to 80.1) where 110 were asked for do not give all six (p = "
+        "3.4e-05, the share of such runs that would fit worse)."
     )
 
 
 def test_neither_or_both_may_explain() -> None:
     neither = _told({SLOWER: 2.0, OVERSLEEPING: 2.0}, {SLOWER: BAD, OVERSLEEPING: BAD})
-    assert neither.count("do not give all six (") == 2 and "quartiles in one run" not in neither
+    assert neither.count("do not give all six (") == 2 and "numbers in one run" not in neither
     both = _told({SLOWER: 1.0, OVERSLEEPING: 1.0}, {SLOWER: GOOD, OVERSLEEPING: GOOD})
-    assert both.count("give all six printed quartiles in one run (") == 2
+    assert both.count("give all six printed numbers in one run (") == 2
 
 
 def test_a_fit_that_says_the_opposite_of_the_joint_rule_is_told_as_such() -> None:
     said = _told({SLOWER: 2.0, OVERSLEEPING: 1.0}, {SLOWER: GOOD, OVERSLEEPING: BAD})
-    assert "in one run, although their best fit is rejected (goodness of fit p = 3.4e-05)" in said
+    assert "in one run, although their best fit is rejected (p = 3.4e-05, " in said
     assert "do not give all six, although their best fit is not rejected" in said
 
 
 def test_too_few_runs_decide_nothing() -> None:
     said = _told({SLOWER: 1.0, OVERSLEEPING: 1.0}, {SLOWER: GOOD, OVERSLEEPING: GOOD}, n=7)
-    assert said.endswith("gives all six printed quartiles these runs do not decide.")
+    assert said.endswith("gives all six printed numbers these runs do not decide.")
 
 
 @pytest.mark.parametrize(
     ("p_value", "said"),
     [
-        (0.2, "A steady load of 1.066 (1.043 to 1.090) gives their growth (goodness of fit p"),
+        (0.2, "A steady load of 1.066 (1.043 to 1.090) gives their growth (p = 0.2, "),
         (0.006, "No steady load gives their growth: the best, 1.066 (1.043 to 1.090), gives its "),
     ],
 )

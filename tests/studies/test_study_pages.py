@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from browsing import barriers, opened
+from browsing import barriers, opened, sheets
 from dumbbell.claims import Claim, Curves, Grid, GridPoint, Judged, Runs, Verdict, judge
 from dumbbell.claims.rules import Direction, Equivalent, Ordering, Share
 from dumbbell.metrics.ccperf import ROWS
@@ -43,6 +43,8 @@ LONGEST_ANSWER = 90
 """Characters: a clause."""
 MOST_TERMS = 5
 """Words of the field that a page explains while its evidence is folded."""
+MOST_SHEETS = 8
+"""Of A4, on which it is printed."""
 LONGEST_MEASURED = 400
 """Characters of what stands beside it in the margin."""
 TEXTS = {
@@ -344,6 +346,7 @@ def test_a_quick_page_answers_advises_and_fits(browser: Browser, name: str, tmp_
         assert page.evaluate("document.documentElement.scrollHeight") <= screens * height
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.locator("dfn:visible").count() <= MOST_TERMS
+        assert sheets(page) <= MOST_SHEETS
         assert seen.messages == []
         assert barriers(page) == []
         page.close()

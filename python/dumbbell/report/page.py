@@ -36,7 +36,7 @@ _SHOWN_META = 60
 
 
 NO_DRAWINGS: Mapping[str, Markup] = MappingProxyType({})
-_STYLES = ("style.css", "claims.css", "printed.css", "layout.css")
+_STYLES = ("style.css", "claims.css", "printed.css", "layout.css", "paper.css")
 _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 

@@ -160,7 +160,7 @@ export function table(view, arms, { runs, areAlike }) {
         return element("td", { "data-arm": arm.id, "data-number": id, "data-value": String(value) },
           shown(value, unit, factor), ...(mean ? [element("span", { class: "live-interval" }, mean)] : []));
       })));
-  const several = runs >= LEAST_RUNS ? `Below each number: the mean of ${runs} runs with other random numbers, and its 95 % interval.` : "";
+  const several = runs >= LEAST_RUNS ? `Below each number: the mean of ${runs} runs with other random numbers, and its 95 % interval: 19 in 20 such intervals hold the mean of very many runs.` : "";
   const words = areAlike ? `Nothing here is random: ${runs} runs gave the same.` : several;
   return [
     element("table", {},

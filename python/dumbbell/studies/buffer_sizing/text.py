@@ -173,9 +173,10 @@ def _who_is_right(sized: AllBuffers) -> str:
     used = [sized.estimate(cell, "utilization").value for cell in (few, many)]
     lost = [sized.estimate(cell, "loss").value for cell in (few, many)]
     return (
-        f"{most} CUBIC flows use {100 * used[0]:.0f} % of the bottleneck with 18 packets and "
-        f"{100 * used[1]:.0f} % with 500, and lose {100 * lost[0]:.1f} and {100 * lost[1]:.1f} %: "
-        "the rule for many flows speaks of the first number, the paper of the second."
+        f"{most} flows of Linux's default TCP use {100 * used[0]:.0f} % of the bottleneck with "
+        f"18 packets and {100 * used[1]:.0f} % with 500, and lose {100 * lost[0]:.1f} and "
+        f"{100 * lost[1]:.1f} %: the rule for many flows speaks of the first number, "
+        "the paper of the second."
     )
 
 

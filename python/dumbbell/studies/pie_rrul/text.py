@@ -447,9 +447,9 @@ def router_advice(found: Replications[tuple[str, str], Measured]) -> list[Advice
                 wish=wish,
                 setting=arms.ROUTER_CHOICES[best].qdisc,
                 is_typed=True,
-                because=f"Of {len(labels)} choices it has the shortest 99th percentile of latency, "
+                because=f"Of {len(labels)} choices 99 % of the probes are back soonest, within "
                 f"{mean[best].value:.1f} ms, with {upload:.0f} Mbit/s of uploads; with {second}, "
-                f"the next, it is {longer.value:.1f} ms longer (95 % interval {longer.low:.1f} to "
+                f"the next, it takes {longer.value:.1f} ms more (95 % interval {longer.low:.1f} to "
                 f"{longer.high:.1f}, {found.n} runs).",
                 figure="router",
             )

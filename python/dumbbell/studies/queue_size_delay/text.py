@@ -147,7 +147,7 @@ def summary(judged: Sequence[Judged], fit: listing.LoadFit) -> str:
 def _of_listing(fit: listing.LoadFit) -> str:
     """Whether a Poisson sender of any load gives how the printed delays grew."""
     load = f"{fit.rho:.3f} ({fit.low:.3f} to {fit.high:.3f})"
-    p_value = f"goodness of fit p = {fit.p_value:.2g}"
+    p_value = f"p = {fit.p_value:.2g}, the share of such runs that would fit worse"
     if fit.p_value >= REJECTED:
         return f"A steady load of {load} gives their growth ({p_value})."
     return (

@@ -119,8 +119,7 @@ def _explained(
             ]
         else:
             sentences.append(
-                "Whether one kind of sender gives all six printed quartiles these runs do not "
-                "decide."
+                "Whether one kind of sender gives all six printed numbers these runs do not decide."
             )
     return sentences
 
@@ -133,11 +132,11 @@ def _about_sender(sender: Sender, fit: QuartileFit, *, gives_all: bool) -> str:
     """Whether it gives the printed quartiles, by the joint rule; its own fit beside it."""
     who = sender.subject(_interval(sender, fit))
     who = f"{who[0].upper()}{who[1:]}"
-    p_value = f"goodness of fit p = {fit.p_value:.2g}"
+    p_value = f"p = {fit.p_value:.2g}, the share of such runs that would fit worse"
     is_rejected = fit.p_value < REJECTED
     if gives_all:
         but = ", although their best fit is rejected" if is_rejected else ""
-        return f"{who} give all six printed quartiles in one run{but} ({p_value})."
+        return f"{who} give all six printed numbers in one run{but} ({p_value})."
     but = "" if is_rejected else ", although their best fit is not rejected"
     return f"{who} do not give all six{but} ({p_value})."
 

@@ -28,12 +28,12 @@ from dumbbell.studies.traffic_policing.standstill import (
 from dumbbell.studies.traffic_policing.titles import title_of
 
 DONE = (
-    "A greedy TCP flow goes through a token bucket that passes packets at the peak rate while it "
-    "is not empty and after that only at the policing rate, with a queue of 20 packets for what "
-    "has no token. The published run is repeated with every choice that its page leaves open, and "
-    "each row of its table is compared with all of them. Then Linux's controllers take the same "
-    "way, once through the queue and once through a policer without one, and the bucket, the "
-    "policing rate and the length of the path are changed one at a time."
+    "An endless transfer over TCP goes through a token bucket that passes packets at the peak rate "
+    "while it is not empty and after that only at the policing rate, with a queue of 20 packets "
+    "for what has no token. The published run is repeated with every choice that its page leaves "
+    "open, and each row of its table is compared with all of them. Then Linux's controllers take "
+    "the same way, once through the queue and once through a policer without one, and the bucket, "
+    "the policing rate and the length of the path are changed one at a time."
 )
 
 
@@ -61,7 +61,7 @@ def answer(
     )
     runs = f"{ran.n} runs over what the source leaves open" if source else f"{ran.n} runs"
     return Answer(
-        f"Without tokens a greedy flow loses {ran.results[0].rows[_DROPPED]:.0f} packets.",
+        f"Without tokens an endless transfer loses {ran.results[0].rows[_DROPPED]:.0f} packets.",
         measured=f"In the {published.STOP_S:g} s of the run that is shown; {runs} lose "
         f"{_span(dropped, 0)}. The flow goes on at {rate} Mbit/s, where the bucket lets "
         f"{published.RATE_MBPS:g} pass, behind a queue of {queue} packets of the "
@@ -91,9 +91,9 @@ def advice(shaped: Mapping[str, EnsembleRun], policed: Mapping[str, EnsembleRun]
     if (lost[0] < lost[1]).all():
         given.append(
             Advice(
-                wish="A flow above its contracted rate is to lose little",
+                wish="Whoever sends above the rate of the contract is to lose little",
                 setting="A shaper with a queue (tbf with a limit), not a policer",
-                because=f"Flows of {who}, had to send {_span(lost[0], 0)} segments again in "
+                because=f"Flows of {who}, had to send {_span(lost[0], 0)} packets again in "
                 f"{published.STOP_S:g} s through the queue of {published.QUEUE_PKTS} packets, and "
                 f"{_span(lost[1], 0)} where what had no token was dropped.",
                 figure="operating-point",
@@ -102,7 +102,7 @@ def advice(shaped: Mapping[str, EnsembleRun], policed: Mapping[str, EnsembleRun]
     if (waits[1] < waits[0]).all():
         given.append(
             Advice(
-                wish="Delay is to stay short behind a contracted rate",
+                wish="Delay is to stay short where the contract limits the rate",
                 setting="A policer, or a shaper with a shorter queue",
                 because=f"The mean round-trip time of {who}, was {_span(waits[1], 0)} ms through "
                 f"the policer and {_span(waits[0], 0)} ms through the queue of "
@@ -127,8 +127,8 @@ def _span(values: Floats, decimals: int) -> str:
 def summary(judged: Sequence[Judged], source: EnsembleRun | None) -> str:
     """Who was right, in a paragraph."""
     sentences = [
-        "When the tokens run out a greedy flow gets about the policing rate, and its packets wait "
-        "for tokens in the queue."
+        "When the tokens run out an endless transfer gets about the policing rate, and its packets "
+        "wait for tokens in the queue."
     ]
     if source:
         first = source.results[0].rows
