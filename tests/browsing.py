@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
@@ -61,6 +63,54 @@ def brought_to_life(page: Page, figure: str) -> Locator:
     live = page.locator(f"#figure-{figure} .plot.live.drawn svg.marks")
     live.wait_for(timeout=1000 * PATIENCE_S)
     return live
+
+
+BANDS = 10
+"""Of a screen's height: a font that is a little larger moves nothing by two of them."""
+
+
+def bands(page: Page, parts: Mapping[str, str], height: int) -> dict[str, list[int]]:
+    """The tenths of the screen in which each part begins and ends.
+
+    Args:
+        page: As it is opened, not scrolled.
+        parts: Name to selector, of which the first element counts.
+        height: Of the screen.
+    """
+    found = {}
+    for name, selector in parts.items():
+        box = page.locator(selector).first.bounding_box()
+        assert box is not None, name
+        ends = box["y"], box["y"] + box["height"]
+        found[name] = [math.floor(BANDS * end / height) for end in ends]
+    return found
+
+
+def moved(found: Mapping[str, Sequence[int]], kept: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """Parts of which an end is more than a band from where it is kept, with what is kept."""
+    return {
+        name: (kept.get(name), ends)
+        for name, ends in found.items()
+        if name not in kept
+        or any(abs(one - other) > 1 for one, other in zip(kept[name], ends, strict=True))
+    }
+
+
+_UNDER = """selector => [...document.querySelectorAll(selector)].flatMap(each => {
+  each.scrollIntoView({ block: 'center' });
+  return [...each.getClientRects()].filter(box => box.width > 1 && box.height > 1).flatMap(box => {
+    const [x, y] = [box.left + Math.min(20, box.width / 2), box.top + box.height / 2];
+    const found = document.elementFromPoint(x, y);
+    const isSeen = found && (each.contains(found) || found.contains(each));
+    return isSeen ? [] : [each.textContent.slice(0, 60)];
+  });
+})"""
+
+
+def lies_under(page: Page, selector: str) -> list[str]:
+    """Texts of those elements that lie under something else when they are scrolled to."""
+    found: list[str] = page.evaluate(_UNDER, selector)
+    return found
 
 
 def sheets(page: Page) -> int:

@@ -1,6 +1,7 @@
 //! The tables of a network: what happened, as columns. The Python package documents each of them.
 
 use crate::net::link::Link;
+use crate::observe::records::NO_CLASS;
 use crate::observe::samples::{FlowSamples, QueueSamples};
 use crate::sim::chunked_vec::{ChunkedVec, ExactSize};
 use crate::sim::histogram::Histogram;
@@ -412,6 +413,21 @@ pub fn activities(world: &World) -> Table {
             name: "activity",
             values: Values::I8(world.samples.flows.activity.clone()),
         }],
+    }
+}
+
+/// Which queue of its discipline each packet of `packets` comes to, in the order of that table: beside the
+/// tables of a run, so that its digest is what it is without.
+pub fn packet_classes(world: &World) -> Table {
+    let never = AtomicBool::new(false);
+    let class = |class: u16| match class {
+        NO_CLASS => NONE,
+        class => i64::from(class),
+    };
+    let rows = world.records.rows.until(&never);
+    Table {
+        name: "packet_classes",
+        columns: vec![i32s("class", rows, |record| class(record.class))],
     }
 }
 

@@ -243,6 +243,7 @@ impl Laboratory {
         let run = self.run.as_ref().ok_or_else(no_run)?;
         self.tables = run.tables_so_far();
         self.tables.0.push(run.activities());
+        self.tables.0.push(run.packet_classes());
         let now_ns = run.now_ns();
         Ok(Answer::Peeked { now_ns })
     }
@@ -266,10 +267,10 @@ impl Laboratory {
             return Err(Problem::new("", "a run that goes on", allowed));
         }
         let run = self.run.take().ok_or_else(no_run)?;
-        let activities = run.activities();
+        let beside = [run.activities(), run.packet_classes()];
         let output = run.finish()?;
         self.tables = output.tables;
-        self.tables.0.push(activities);
+        self.tables.0.extend(beside);
         let experiment = self.experiment()?;
         let numbers = numbers(experiment, &self.tables, &ways(experiment), queue);
         Ok(Answer::Finished {

@@ -385,6 +385,12 @@ impl Discipline for Cake {
         (self.packets.count, self.packets.backlog_bytes)
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        Some(u16::from(
+            self.of_dscp[usize::from(packet.traffic_class >> 2)],
+        ))
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let queues = self.tins.iter().flat_map(|tin| &tin.queues);
         Box::new(queues.flat_map(|queue| self.packets.of(queue.waiting)))

@@ -109,6 +109,11 @@ impl Child {
         self.qdisc.statistics()
     }
 
+    /// See [`Discipline::class_of`](super::Discipline::class_of).
+    pub fn class_of(&self, packet: &Packet) -> Option<u16> {
+        self.qdisc.class_of(packet)
+    }
+
     /// Every packet it holds, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.qdisc.packets().chain(self.held.iter())

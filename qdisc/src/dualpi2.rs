@@ -357,6 +357,13 @@ impl Discipline for Dualpi2 {
         (packets as u32, bytes)
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        Some(match self.side_of(packet) {
+            Side::L4s => 0,
+            Side::Classic => 1,
+        })
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let both = self.l4s.packets.iter().chain(self.classic.packets.iter());
         Box::new(both.map(|waiting| &waiting.packet))

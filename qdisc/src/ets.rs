@@ -154,6 +154,10 @@ impl Discipline for Ets {
         backlog_of(&self.bands)
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        Some(self.classifier.band_of(packet) as u16)
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         Box::new(self.bands.iter().flat_map(Child::packets))
     }

@@ -290,6 +290,12 @@ impl Discipline for Htb {
         all.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1))
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        // Class 0 is the discipline itself: unshaped.
+        let index = self.classify(packet);
+        Some(index.map_or(0, |index| self.classes[index].minor))
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let leaves = self.classes.iter().filter_map(|class| class.leaf.as_ref());
         let waiting = leaves.flat_map(|leaf| leaf.child.packets());

@@ -118,6 +118,13 @@ pub trait Discipline {
     fn statistics(&self) -> Statistics {
         Statistics::NONE
     }
+
+    /// Which of its queues a packet comes to by what its headers say, as a number that does not change
+    /// during a run: a band or a tin from 0, the minor number of a class, 0 for the queue of L4S and 1
+    /// for the other. `None` of disciplines with one queue, or with queues by flow alone.
+    fn class_of(&self, _packet: &Packet) -> Option<u16> {
+        None
+    }
 }
 
 /// How a discipline comes from its parameters: an empty queue.
@@ -273,6 +280,13 @@ macro_rules! disciplines {
             pub fn statistics(&self) -> Statistics {
                 match self {
                     $(Qdisc::$variant(state) => state.statistics(),)+
+                }
+            }
+
+            /// See [`Discipline::class_of`].
+            pub fn class_of(&self, packet: &Packet) -> Option<u16> {
+                match self {
+                    $(Qdisc::$variant(state) => state.class_of(packet),)+
                 }
             }
 

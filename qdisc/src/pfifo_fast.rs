@@ -97,6 +97,11 @@ impl Discipline for PfifoFast {
         (packets as u32, self.backlog_bytes)
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        let priority = priority::of_tos(packet.traffic_class);
+        Some(u16::from(PRIOMAP[usize::from(priority)]))
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         Box::new(self.bands.iter().flat_map(|band| band.packets.iter()))
     }

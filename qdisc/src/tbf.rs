@@ -122,6 +122,10 @@ impl Discipline for Tbf {
         self.child.statistics()
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        self.child.class_of(packet)
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         Box::new(self.child.packets())
     }

@@ -1,20 +1,18 @@
 """The first screen of a study's page, and that nothing that explains lies under something else.
 
-`study_layout.json` has where each part begins and ends, in tenths of the screen (`_bands`).
+`study_layout.json` has where each part begins and ends, in tenths of the screen (`browsing.bands`).
 """
 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from live_page import STUDIES, LiveOpener
 from playwright.sync_api import Browser, Page
 
-from browsing import opened
+from browsing import BANDS, bands, lies_under, moved, opened
 from waiting import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -27,19 +25,6 @@ PARTS = {
     "figure": ".live-picture.first canvas",
     "control": ".live-controls input",
 }
-BANDS = 10
-"""Of a screen's height: a font that is a little larger moves nothing by two of them."""
-
-_HIDDEN = """selector => [...document.querySelectorAll(selector)].flatMap(each => {
-  each.scrollIntoView({ block: 'center' });
-  return [...each.getClientRects()].filter(box => box.width > 0).flatMap(box => {
-    const [x, y] = [box.left + Math.min(20, box.width / 2), box.top + box.height / 2];
-    const found = document.elementFromPoint(x, y);
-    const isSeen = found && (each.contains(found) || found.contains(each));
-    return isSeen ? [] : [each.textContent.slice(0, 60)];
-  });
-})"""
-"""What of these elements lies under something else when it is scrolled to."""
 _SEEN = """selector => {
   const box = document.querySelector(selector).getBoundingClientRect();
   const found = document.elementFromPoint(box.left + 20, box.top + 8);
@@ -68,32 +53,16 @@ def _page(browser: Browser, results: Path, study: str, screen: str) -> Page:
     return page
 
 
-def _bands(page: Page, height: int) -> dict[str, list[int]]:
-    """The tenths of the screen in which each part begins and ends."""
-    found = {}
-    for name, selector in PARTS.items():
-        box = page.locator(selector).first.bounding_box()
-        assert box is not None, name
-        ends = box["y"], box["y"] + box["height"]
-        found[name] = [math.floor(BANDS * end / height) for end in ends]
-    return found
-
-
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("study", STUDIES)
 def test_question_answer_figure_and_control_stand_on_the_first_screen(
     browser: Browser, live_results: Path, study: str, screen: str
 ) -> None:
     page = _page(browser, live_results, study, screen)
-    bands = _bands(page, SCREENS[screen][1])
-    assert all(end < BANDS for _, end in bands.values()), bands
-    kept: dict[str, Any] = json.loads(LAYOUT.read_text(encoding="utf-8"))[screen][study]
-    moved = {
-        name: (kept[name], ends)
-        for name, ends in bands.items()
-        if any(abs(one - other) > 1 for one, other in zip(kept[name], ends, strict=True))
-    }
-    assert moved == {}
+    found = bands(page, PARTS, SCREENS[screen][1])
+    assert all(end < BANDS for _, end in found.values()), found
+    kept = json.loads(LAYOUT.read_text(encoding="utf-8"))[screen][study]
+    assert moved(found, kept) == {}
     assert page.evaluate(_COLLISIONS) == []
     page.close()
 
@@ -105,7 +74,7 @@ def test_nothing_that_explains_lies_under_something_else(
 ) -> None:
     page = _page(browser, live_results, study, screen)
     explaining = "h1, header .answer, .measured, .live-watch, #live-question, .so, figcaption"
-    assert page.evaluate(_HIDDEN, explaining) == []
+    assert lies_under(page, explaining) == []
     page.locator("#live-bet").press("ArrowRight")
     done = page.evaluate("liveFigure.done")
     page.locator("#live-find-out").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +12,17 @@ from playwright.sync_api import Browser
 from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
-from browsing import barriers, brought_to_life, opened, outside, sheets, unfolded
+from browsing import (
+    bands,
+    barriers,
+    brought_to_life,
+    lies_under,
+    moved,
+    opened,
+    outside,
+    sheets,
+    unfolded,
+)
 from dumbbell.report import (
     Advice,
     Curve,
@@ -312,6 +323,14 @@ def test_a_page_of_runs_is_printed_unfolded(browser: Browser, site: Path) -> Non
     page.close()
 
 
+LAYOUT = Path(__file__).with_name("overview_layout.json")
+"""Where each part of the overview begins and ends, in tenths of the screen (`browsing.bands`)."""
+OVERVIEW = {
+    "question": ".opening .question",
+    "answer": ".opening .answer",
+    "figure": ".opening svg",
+    "control": ".opening .begin",
+}
 OPENING = Opening(
     address="story.html",
     title="Your call is behind 1,000 packets",
@@ -337,6 +356,10 @@ def test_the_overview_begins_with_what_one_is_to_push(
         assert box["y"] + box["height"] <= height, part
         tops.append(box["y"])
     assert tops == sorted(tops)
+    found = bands(page, OVERVIEW, height)
+    assert moved(found, json.loads(LAYOUT.read_text(encoding="utf-8"))[str(width)]) == {}
+    explaining = ".purpose, h1, .opening p, h2, h3, .overview .answer, .advice dt, .hint"
+    assert lies_under(page, explaining) == []
     picture = page.locator(".opening svg").bounding_box()
     assert picture and picture["y"] + picture["height"] <= height
     assert barriers(page) == []

@@ -1,4 +1,4 @@
-"""The site: built strictly, its links hold, nothing comes from elsewhere, its search finds."""
+"""The site: built strictly, links hold, nothing is fetched, search finds, handouts fit a sheet."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser
 
+from browsing import opened, sheets
 from dumbbell.lab import STORY
 from dumbbell.studies import STUDIES
 from waiting import PATIENCE_S
@@ -219,3 +220,40 @@ def test_the_search_finds(place: str, site: Path, served: str, browser: Browser)
     )
     page.close()
     assert said == []
+
+
+LABS = sorted(page.stem for page in (ROOT / "docs" / "course" / "sheets").glob("*.md"))
+
+
+def test_there_are_five_labs() -> None:
+    assert len(LABS) == 5
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("lab", LABS)
+def test_a_handout_is_one_sheet_without_command_lines(
+    browser: Browser, site: Path, lab: str
+) -> None:
+    page, _ = opened(browser, site / "course" / f"{lab}.html", 1440)
+    assert page.locator("pre:visible").count() > 0
+    assert sheets(page) == 1
+    page.emulate_media(media="print")
+    for heading in ("#a-guess-first", "#in-the-laboratory", "#questions", "#hand-in"):
+        assert page.locator(heading).is_visible(), heading
+    assert page.locator("pre:visible, .md-header:visible").count() == 0
+    page.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("lab", LABS)
+def test_an_answer_sheet_is_one_sheet(browser: Browser, site: Path, lab: str) -> None:
+    page, _ = opened(browser, site / "course" / "sheets" / f"{lab}.html", 1440)
+    assert sheets(page) == 1
+    page.close()
+
+
+@pytest.mark.browser
+def test_other_pages_are_printed_as_they_are(browser: Browser, site: Path) -> None:
+    page, _ = opened(browser, site / "course" / "teachers.html", 1440)
+    assert page.locator(".handout, .answer-sheet").count() == 0
+    page.close()

@@ -384,6 +384,11 @@ impl Link {
         Some(left)
     }
 
+    /// Which queue of its discipline a packet comes to (`Discipline::class_of`).
+    pub fn class_of(&self, packet: &Packet) -> Option<u16> {
+        self.queued.qdisc().class_of(packet)
+    }
+
     /// Packets in the queue and in transmission, and the backlog.
     #[inline(always)]
     pub fn level(&self) -> Level {

@@ -42,7 +42,13 @@ pub struct Record {
     pub system_pkts: u32,
     /// Of a packet that was sent.
     pub sojourn: Option<Time>,
+    /// `Discipline::class_of`, or `NO_CLASS`.
+    pub class: u16,
 }
+
+/// In `Record::class`: the discipline has no classes. So a row stays as small as it is without.
+pub const NO_CLASS: u16 = u16::MAX;
+const _: () = assert!(size_of::<Record>() == 48);
 
 /// All records of a run.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +71,7 @@ impl Records {
         bytes: u32,
         level: Level,
         sojourn: Option<Time>,
+        class: Option<u16>,
     ) {
         self.rows.push(Record {
             time,
@@ -76,6 +83,7 @@ impl Records {
             bytes,
             system_pkts: level.system_pkts,
             sojourn,
+            class: class.unwrap_or(NO_CLASS),
         });
     }
 }

@@ -227,6 +227,12 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         tables::activities(&self.world)
     }
 
+    /// Which queue of its discipline each packet of the table `packets` comes to, so far: a row for each of
+    /// its rows, -1 where the discipline has no classes.
+    pub fn packet_classes(&self) -> Table {
+        tables::packet_classes(&self.world)
+    }
+
     /// Lets go of the records of packets so far: for one who wants only those of a window.
     pub fn forget_records(&mut self) {
         self.world.records = Records::default();

@@ -27,6 +27,7 @@ _PAGE = tuple(
         "unpacked",
         "orders",
         "ends",
+        "classes",
         "lanes",
         "stage",
     )

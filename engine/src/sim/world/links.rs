@@ -278,7 +278,9 @@ impl World {
         }
         let bytes = packet.wire_bytes(link_end.overhead_bytes);
         let level = link_end.level();
-        self.records
-            .push(self.now, link, event, reason, packet, bytes, level, sojourn);
+        let class = link_end.class_of(packet);
+        self.records.push(
+            self.now, link, event, reason, packet, bytes, level, sojourn, class,
+        );
     }
 }

@@ -1,4 +1,6 @@
-// Rows of the slow motion: one for each flow where the discipline keeps a queue for each.
+// Rows of the slow motion: one for each class of the discipline, and one for each flow where it, or a class of
+// it, keeps a queue for each.
+import { NO_CLASS, classesOf } from "./classes.js";
 import { endOf } from "./ends.js";
 
 /** Disciplines with a queue for each flow: their manual pages in tc(8). */
@@ -13,10 +15,11 @@ const HOSTS = /** @type {Record<string, "from" | "to">} */ ({
 const NAMED_DSCPS = /** @type {Record<number, string>} */ ({ 1: "LE", 44: "VA", 46: "EF" });
 
 /**
- * Packets of some flows or of a probe, or of all that have no row of their own.
- * @typedef {{name: string, flow: number, probe: number, members: number[]}} Lane flow, the first of its members, and probe
- *   are places, -1 for none
- * @typedef {{flow: Float64Array, probe: Float64Array, in_ns: Float64Array}} Packets
+ * Packets of some flows or of a probe in one class, or all of a class that have no row of their own.
+ * @typedef {{name: string, heading: string, class: number, flow: number, probe: number, members: number[],
+ *   isShared: boolean}} Lane flow, the first of its members, and probe are places, -1 for none; the heading is that of the
+ *   class, empty where there is none; whether several queues may share it
+ * @typedef {{flow: Float64Array, probe: Float64Array, in_ns: Float64Array, class: Float64Array}} Packets
  */
 
 /** The discipline, or the first inside it, that keeps a queue for each flow.
@@ -37,7 +40,7 @@ function dscpText(dscp) {
   return isAssured ? `AF${dscp >> 3}${(dscp % 8) / 2}` : `DSCP ${dscp}`;
 }
 
-/** Flows of one host and one DSCP together, and so in one of cake's tins.
+/** Flows of one host and one DSCP together.
  * @param {Lane[]} lanes @param {any[]} flows @param {"from" | "to"} end @returns {Lane[]} */
 function byHost(lanes, flows, end) {
   /** @type {Map<string, Lane>} */
@@ -48,35 +51,105 @@ function byHost(lanes, flows, end) {
     if (!known) hosts.set(`${dscp} ${host}`, { ...lane, members: [lane.flow] });
     else {
       known.members.push(lane.flow);
+      known.isShared = true;
       known.name = `${[host, dscpText(dscp)].filter(Boolean).join(" ")}: ${known.members.length} flows`;
     }
   }
   return [...lanes.filter(({ flow }) => flow < 0), ...hosts.values()];
 }
 
-/** Rows for packets, probes first, then flows as they are described; none where all are in one queue.
- * @param {Packets} packets @param {any} described @param {number} queue @returns {Lane[]} */
-export function lanesOf({ flow, probe }, described, queue) {
-  const fair = fairOf(endOf(described, queue).qdisc);
-  if (!fair) return [];
-  const { flows, probes } = described.resolved;
-  const there = (/** @type {Float64Array} */ column) => [...new Set(column)].filter((each) => each >= 0).sort((a, b) => a - b);
+/** A row for each flow of a class that has packets, probes first, then flows as they are described.
+ * @param {Packets} packets @param {number} number of the class @param {any} fair discipline @param {any} resolved
+ * @returns {Lane[]} */
+function byFlow(packets, number, fair, { flows, probes }) {
+  const there = (/** @type {Float64Array} */ column) =>
+    [...new Set(column.filter((_, i) => packets.class[i] === number))].filter((each) => each >= 0).sort((a, b) => a - b);
+  const one = { heading: "", class: number, isShared: false };
   const each = [
-    ...there(probe).map((place) => ({ name: probes[place].name, flow: -1, probe: place, members: [] })),
-    ...there(flow).map((place) => ({ name: flows[place].name, flow: place, probe: -1, members: [place] })),
+    ...there(packets.probe).map((place) => ({ ...one, name: probes[place].name, flow: -1, probe: place, members: [] })),
+    ...there(packets.flow).map((place) => ({ ...one, name: flows[place].name, flow: place, probe: -1, members: [place] })),
   ];
   const end = HOSTS[fair.isolation];
   // By the description: rows that came and went with the moment would be hard to follow.
-  const all = end && flows.length + probes.length > MOST_LANES ? byHost(each, flows, end) : each;
-  if (all.length <= MOST_LANES) return all;
-  const shown = all.slice(0, MOST_LANES - 1);
-  return [...shown, { name: `and ${all.length - shown.length} more`, flow: -1, probe: -1, members: [] }];
+  return end && flows.length + probes.length > MOST_LANES ? byHost(each, flows, end) : each;
+}
+
+/** A row for all that has none.
+ * @param {string} name @param {number} number of the class @param {boolean} isShared @returns {Lane} */
+function rest(name, number, isShared) {
+  return { name, heading: "", class: number, flow: -1, probe: -1, members: [], isShared };
+}
+
+/** How many rows each group may have: they take turns.
+ * @param {Lane[][]} groups @returns {number[]} */
+function quotas(groups) {
+  const found = groups.map(() => 0);
+  for (let left = MOST_LANES, round = 1; left > 0 && groups.some((group) => group.length >= round); round++) {
+    groups.forEach((group, i) => {
+      if (left > 0 && group.length >= round) [found[i], left] = [round, left - 1];
+    });
+  }
+  return found;
+}
+
+/** @param {Lane[]} lanes @param {number} most at least 1 @returns {Lane[]} */
+function atMost(lanes, most) {
+  if (lanes.length <= most) return lanes;
+  const shown = lanes.slice(0, most - 1);
+  const name = most === 1 ? `${lanes.length} flows` : `and ${lanes.length - shown.length} more`;
+  return [...shown, rest(name, lanes[0].class, true)];
+}
+
+/** Rows for packets; none where all are in one queue.
+ * @param {Packets} packets @param {any} described @param {number} queue @returns {Lane[]} */
+export function lanesOf(packets, described, queue) {
+  const { qdisc } = endOf(described, queue);
+  const { all } = classesOf(qdisc);
+  if (!all.length) {
+    const fair = fairOf(qdisc);
+    return fair ? atMost(byFlow(packets, NO_CLASS, fair, described.resolved), MOST_LANES) : [];
+  }
+  const seen = new Set(packets.class);
+  const groups = all.filter(({ number, isOptional }) => !isOptional || seen.has(number)).map(({ number, name, child }) => {
+    const fair = fairOf(child);
+    const lanes = fair ? byFlow(packets, number, fair, described.resolved) : [];
+    return { name, number, lanes: lanes.length ? lanes : [rest(name, number, false)], isByFlow: lanes.length > 0 };
+  });
+  const most = quotas(groups.map(({ lanes }) => lanes));
+  const shown = groups.flatMap(({ name, lanes, isByFlow }, i) => {
+    if (most[i] === 0) return [];
+    const own = atMost(lanes, most[i]);
+    return isByFlow && groups.length > 1 ? own.map((lane) => ({ ...lane, heading: name })) : own;
+  });
+  // One class without queues of flows is one queue.
+  if (shown.length === 1 && !groups[0].isByFlow) return [];
+  const left = groups.length - most.filter(Boolean).length;
+  return left ? [...shown.slice(0, -1), rest(`and ${left + 1} more`, NO_CLASS, true)] : shown;
+}
+
+/** What rows are, in words.
+ * @param {Lane[]} lanes @param {any} described @param {number} queue */
+export function titleOf(lanes, described, queue) {
+  if (lanes.length < 2) return "queue";
+  const { what } = classesOf(endOf(described, queue).qdisc);
+  const isByFlow = lanes.some(({ flow, probe }) => flow >= 0 || probe >= 0);
+  if (!isByFlow) return `a queue for each ${what}`;
+  return lanes.some(({ heading }) => heading) ? `a queue for each flow of each ${what}` : "a queue for each flow";
 }
 
 /** The row of each packet.
  * @param {Packets} packets @param {Lane[]} lanes @returns {number[]} the last one's where none is its own */
-export function placesOf({ flow, probe }, lanes) {
-  const ofFlows = new Map(lanes.flatMap(({ members }, i) => members.map((each) => [each, i])));
-  const ofProbes = new Map(lanes.flatMap((lane, i) => (lane.probe < 0 ? [] : [[lane.probe, i]])));
-  return Array.from(flow, (each, i) => ofFlows.get(each) ?? ofProbes.get(probe[i]) ?? Math.max(0, lanes.length - 1));
+export function placesOf(packets, lanes) {
+  const rows = new Map(lanes.flatMap((lane, i) => {
+    const keys = [
+      ...lane.members.map((flow) => `${lane.class} flow ${flow}`),
+      ...(lane.probe < 0 ? [] : [`${lane.class} probe ${lane.probe}`]),
+    ];
+    return (keys.length ? keys : [`${lane.class}`]).map((key) => /** @type {[string, number]} */ ([key, i]));
+  }));
+  return Array.from(packets.flow, (flow, i) => {
+    const number = packets.class[i];
+    return rows.get(`${number} flow ${flow}`) ?? rows.get(`${number} probe ${packets.probe[i]}`) ?? rows.get(`${number}`)
+      ?? Math.max(0, lanes.length - 1);
+  });
 }

@@ -1,4 +1,5 @@
 // The page: what is changed goes to the simulator, what it says is drawn.
+import { answerOf } from "./answer.js";
 import { BucketView } from "./bucket.js";
 import { baseRttMs } from "./controls.js";
 import { endOf, slowestBps } from "./ends.js";
@@ -8,7 +9,7 @@ import { MOST_NAMED, drawAll, look } from "./figures.js";
 import { Form } from "./form.js";
 import { Game } from "./game.js";
 import { intervalText } from "./intervals.js";
-import { lanesOf } from "./lanes.js";
+import { lanesOf, titleOf } from "./lanes.js";
 import { Bench } from "./orders.js";
 import { colour, forgetColours } from "./plot.js";
 import { RulePanel } from "./rule_panel.js";
@@ -380,6 +381,7 @@ class Page {
       (this.before?.numbers ?? []).map((/** @type {any} */ each) => [each.path, each.value]),
     );
     const numbers = this.lastDone.numbers;
+    $("answer").textContent = answerOf(numbers, before);
     const rows = numbers.slice(0, MOST_NUMBERS).map((/** @type {any} */ { path, value }) => {
       const { words, factor, unit } = shownAs(path);
       const shown = (/** @type {number | null | undefined} */ each) =>
@@ -429,7 +431,8 @@ class Page {
   /** @param {any} message @param {number} pace */
   #followed({ now_ns, packets, series }, pace) {
     const { ofFlow, limit } = this.#looks(this.described);
-    this.stage.follow(packets, ofFlow, limit, pace, lanesOf(packets, this.described, this.opened.queue));
+    const lanes = lanesOf(packets, this.described, this.opened.queue);
+    this.stage.follow(packets, ofFlow, limit, pace, lanes, titleOf(lanes, this.described, this.opened.queue));
     if (!series) return;
     this.now = { series, duration_s: this.described.resolved.duration_ns / NS_PER_S };
     this.cursor_s = now_ns / NS_PER_S;
@@ -529,7 +532,8 @@ class Page {
     this.looked = described;
     const { ofFlow, limit } = this.#looks(described);
     this.bucket.show(tokens, packets);
-    this.stage.show(packets, ofFlow, limit, lanesOf(packets, described, this.opened.queue));
+    const lanes = lanesOf(packets, described, this.opened.queue);
+    this.stage.show(packets, ofFlow, limit, lanes, titleOf(lanes, described, this.opened.queue));
     $("stage").setAttribute("aria-label", this.stage.words());
   }
 

@@ -110,7 +110,7 @@ export function groupsOf(object, path, id, title, table, kind) {
     if (!Array.isArray(value)) return [];
     return value.flatMap((each, i) => {
       const place = [`${path}.${key}[${i}]`, `${id}-${key}-${i}`];
-      if (each?.kind in table) return groupsOf(each, place[0], place[1], `${each.kind} in class ${i + 1}`, table, each.kind);
+      if (each?.kind in table) return groupsOf(each, place[0], place[1], `${each.kind} in band ${i}`, table, each.kind);
       if (key !== "classes") return [];
       const name = `class ${Number(each.minor).toString(16)}`;
       return groupsOf(each, place[0], place[1], name, table, `${kind} class`);

@@ -37,10 +37,11 @@ export function isPoliced(reason) {
 
 /**
  * What a picture has of packets: instants in ns, Infinity for what is still inside.
- * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, probe: Float64Array,
+ * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, probe: Float64Array, class: Float64Array,
  *   bytes: Float64Array, drop: Float64Array, lost: Float64Array}} Columns a packet that is dropped from inside has two
  *   rows, its own and the drop's, and both are lost
- * @typedef {{in_ns: number, out_ns: number, flow: number, probe: number, bytes: number, drop: boolean, lost: boolean}} Packet
+ * @typedef {{in_ns: number, out_ns: number, flow: number, probe: number, class: number, bytes: number, drop: boolean,
+ *   lost: boolean}} Packet with the queue of its discipline that it comes to (classes.js)
  */
 
 /** Packets of one queue, from records that may come in pieces. */
@@ -60,13 +61,15 @@ export class PacketLog {
     const [times, events, reasons, flows, probes, numbers, bytes] = [
       "t_ns", "event", "reason", "flow", "probe", "seq", "bytes",
     ].map((name) => engine.column(`packets.${name}`));
+    const classes = engine.column("packet_classes.class");
     for (let i = 0; i < times.length; i++) {
       if (this.packets.length >= most) this.forgetBefore(from_ns);
       if (this.packets.length >= most) return;
       const key = `${flows[i]} ${probes[i]} ${numbers[i]}`;
       const event = events[i];
       const packet = {
-        in_ns: times[i], out_ns: Infinity, flow: flows[i], probe: probes[i], bytes: bytes[i], drop: false, lost: false,
+        in_ns: times[i], out_ns: Infinity, flow: flows[i], probe: probes[i], class: classes[i], bytes: bytes[i],
+        drop: false, lost: false,
       };
       if (isEntry(event)) {
         this.inside.set(key, [...(this.inside.get(key) ?? []), packet]);
@@ -76,8 +79,10 @@ export class PacketLog {
       if (event === Event.mark) continue;
       // Another that goes by the same numbers may be inside: of a flow's connections each begins at 0.
       const isDrop = event === Event.drop, isInside = isExit(event, reasons[i]);
-      if (isInside) this.#leave(key, times[i], isDrop);
-      if (isDrop) this.packets.push({ ...packet, out_ns: times[i], drop: true, lost: isInside });
+      const left = isInside ? this.#leave(key, times[i], isDrop) : undefined;
+      // A mark since may have made its headers those of another class.
+      const came = left?.class ?? packet.class;
+      if (isDrop) this.packets.push({ ...packet, class: came, out_ns: times[i], drop: true, lost: isInside });
     }
   }
 
@@ -87,6 +92,7 @@ export class PacketLog {
     const packet = alike?.shift();
     if (packet) [packet.out_ns, packet.lost] = [t_ns, isDrop];
     if (alike?.length === 0) this.inside.delete(key);
+    return packet;
   }
 
   /** Lets go of those that left before an instant.
@@ -105,6 +111,7 @@ export class PacketLog {
       out_ns: column((each) => each.out_ns),
       flow: column((each) => each.flow),
       probe: column((each) => each.probe),
+      class: column((each) => each.class),
       bytes: column((each) => each.bytes),
       drop: column((each) => Number(each.drop)),
       lost: column((each) => Number(each.lost)),

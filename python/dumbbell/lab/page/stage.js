@@ -17,11 +17,13 @@ const NS_PER_S = 1e9;
 
 /**
  * @typedef {{from_ns: number, until_ns: number, in_ns: Float64Array, out_ns: Float64Array,
- *   flow: Float64Array, probe: Float64Array, drop: Float64Array, lost: Float64Array}} Packets
+ *   flow: Float64Array, probe: Float64Array, class: Float64Array, drop: Float64Array, lost: Float64Array}} Packets
  */
 
 /** Rows of a queue with several: px from one to the next, and of one. */
 const LANE = { step: 26, height: 17 };
+/** Of the name of a class above its rows, px. */
+const HEADING = 20;
 /** Above the rows and below them, px. */
 const AROUND = { above: 34, below: 44 };
 /** Places of a row at least. */
@@ -32,6 +34,22 @@ const LEAST_PLACES = 12;
  * @typedef {{rim: number, end: number, rows: {top: number, bottom: number}[], middle: number, width: number,
  *   height: number}} Place
  */
+
+/** Where rows are, px from the top; a heading makes room for itself.
+ * @param {import("./lanes.js").Lane[]} lanes @returns {{top: number, bottom: number}[]} */
+function rowsOf(lanes) {
+  let top = AROUND.above - LANE.step;
+  return lanes.map((_, i) => {
+    top += LANE.step + (isHeaded(lanes, i) ? HEADING : 0);
+    return { top, bottom: top + LANE.height };
+  });
+}
+
+/** Whether a row is the first below its heading.
+ * @param {import("./lanes.js").Lane[]} lanes @param {number} i */
+function isHeaded(lanes, i) {
+  return lanes[i].heading !== "" && lanes[i].heading !== lanes[i - 1]?.heading;
+}
 
 /** Plays what happened at a queue in a window of a run. */
 export class Stage {
@@ -60,6 +78,8 @@ export class Stage {
     /** Rows of the queue; none where it has only one.
      * @type {import("./lanes.js").Lane[]} */
     this.lanes = [];
+    /** What the queue is, or its rows. */
+    this.title = "queue";
     /** @type {number[]} row of each packet */
     this.places = [];
     this.limit = 0;
@@ -70,24 +90,25 @@ export class Stage {
   /** Draws what happens now, somewhat later: whence a packet comes is seen before it is there.
    * @param {Packets} packets until now @param {(flow: number, probe: number) => string} colourOf
    * @param {number} limit @param {number} slowness how much slower than life
-   * @param {import("./lanes.js").Lane[]} lanes */
-  follow(packets, colourOf, limit, slowness, lanes = []) {
+   * @param {import("./lanes.js").Lane[]} lanes @param {string} title of them */
+  follow(packets, colourOf, limit, slowness, lanes = [], title = "queue") {
     this.play(false);
-    this.show(packets, colourOf, limit, lanes);
+    this.show(packets, colourOf, limit, lanes, title);
     this.followed = slowness;
     this.now_ns = Math.max(0, packets.until_ns - (APPROACH_S / slowness) * NS_PER_S);
     this.draw();
   }
 
   /** @param {Packets} packets @param {(flow: number, probe: number) => string} colourOf @param {number} limit
-   * @param {import("./lanes.js").Lane[]} lanes */
-  show(packets, colourOf, limit, lanes = []) {
+   * @param {import("./lanes.js").Lane[]} lanes @param {string} title of them */
+  show(packets, colourOf, limit, lanes = [], title = "queue") {
     this.followed = 0;
     this.packets = packets;
     this.lanes = lanes;
+    this.title = title;
     this.places = placesOf(packets, lanes);
-    const { above, below } = AROUND;
-    this.canvas.style.height = lanes.length ? `${above + below + LANE.step * lanes.length}px` : "";
+    const last = rowsOf(lanes).at(-1);
+    this.canvas.style.height = last ? `${last.top + LANE.step + AROUND.below}px` : "";
     this.colourOf = colourOf;
     this.limit = limit;
     this.now_ns = packets.from_ns;
@@ -159,7 +180,7 @@ export class Stage {
     const end = width - Math.max(70, width * 0.16);
     const many = this.lanes.length;
     const rows = many
-      ? this.lanes.map((_, i) => ({ top: AROUND.above + i * LANE.step, bottom: AROUND.above + i * LANE.step + LANE.height }))
+      ? rowsOf(this.lanes)
       : [{ top: height * 0.22, bottom: height * 0.62 }];
     const middle = (rows[0].top + rows[rows.length - 1].bottom) / 2;
     const place = { rim, end, rows, middle, width, height };
@@ -175,7 +196,7 @@ export class Stage {
     pen.lineWidth = 2;
     pen.beginPath();
     const gap = rows.length > 1 ? (LANE.step - LANE.height) / 2 : 6;
-    for (const y of [rows[0].top - gap, ...rows.map(({ bottom }) => bottom + gap)]) {
+    for (const y of rows.flatMap(({ top, bottom }) => [top - gap, bottom + gap])) {
       pen.moveTo(rim, y);
       pen.lineTo(end, y);
     }
@@ -186,13 +207,13 @@ export class Stage {
     pen.lineTo(width, middle);
     pen.stroke();
     if (!this.isNamed) return;
-    const { top } = rows[0];
+    const top = rows.length > 1 ? AROUND.above : rows[0].top;
     pen.font = "12px system-ui, sans-serif";
     pen.textBaseline = "bottom";
     pen.textAlign = "left";
     pen.fillText("arriving", 6, top - 8);
     pen.textAlign = "center";
-    pen.fillText(rows.length > 1 ? "a queue for each flow" : "queue", (rim + end) / 2, top - 10);
+    pen.fillText(this.title, (rim + end) / 2, top - 10);
     pen.textAlign = "right";
     pen.fillText("link", width - 6, top - 8);
     pen.textAlign = "left";
@@ -208,8 +229,14 @@ export class Stage {
     pen.strokeStyle = colour("--panel");
     pen.lineWidth = 4;
     pen.lineJoin = "round";
-    this.lanes.forEach(({ name, flow, probe }, i) => {
+    this.lanes.forEach(({ name, heading, flow, probe }, i) => {
       const y = (rows[i].top + rows[i].bottom) / 2;
+      if (isHeaded(this.lanes, i)) {
+        pen.textAlign = "left";
+        pen.fillStyle = colour("--text");
+        pen.fillText(heading, rim, rows[i].top - HEADING / 2 - 3);
+        pen.textAlign = "right";
+      }
       pen.strokeText(name, rim - 7, y, rim - 10);
       pen.fillStyle = flow < 0 && probe < 0 ? colour("--quiet") : this.colourOf(flow, probe);
       pen.fillText(name, rim - 7, y, rim - 10);
@@ -226,7 +253,7 @@ export class Stage {
       if (!drop[i] && in_ns[i] <= this.now_ns && this.now_ns < out_ns[i]) inside[this.places[i]].push(i);
     }
     // Several flows in a row have a queue each: who leaves next stands first.
-    if (this.lanes.some(({ members }) => members.length > 1)) for (const row of inside) row.sort((a, b) => out_ns[a] - out_ns[b]);
+    this.lanes.forEach(({ isShared }, i) => isShared && inside[i].sort((a, b) => out_ns[a] - out_ns[b]));
     return inside;
   }
 
@@ -285,8 +312,8 @@ export class Stage {
     if (!packets) return "no packets yet";
     const drops = packets.drop.reduce((sum, each) => sum + each, 0);
     const window_s = (packets.until_ns - packets.from_ns) / NS_PER_S;
-    const rows = this.lanes.map(({ name }) => name).join(", ");
+    const rows = this.lanes.map(({ name, heading }) => (heading ? `${heading} ${name}` : name)).join(", ");
     const words = `${timeText(window_s)} at the queue: ${packets.in_ns.length} packets, ${drops} dropped`;
-    return rows ? `${words}; a queue for each flow, in rows: ${rows}` : words;
+    return rows ? `${words}; ${this.title}, in rows: ${rows}` : words;
   }
 }

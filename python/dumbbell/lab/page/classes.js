@@ -1,0 +1,62 @@
+// The queues that a discipline puts packets into by what their headers say: bands, classes, tins, the two
+// of DualPI2. Numbers are those of the table `packet_classes`.
+
+/**
+ * @typedef {{number: number, name: string, child: any, isOptional: boolean}} Class what is inside it, nothing where that is a
+ *   FIFO; whether it is left out while it has no packets
+ * @typedef {{all: Class[], what: string}} Classes in the order in which they are drawn
+ */
+
+/** `packet_classes.class` of other disciplines. */
+export const NO_CLASS = -1;
+/** As in the output of tc-cake(8), the most urgent first. */
+const TINS = /** @type {Record<string, [number, string][]>} */ ({
+  besteffort: [[0, "Best Effort"]],
+  diffserv3: [[2, "Voice"], [0, "Best Effort"], [1, "Bulk"]],
+  diffserv4: [[3, "Voice"], [2, "Video"], [0, "Best Effort"], [1, "Bulk"]],
+});
+const EIGHT_TINS = /** @type {[number, string][]} */ ([7, 6, 5, 4, 3, 2, 1, 0].map((tin) => [tin, `tin ${tin}`]));
+const BANDS_OF_PFIFO_FAST = 3;
+
+/** @param {any[]} children of each band @returns {Classes} */
+function bands(children) {
+  const all = children.map((child, number) => ({ number, name: `band ${number}`, child, isOptional: false }));
+  return { all, what: "band" };
+}
+
+/** The leaves, and what passes unshaped.
+ * @param {any[]} classes of htb @returns {Classes} */
+function leaves(classes) {
+  const parents = classes.map(({ parent_minor }) => parent_minor);
+  const found = classes.filter(({ minor }) => !parents.includes(minor)).sort((one, other) => one.minor - other.minor);
+  const all = found.map(({ minor, child }) => ({
+    number: minor, name: `class ${minor.toString(16)}`, child, isOptional: false,
+  }));
+  return { all: [...all, { number: 0, name: "unshaped", child: null, isOptional: true }], what: "class" };
+}
+
+/** @param {any} qdisc resolved @returns {Classes} none where packets are in one queue, or told apart by flow alone */
+export function classesOf(qdisc) {
+  switch (qdisc?.kind) {
+    case "tbf":
+      return classesOf(qdisc.child);
+    case "prio":
+    case "ets":
+      return bands(qdisc.children);
+    case "pfifo_fast":
+      return bands(Array(BANDS_OF_PFIFO_FAST).fill(null));
+    case "htb":
+      return leaves(qdisc.classes);
+    case "cake": {
+      const tins = TINS[qdisc.tins] ?? EIGHT_TINS;
+      return { all: tins.map(([number, name]) => ({ number, name, child: qdisc, isOptional: true })), what: "tin" };
+    }
+    case "dualpi2": {
+      // RFC 9332, section 1.1.
+      const all = ["L: L4S", "C: classic"].map((name, number) => ({ number, name, child: null, isOptional: false }));
+      return { all, what: "kind of traffic" };
+    }
+    default:
+      return { all: [], what: "" };
+  }
+}
