@@ -97,6 +97,7 @@ def moved(found: Mapping[str, Sequence[int]], kept: Mapping[str, Sequence[int]])
 
 
 _UNDER = """selector => [...document.querySelectorAll(selector)].flatMap(each => {
+  if (!each.checkVisibility()) return [];
   each.scrollIntoView({ block: 'center' });
   return [...each.getClientRects()].filter(box => box.width > 1 && box.height > 1).flatMap(box => {
     const [x, y] = [box.left + Math.min(20, box.width / 2), box.top + box.height / 2];

@@ -1,7 +1,8 @@
-"""Rows of the slow motion: one for each flow where the discipline has a queue for each."""
+"""Rows of the slow motion: for each class, and for each flow where there is a queue for each."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from lab_page import Opened, Opener, typed
 
 import dumbbell
 from browsing import barriers
+from dumbbell.lab import LabExperiment, write_laboratory
 
 pytestmark = pytest.mark.browser
 
@@ -109,8 +111,10 @@ def test_cake_has_rows_for_hosts_where_it_is_fair_to_hosts(opener: Opener) -> No
     )
     seen.until("laboratory.stage.packets !== null")
     rows = _rows(seen)
-    assert [each["name"] for each in rows] == ["game", "call", "nas: 8 flows", "upload"]
+    assert [each["name"] for each in rows] == ["call", "game", "nas: 8 flows", "upload"]
     assert [len(each["flows"]) for each in rows] == [1, 1, 8, 1]
+    headings = seen.page.evaluate("laboratory.stage.lanes.map(({ heading }) => heading)")
+    assert headings == ["Voice", "Best Effort", "Best Effort", "Best Effort"]
     # Each packet that is inside is drawn in its row.
     assert seen.page.evaluate(
         """() => {
@@ -125,7 +129,7 @@ def test_cake_has_rows_for_hosts_where_it_is_fair_to_hosts(opener: Opener) -> No
             delete pen.fillRect;
             const inside = [...out_ns.keys()].filter(i => stage.places[i] === 2 && !drop[i]
               && in_ns[i] <= stage.now_ns && stage.now_ns < out_ns[i]);
-            seen.push([inside.length, found.filter(([y]) => y === 34 + 2 * 26).length]);
+            seen.push([inside.length, found.filter(([y]) => y === 34 + 2 * 26 + 2 * 20).length]);
           }
           return seen.every(([inside, drawn]) => drawn >= inside)
             && seen.some(([inside]) => inside > 1);
@@ -133,6 +137,98 @@ def test_cake_has_rows_for_hosts_where_it_is_fair_to_hosts(opener: Opener) -> No
     )
     _looked(seen, typed("qdisc", "cake bandwidth 9500kbit diffserv4 flows"))
     assert len(_rows(seen)) == 8
+    assert barriers(seen.page) == []
+    assert seen.messages == []
+
+
+TWO_KINDS = """
+name = "two-kinds"
+duration = "4s"
+sample_interval = "50ms"
+links = [
+    { a = "server", b = "router" },
+    { a = "router", b = "home", delay = "10ms", rate = "20mbit" },
+]
+flows = [
+    { name = "cubic", from = "server", to = "home", source = { kind = "greedy" } },
+    { name = "prague", from = "server", to = "home", source = { kind = "greedy" },
+      tcp = { congestion_control = "prague" } },
+    { name = "fast", from = "server", to = "home", dscp = 4,
+      source = { kind = "poisson", rate = "300pps", size = "constant 500B" } },
+]
+"""
+HTB = (
+    "root handle 1: htb default 20; class add parent 1: classid 1:1 htb rate 20mbit; "
+    "class add parent 1:1 classid 1:10 htb rate 5mbit ceil 20mbit; "
+    "class add parent 1:1 classid 1:20 htb rate 15mbit ceil 20mbit; "
+    "filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:10; "
+    "parent 1:20 fq_codel"
+)
+CUBIC, PRAGUE, FAST = "0 -1", "1 -1", "2 -1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "title", "rows"),
+    [
+        (
+            "dualpi2",
+            "a queue for each kind of traffic",
+            [("", "L: L4S", {PRAGUE}), ("", "C: classic", {CUBIC, FAST})],
+        ),
+        (
+            "prio",
+            "a queue for each band",
+            [
+                ("", "band 0", {FAST}),
+                ("", "band 1", {CUBIC, PRAGUE}),
+                ("", "band 2", set[str]()),
+            ],
+        ),
+        (
+            HTB,
+            "a queue for each flow of each class",
+            [
+                ("", "class 10", {FAST}),
+                ("class 20", "cubic", {CUBIC}),
+                ("class 20", "prague", {PRAGUE}),
+            ],
+        ),
+        (
+            "cake",
+            "a queue for each flow of each tin",
+            [
+                ("Voice", "fast", {FAST}),
+                ("Best Effort", "cubic", {CUBIC}),
+                ("Best Effort", "prague", {PRAGUE}),
+            ],
+        ),
+    ],
+    ids=["dualpi2", "prio", "htb", "cake"],
+)
+def test_each_class_has_a_row_of_its_own_packets(
+    opener: Opener, tmp_path: Path, text: str, title: str, rows: list[tuple[str, str, set[str]]]
+) -> None:
+    experiment = dumbbell.Experiment.from_toml(TWO_KINDS)
+    place = tmp_path / "two-kinds.html"
+    write_laboratory(place, [LabExperiment("two", "two", "", experiment, "router->home")])
+    seen = opener(place=place)
+    _looked(seen, typed("qdisc", text))
+    # Somewhere in the middle, where the queue is long.
+    seen.page.evaluate(
+        "() => { const moment = document.getElementById('moment'); moment.value = '600';"
+        " laboratory.stage.packets = null;"
+        " moment.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    seen.until("laboratory.stage.packets !== null")
+    headings = seen.page.evaluate("laboratory.stage.lanes.map(({ heading }) => heading)")
+    found = [
+        (heading, row["name"], set(row["flows"]))
+        for heading, row in zip(headings, _rows(seen), strict=True)
+    ]
+    assert found == rows
+    assert seen.page.evaluate("laboratory.stage.title") == title
+    assert f"; {title}, in rows: " in str(seen.page.get_attribute("#stage", "aria-label"))
     assert barriers(seen.page) == []
     assert seen.messages == []
 
