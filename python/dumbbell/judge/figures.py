@@ -44,7 +44,7 @@ def overview(dossier: Dossier) -> Figure:
         OVERVIEW,
         *outcome_bars(counts, "section"),
         caption="Of what is asked in each section: how much holds, does not hold, and is not "
-        "decided. The sections have the numbers of RFC 9743.",
+        f"decided. The sections are named as in {dossier.suite.name}.",
         title="What holds, by section",
     )
 

@@ -67,9 +67,8 @@ def _done(dossier: Dossier) -> str:
     asked = dossier.asked
     rivals = ", ".join(asked.rivals) or "nothing else"
     return (
-        f"Every section is one experiment's file beside this page, which runs alone. "
-        f"{dossier.suite.network} {asked.name} is alone there, beside its own "
-        f"kind, or beside {rivals}; what is asked of it is a "
+        "Every section is one experiment's file beside this page, which runs alone. "
+        f"{dossier.suite.network.format(controller=asked.name, rivals=rivals)} What is asked is a "
         "claim in the file with a threshold that was fixed first. What holds is called reproduced "
         "below, as everywhere, and what does not hold not reproduced."
     )

@@ -19,7 +19,7 @@ class Suite:
         caution: What the numbers are not, in sentences.
         source: Who wrote it.
         source_url: Where.
-        network: What its network is, in a sentence.
+        network: What its network is and who is in it, with ``{controller}`` and ``{rivals}``.
         drawn: Title of the page's drawing of the network.
         not_judged: What of it no section is about, to the reason.
     """

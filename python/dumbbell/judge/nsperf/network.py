@@ -16,10 +16,11 @@ NSPERF = Suite(
     cited="nsperf, {}",
     question="How does {} do in Google's BBR suite?",
     no_verdict="The suite draws figures and gives no thresholds",
-    caution="The settings are nsperf's, the thresholds ours: nsperf draws figures and gives none.",
+    caution="The settings are nsperf's, which draws figures and gives no thresholds.",
     source="nsperf, the tests of Google's BBR (Cardwell, Hassas Yeganeh, Yang, Roy)",
     source_url="https://github.com/google/bbr/tree/v3/gtests/net/tcp/bbr/nsperf",
-    network="The network is nsperf's: netem at a router holds, delays and loses packets.",
+    network="The network is nsperf's: netem at a router holds, delays and loses packets. "
+    "{controller} is alone there, beside its own kind, or beside CUBIC.",
     drawn="the network of nsperf",
 )
 

@@ -15,7 +15,8 @@ RFC_9743 = Suite(
     "nothing here says that a controller meets it.",
     source="RFC 9743 (BCP 133), Specifying New Congestion Control Algorithms, March 2025",
     source_url="https://www.rfc-editor.org/rfc/rfc9743.html",
-    network="Most have a line of 20 Mbit/s and a round trip of 40 ms.",
+    network="Most have a line of 20 Mbit/s and a round trip of 40 ms. {controller} is alone there, "
+    "beside its own kind, or beside {rivals}.",
     drawn="the line of most sections",
     not_judged=UNSAID,
 )
