@@ -21,6 +21,17 @@ QUEUES = {
     "htb": "root handle 1: htb default 10\n"
     "class add parent 1: classid 1:1 htb rate 3mbit\n"
     "class add parent 1:1 classid 1:10 htb rate 1mbit ceil 2mbit",
+    "hfsc": "root handle 1: hfsc default 10\n"
+    "class add parent 1: classid 1:1 hfsc ls m2 3mbit ul m2 3mbit\n"
+    "class add parent 1:1 classid 1:10 hfsc sc m1 2mbit d 20ms m2 1mbit\n"
+    "class add parent 1:1 classid 1:20 hfsc ls m2 2mbit\n"
+    "filter add parent 1: protocol ip prio 1 u32 match ip protocol 6 0xff flowid 1:20",
+    "drr": "root handle 1: drr\n"
+    "class add parent 1: classid 1:1 drr quantum 3000\n"
+    "class add parent 1: classid 1:2 drr\n"
+    "filter add parent 1: protocol ip prio 1 u32 match ip protocol 6 0xff flowid 1:1\n"
+    "filter add parent 1: prio 2 matchall flowid 1:2\n"
+    "parent 1:1 pfifo limit 12",
     "netem": "netem delay 5ms 1ms loss 1% limit 100",
     "red": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.02 bandwidth 3mbit",
     "codel": "codel target 5ms interval 50ms",

@@ -41,12 +41,14 @@ pub enum DropReason {
     ChokeMatch = 17,
     /// It waited, and choke found one that arrived to be of its flow.
     ChokeChosen = 18,
+    /// No filter had a class for it, and drr or hfsc no default.
+    NoClass = 19,
 }
 
 /// Which counters of a queue a dropped packet goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropCause {
-    /// There was no room.
+    /// There was no room, or no class.
     Limit,
     /// A queue management decided it early.
     QueueManagement,
@@ -64,7 +66,8 @@ impl DropReason {
             | DropReason::FattestFlow
             | DropReason::TooLarge
             | DropReason::MemoryLimit
-            | DropReason::FlowLimit => DropCause::Limit,
+            | DropReason::FlowLimit
+            | DropReason::NoClass => DropCause::Limit,
             DropReason::Codel
             | DropReason::Pie
             | DropReason::RedEarly

@@ -1,4 +1,4 @@
-//! What `prio` and `ets` share: which band a packet belongs to, what queues in a band, and how bands
+//! What disciplines with classes share, `prio` and `ets` most: which band a packet belongs to, what queues in a band, and how bands
 //! are asked one after another.
 
 use super::headers::{self, Filters};
@@ -9,7 +9,7 @@ use dumbbell_tc::qdisc::filter::Header;
 use dumbbell_tc::qdisc::{Filter, Pfifo};
 
 /// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
-const TXQUEUELEN: Pfifo = Pfifo {
+pub const TXQUEUELEN: Pfifo = Pfifo {
     limit_packets: 1000,
 };
 

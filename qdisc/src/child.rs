@@ -2,7 +2,9 @@
 
 use super::bands::band_of_header;
 use super::fifo::Limit;
-use super::{Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics, htb};
+use super::{
+    Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics, drr, hfsc, htb,
+};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Filter;
@@ -125,7 +127,10 @@ impl Child {
 pub fn child_for<'a>(config: &'a Config, header: &Header) -> Option<&'a Config> {
     match config {
         Config::Tbf(tbf) => tbf.child.as_deref(),
+        Config::Netem(netem) => netem.child.as_deref(),
         Config::Htb(htb) => htb::leaf_of(htb, header)?.child.as_deref(),
+        Config::Hfsc(hfsc) => hfsc::leaf_of(hfsc, header)?.child.as_deref(),
+        Config::Drr(drr) => drr::class_of(drr, header)?.child.as_deref(),
         Config::Prio(prio) => in_band(header, &prio.filters, &prio.children, &prio.priomap),
         Config::Ets(ets) => in_band(header, &ets.filters, &ets.children, &ets.priomap),
         _ => None,

@@ -4,21 +4,17 @@
 //! | clause | here |
 //! | --- | --- |
 //! | a strict band sends when those before it have no packet | yes |
-//! | then the first band of the active list sends, if its packet is no longer than its deficit | yes |
-//! | else its deficit grows by its quantum and the next band's turn comes | yes |
-//! | a band that gets a packet while it has none goes to the end of the list with a whole quantum | yes |
-//! | a band that is empty leaves the list and its deficit | yes |
-//! | a band that shapes holds back those behind it while its turn lasts | yes |
+//! | then the others by deficit round robin | yes, see `rounds` |
 //! | the band from the first filter that matches, else from the priority by TOS and `priomap` | yes |
 //! | a band without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
 //! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
 
 use super::bands::{Classifier, backlog_of, bands_of, first_of, sooner};
+use super::rounds::Rounds;
 use super::{Build, Child, Dequeued, Discipline, DropReason, Events, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Ets as Parameters;
-use std::collections::VecDeque;
 
 /// The state of the bands.
 #[derive(Debug, Clone)]
@@ -26,86 +22,13 @@ pub struct Ets {
     bands: Vec<Child>,
     strict: usize,
     /// Of the bands after the strict ones.
-    turns: Vec<Turn>,
-    /// Bands with packets, of those that share, in the order of their turns.
-    active: VecDeque<usize>,
+    rounds: Rounds,
     classifier: Classifier,
-    overhead_bytes: u32,
-}
-
-#[derive(Debug, Clone)]
-struct Turn {
-    quantum_bytes: u64,
-    deficit_bytes: u64,
-    is_active: bool,
-}
-
-impl Turn {
-    /// Whether a packet may be sent in this turn; if it may, its bytes are taken off.
-    fn takes(&mut self, bytes: u64) -> bool {
-        let left = self.deficit_bytes.checked_sub(bytes);
-        self.deficit_bytes = left.unwrap_or(self.deficit_bytes + self.quantum_bytes);
-        left.is_some()
-    }
-
-    /// In how many further turns a packet is still too long.
-    fn turns_without(&self, bytes: u64) -> u64 {
-        let missing = bytes.saturating_sub(self.deficit_bytes);
-        missing.div_ceil(self.quantum_bytes)
-    }
-}
-
-impl Ets {
-    /// The packet of the bands that share.
-    fn next_of_active(&mut self, now: Time, events: &mut Events) -> Dequeued {
-        let mut asked = 0;
-        let mut turns_without = u64::MAX;
-        while let Some(&band) = self.active.front() {
-            let child = &mut self.bands[band];
-            let turn = &mut self.turns[band - self.strict];
-            let packet = match child.peek(now, events) {
-                Dequeued::Packet(packet) => packet,
-                // Whoever has to wait keeps its turn.
-                later @ Dequeued::NotBefore(_) => return later,
-                Dequeued::Empty => {
-                    turn.is_active = false;
-                    self.active.pop_front();
-                    continue;
-                }
-            };
-            let bytes = u64::from(packet.wire_bytes(self.overhead_bytes));
-            if turn.takes(bytes) {
-                let leaving = child.dequeue(now, events);
-                if child.backlog().0 == 0 {
-                    turn.is_active = false;
-                    self.active.pop_front();
-                }
-                return leaving;
-            }
-            turns_without = turns_without.min(turn.turns_without(bytes));
-            self.active.rotate_left(1);
-            asked += 1;
-            // Rounds in which nobody sends, at once: a quantum may be a byte.
-            if asked == self.active.len() {
-                for band in &self.active {
-                    let turn = &mut self.turns[band - self.strict];
-                    turn.deficit_bytes += turn.quantum_bytes * turns_without;
-                }
-                (asked, turns_without) = (0, u64::MAX);
-            }
-        }
-        Dequeued::Empty
-    }
 }
 
 impl Build<Parameters> for Ets {
     fn build(parameters: &Parameters, setting: &Setting) -> Ets {
         let bands = bands_of(&parameters.children, setting);
-        let turns = parameters.quanta_bytes.iter().map(|quantum_bytes| Turn {
-            quantum_bytes: u64::from(*quantum_bytes),
-            deficit_bytes: 0,
-            is_active: false,
-        });
         Ets {
             classifier: Classifier::new(
                 &parameters.filters,
@@ -115,9 +38,10 @@ impl Build<Parameters> for Ets {
             ),
             bands,
             strict: usize::from(parameters.strict),
-            turns: turns.collect(),
-            active: VecDeque::new(),
-            overhead_bytes: setting.overhead_bytes,
+            rounds: Rounds::new(
+                parameters.quanta_bytes.iter().copied(),
+                setting.overhead_bytes,
+            ),
         }
     }
 }
@@ -131,22 +55,17 @@ impl Discipline for Ets {
     ) -> Result<(), DropReason> {
         let band = self.classifier.band_of(&packet);
         self.bands[band].enqueue(packet, now, events)?;
-        let turn = band
-            .checked_sub(self.strict)
-            .map(|index| &mut self.turns[index]);
-        if let Some(turn) = turn.filter(|turn| !turn.is_active) {
-            turn.is_active = true;
-            turn.deficit_bytes = turn.quantum_bytes;
-            self.active.push_back(band);
+        if let Some(sharing) = band.checked_sub(self.strict) {
+            self.rounds.filled(sharing);
         }
         Ok(())
     }
 
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
-        let strict = &mut self.bands[..self.strict];
+        let (strict, sharing) = self.bands.split_at_mut(self.strict);
         match first_of(strict, |band| band.dequeue(now, events)) {
             Dequeued::Packet(packet) => Dequeued::Packet(packet),
-            later => sooner(later, self.next_of_active(now, events)),
+            later => sooner(later, self.rounds.dequeue(sharing, now, events)),
         }
     }
 
@@ -169,6 +88,7 @@ mod tests {
     use crate::Qdisc;
     use dumbbell_core::packet::Kind;
     use dumbbell_tc::parse_qdisc;
+    use std::collections::VecDeque;
 
     fn queue(text: &str) -> Qdisc {
         Qdisc::new(&parse_qdisc(text).unwrap(), &Setting::for_tests())

@@ -19,20 +19,17 @@
 mod bucket;
 mod tree;
 
+use super::bands::TXQUEUELEN;
 use super::headers::{self, Filters};
 use super::{Above, Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting};
 use bucket::Bucket;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::filter::Header;
-use dumbbell_tc::qdisc::{Filter, Htb as Parameters, HtbClass, Pfifo};
+use dumbbell_tc::qdisc::{Filter, Htb as Parameters, HtbClass};
 use std::collections::VecDeque;
 use tree::{LEVELS, Place, Tree};
 
-/// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
-const TXQUEUELEN: Pfifo = Pfifo {
-    limit_packets: 1000,
-};
 /// What a leaf's quantum is kept within when it is computed.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u64> = 1000..=200_000;
 

@@ -13,6 +13,7 @@ pub mod cake;
 pub mod child;
 pub mod choke;
 pub mod codel;
+pub mod drr;
 pub mod dualpi2;
 pub mod ets;
 pub mod events;
@@ -22,6 +23,7 @@ pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod headers;
+pub mod hfsc;
 pub mod htb;
 pub mod netem;
 mod passing_time;
@@ -30,6 +32,7 @@ pub mod pie;
 pub mod prio;
 pub mod priority;
 pub mod red;
+pub mod rounds;
 mod setting;
 pub mod sfq;
 pub mod tbf;
@@ -46,6 +49,7 @@ pub use timers::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT, timer_period_ns};
 use cake::Cake;
 use choke::Choke;
 use codel::Codel;
+use drr::Drr;
 use dualpi2::Dualpi2;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
@@ -54,6 +58,7 @@ use fifo::Fifo;
 use fq::Fq;
 use fq_codel::FqCodel;
 use fq_pie::FqPie;
+use hfsc::Hfsc;
 use htb::Htb;
 use netem::Netem;
 use pfifo_fast::PfifoFast;
@@ -335,4 +340,8 @@ disciplines! {
     PfifoFast(Box<PfifoFast>): PfifoFast;
     /// `htb`.
     Htb(Box<Htb>): Htb;
+    /// `hfsc`.
+    Hfsc(Box<Hfsc>): Hfsc;
+    /// `drr`.
+    Drr(Box<Drr>): Drr;
 }

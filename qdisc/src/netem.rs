@@ -12,7 +12,9 @@
 //! | `rate`: packets are sent one after the other; the delay runs while a packet waits | yes |
 //! | packet overhead, cell size and cell overhead (`packet_time_ns`) | yes |
 //! | `limit` counts packets inside, the one in transmission included | yes |
-//! | a child discipline; `corrupt`; `slot` | no |
+//! | a child discipline: packets come to it when their time has come, and its limit is its own | yes |
+//! | reordered packets, which do not wait, pass by the child | yes |
+//! | `corrupt`; `slot` | no |
 //!
 //! With a rate, a packet's transmission starts when the last packet's time to send is reached
 //! and its own delay is over: with delay 0 this is the single server of queueing theory, in
@@ -29,8 +31,9 @@ mod loss;
 mod tests;
 mod time_order;
 
+use super::bands::sooner;
 use super::passing_time::LEAST_TCP_PACKET_BYTES;
-use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
+use super::{Build, Child, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use chance::{Chance, Correlated};
 use distribution::Jitter;
 use dumbbell_core::packet::Packet;
@@ -71,6 +74,8 @@ pub struct Netem {
     overhead_bytes: u32,
     is_root: bool,
     held: Held,
+    /// What packets come to when their time has come.
+    child: Option<Child>,
     stream: Stream,
 }
 
@@ -176,6 +181,8 @@ impl Build<Config> for Netem {
             overhead_bytes: setting.overhead_bytes,
             is_root: setting.is_root,
             held: Held::NOTHING,
+            child: { parameters.child.as_deref() }
+                .map(|child| Child::new(child, &setting.child("1"))),
             stream,
         }
     }
@@ -227,6 +234,30 @@ impl Netem {
         events.duplicated.push(packet);
         if let Err(reason) = self.take(packet, now, events, true) {
             events.drop(packet, reason);
+        }
+    }
+
+    /// Hands those whose time has come to the child, and asks it.
+    #[inline(never)]
+    fn dequeue_from_child(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        let Some(child) = &mut self.child else {
+            return Dequeued::Empty;
+        };
+        let next = loop {
+            match self.waiting.pop(now) {
+                Ok(packet) => {
+                    self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
+                    if let Err(reason) = child.enqueue(packet, now, events) {
+                        events.drop(packet, reason);
+                    }
+                }
+                Err(None) => break Dequeued::Empty,
+                Err(Some(time_to_send)) => break Dequeued::NotBefore(time_to_send),
+            }
+        };
+        match child.dequeue(now, events) {
+            Dequeued::Packet(packet) => Dequeued::Packet(packet),
+            later => sooner(next, later),
         }
     }
 
@@ -287,9 +318,10 @@ impl Discipline for Netem {
 
     /// A reordered packet at once, others once their time has come.
     #[inline]
-    fn dequeue(&mut self, now: Time, _: &mut Events) -> Dequeued {
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
         let packet = match self.at_head.pop_front() {
             Some((_, packet)) => packet,
+            None if self.child.is_some() => return self.dequeue_from_child(now, events),
             None => match self.waiting.pop(now) {
                 Ok(packet) => packet,
                 Err(None) => return Dequeued::Empty,
@@ -307,7 +339,8 @@ impl Discipline for Netem {
     /// The one in transmission included.
     #[inline]
     fn backlog(&self) -> (u32, u64) {
-        (self.len() as u32, self.backlog_bytes)
+        let (packets, bytes) = { self.child.as_ref() }.map_or((0, 0), Child::backlog);
+        (self.len() as u32 + packets, self.backlog_bytes + bytes)
     }
 
     #[inline]
@@ -317,6 +350,7 @@ impl Discipline for Netem {
 
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let at_head = self.at_head.iter().map(|(_, packet)| packet);
-        Box::new(at_head.chain(self.waiting.packets()))
+        let inside = self.child.iter().flat_map(Child::packets);
+        Box::new(at_head.chain(self.waiting.packets()).chain(inside))
     }
 }

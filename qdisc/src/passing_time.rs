@@ -5,7 +5,7 @@
 //! `fq_codel`, ...); with an infinite rate behind them a packet passes in the instant it came.
 //! Those that shape do not: `netem` with a delay or a rate, `tbf`, `htb`.
 
-use super::{Config, child::child_for, htb, netem};
+use super::{Config, child::child_for, hfsc, htb, netem};
 use crate::token_bucket::PschedRate;
 use dumbbell_tc::qdisc::filter::Header;
 
@@ -26,9 +26,13 @@ pub fn lets_time_pass(config: &Config, header: &Header) -> bool {
         child.is_some_and(|child| lets_time_pass(child, header))
     };
     match config {
-        Config::Netem(netem) => netem::holds_back(netem),
+        Config::Netem(netem) => netem::holds_back(netem) || inside(),
         Config::Tbf(tbf) => bucket_takes_tokens(tbf.rate_bps) || inside(),
-        Config::Prio(_) | Config::Ets(_) => inside(),
+        Config::Prio(_) | Config::Ets(_) | Config::Drr(_) => inside(),
+        Config::Hfsc(hfsc) => {
+            let leaf = hfsc::leaf_of(hfsc, header);
+            leaf.is_some_and(|leaf| hfsc::holds_back(hfsc, leaf)) || inside()
+        }
         Config::Htb(htb) => {
             let leaf = htb::leaf_of(htb, header);
             leaf.is_some_and(|leaf| bucket_takes_tokens(leaf.ceil_bps)) || inside()

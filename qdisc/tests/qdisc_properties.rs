@@ -45,6 +45,16 @@ const DISCIPLINES: &[&str] = &[
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",
     "root handle 1: ets strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0; parent 1:1 pfifo limit 2; \
      parent 1:2 bfifo limit 3kb; parent 1:3 codel limit 4",
+    "root handle 1: hfsc default 2; class add parent 1: classid 1:1 hfsc sc umax 1500 dmax 5ms rate 400kbit; \
+     class add parent 1: classid 1:2 hfsc ls m2 600kbit ul m2 900kbit; parent 1:2 pfifo limit 4; \
+     filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:1",
+    "root handle 1: netem delay 2ms 1ms limit 20; parent 1:1 handle 2: htb default 1; \
+     class add parent 2: classid 2:1 htb rate 900kbit; parent 2:1 pfifo limit 4",
+    "root handle 1: netem delay 1ms reorder 20% loss 1%; parent 1:1 codel limit 6 target 1ms",
+    "root handle 1: drr; class add parent 1: classid 1:1 drr quantum 300; class add parent 1: classid 1:2 drr; \
+     parent 1:1 pfifo limit 2; parent 1:2 codel limit 4; \
+     filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:1; \
+     filter add parent 1: prio 2 matchall flowid 1:2",
     "tbf rate 1mbit burst 2kb limit 6kb",
     "tbf rate 999kbit burst 700 limit 6kb",
     "tbf rate 1mbit burst 6kb limit 6kb peakrate 1.7mbit mtu 1600",

@@ -37,13 +37,25 @@ pub enum Notice {
         /// The number alone: `100`.
         instead: String,
     },
-    /// A filter by the mark of a firewall, which no packet has.
+    /// A filter by what no packet has: the mark of a firewall, an address of Ethernet, IPv6.
     MatchesNothing {
         /// As typed: `handle 0x6 fw`.
         value: String,
         /// What it is: `a match of no packet`.
         means: String,
+        /// Why it is none.
+        #[serde(skip)]
+        why: &'static str,
         /// One by a port.
+        instead: String,
+    },
+    /// A filter that no flow and no probe of the experiment has packets for.
+    MatchesNoFlow {
+        /// As it is written: `u32 match ip dport 80 0xffff`.
+        value: String,
+        /// What it is: `a match of no packet`.
+        means: String,
+        /// The key of a flow that it would match, or a match of the first flow.
         instead: String,
     },
 }
@@ -72,7 +84,8 @@ impl Notice {
             Notice::BytesPerSecond { value, .. }
             | Notice::Microseconds { value, .. }
             | Notice::PacketsWithUnit { value, .. }
-            | Notice::MatchesNothing { value, .. } => value,
+            | Notice::MatchesNothing { value, .. }
+            | Notice::MatchesNoFlow { value, .. } => value,
         }
     }
 
@@ -82,7 +95,8 @@ impl Notice {
             Notice::BytesPerSecond { means, .. }
             | Notice::Microseconds { means, .. }
             | Notice::PacketsWithUnit { means, .. }
-            | Notice::MatchesNothing { means, .. } => means,
+            | Notice::MatchesNothing { means, .. }
+            | Notice::MatchesNoFlow { means, .. } => means,
         }
     }
 
@@ -92,7 +106,8 @@ impl Notice {
             Notice::BytesPerSecond { instead, .. }
             | Notice::Microseconds { instead, .. }
             | Notice::PacketsWithUnit { instead, .. }
-            | Notice::MatchesNothing { instead, .. } => instead,
+            | Notice::MatchesNothing { instead, .. }
+            | Notice::MatchesNoFlow { instead, .. } => instead,
         }
     }
 }
@@ -103,8 +118,13 @@ impl fmt::Display for Notice {
             Notice::BytesPerSecond { .. } => ("bps is bytes per second to tc", "bits"),
             Notice::Microseconds { .. } => ("no unit is microseconds to tc", "milliseconds"),
             Notice::PacketsWithUnit { .. } => ("tc multiplies packets by a unit, too", "packets"),
-            Notice::MatchesNothing { .. } => {
-                ("no firewall marks packets here", "a flow by its port")
+            Notice::MatchesNothing { why, .. } => (*why, "a flow by its port"),
+            Notice::MatchesNoFlow { instead, .. } => {
+                let other = match instead.starts_with("port") {
+                    true => "a flow of that port",
+                    false => "the first flow",
+                };
+                ("no flow and no probe has such packets", other)
             }
         };
         let (value, means, instead) = (self.value(), self.means(), self.instead());

@@ -2,7 +2,7 @@
 
 mod drawn;
 
-use drawn::bands::{etses, filters, prios};
+use drawn::bands::{drrs, etses, filters, hfscs, prios};
 use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
     ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Loss,
@@ -109,6 +109,7 @@ fn netems() -> impl Strategy<Value = Netem> {
                 packet_overhead_bytes: bytes.0,
                 cell_size_bytes: bytes.1,
                 cell_overhead_bytes: bytes.2,
+                child: None,
             };
             { Qdisc::Netem(netem.clone()).check().is_ok() }.then_some(netem)
         },
@@ -121,6 +122,12 @@ fn qdiscs() -> impl Strategy<Value = Qdisc> {
             tbfs(Some(inner.clone())),
             prios(inner.clone()),
             etses(inner.clone()),
+            drrs(inner.clone()),
+            hfscs(inner.clone()),
+            (netems(), inner.clone()).prop_map(|(netem, child)| {
+                let child = Some(Box::new(child));
+                Qdisc::Netem(Netem { child, ..netem })
+            }),
             htbs(inner)
         ]
     })

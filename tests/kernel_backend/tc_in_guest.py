@@ -3,7 +3,8 @@
 All go through one ``tc -batch``, since a process is what costs time in the guest: each line is
 typed, shown and taken away. Where a value is missing ``tc`` ends there and then, even in a batch
 that is to go on (``incomplete_command`` in iproute2's ``lib/utils.c``): the next one goes on with
-the line after it.
+the line after it. What is shown may break off without the end of its line ("Buffer too small for
+object"), so that each case ends with a device that is known.
 """
 
 from __future__ import annotations
@@ -23,20 +24,25 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 mount -n -t tmpfs tmpfs /run || exit 2
 mount -n -t proc proc /proc && mount -n -t sysfs sysfs /sys || exit 2
 cd "$1" || exit 2
-ip link add d0 type dummy || exit 3
+ip link add d0 type dummy && ip link add d2 type dummy || exit 3
+tc qdisc add dev d2 root handle ff: pfifo || exit 3
 sh -e ./begin.sh >/dev/null || exit 3
 : >shown.txt; : >said.txt
 lines=$(($(wc -l <steps.txt) / $2))
-while shown=$(wc -l <shown.txt); [ "$shown" -lt "$lines" ]; do
+while shown=$(grep -c '"handle":"ff:"' shown.txt); [ "$shown" -lt "$lines" ]; do
   echo "begin $shown" >>said.txt
   # What the case left behind in which it ended.
   tc filter del dev d0 2>/dev/null
   tail -n +$((shown * $2 + 1)) steps.txt >/run/batch
   tc -j -d -force -batch /run/batch >>shown.txt 2>>said.txt
   # One more than before it ended, which is what it ended at.
-  [ "$(wc -l <shown.txt)" -eq "$lines" ] || echo '[]' >>shown.txt
+  shown=$(grep -c '"handle":"ff:"' shown.txt)
+  [ "$shown" -eq "$lines" ] || echo '[][{"handle":"ff:"}]' >>shown.txt
 done
 """
+_SHOWS_END = "qdisc show dev d2"
+_END = re.compile(r'\[\{[^{}]*"handle":"ff:".*\n')
+"""The device that ends a case, as it is shown."""
 _FAILED = re.compile(r"Command failed /run/batch:(?P<line>\d+)")
 
 
@@ -121,9 +127,9 @@ def _ask(
     """What the one step of each case that shows prints, and the first line of what was said in the
     first ``refused_by`` steps.
     """
-    count = len(cases[0])
-    assert all(len(case) == count for case in cases)
-    text = "".join(f"{step}\n" for case in cases for step in case)
+    count = len(cases[0]) + 1
+    assert all(len(case) + 1 == count for case in cases)
+    text = "".join(f"{step}\n" for case in cases for step in (*case, _SHOWS_END))
     (folder / "steps.txt").write_text(text, encoding="ascii")
     (folder / "begin.sh").write_text("".join(f"{line}\n" for line in begin), encoding="ascii")
     init = folder / "init"
@@ -139,12 +145,12 @@ def _ask(
         args=[str(folder), str(count)],
     )
     assert result.ok, result.why()
-    blocks = (folder / "shown.txt").read_text(encoding="utf-8").splitlines()
-    assert len(blocks) == len(cases)
+    *blocks, rest = _END.split((folder / "shown.txt").read_text(encoding="utf-8"))
+    assert len(blocks) == len(cases) and not rest
     said = _said(
         (folder / "said.txt").read_text(encoding="utf-8", errors="replace"), count, refused_by
     )
-    return [(block, said.get(index, "")) for index, block in enumerate(blocks)]
+    return [(block.strip(), said.get(index, "")) for index, block in enumerate(blocks)]
 
 
 def _root(shown: Sequence[dict[str, Any]]) -> dict[str, Any]:

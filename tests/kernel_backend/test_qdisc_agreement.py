@@ -33,6 +33,8 @@ DEQUEUED, DROPPED = 1, 2
 
 DSCPS = (0, 4, 2)
 """Of the three flows, TOS 0x00, 0x10 and 0x08: best effort, interactive and bulk."""
+PORTS = (80, 443, 5201)
+"""Of the three flows, where filters look at ports."""
 FEWER_BANDS = (0, 4, 46)
 """Of pfifo_fast, whose bands take 1000 packets each: the first and the third share one."""
 
@@ -48,6 +50,38 @@ qdisc add parent 1:10 pfifo limit 8
 qdisc add parent 1:20 bfifo limit 8kb
 qdisc add parent 1:30 pfifo limit 5
 """
+
+_UNDER_NETEM = _HTB.format(second="quantum 1514").replace("root", "parent 7:1")
+
+_DRR = """
+root handle 1: drr
+class add parent 1: classid 1:1 drr quantum 300
+class add parent 1: classid 1:2 drr quantum 1514
+class add parent 1: classid 1:3 drr quantum 700
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:1
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x08 0xfc flowid 1:2
+filter add parent 1: prio 2 matchall flowid 1:3
+parent 1:1 pfifo limit 5
+parent 1:2 bfifo limit 6kb
+parent 1:3 codel limit 6 target 20ms
+"""
+
+
+def _hfsc(first: str, second: str, third: str, limit: str = "", of_third: str = "") -> str:
+    """A tree whose leaves have curves of these kinds: concave, convex and linear."""
+    return f"""
+root handle 1: hfsc default 20
+class add parent 1: classid 1:1 hfsc ls m2 800kbit{limit}
+class add parent 1:1 classid 1:10 hfsc {first} m1 800kbit d 20ms m2 200kbit
+class add parent 1:1 classid 1:20 hfsc {second} m1 100kbit d 30ms m2 400kbit
+class add parent 1: classid 1:30 hfsc {third} m2 200kbit{of_third}
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x10 0xfc flowid 1:10
+filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0x08 0xfc flowid 1:30
+qdisc add parent 1:10 pfifo limit 8
+qdisc add parent 1:20 bfifo limit 8kb
+qdisc add parent 1:30 pfifo limit 5
+"""
+
 
 _RED = "limit 60kb min 2kb max 6kb avpkt 600 burst 6 probability 0.1 bandwidth 1mbit ecn harddrop"
 """Of packets that can be marked it drops by the average alone, whatever the random numbers."""
@@ -101,6 +135,11 @@ DETERMINISTIC = {
         "parent 1:3 pfifo limit 4",
     },
     "netem rate": {"qdisc": "netem rate 1mbit limit 9"},
+    "netem over tbf": {
+        "qdisc": "root handle 1: netem delay 4ms limit 9;"
+        "parent 1:1 handle 2: tbf rate 1mbit burst 4kb limit 9kb"
+    },
+    "netem over htb": {"qdisc": "root handle 7: netem delay 4ms;" + _UNDER_NETEM},
     "netem rate and delay": {"qdisc": "netem rate 1mbit 20 100 5 delay 4ms limit 15"},
     "pfifo_fast": {"rate": "150kbit", "qdisc": "pfifo_fast"},
     "tbf over pfifo_fast": {
@@ -132,6 +171,13 @@ DETERMINISTIC = {
         "filter add parent 1: u32 match ip dsfield 0x08 0xff flowid 1:4;"
         "parent 1:1 pfifo limit 5; parent 1:2 pfifo limit 6; parent 1:4 bfifo limit 3kb",
     },
+    "prio by ports": {
+        "rate": "1mbit",
+        "qdisc": "root handle 1: prio;"
+        "filter add parent 1: protocol ip prio 1 u32 match ip dport 443 0xffff flowid 1:1;"
+        "filter add parent 1: protocol ip prio 2 flower ip_proto udp dst_port 80-90 flowid 1:3;"
+        "parent 1:1 pfifo limit 5; parent 1:2 pfifo limit 6; parent 1:3 bfifo limit 3kb",
+    },
     "ets": {
         "rate": "1mbit",
         "qdisc": "root handle 1: ets bands 4 strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0;"
@@ -142,6 +188,23 @@ DETERMINISTIC = {
         "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1; parent 1:1 handle 2: ets"
         " quanta 1514 500 900 priomap 0 1 2 0 0 0 1; parent 2:1 codel limit 5;"
         "parent 2:2 codel limit 6 target 20ms; parent 2:3 pfifo limit 4"
+    },
+    "drr": {"rate": "1mbit", "qdisc": _DRR},
+    "tbf over drr": {
+        "qdisc": "root handle 8: tbf rate 1mbit burst 4kb limit 1;"
+        + _DRR.replace("root", "parent 8:1")
+    },
+    "hfsc, real-time": {"rate": "1mbit", "qdisc": _hfsc("rt", "rt", "rt")},
+    "hfsc, shared": {"rate": "1mbit", "qdisc": _hfsc("ls", "ls", "ls")},
+    "hfsc, both": {"rate": "1mbit", "qdisc": _hfsc("sc", "ls", "sc")},
+    "hfsc, limited": {"qdisc": _hfsc("sc", "ls", "ls", " ul m2 1mbit", " ul m2 300kbit")},
+    "hfsc, a class limited": {
+        "rate": "1mbit",
+        "qdisc": _hfsc("ls", "ls", "ls", "", " ul m1 200kbit d 50ms m2 570kbit"),
+    },
+    "hfsc, no class": {
+        "rate": "1mbit",
+        "qdisc": _hfsc("sc", "sc", "sc").replace("default 20", "default 99"),
     },
     "cake": {"qdisc": "cake bandwidth 1mbit besteffort flowblind"},
     "cake, tins and cells": {
@@ -198,7 +261,8 @@ def experiment(times_us: Ints, sizes: Ints, link: dict[str, Any]) -> Experiment:
         }
         ends = {"from": "sender", "to": "receiver"}
         marking = {"dscp": dscp, "ecn": "ect0" if "ecn" in link.get("qdisc", "") else "not-ect"}
-        flows.append({"name": f"flow-{index}", "source": source, **marking, **ends})
+        port = {"port": PORTS[index]} if "dport" in link.get("qdisc", "") else {}
+        flows.append({"name": f"flow-{index}", "source": source, **marking, **ends, **port})
     return network(link={**link, "record_packets": True}, duration="12s", flows=flows)
 
 

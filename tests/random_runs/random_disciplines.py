@@ -338,6 +338,56 @@ def _htb(draw: random.Random, rate_bps: int) -> str:
     return "; ".join([*lines, *_filters(draw, leaves)])
 
 
+def _hfsc(draw: random.Random, rate_bps: int) -> str:
+    rate = _rate(draw, rate_bps)
+    leaves = [f"1:{10 * number}" for number in range(1, draw.randrange(2, 5))]
+    lines = ["root handle 1: hfsc default 10"]
+    inside = draw.random() < 0.5
+    if inside:
+        limit = draw.choice(["", f" ul m2 {rate}bit"])
+        lines.append(f"class add parent 1: classid 1:1 hfsc ls m2 {rate}bit{limit}")
+    for each in leaves:
+        words = draw.choice(
+            [
+                [f"sc {_curve(draw, rate)}"],
+                [f"rt {_curve(draw, rate)}"],
+                [f"ls {_curve(draw, rate)}"],
+                [f"rt {_curve(draw, rate)}", f"ls {_curve(draw, rate)}"],
+            ]
+        )
+        if not words[0].startswith("rt") and draw.random() < 0.3:
+            words.append(f"ul {_curve(draw, rate)}")
+        parent = "1:1" if inside else "1:"
+        lines.append(f"class add parent {parent} classid {each} hfsc {' '.join(words)}")
+    for each in leaves:
+        if draw.random() < 0.4:
+            lines.append(f"parent {each} handle {each.split(':')[1]}: {leaf(draw, rate_bps)}")
+    return "; ".join([*lines, *_filters(draw, leaves)])
+
+
+def _curve(draw: random.Random, rate_bps: int) -> str:
+    m2 = max(800, 8 * int(rate_bps * draw.uniform(0.1, 0.9) / 8))
+    if draw.random() < 0.4:
+        return f"m2 {m2}bit"
+    m1 = draw.choice([0, max(800, 8 * int(rate_bps * draw.uniform(0.1, 2) / 8))])
+    return f"m1 {m1}bit d {_time(draw, 1000, 50_000)} m2 {m2}bit"
+
+
+def _drr(draw: random.Random, rate_bps: int) -> str:
+    classes = [f"1:{number}" for number in range(1, draw.randrange(2, 5))]
+    quantum = ["", " quantum 1", " quantum 300", " quantum 4500", " quantum 64kb"]
+    lines = ["root handle 1: drr"]
+    lines += [f"class add parent 1: classid {each} drr{draw.choice(quantum)}" for each in classes]
+    for each in classes:
+        if draw.random() < 0.5:
+            lines.append(f"parent {each} handle {int(each[2:]) + 10}: {leaf(draw, rate_bps)}")
+    lines += _filters(draw, classes)
+    # What no filter has would be dropped.
+    if draw.random() < 0.8:
+        lines.append(f"filter add parent 1: prio 99 matchall flowid {draw.choice(classes)}")
+    return "; ".join(lines)
+
+
 def _filters(draw: random.Random, classes: list[str]) -> list[str]:
     chosen = [each for each in classes if draw.random() < 0.4]
     lines = [
@@ -357,4 +407,4 @@ _LEAVES: tuple[_Maker, ...] = (
     _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
     _sfq, _fq_pie, _choke,
 )  # fmt: skip
-_CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _ets, _htb)
+_CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _ets, _htb, _hfsc, _drr)

@@ -47,6 +47,7 @@ REASON_NAMES: Mapping[int, str] = MappingProxyType(
         16: "pi2 early",
         17: "choke match",
         18: "choke chosen",
+        19: "no class",
     }
 )
 """Codes of ``packets.reason``: why a packet was dropped, marked or lost."""

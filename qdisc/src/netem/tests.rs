@@ -277,3 +277,22 @@ fn with_ecn_packets_that_can_be_are_marked() {
     };
     assert!(marked.has_congestion_mark());
 }
+
+/// As Mininet writes a host's interface: a delay, then a rate.
+#[test]
+fn packets_come_to_the_child_when_their_time_has_come() {
+    let text = "root handle 1: netem delay 10ms limit 5; parent 1:1 handle 2: tbf rate 8mbit burst 1000 limit 2200";
+    let Ok(crate::Config::Netem(config)) = parse_qdisc(text) else {
+        panic!("{text}")
+    };
+    let queue = Netem::build(&config, &Setting::for_tests());
+    // 1000 bytes on the wire take 1 ms. Two wait in the child; its limit drops what comes to it then,
+    // and five are on their way, which is netem's limit.
+    let (left, events) = run(queue, &[(0, 986); 7]);
+    let ms = |number, ms: u64| (number, ms * 1_000_000);
+    assert_eq!(left, [ms(0, 10), ms(1, 11), ms(2, 12)]);
+    let dropped: Vec<u32> = { events.dropped.iter() }
+        .map(|(packet, _)| packet.number)
+        .collect();
+    assert_eq!(dropped, [5, 6, 3, 4]);
+}

@@ -1,5 +1,6 @@
 //! Several lines that make one discipline with children, as typed to tc one after the other.
 
+use super::change::changed;
 use super::{Filter, Qdisc, QdiscError, filter, parse_one};
 use crate::c_numbers::{Base, strtol};
 use crate::nearest::nearest;
@@ -9,9 +10,9 @@ use std::borrow::Cow;
 
 /// What a line may begin with.
 const OBJECTS: &[&str] = &["qdisc", "class", "filter"];
-const VERBS: &[&str] = &["add", "replace", "del"];
+const VERBS: &[&str] = &["add", "replace", "change", "del"];
 
-const LINE_USAGE: &str = "[tc] [qdisc|class|filter add|replace] [dev X] root | parent H:C \
+const LINE_USAGE: &str = "[tc] [qdisc|class|filter add|replace|change] [dev X] root | parent H:C \
                           [handle H:] [classid H:C] and what is attached there, H and C in \
                           hexadecimal; one line for each, the root's first";
 
@@ -135,6 +136,15 @@ fn hex(digits: &str) -> Option<u16> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Add,
+    /// Gives other values to what the lines before have made.
+    Change,
+    /// Takes that away.
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Object {
     Qdisc,
     Class,
@@ -145,8 +155,7 @@ enum Object {
 struct Statement<'a> {
     line: &'a str,
     object: Object,
-    /// Whether it takes away what the lines before have made.
-    deletes: bool,
+    verb: Verb,
     device: Option<&'a str>,
     /// None for the root.
     parent: Option<ClassId>,
@@ -156,6 +165,8 @@ struct Statement<'a> {
     priority: Option<u16>,
     /// Of a filter.
     heading: filter::Heading<'a>,
+    /// Of a filter that no packet here can match, why.
+    of_others: Option<&'static str>,
     /// What is attached, with its parameters.
     words: &'a str,
 }
@@ -165,17 +176,18 @@ impl<'a> Statement<'a> {
         let mut cursor = Cursor { rest: line };
         cursor.skip(|word| word == "sudo");
         cursor.skip(is_tc);
-        let (object, deletes) = cursor.object(line)?;
+        let (object, verb) = cursor.object(line)?;
         let mut statement = Statement {
             line,
             object,
-            deletes,
+            verb,
             device: None,
             parent: None,
             handle: None,
             class: None,
             priority: None,
             heading: filter::Heading::default(),
+            of_others: None,
             words: "",
         };
         let mut is_placed = false;
@@ -207,9 +219,13 @@ impl<'a> Statement<'a> {
                 "handle" => statement.handle = Some(id("handle", ClassId::of_discipline)?),
                 "classid" => statement.class = Some(id("classid", ClassId::of_class)?),
                 "protocol" if object == Object::Filter => {
-                    let protocol = filter::Protocol::read(cursor.next());
-                    let protocol = protocol.map_err(|refused| bad_filter(line, refused))?;
-                    statement.heading.protocol = Some(protocol);
+                    let name = cursor.next();
+                    match filter::Protocol::read(name)
+                        .map_err(|refused| bad_filter(line, refused))?
+                    {
+                        Some(protocol) => statement.heading.protocol = Some(protocol),
+                        None => statement.of_others = Some("every packet here is IPv4"),
+                    }
                 }
                 "prio" | "pref" if object == Object::Filter => {
                     let text = cursor.next();
@@ -222,7 +238,7 @@ impl<'a> Statement<'a> {
                     // 0 is as none to the kernel.
                     statement.priority = Some(number).filter(|number| *number > 0);
                 }
-                "ingress" | "clsact" if deletes => is_placed = true,
+                "ingress" | "clsact" if verb == Verb::Delete => is_placed = true,
                 "ingress" | "clsact" | "egress" if !is_placed => {
                     let word = shortened(word);
                     let said = format!(
@@ -276,19 +292,20 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// `qdisc add` and the like, and whether it is `del`; a qdisc where nothing is said.
-    fn object(&mut self, line: &str) -> Result<(Object, bool), QdiscError> {
+    /// `qdisc add` and the like; a qdisc that is added where nothing is said.
+    fn object(&mut self, line: &str) -> Result<(Object, Verb), QdiscError> {
         let objects = [Object::Qdisc, Object::Class, Object::Filter];
         let named = OBJECTS.iter().zip(objects);
         let Some((_, object)) = { named }.find(|(name, _)| self.skip(|word| word == **name)) else {
-            return Ok((Object::Qdisc, false));
+            return Ok((Object::Qdisc, Verb::Add));
         };
         match (object, self.next()) {
-            (_, "add" | "replace") => Ok((object, false)),
-            (Object::Qdisc, "del" | "delete") => Ok((object, true)),
+            (_, "add" | "replace") => Ok((object, Verb::Add)),
+            (Object::Qdisc, "del" | "delete") => Ok((object, Verb::Delete)),
+            (Object::Qdisc, "change") => Ok((object, Verb::Change)),
             (_, verb) => {
                 let hint = nearest(verb, VERBS.iter().copied()).map(str::to_owned);
-                let reason = format!("{:?} is neither add nor replace", shortened(verb));
+                let reason = format!("{:?} is none of add, replace and change", shortened(verb));
                 Err(bad_with_hint(line, reason, hint))
             }
         }
@@ -323,8 +340,11 @@ impl<'a> Tree<'a> {
         }
         self.device = self.device.or(statement.device);
         match statement.object {
-            Object::Qdisc if statement.deletes => self.delete(&statement),
-            Object::Qdisc => self.add_qdisc(statement),
+            Object::Qdisc => match statement.verb {
+                Verb::Add => self.add_qdisc(statement),
+                Verb::Change => self.change(&statement),
+                Verb::Delete => self.delete(&statement),
+            },
             Object::Class => self.add_class(statement),
             Object::Filter => self.add_filter(statement),
         }
@@ -369,6 +389,18 @@ impl<'a> Tree<'a> {
             }
             None => 0,
         };
+        if let Some(why) = statement
+            .of_others
+            .or_else(|| filter::of_others(statement.words))
+        {
+            self.notices.push(Notice::MatchesNothing {
+                value: shortened(statement.words),
+                means: "a match of no packet".to_owned(),
+                why,
+                instead: "u32 match ip dport 10000 0xffff".to_owned(),
+            });
+            return Ok(());
+        }
         let read = Filter::read(statement.words, statement.heading);
         let (filter, (major, _)) = read.map_err(|refused| bad_filter(line, refused))?;
         if major != 0 && major != self.nodes[index].major {
@@ -387,6 +419,7 @@ impl<'a> Tree<'a> {
             self.notices.push(Notice::MatchesNothing {
                 value: filter.matched_words(),
                 means: "a match of no packet".to_owned(),
+                why: "no firewall marks packets here",
                 instead: "u32 match ip dport 10000 0xffff".to_owned(),
             });
         }
@@ -401,6 +434,34 @@ impl<'a> Tree<'a> {
             return Err(bad(statement.line, said));
         }
         self.nodes.clear();
+        Ok(())
+    }
+
+    /// Gives other values to a discipline that is there, as a script does later on: before the run
+    /// begins.
+    fn change(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
+        let line = statement.line;
+        let index = match statement.parent {
+            None => self.nodes.iter().position(|node| node.parent.is_none()),
+            Some(class) => {
+                let place = (self.find(line, class.major)?, class.minor);
+                { self.nodes.iter() }.position(|node| node.parent == Some(place))
+            }
+        };
+        let Some(index) = index else {
+            return Err(bad(line, "nothing is there that could be changed"));
+        };
+        let Node { qdisc, major, .. } = &mut self.nodes[index];
+        if statement
+            .handle
+            .is_some_and(|handle| handle.major != *major)
+        {
+            return Err(bad(line, format!("the handle there is {major:x}:")));
+        }
+        let (changed, notices) = changed(qdisc, statement.words)
+            .map_err(|refused| refused.unwrap_or_else(|said| bad(line, said)))?;
+        *qdisc = changed;
+        self.notices.extend(notices);
         Ok(())
     }
 

@@ -37,6 +37,14 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
+    /// The first word is a discipline that Linux had.
+    #[error("queue discipline {value:?} is no longer in Linux; use {instead}; allowed: {allowed}")]
+    RemovedDiscipline {
+        value: String,
+        instead: &'static str,
+        allowed: String,
+        hint: Option<String>,
+    },
     /// A word the discipline does not have.
     #[error("{discipline} has no parameter {value:?}; allowed: {allowed}{}", did_you_mean(.hint))]
     UnknownWord {
@@ -151,6 +159,7 @@ macro_rules! part {
             | QdiscError::TooLong { $part, .. }
             | QdiscError::UnknownDiscipline { $part, .. }
             | QdiscError::DisciplineNotImplemented { $part, .. }
+            | QdiscError::RemovedDiscipline { $part, .. }
             | QdiscError::UnknownWord { $part, .. }
             | QdiscError::WordNotImplemented { $part, .. }
             | QdiscError::MissingValue { $part, .. }

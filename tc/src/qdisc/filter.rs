@@ -21,6 +21,7 @@ mod condition;
 mod flower;
 mod u32;
 
+pub use crate::notice::Notice;
 pub use condition::{Condition, Field, Fragment, Header, Wanted};
 
 use super::QdiscError;
@@ -87,9 +88,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("fw", Kind::Fw),
 ];
 /// Of tc, and not here.
-const OTHER_KINDS: &[&str] = &[
-    "basic", "bpf", "cgroup", "flow", "route", "rsvp", "tcindex", "xt",
-];
+const OTHER_KINDS: &[&str] = &["basic", "bpf", "flow", "route", "rsvp", "tcindex", "xt"];
 /// Protocols of tc that no packet here has.
 const OTHER_PROTOCOLS: &[&str] = &[
     "ipv6", "arp", "802.1q", "802.1Q", "802_3", "802.1ad", "802.1AD", "rarp", "ppp_ses",
@@ -138,15 +137,13 @@ pub(super) struct Heading<'a> {
 }
 
 impl Protocol {
-    pub(super) fn read(word: &str) -> Result<Protocol, Refused> {
+    /// None of one that no packet here has.
+    pub(super) fn read(word: &str) -> Result<Option<Protocol>, Refused> {
         let said = shortened(word);
         match word {
-            "all" => Ok(Protocol::All),
-            "ip" | "ipv4" => Ok(Protocol::Ip),
-            other if OTHER_PROTOCOLS.contains(&other) => Err(Refused::not_modelled(format!(
-                "protocol {said:?}: every packet here is IPv4, so that nothing would match; leave \
-                 the line out"
-            ))),
+            "all" => Ok(Some(Protocol::All)),
+            "ip" | "ipv4" => Ok(Some(Protocol::Ip)),
+            other if OTHER_PROTOCOLS.contains(&other) => Ok(None),
             _ => {
                 let refused = Refused::wrong(format!("protocol {said:?} is not ip or all"));
                 Err(refused.with_hint(word, &["ip", "all"]))
@@ -174,6 +171,35 @@ impl Filter {
     /// Whether it looks at more than the byte of DSCP and ECN.
     pub fn looks_past_tos(&self) -> bool {
         { self.conditions.iter() }.any(|condition| condition.field != Field::Tos)
+    }
+
+    /// Whether it is by the mark of a firewall, which no packet has.
+    pub fn is_of_marks(&self) -> bool {
+        self.kind == Kind::Fw
+    }
+
+    /// What is to be known where no flow has packets for it.
+    pub fn matches_no_flow(&self) -> Notice {
+        let mut ports = self.conditions.iter().filter_map(|each| match *each {
+            Condition {
+                field: Field::DestinationPort,
+                wanted:
+                    Wanted::Masked {
+                        value,
+                        mask: 0xffff,
+                    },
+            } => Some(value),
+            _ => None,
+        });
+        let instead = match ports.next() {
+            Some(port) => format!("port = {port}"),
+            None => "u32 match ip dport 10000 0xffff".to_owned(),
+        };
+        Notice::MatchesNoFlow {
+            value: self.matched_words(),
+            means: "a match of no packet".to_owned(),
+            instead,
+        }
     }
 
     /// What follows `filter add dev X parent H:`, with `handle` before the class.
@@ -246,6 +272,11 @@ impl Filter {
             return Err(Refused::wrong("u32 says nothing to match"));
         }
         let class = class.ok_or_else(|| Refused::not_modelled("it says no flowid"))?;
+        if class == (0, 0) {
+            let said = "flowid 0 names no class; write H:C, or H:0 for where packets go that no \
+                        filter has";
+            return Err(Refused::not_modelled(said));
+        }
         let filter = Filter {
             priority: 0,
             protocol,
@@ -318,7 +349,8 @@ fn fw_mark(handle: Option<&str>) -> Result<Condition, Refused> {
     let number = |text: &str| unsigned(text, Base::ByPrefix, u64::from(u32::MAX));
     let (mark, mask) = (number(mark)?, number(mask)?);
     if mark & mask == 0 {
-        return Err(Refused::wrong("fw needs a mark that is not 0"));
+        // Without a flowid Linux takes the mark itself for the class, as its first versions did.
+        return Err(Refused::not_modelled("fw needs a mark that is not 0"));
     }
     Ok(Condition::masked(Field::Mark, mark as u32, mask as u32))
 }
@@ -331,6 +363,18 @@ fn fw_words(conditions: &[Condition]) -> String {
         }) => format!("{value:#x}"),
         Some(Wanted::Masked { value, mask }) => format!("{value:#x}/{mask:#x}"),
         _ => "0".to_owned(),
+    }
+}
+
+/// Why no packet here can match the words of a filter: by what no host here has.
+pub(super) fn of_others(words: &str) -> Option<&'static str> {
+    let mut words = words.split_ascii_whitespace();
+    let kind = words.next();
+    let mut has_ether = || words.any(|word| word == "ether");
+    match kind {
+        Some("cgroup") => Some("no program here is in a control group with a class"),
+        Some("u32") if has_ether() => Some("no card here has such an Ethernet address"),
+        _ => None,
     }
 }
 

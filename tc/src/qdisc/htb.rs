@@ -11,10 +11,11 @@
 //! | `mpu`, `overhead`, `linklayer`, `offload`, `BURST/CELL` | no |
 //! | a class whose parent is not there (the kernel makes it a root, silently) | refused |
 
+use super::classes::{self, Class};
 use super::words::Words;
 use super::{
-    Bounds, Branch, Device, Discipline, Filter, Grammar, MAX_DEPTH, Options, Parameter, Qdisc,
-    QdiscError, Value, filter, tbf,
+    Bounds, Branch, Device, Discipline, Filter, Grammar, Options, Parameter, Qdisc, QdiscError,
+    Value, filter, tbf,
 };
 use crate::c_numbers::Base;
 use crate::notice::Notice;
@@ -182,7 +183,7 @@ const MTU: Parameter = Parameter {
 };
 
 /// What follows `class add ... classid H:C htb`.
-pub(super) static CLASS: Discipline = Discipline {
+static CLASS: Discipline = Discipline {
     name: "htb class",
     summary: "A class of an htb: `class add dev X parent H:[C] classid H:C htb ...`.",
     source: "tc-htb(8); iproute2 tc/q_htb.c; Linux net/sched/sch_htb.c",
@@ -211,6 +212,7 @@ impl Grammar for Htb {
         once: &[],
         abbreviated: &["r2q", "default", "debug", "direct_qlen", "offload"],
     };
+    const CLASS: Option<&'static Discipline> = Some(&CLASS);
 
     fn parse(words: &mut Words) -> Result<Htb, QdiscError> {
         let mut htb = Htb {
@@ -238,10 +240,8 @@ impl Grammar for Htb {
         if self.direct_qlen_packets == u32::MAX {
             return Err(Htb::DISCIPLINE.out_of_range(&DIRECT_QLEN, u32::MAX));
         }
-        for (index, class) in self.classes.iter().enumerate() {
-            class.check()?;
-            self.check_place(index, class)?;
-        }
+        self.classes.iter().try_for_each(HtbClass::check)?;
+        classes::check_places(&self.classes)?;
         filter::check("htb", &self.filters)
     }
 
@@ -273,26 +273,15 @@ impl Grammar for Htb {
     }
 
     fn branches(&self) -> Vec<Branch<'_>> {
-        let branches = self.classes.iter().filter_map(|class| {
-            let child = class.child.as_deref()?;
-            let minor = class.minor;
-            Some(Branch {
-                minor,
-                child,
-                takes_every_packet: false,
-            })
-        });
-        branches.collect()
+        classes::branches(&self.classes)
     }
 
     fn class(&self, minor: u16) -> Option<u16> {
-        self.is_leaf(minor).then_some(minor)
+        classes::is_leaf(&self.classes, minor).then_some(minor)
     }
 
     fn slot(&mut self, minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
-        let mut classes = self.classes.iter_mut();
-        let class = classes.find(|class| class.minor == minor)?;
-        Some(&mut class.child)
+        classes::slot(&mut self.classes, minor)
     }
 
     fn filters(&self) -> &[Filter] {
@@ -304,17 +293,7 @@ impl Grammar for Htb {
     }
 
     fn class_lines(&self, handle: u16) -> Vec<String> {
-        let line = |class: &HtbClass| {
-            let parent = match class.parent_minor {
-                0 => format!("{handle:x}:"),
-                minor => format!("{handle:x}:{minor:x}"),
-            };
-            format!(
-                "parent {parent} classid {handle:x}:{:x} {class}",
-                class.minor
-            )
-        };
-        self.classes.iter().map(line).collect()
+        classes::lines(&self.classes, handle)
     }
 
     fn add_class(
@@ -326,63 +305,37 @@ impl Grammar for Htb {
         let mut words = Words::new(&CLASS, words.split_ascii_whitespace());
         let class = HtbClass::parse(minor, parent_minor, &mut words)?;
         self.classes.push(class);
-        self.check_place(
-            self.classes.len() - 1,
-            &self.classes[self.classes.len() - 1],
-        )?;
+        classes::check_places(&self.classes)?;
         Ok(words.into_notices())
     }
 }
 
 impl Htb {
-    fn is_leaf(&self, minor: u16) -> bool {
-        let mut classes = self.classes.iter();
-        self.find(minor).is_some() && !classes.any(|other| other.parent_minor == minor)
-    }
-
     /// Whether a packet can reach no leaf (`htb_classify`): by default, or sent to the root.
     fn may_pass_unshaped(&self) -> bool {
         let mut filters = self.filters.iter();
-        !self.is_leaf(self.default_minor) || filters.any(|filter| filter.minor == 0)
+        let has_default = classes::is_leaf(&self.classes, self.default_minor);
+        !has_default || filters.any(|filter| filter.minor == 0)
+    }
+}
+
+impl Class for HtbClass {
+    const NAME: &'static str = "htb class";
+
+    fn minor(&self) -> u16 {
+        self.minor
     }
 
-    fn find(&self, minor: u16) -> Option<&HtbClass> {
-        self.classes.iter().find(|class| class.minor == minor)
+    fn parent_minor(&self) -> u16 {
+        self.parent_minor
     }
 
-    /// Whether a class has a number of its own and a parent before it that may be one.
-    fn check_place(&self, index: usize, class: &HtbClass) -> Result<(), QdiscError> {
-        let before = &self.classes[..index];
-        let refused = |what: &'static str, value: u16, allowed: String| QdiscError::OutOfRange {
-            discipline: "htb class",
-            parameter: what,
-            value: format!("{value:x}"),
-            allowed,
-            hint: None,
-        };
-        if class.minor == 0 || before.iter().any(|other| other.minor == class.minor) {
-            let allowed = "1 to ffff, each once".to_owned();
-            return Err(refused("classid", class.minor, allowed));
-        }
-        let mut depth = 1;
-        let mut above = class.parent_minor;
-        while above != 0 {
-            let Some(parent) = before.iter().find(|other| other.minor == above) else {
-                let allowed = "the discipline itself, or a class of a line before".to_owned();
-                return Err(refused("parent", above, allowed));
-            };
-            if parent.child.is_some() {
-                let allowed = "no discipline in a class that has classes".to_owned();
-                return Err(refused("parent", above, allowed));
-            }
-            above = parent.parent_minor;
-            depth += 1;
-        }
-        if depth > MAX_DEPTH {
-            let allowed = format!("at most {MAX_DEPTH} classes above each other");
-            return Err(refused("classid", class.minor, allowed));
-        }
-        Ok(())
+    fn child(&self) -> Option<&Qdisc> {
+        self.child.as_deref()
+    }
+
+    fn child_mut(&mut self) -> &mut Option<Box<Qdisc>> {
+        &mut self.child
     }
 }
 

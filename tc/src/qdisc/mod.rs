@@ -19,9 +19,12 @@
 mod bfifo;
 pub mod cake;
 mod chain;
+mod change;
 mod choke;
+mod classes;
 mod codel;
 mod discipline;
+mod drr;
 pub mod dualpi2;
 mod error;
 mod ets;
@@ -29,6 +32,7 @@ pub mod filter;
 mod fq;
 mod fq_codel;
 mod fq_pie;
+mod hfsc;
 mod htb;
 mod lines;
 mod netem;
@@ -48,6 +52,7 @@ pub use cake::Cake;
 pub use choke::Choke;
 pub use codel::Codel;
 pub use discipline::{Bounds, COMPUTED, Discipline, Parameter, REQUIRED, Value};
+pub use drr::{Drr, DrrClass};
 pub use dualpi2::Dualpi2;
 pub use error::QdiscError;
 pub use ets::Ets;
@@ -55,6 +60,7 @@ pub use filter::Filter;
 pub use fq::Fq;
 pub use fq_codel::{FqCodel, Selector};
 pub use fq_pie::FqPie;
+pub use hfsc::{Hfsc, HfscClass, ServiceCurve};
 pub use htb::{Htb, HtbClass};
 pub use lines::Attachment;
 pub use netem::{ALL_PPB, Distribution, Loss, Netem};
@@ -90,6 +96,9 @@ trait Grammar: Sized + fmt::Display {
     /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it is asked
     /// and holds nothing without a transmitter behind it.
     const IS_PLAIN_FIFO: bool = false;
+
+    /// Of one whose classes are added: a class's line in the table.
+    const CLASS: Option<&'static Discipline> = None;
 
     /// Reads the words after its name; tc's defaults for what is not said.
     fn parse(words: &mut Words) -> Result<Self, QdiscError>;
@@ -137,7 +146,7 @@ trait Grammar: Sized + fmt::Display {
             value: "class".to_owned(),
             reason: format!("{} has no classes that are added", Self::DISCIPLINE.name),
             why: None,
-            allowed: "class lines for htb".to_owned(),
+            allowed: "class lines for drr, hfsc and htb".to_owned(),
             hint: None,
         })
     }
@@ -177,6 +186,9 @@ macro_rules! qdiscs {
 
         /// Of each of them.
         const ARE_PLAIN_FIFOS: &[bool] = &[$($kind::IS_PLAIN_FIFO),+];
+
+        /// As above.
+        const CLASSES: &[Option<&Discipline>] = &[$($kind::CLASS),+];
 
         /// Reads the words after `discipline`'s name.
         fn parse_words(
@@ -296,6 +308,8 @@ qdiscs! {
     Ets;
     Tbf;
     Htb;
+    Hfsc;
+    Drr;
     Netem;
     Codel;
     Fq;
@@ -324,10 +338,8 @@ impl fmt::Display for Qdisc {
 const NOT_IMPLEMENTED: &[&str] = &[
     "blackhole",
     "cbs",
-    "drr",
     "etf",
     "gred",
-    "hfsc",
     "hhf",
     "mq",
     "mqprio",
@@ -340,6 +352,9 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "skbprio",
     "taprio",
 ];
+
+/// Disciplines that Linux had and no longer has, and what does the same.
+const REMOVED: &[(&str, &str)] = &[("cbq", "htb"), ("dsmark", "prio with filters by dsfield")];
 
 /// Every discipline there is, with its parameters, their units, defaults and effects.
 pub fn disciplines() -> &'static [Discipline] {
@@ -359,13 +374,13 @@ pub fn disciplines_json() -> String {
         /// Of one whose classes are added: a class's table.
         class: Option<&'static Discipline>,
     }
-    let described: Vec<Described> = { DISCIPLINES.iter().zip(ARE_PLAIN_FIFOS) }
-        .map(|(discipline, is_plain_fifo)| Described {
+    let described: Vec<Described> = { DISCIPLINES.iter().zip(ARE_PLAIN_FIFOS).zip(CLASSES) }
+        .map(|((discipline, is_plain_fifo), class)| Described {
             discipline,
             usage: discipline.usage(),
             example: discipline.example(),
             is_plain_fifo: *is_plain_fifo,
-            class: (discipline.name == Htb::DISCIPLINE.name).then_some(&htb::CLASS),
+            class: *class,
         })
         .collect();
     // As for Qdisc::to_json.
@@ -457,10 +472,15 @@ impl Qdisc {
         self.branches().into_iter().map(|branch| branch.child)
     }
 
+    /// All filters, of it and of those inside it.
+    pub fn every_filter(&self) -> Vec<&Filter> {
+        let inside = self.children().flat_map(Qdisc::every_filter);
+        self.filters().iter().chain(inside).collect()
+    }
+
     /// Whether a filter, of it or inside it, looks at more of packets than DSCP and ECN.
     pub fn looks_past_tos(&self) -> bool {
-        self.filters().iter().any(Filter::looks_past_tos)
-            || self.children().any(Qdisc::looks_past_tos)
+        self.every_filter().into_iter().any(Filter::looks_past_tos)
     }
 
     /// The canonical JSON: no blanks, `kind` first, every parameter, units in the keys.
@@ -511,6 +531,14 @@ fn unknown_discipline(name: &str) -> QdiscError {
     }
     let names = DISCIPLINES.iter().map(|discipline| discipline.name);
     let hint = nearest(name, names).map(str::to_owned);
+    if let Some((_, instead)) = REMOVED.iter().find(|(removed, _)| *removed == name) {
+        return QdiscError::RemovedDiscipline {
+            value,
+            instead,
+            allowed: kinds(),
+            hint: None,
+        };
+    }
     QdiscError::UnknownDiscipline {
         value,
         allowed: kinds(),

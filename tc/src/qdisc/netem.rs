@@ -15,7 +15,7 @@
 //! | `reorder PERCENT [ CORRELATION ]`, `gap DISTANCE`; only with `delay` | yes |
 //! | `rate RATE [ PACKETOVERHEAD [ CELLSIZE [ CELLOVERHEAD ] ] ]` | yes, in whole bytes per second as tc hands it to the kernel |
 //! | `rate 5%` (of the device's speed) | no |
-//! | a discipline as its child | no |
+//! | a discipline as its child, in whatever class is said | yes |
 //! | `corrupt`, `slot`, `seed`, `jitter` as a word | no |
 //! | `rate 0`, `gap 0` (to tc not given), `limit 0` (drops every packet) | refused |
 //! | a percentage of more digits than parts per billion hold, where the kernel sees them | refused |
@@ -36,7 +36,7 @@ mod parameters;
 mod tests;
 
 use super::words::Words;
-use super::{Device, Discipline, Grammar, Options, Parameter, QdiscError};
+use super::{Branch, Device, Discipline, Grammar, Options, Parameter, Qdisc, QdiscError};
 use crate::reason::Reason;
 use crate::units::format_rate;
 use crate::units::in_tc::{format_percent, format_time_us, is_rate, of_ticks_us};
@@ -89,6 +89,9 @@ pub struct Netem {
     pub cell_size_bytes: u32,
     /// Bytes that the rate counts for a cell besides its own; may be below 0.
     pub cell_overhead_bytes: i32,
+    /// What packets come to when their time has come; none where they leave then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Box<Qdisc>>,
 }
 
 /// How netem's delay varies.
@@ -137,6 +140,7 @@ impl Default for Netem {
             packet_overhead_bytes: 0,
             cell_size_bytes: 0,
             cell_overhead_bytes: 0,
+            child: None,
         }
     }
 }
@@ -238,7 +242,27 @@ impl Grammar for Netem {
     }
 
     fn shaped_bps(&self) -> u64 {
-        self.rate_bps
+        let inside = self.child.as_ref().map_or(0, |child| child.shaped_bps());
+        let rates = [self.rate_bps, inside].into_iter();
+        rates.filter(|bps| *bps > 0).min().unwrap_or(0)
+    }
+
+    fn branches(&self) -> Vec<Branch<'_>> {
+        let child = self.child.as_deref().map(|child| Branch {
+            minor: 1,
+            child,
+            takes_every_packet: false,
+        });
+        child.into_iter().collect()
+    }
+
+    /// Whatever number is said, the kernel means the one.
+    fn class(&self, _: u16) -> Option<u16> {
+        Some(1)
+    }
+
+    fn slot(&mut self, _: u16) -> Option<&mut Option<Box<Qdisc>>> {
+        Some(&mut self.child)
     }
 
     fn options(&self, _: Device) -> Options {

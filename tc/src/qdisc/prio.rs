@@ -67,7 +67,7 @@ pub(super) const MAP: Parameter = Parameter {
 macro_rules! of_bands {
     () => {
         fn shaped_bps(&self) -> u64 {
-            $crate::qdisc::prio::shaped_together_bps(&self.children)
+            $crate::qdisc::prio::shaped_together_bps(self.children.iter().map(Option::as_deref))
         }
 
         fn branches(&self) -> Vec<Branch<'_>> {
@@ -162,11 +162,10 @@ impl Grammar for Prio {
     of_bands!();
 }
 
-/// The rate of all bands together; 0 where a band is not shaped.
-pub(super) fn shaped_together_bps(bands: &[Option<Box<Qdisc>>]) -> u64 {
-    let mut bands = bands
-        .iter()
-        .map(|child| child.as_ref().map_or(0, |child| child.shaped_bps()));
+/// The rate of all bands, or classes, together; 0 where one is not shaped.
+pub(super) fn shaped_together_bps<'a>(bands: impl IntoIterator<Item = Option<&'a Qdisc>>) -> u64 {
+    let bands = bands.into_iter();
+    let mut bands = bands.map(|child| child.map_or(0, Qdisc::shaped_bps));
     let sum = |sum: u64, band_bps| (band_bps > 0).then(|| sum.saturating_add(band_bps));
     bands.try_fold(0, sum).unwrap_or(0)
 }

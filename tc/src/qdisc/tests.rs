@@ -84,15 +84,17 @@ fn unknown_disciplines_and_those_to_come() {
     assert_eq!((error.value(), error.hint()), ("netm", Some("netem")));
     assert_eq!(refused("NETEM").hint(), Some("netem"));
     assert_eq!(refused("quantum").hint(), None);
-    let error = refused("hfsc default 1");
+    let error = refused("sfb");
     assert!(matches!(error, E::DisciplineNotImplemented { .. }));
     assert_eq!(
         error.to_string(),
         format!(
-            "queue discipline \"hfsc\" is not implemented yet; implemented: {}",
+            "queue discipline \"sfb\" is not implemented yet; implemented: {}",
             kinds()
         )
     );
+    let removed = refused("cbq avpkt 1000 bandwidth 10mbit").to_string();
+    assert!(removed.contains("no longer in Linux; use htb"), "{removed}");
     assert!(matches!(refused(" \n"), E::Empty { .. }));
     assert!(matches!(refused(&"pfifo ".repeat(4000)), E::TooLong { .. }));
 }

@@ -248,6 +248,55 @@ impl<'a> Words<'a> {
         self.above_zero(parameter, rate_bps, at_zero)
     }
 
+    /// The rate that is the next word, which may be 0.
+    pub(super) fn any_rate_bps(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<u64, QdiscError> {
+        let text = self.value(parameter)?;
+        let rate_bps = self.read(parameter, in_tc::parse_rate_bps(text))?;
+        self.notices.extend(in_tc::rate_notice(text, rate_bps));
+        Ok(rate_bps)
+    }
+
+    /// The size that is the next word, which may be 0.
+    pub(super) fn any_size_bytes(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<u32, QdiscError> {
+        let text = self.value(parameter)?;
+        self.read(parameter, in_tc::parse_size_bytes(text))
+    }
+
+    /// Whether the next word is this one.
+    pub(super) fn next_is(&self, word: &str) -> bool {
+        self.rest.clone().next() == Some(word)
+    }
+
+    /// Takes the next word if it is this one.
+    pub(super) fn take(&mut self, word: &str) -> bool {
+        let is_it = self.next_is(word);
+        if is_it {
+            self.rest.next();
+        }
+        is_it
+    }
+
+    /// Takes the next word, which has to be this one.
+    pub(super) fn expect(
+        &mut self,
+        word: &str,
+        parameter: &'static Parameter,
+    ) -> Result<(), QdiscError> {
+        match self.take(word) {
+            true => Ok(()),
+            false => {
+                let found = self.rest.clone().next().unwrap_or("nothing");
+                Err(self.discipline.out_of_range(parameter, found))
+            }
+        }
+    }
+
     /// The time after `parameter`, in ns, of which tc takes 0 for not given.
     pub(super) fn time_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
         let time_us = self.time_us(parameter)?;

@@ -1,8 +1,8 @@
-//! `prio` and `ets`, with anything in their bands, and filters.
+//! `prio`, `ets`, `drr` and `hfsc`, with anything in their bands and classes, and filters.
 
 use dumbbell_tc::Qdisc;
 use dumbbell_tc::qdisc::filter::{Condition, Field, Kind, Protocol, Wanted};
-use dumbbell_tc::qdisc::{Ets, Filter, Prio};
+use dumbbell_tc::qdisc::{Drr, DrrClass, Ets, Filter, Hfsc, HfscClass, Prio, ServiceCurve};
 use proptest::prelude::*;
 
 /// Filters in ascending order, each with a priority of its own.
@@ -93,6 +93,73 @@ fn masked(field: Field, value: u32, mask: u32) -> Condition {
         field,
         wanted: Wanted::Masked { value, mask },
     }
+}
+
+fn child(children: BoxedStrategy<Qdisc>) -> BoxedStrategy<Option<Box<Qdisc>>> {
+    prop::option::of(children.prop_map(Box::new)).boxed()
+}
+
+/// Classes that share by quanta.
+pub fn drrs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
+    let classes = prop::collection::vec((child(children), 1..=u32::MAX), 0..=3);
+    (classes, filters()).prop_map(|(classes, filters)| {
+        let class = |(minor, (child, quantum_bytes))| DrrClass {
+            minor,
+            quantum_bytes,
+            child,
+        };
+        let classes = (1..).zip(classes).map(class).collect();
+        Qdisc::Drr(Drr { classes, filters })
+    })
+}
+
+fn curves() -> impl Strategy<Value = ServiceCurve> {
+    // Nothing, or a rate that is written with a unit.
+    let rate_bps = prop_oneof![Just(0), 1..=u64::from(u32::MAX)];
+    let drawn = (rate_bps, any::<u32>(), 1..=u64::from(u32::MAX));
+    drawn.prop_map(|(m1, d_us, m2)| ServiceCurve {
+        m1_bps: 8 * m1,
+        d_us,
+        m2_bps: 8 * m2,
+    })
+}
+
+/// A class, and leaves below it and beside it.
+pub fn hfscs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
+    let leaf = (
+        child(children),
+        prop::option::of(curves()),
+        curves(),
+        prop::option::of(curves()),
+        any::<bool>(),
+    );
+    let leaves = prop::collection::vec(leaf, 1..=3);
+    let drawn = (leaves, curves(), 0..=0xffffu16, filters());
+    drawn.prop_map(|(leaves, above, default_minor, filters)| {
+        let mut classes = vec![HfscClass {
+            minor: 1,
+            parent_minor: 0,
+            rt: None,
+            ls: Some(above),
+            ul: Some(above),
+            child: None,
+        }];
+        for (minor, (child, rt, ls, ul, is_below)) in (2..).zip(leaves) {
+            classes.push(HfscClass {
+                minor,
+                parent_minor: u16::from(is_below || minor == 2),
+                rt,
+                ls: Some(ls),
+                ul,
+                child,
+            });
+        }
+        Qdisc::Hfsc(Hfsc {
+            default_minor,
+            classes,
+            filters,
+        })
+    })
 }
 
 /// Bands by priority.

@@ -103,6 +103,8 @@ fn shaped(config: &Config) -> Shaped {
         // What is in their classes may shape some packets and others not.
         Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
         Config::Ets(ets) => classful(1000.0 * f64::from(ets.bands)),
+        Config::Drr(drr) => classful(1000.0 * drr.classes.len() as f64),
+        Config::Hfsc(hfsc) => classful(1000.0 * hfsc.classes.len() as f64),
         Config::Htb(htb) => Shaped {
             rate_bps: htb_rate_bps(htb),
             ..classful(1000.0 * (1 + htb.classes.len()) as f64)

@@ -1,7 +1,7 @@
 //! `flower`: fields of a packet's headers (tc-flower(8)).
 
 use super::condition::{Condition, Field, Wanted};
-use super::u32::{as_prefix, prefix};
+use super::u32::{EVERY_ADDRESS, as_prefix, prefix};
 use super::{Conditions, Protocol, Refused, unsigned};
 use crate::c_numbers::Base;
 use crate::units::shortened;
@@ -101,7 +101,12 @@ impl Reader {
         }
         let number = |text| unsigned(text, Base::Ten, 0xffff).map(|port| port as u32);
         let Some((first, last)) = text.split_once('-') else {
-            return Ok(Condition::masked(field, number(text)?, 0xffff));
+            return match number(text)? {
+                0 => Err(Refused::wrong(format!(
+                    "flower {word} is no port from 1 to 65535"
+                ))),
+                port => Ok(Condition::masked(field, port, 0xffff)),
+            };
         };
         let (first, last) = (number(first)?, number(last)?);
         if first == 0 || last <= first {
@@ -127,6 +132,11 @@ fn ip_proto(text: &str) -> Result<u8, Refused> {
 }
 
 fn address(field: Field, text: &str) -> Result<Condition, Refused> {
+    if EVERY_ADDRESS.contains(&text) {
+        // The kernel refuses what tc sends for it.
+        let said = format!("flower takes no {text:?} for an address; leave the word out");
+        return Err(Refused::wrong(said));
+    }
     let (value, mask) = prefix(text)?;
     Ok(Condition::masked(field, value, mask))
 }

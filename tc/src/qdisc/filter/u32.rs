@@ -34,6 +34,8 @@ const PLACES: &[(i64, Field, u32)] = &[
     (20, Field::SourcePort, 16),
     (20, Field::DestinationPort, 0),
 ];
+/// Words of tc for a prefix of no bits.
+pub(super) const EVERY_ADDRESS: [&str; 3] = ["any", "all", "default"];
 /// Bytes that every packet has.
 const LEAST_BYTES: i64 = 28;
 
@@ -86,7 +88,7 @@ pub(super) fn read_match<'a>(
     let said = shortened(layer);
     match layer {
         "ip" => {}
-        "ip6" | "tcp" | "udp" | "icmp" | "ether" | "mark" => {
+        "ip6" | "tcp" | "udp" | "icmp" | "mark" => {
             return Err(Refused::not_modelled(format!(
                 "u32 match {said:?}; write match ip (sport and dport are there, too) or u8, u16, u32"
             )));
@@ -171,7 +173,7 @@ fn in_words(size: Size, offset: i64, value: u32, mask: u32) -> Result<Vec<Condit
 
 /// An address and its mask: `10.10.1.0/24`, `10.10.1.2`, `any`.
 pub(super) fn prefix(text: &str) -> Result<(u32, u32), Refused> {
-    if ["any", "all", "default"].contains(&text) {
+    if EVERY_ADDRESS.contains(&text) {
         return Ok((0, 0));
     }
     let no_address = || {

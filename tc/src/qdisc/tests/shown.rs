@@ -19,6 +19,9 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         "bands 5 strict 2 quanta 4500 3000 1514 priomap 4 3 4 4 4 4 4 4 4 4 4 4 4 4 4 4 ",
         r#"{"bands":5,"strict":2,"quanta":[4500,3000,1514],"priomap":[4,3,4,4,4,4,4,4,4,4,4,4,4,4,4,4]}"#,
     ),
+    ("drr", "", "{}"),
+    ("hfsc", "", "{}"),
+    ("hfsc default 1f", "default 1f ", r#"{"default":"1f"}"#),
     (
         "ets strict 2",
         "bands 2 strict 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 ",

@@ -80,7 +80,7 @@ fn lines_that_do_not_fit_are_named() {
         ("tc qdisc del dev eth0 root".to_owned(), "there is no root"),
         (
             "tc qdisc change dev eth0 root pfifo".to_owned(),
-            "\"change\" is neither add nor replace",
+            "nothing is there that could be changed",
         ),
         (
             "qdisc add dev eth0 root handle 1:1 pfifo".to_owned(),
@@ -225,6 +225,48 @@ fn lines_of_a_script() {
     assert!(parse("tc qdisc add root pfifo; tc qdisc del dev eth0 root").is_err());
 }
 
+/// What is not said stays, or has tc's default, by the discipline.
+#[test]
+fn a_line_may_change_what_is_there() {
+    for (script, plain) in [
+        (
+            "qdisc add root codel limit 100 target 3ms ecn; qdisc change root codel target 8ms",
+            "codel limit 100 target 8ms ecn",
+        ),
+        (
+            "root handle 1: prio; parent 1:1 handle 10: netem delay 65ms rate 1mbit; \
+             qdisc change parent 1:1 handle 10: netem loss 1%",
+            "root handle 1: prio; parent 1:1 handle 10: netem loss 1% rate 1mbit",
+        ),
+        (
+            "qdisc add root pfifo limit 7; qdisc change root pfifo",
+            "pfifo limit 1000",
+        ),
+    ] {
+        assert_eq!(parse(script).unwrap(), parse(plain).unwrap(), "{script}");
+    }
+}
+
+/// Lines that no packet here can match are left out, and told of.
+#[test]
+fn filters_of_what_no_packet_has() {
+    let plain = "root handle 1: prio; filter add parent 1: matchall flowid 1:1";
+    for (filter, why) in [
+        ("protocol ipv6 prio 1 u32 match u32 0 0 flowid 1:3", "IPv4"),
+        ("protocol ip handle 1: cgroup", "control group"),
+        (
+            "protocol ip u32 match ether dst a8:ab:b5:8c:3a:1f flowid 1:2",
+            "Ethernet address",
+        ),
+    ] {
+        let text = format!("{plain}; filter add parent 1: {filter}");
+        let (qdisc, notices) = super::super::parse_noting(&text).unwrap();
+        assert_eq!(qdisc, parse(plain).unwrap());
+        let said = notices.first().expect("a notice").to_string();
+        assert!(said.contains(why), "{said}");
+    }
+}
+
 /// flower asks mask by mask, by the first filter that has it.
 #[test]
 fn flower_filters_of_one_prio_are_asked_mask_by_mask() {
@@ -306,8 +348,63 @@ fn classes_and_filters_that_do_not_fit_are_named() {
             "32768 to 60999",
         ),
         (
-            &format!("{htb}; filter add parent 1: protocol ipv6 matchall flowid 1:1"),
-            "every packet here is IPv4",
+            &format!("{htb}; filter add parent 1: matchall flowid :0"),
+            "names no class",
+        ),
+        (
+            &format!("{htb}; filter add parent 1: protocol ip flower src_ip any flowid 1:1"),
+            "leave the word out",
+        ),
+        (
+            &format!(
+                "{htb}; filter add parent 1: protocol ip flower ip_proto tcp dst_port 0 flowid 1:1"
+            ),
+            "no port from 1",
+        ),
+        (
+            "root handle 1: drr quantum 1500",
+            "drr has no parameter \"quantum\"",
+        ),
+        (
+            "root handle 1: drr; class add parent 1: classid 1:1 drr quantum 0",
+            "drr class quantum: \"0\"",
+        ),
+        (
+            "root handle 1: drr; class add parent 1: classid 1:1 drr; class add parent 1:1 classid 1:2 drr",
+            "makes a tree",
+        ),
+        (
+            "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc",
+            "nothing of rt, ls and sc",
+        ),
+        (
+            "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc rt m2 1mbit ul m2 2mbit",
+            "ul without ls",
+        ),
+        (
+            "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc sc m1 1mbit d 5ms",
+            "hfsc class sc: \"nothing\"",
+        ),
+        (
+            "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc sc umax 1500 rate 1mbit",
+            "umax without dmax",
+        ),
+        (
+            "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc rt m2 1mbit; \
+             class add parent 1:1 classid 1:2 hfsc ls m2 1mbit",
+            "which has classes below it",
+        ),
+        (
+            "root handle 1: htb; qdisc change root handle 1: htb default 2",
+            "change of htb is not implemented",
+        ),
+        (
+            "root handle 1: pfifo; qdisc change root handle 1: codel",
+            "what is there is pfifo, not codel",
+        ),
+        (
+            "root handle 1: netem delay 10ms 1ms 25%; qdisc change root netem delay 5ms",
+            "use replace",
         ),
         (
             &format!("{htb}; filter add parent 1: u32 match u8 0x10 0xff at 33 flowid 1:1"),

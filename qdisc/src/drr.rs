@@ -1,0 +1,140 @@
+//! `drr`: deficit round robin among classes (tc-drr(8); M. Shreedhar and G. Varghese, SIGCOMM 1995).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | classes send by turns, as many bytes as their deficits hold | yes, see `rounds` |
+//! | the class from the first filter that matches | yes |
+//! | no filter, or one that names no class: the packet is dropped | yes |
+//! | a class without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | a class by `skb->priority` (`SO_PRIORITY`, iptables) | no |
+
+use super::bands::{TXQUEUELEN, backlog_of};
+use super::headers::{self, Filters};
+use super::rounds::Rounds;
+use super::{Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting};
+use dumbbell_core::packet::Packet;
+use dumbbell_core::time::Time;
+use dumbbell_tc::qdisc::filter::Header;
+use dumbbell_tc::qdisc::{Drr as Parameters, DrrClass};
+
+/// The state of the classes.
+#[derive(Debug, Clone)]
+pub struct Drr {
+    minors: Vec<u16>,
+    classes: Vec<Child>,
+    rounds: Rounds,
+    filters: Filters,
+}
+
+/// The class that packets with these headers go to; none where they are dropped.
+pub(super) fn class_of<'a>(parameters: &'a Parameters, header: &Header) -> Option<&'a DrrClass> {
+    let filter = headers::first(&parameters.filters, header)?;
+    let mut classes = parameters.classes.iter();
+    classes.find(|class| class.minor == filter.minor)
+}
+
+impl Build<Parameters> for Drr {
+    fn build(parameters: &Parameters, setting: &Setting) -> Drr {
+        let default = Config::Pfifo(TXQUEUELEN);
+        let classes = || parameters.classes.iter();
+        let child = |class: &DrrClass| {
+            let setting = setting.child(&format!("{:x}", class.minor));
+            Child::new(class.child.as_deref().unwrap_or(&default), &setting)
+        };
+        Drr {
+            minors: classes().map(|class| class.minor).collect(),
+            classes: classes().map(child).collect(),
+            rounds: Rounds::new(
+                classes().map(|class| class.quantum_bytes),
+                setting.overhead_bytes,
+            ),
+            filters: Filters::new(&parameters.filters, &setting.headers),
+        }
+    }
+}
+
+impl Discipline for Drr {
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        now: Time,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let minor = self.filters.first(&packet).map(|filter| filter.minor);
+        let class = { self.minors.iter() }.position(|class| Some(*class) == minor);
+        let class = class.ok_or(DropReason::NoClass)?;
+        self.classes[class].enqueue(packet, now, events)?;
+        self.rounds.filled(class);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
+        self.rounds.dequeue(&mut self.classes, now, events)
+    }
+
+    fn backlog(&self) -> (u32, u64) {
+        backlog_of(&self.classes)
+    }
+
+    fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        Box::new(self.classes.iter().flat_map(Child::packets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Qdisc;
+    use dumbbell_core::packet::Kind;
+    use dumbbell_tc::parse_qdisc;
+
+    const TREE: &str = "root handle 1: drr; class add parent 1: classid 1:1 drr quantum 1000; \
+                        class add parent 1: classid 1:2 drr quantum 3000; \
+                        filter add parent 1: protocol ip prio 1 u32 match ip tos 0x10 0xff flowid 1:1; \
+                        filter add parent 1: protocol ip prio 1 u32 match ip tos 0x08 0xff flowid 1:2";
+
+    fn packet(tos: u8, wire_bytes: u32) -> Packet {
+        let overhead = Setting::for_tests().overhead_bytes;
+        let mut packet = Packet::new(Kind::Udp, 0, 1, (wire_bytes - overhead) as u16, Time::ZERO);
+        packet.traffic_class = tos;
+        packet
+    }
+
+    fn queue() -> Qdisc {
+        Qdisc::new(&parse_qdisc(TREE).unwrap(), &Setting::for_tests())
+    }
+
+    #[test]
+    fn classes_share_bytes_as_their_quanta() {
+        let mut queue = queue();
+        let events = &mut Events::default();
+        // Packets of unlike lengths.
+        for (tos, bytes) in [(0x10, 500), (0x08, 1250)] {
+            for _ in 0..2 {
+                assert_eq!(
+                    queue.enqueue(packet(tos, bytes), Time::ZERO, events),
+                    Ok(())
+                );
+            }
+        }
+        let mut bytes = [0, 0];
+        for _ in 0..4400 {
+            let Dequeued::Packet(left) = queue.dequeue(Time::ZERO, events) else {
+                panic!("both have packets")
+            };
+            bytes[usize::from(left.traffic_class == 0x08)] += left.wire_bytes(14);
+            assert_eq!(queue.enqueue(left, Time::ZERO, events), Ok(()));
+        }
+        assert_eq!(bytes, [1_000_000, 3_000_000]);
+    }
+
+    #[test]
+    fn what_no_filter_has_is_dropped() {
+        let mut queue = queue();
+        let events = &mut Events::default();
+        let refused = queue.enqueue(packet(0, 100), Time::ZERO, events);
+        assert_eq!(refused, Err(DropReason::NoClass));
+        assert_eq!(queue.backlog(), (0, 0));
+        assert_eq!(queue.dequeue(Time::ZERO, events), Dequeued::Empty);
+    }
+}

@@ -1,0 +1,89 @@
+//! `tc qdisc change`: other values for a discipline that is there (tc(8)).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: what is not said stays | yes |
+//! | `pfifo`, `bfifo`, `red`, `choke`: what is not said has tc's default | yes |
+//! | `netem`: so, but its `rate` stays | yes |
+//! | `netem` with a distribution or correlations before, which the kernel keeps, too | refused |
+//! | others, and `class change` | refused |
+
+use super::{Distribution, Netem, Qdisc, QdiscError, parse_one};
+use crate::notice::Notice;
+
+/// What a change may be refused for: an error of its words, or why it is none that is read.
+pub(super) type Refused = Result<QdiscError, String>;
+
+/// The discipline with other values, and what is to be known of the words.
+pub(super) fn changed(old: &Qdisc, words: &str) -> Result<(Qdisc, Vec<Notice>), Refused> {
+    let (new, notices) = parse_one(words).map_err(Ok)?;
+    let name = old.discipline().name;
+    if new.discipline().name != name {
+        let kind = new.discipline().name;
+        return Err(Err(format!(
+            "what is there is {name}, not {kind}: replace it"
+        )));
+    }
+    match (old, new) {
+        (Qdisc::Netem(old), Qdisc::Netem(new)) => {
+            let changed = changed_netem(old, new).map_err(Err)?;
+            Ok((Qdisc::Netem(changed), notices))
+        }
+        (_, new @ (Qdisc::Pfifo(_) | Qdisc::Bfifo(_) | Qdisc::Red(_) | Qdisc::Choke(_))) => {
+            Ok((new, notices))
+        }
+        (
+            old @ (Qdisc::Codel(_)
+            | Qdisc::Fq(_)
+            | Qdisc::FqCodel(_)
+            | Qdisc::Pie(_)
+            | Qdisc::FqPie(_)
+            | Qdisc::Cake(_)
+            | Qdisc::Dualpi2(_)),
+            _,
+        ) => {
+            // Of a word that is repeated the last counts.
+            let said = words.trim_start().split_once(char::is_whitespace);
+            let said = said.map_or("", |(_, said)| said);
+            let (changed, _) = parse_one(&format!("{} {said}", old.words())).map_err(Ok)?;
+            Ok((changed, notices))
+        }
+        _ => Err(Err(format!(
+            "change of {name} is not implemented; write the values where it is added"
+        ))),
+    }
+}
+
+fn changed_netem(old: &Netem, new: Netem) -> Result<Netem, String> {
+    let keeps_more = old.delay_correlation_ppb > 0
+        || old.duplicate_correlation_ppb > 0
+        || old.reorder_correlation_ppb > 0
+        || old.distribution != Distribution::Uniform
+        || matches!(
+            old.loss,
+            Some(super::Loss::Random {
+                correlation_ppb: 1..,
+                ..
+            })
+        );
+    if keeps_more {
+        return Err(
+            "netem keeps its distribution and correlations through a change; use replace"
+                .to_owned(),
+        );
+    }
+    let new = Netem {
+        child: old.child.clone(),
+        ..new
+    };
+    Ok(match new.rate_bps {
+        0 => Netem {
+            rate_bps: old.rate_bps,
+            packet_overhead_bytes: old.packet_overhead_bytes,
+            cell_size_bytes: old.cell_size_bytes,
+            cell_overhead_bytes: old.cell_overhead_bytes,
+            ..new
+        },
+        _ => new,
+    })
+}
