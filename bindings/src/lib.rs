@@ -11,10 +11,11 @@ mod text;
 mod traces;
 
 use dumbbell_engine::net::plan::{FastPaths, explained};
-use dumbbell_engine::run::{Estimate as EngineEstimate, check_passing_time, check_simulator};
+use dumbbell_engine::run::{self, Estimate as EngineEstimate, check_passing_time, check_simulator};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::spec::Experiment;
 use dumbbell_engine::spec::law::Law;
+use dumbbell_tc::Notice;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
@@ -47,6 +48,17 @@ fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
         memory_bytes,
         cpu_ns,
     })
+}
+
+/// Filters that no flow and no probe has packets for: of each the path of its discipline, and a list
+/// of one notice as JSON.
+#[pyfunction]
+fn unmatched_filters(resolved_json: &str) -> PyResult<Vec<(String, String)>> {
+    let experiment = Experiment::from_json(resolved_json);
+    let experiment = experiment.map_err(|error| errors::from_spec(&error))?;
+    let found = run::unmatched_filters(&experiment).into_iter();
+    let said = found.map(|(path, notice)| (path, Notice::list_json(&[notice])));
+    Ok(said.collect())
 }
 
 #[pyfunction]
@@ -91,5 +103,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Estimate>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(unmatched_filters, module)?)?;
     module.add_function(wrap_pyfunction!(golden_stream, module)?)
 }

@@ -16,7 +16,7 @@ mod memory;
 mod watch;
 
 pub use agents::{AgentRun, Control, FASTEST_BYTES_PER_S, Interval, LARGEST_CWND_PKTS};
-pub use check::{check_passing_time, check_simulator};
+pub use check::{check_passing_time, check_simulator, unmatched_filters};
 pub use estimate::Estimate;
 pub use going::GoingRun;
 pub use memory::{Account, Budget, OverBudget};

@@ -11,6 +11,7 @@ use dumbbell_core::time::Time;
 use dumbbell_spec::Experiment;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddrV4;
 
 const ETHERNET_BYTES: usize = 14;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
@@ -57,8 +58,8 @@ struct Sighting {
 /// Whose packet it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// Of TCP or UDP between these ports.
-    Ports(u16, u16),
+    /// Of this protocol, TCP or UDP, from one socket to another.
+    Sockets(u8, SocketAddrV4, SocketAddrV4),
     /// Of ICMP with this identifier.
     Echo(u16),
     /// A later fragment of the datagram of this number, or of no known protocol.
@@ -207,6 +208,10 @@ fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
     let at_ns = frame.at_ns.checked_sub(zero_wall_ns)?;
     let ip = frame.head.get(ETHERNET_BYTES..)?;
     let u16_at = |at: usize| Some(u16::from_be_bytes([*ip.get(at)?, *ip.get(at + 1)?]));
+    let socket = |address: usize, port: usize| {
+        let bytes: [u8; 4] = ip.get(address..address + 4)?.try_into().expect("four");
+        Some(SocketAddrV4::new(bytes.into(), u16_at(port)?))
+    };
     let u64_at = |at: usize| {
         let bytes = ip.get(at..at + 8)?;
         Some(u64::from_be_bytes(bytes.try_into().expect("eight bytes")))
@@ -219,7 +224,7 @@ fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
     let source = match i32::from(protocol) {
         _ if part & FRAGMENT_OFFSET != 0 => Source::Fragment(number),
         libc::IPPROTO_TCP | libc::IPPROTO_UDP => {
-            Source::Ports(u16_at(header)?, u16_at(header + 2)?)
+            Source::Sockets(protocol, socket(12, header)?, socket(16, header + 2)?)
         }
         libc::IPPROTO_ICMP => Source::Echo(u16_at(header + 4)?),
         _ => Source::Fragment(number),
@@ -365,7 +370,12 @@ mod tests {
         let came = [packet(1, 2, 5), packet(2, 2, 6), packet(3, 2, 7)];
         let went = [packet(1, 2, 10), packet(3, 3, 20)];
         let found = paired(&came, &went);
-        assert_eq!(found[0].source, Source::Ports(40_000, 10_003));
+        let at = |port| SocketAddrV4::new([0; 4].into(), port);
+        let udp = libc::IPPROTO_UDP as u8;
+        assert_eq!(
+            found[0].source,
+            Source::Sockets(udp, at(40_000), at(10_003))
+        );
         assert_eq!((found[0].bytes, found[0].marked), (28, false));
         assert_eq!(found[0].taken, Time::from_ns(10));
         assert_eq!(found[1].taken, Time::NEVER);

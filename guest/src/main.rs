@@ -97,7 +97,7 @@ fn run() -> Result<(), GuestError> {
     let mut records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
     controllers::keep_records(&job.controllers, &job.output)?;
     let told = records.programs.take();
-    let report = report::Report::new(&experiment, &records);
+    let report = report::Report::new(&job, &experiment, &records);
     let (release, version) = sys::kernel_release();
     let mut result = json!({
         "events": records.events,

@@ -5,6 +5,7 @@ mod queues;
 mod table_builder;
 mod tcp;
 
+use crate::job::Job;
 use crate::paths::{self, PathLeg};
 use crate::records::Records;
 use crate::replay::{self, Crossing, ReplayedQueue};
@@ -36,7 +37,8 @@ pub struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Works out what happened at each queue.
-    pub fn new(experiment: &'a Experiment, records: &'a Records) -> Report<'a> {
+    pub fn new(job: &Job, experiment: &'a Experiment, records: &'a Records) -> Report<'a> {
+        let receivers = watched::receivers(job, experiment);
         let legs = paths::legs(experiment);
         let mut known = replay::known_queues(experiment, records, &legs);
         if !experiment.programs.is_empty() {
@@ -49,7 +51,7 @@ impl<'a> Report<'a> {
         let mut watched = vec![false; queues.len()];
         for (queue, passages) in &records.passages {
             let ((end, known), crossings) = &mut queues[*queue];
-            *crossings = watched::crossings(experiment, end, passages);
+            *crossings = watched::crossings(experiment, &receivers, end, passages);
             *known = true;
             watched[*queue] = true;
         }

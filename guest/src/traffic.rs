@@ -30,8 +30,6 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::net::SocketAddrV4;
 
-/// Flow i is received at this port and i more.
-pub const FIRST_PORT: u16 = 10_000;
 /// After the end, packets under way are waited for; looks at the queues are so far apart.
 const DRAIN_STEP: Time = Time::from_ns(100_000_000);
 /// The longest wait after the end, besides the run's own duration.
@@ -199,10 +197,7 @@ impl<'a> Traffic<'a> {
 
     fn open_flow(&mut self, index: usize) -> Result<(), GuestError> {
         let flow = &self.experiment.flows[index];
-        let to = SocketAddrV4::new(
-            ipv4(&self.job.flow_addresses[index])?,
-            FIRST_PORT + index as u16,
-        );
+        let to = SocketAddrV4::new(ipv4(&self.job.flow_addresses[index])?, flow.port(index));
         let start = self.start(
             &format!("flow/{}", flow.name),
             flow.start_ns,

@@ -2,25 +2,44 @@
 
 use crate::capture::{QueuedPacket, Source};
 use crate::irtt;
+use crate::job::Job;
 use crate::probes;
 use crate::replay::Crossing;
-use crate::traffic;
 use dumbbell_core::rate::Rate;
 use dumbbell_core::time::Time;
-use dumbbell_spec::{Change, Experiment, LinkEnd};
+use dumbbell_spec::{Change, Experiment, LinkEnd, Transport};
 use dumbbell_tc::Qdisc;
 use std::collections::HashMap;
+use std::net::SocketAddrV4;
+
+/// Flows by the protocol and the socket at which they are received.
+pub type Receivers = HashMap<(u8, SocketAddrV4), usize>;
+
+/// All flows, of which the job says the addresses.
+pub fn receivers(job: &Job, experiment: &Experiment) -> Receivers {
+    let flows = experiment.flows.iter().zip(&job.flow_addresses).enumerate();
+    let receivers = flows.filter_map(|(index, (flow, address))| {
+        let protocol = match flow.transport {
+            Transport::Tcp => libc::IPPROTO_TCP,
+            Transport::Udp => libc::IPPROTO_UDP,
+        };
+        let socket = SocketAddrV4::new(address.parse().ok()?, flow.port(index));
+        Some(((protocol as u8, socket), index))
+    });
+    receivers.collect()
+}
 
 /// The packets of a queue, in the order they came.
 pub fn crossings(
     experiment: &Experiment,
+    receivers: &Receivers,
     end: &LinkEnd,
     passages: &[QueuedPacket],
 ) -> Vec<Crossing> {
     let mut crossings: Vec<Crossing> = Vec::with_capacity(passages.len());
     let mut numbers: HashMap<Source, u32> = HashMap::new();
     for passage in passages {
-        let known = conversation(experiment, passage.source);
+        let known = conversation(experiment, receivers, passage.source);
         let Some(conversation) = known.or_else(|| of_programs(experiment)) else {
             continue;
         };
@@ -118,18 +137,17 @@ fn of_programs(experiment: &Experiment) -> Option<usize> {
 }
 
 /// The flow or probe of a packet: flows first, then probes.
-fn conversation(experiment: &Experiment, source: Source) -> Option<usize> {
+fn conversation(experiment: &Experiment, receivers: &Receivers, source: Source) -> Option<usize> {
     let flows = experiment.flows.len();
-    let index = |port: u16, first: u16, count: usize| {
-        let index = usize::from(port.checked_sub(first)?);
-        (index < count).then_some(index)
+    let probe = |socket: SocketAddrV4| {
+        let index = usize::from(socket.port().checked_sub(probes::FIRST_PORT)?);
+        (index < experiment.probes.len()).then_some(flows + index)
     };
-    let probe = |port| index(port, probes::FIRST_PORT, experiment.probes.len());
     match source {
-        Source::Ports(from, to) if answers(from) => probe(to).map(|probe| flows + probe),
-        Source::Ports(from, to) if answers(to) => probe(from).map(|probe| flows + probe),
-        Source::Ports(from, to) => {
-            let flow = |port| index(port, traffic::FIRST_PORT, flows);
+        Source::Sockets(_, from, to) if answers(from.port()) => probe(to),
+        Source::Sockets(_, from, to) if answers(to.port()) => probe(from),
+        Source::Sockets(protocol, from, to) => {
+            let flow = |socket| receivers.get(&(protocol, socket)).copied();
             flow(to).or_else(|| flow(from))
         }
         Source::Echo(probe) => {

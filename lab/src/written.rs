@@ -223,7 +223,13 @@ fn members_from(flows: &[Flow]) -> usize {
         return 1;
     };
     let is_next = |(number, flow): &(u64, &Flow)| {
-        number_of(&flow.name, base) == Some(*number) && is_equal_but_for_name(flow, first)
+        let has_next_port = match (first.port, flow.port) {
+            (Some(first), Some(port)) => u64::from(port) + 1 == u64::from(first) + number,
+            (first, port) => first == port,
+        };
+        number_of(&flow.name, base) == Some(*number)
+            && has_next_port
+            && is_equal_but_for_name(flow, first)
     };
     (1..).zip(flows).take_while(is_next).count().max(1)
 }

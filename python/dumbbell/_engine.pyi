@@ -85,6 +85,7 @@ __all__ = [
     "tcp_settings",
     "trace_bits",
     "trace_steps",
+    "unmatched_filters",
 ]
 
 __version__: str
@@ -182,6 +183,13 @@ def rate_notices(text: str) -> str:
     ``matches_nothing``), ``value``
     (as typed), ``means`` (what it is), ``instead`` (what to type if the other was meant) and
     ``text``, a sentence.
+    """
+
+def unmatched_filters(resolved_json: str) -> list[tuple[str, str]]:
+    """Of filters that no flow and no probe has packets for, path and notices.
+
+    Raises:
+        EngineError: It describes no experiment.
     """
 
 def qdisc_notices(text: str) -> str:

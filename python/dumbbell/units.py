@@ -57,6 +57,7 @@ __all__ = [
     "format_real_time",
     "format_size",
     "format_time",
+    "notices_of",
     "parse_packet_rate_pps",
     "parse_police",
     "parse_qdisc",
@@ -92,8 +93,9 @@ class Notice:
 
     Attributes:
         kind: ``bytes_per_second`` (of ``10Mbps``), ``microseconds`` (of a time without unit),
-            ``packets_with_unit`` (of ``limit 100kb``, where packets are counted) or
-            ``matches_nothing`` (of a filter by the mark of a firewall).
+            ``packets_with_unit`` (of ``limit 100kb``, where packets are counted),
+            ``matches_nothing`` (of a filter by the mark of a firewall) or ``matches_no_flow``
+            (of one that no flow of an experiment has packets for).
         value: As it was typed.
         means: What it is, as one would type it without surprise.
         instead: What is to be typed if the other was meant.
@@ -109,7 +111,7 @@ class Notice:
 
 def rate_notices(text: str) -> list[Notice]:
     """What is to be known of a rate that `parse_rate_bps` reads."""
-    return _notices(_rate_notices(text))
+    return notices_of(_rate_notices(text))
 
 
 def qdisc_notices(text: str) -> list[Notice]:
@@ -118,7 +120,7 @@ def qdisc_notices(text: str) -> list[Notice]:
     Raises:
         QdiscError: It does not.
     """
-    return _notices(_qdisc_notices(text))
+    return notices_of(_qdisc_notices(text))
 
 
 def police_notices(text: str) -> list[Notice]:
@@ -127,10 +129,11 @@ def police_notices(text: str) -> list[Notice]:
     Raises:
         QdiscError: It does not.
     """
-    return _notices(_police_notices(text))
+    return notices_of(_police_notices(text))
 
 
-def _notices(text: str) -> list[Notice]:
+def notices_of(text: str) -> list[Notice]:
+    """Those that the native module has written as JSON."""
     return [Notice(**each) for each in json.loads(text)]
 
 

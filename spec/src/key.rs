@@ -254,6 +254,12 @@ impl Held for u32 {
     }
 }
 
+impl Held for u16 {
+    fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
+        key.check_range(path, u64::from(*self))
+    }
+}
+
 impl Held for u8 {
     fn check(&self, key: &Key, path: &str) -> Result<(), SpecError> {
         key.check_range(path, u64::from(*self))

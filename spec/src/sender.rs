@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 pub(crate) const LARGEST_ECHO_PAYLOAD: u32 = 65_535 - 28;
 /// Equal flows that one table may stand for.
 const MOST_EQUAL_FLOWS: u64 = 10_000;
+/// Flow i that names no port is received at this one and i more.
+const FIRST_FLOW_PORT: u16 = 10_000;
+/// Above are those of probes, and those that Linux gives to senders.
+const LAST_PORT: u64 = 29_999;
+/// Where probes over UDP are answered: echo (RFC 862) and irtt.
+pub(crate) const PROBE_PORTS: [u16; 2] = [7, 2112];
 
 /// ECN field of the IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +93,13 @@ table! {
         "ecn", Value::Words(&["not-ect", "ect0", "ect1"]), OrDefault,
         "ECN field of its datagrams (RFC 3168); for TCP see `tcp`.";
 
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        port: Option<u16> = None;
+        "port", whole(1, LAST_PORT, "", 80), OrAbsent,
+        "Port that it is sent to, which filters and captures see; of `count` flows the first one's, and \
+         the next ports those of the others. The flow that is number i among all, from 0, has 10000 + i \
+         when left out.";
+
         transport: Transport;
         "transport", Value::Words(&["udp", "tcp"]), ByOthers,
         "What carries it. When left out: `tcp` where its source or a table `tcp` says so, else `udp`.";
@@ -99,6 +112,14 @@ table! {
         source: Source;
         "source", Value::Own, Always,
         "What it sends; a table with a `kind`.";
+    }
+}
+
+impl Flow {
+    /// The port that it is sent to, of the flow with this place among all.
+    pub fn port(&self, index: usize) -> u16 {
+        self.port
+            .unwrap_or_else(|| FIRST_FLOW_PORT.wrapping_add(index as u16))
     }
 }
 

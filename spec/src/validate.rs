@@ -8,10 +8,10 @@ use super::{
 };
 use crate::law::Law;
 use crate::route::{Hop, Routes};
-use crate::sender::LARGEST_ECHO_PAYLOAD;
+use crate::sender::{LARGEST_ECHO_PAYLOAD, PROBE_PORTS};
 use crate::source::Carrier;
 use dumbbell_tc::Qdisc;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Header of irtt's packets with the time stamps of both clocks of the server, twice: irtt 0.9
 /// makes shorter packets that long.
@@ -84,6 +84,7 @@ impl Experiment {
         for (index, flow) in self.flows.iter().enumerate() {
             self.validate_flow(&format!("flows[{index}]"), flow)?;
         }
+        self.validate_ports()?;
         for (index, probe) in self.probes.iter().enumerate() {
             self.validate_probe(&format!("probes[{index}]"), probe)?;
         }
@@ -118,6 +119,27 @@ impl Experiment {
         for (path, name) in named {
             let allowed = "a name no other flow or probe has: it names the random streams";
             require(seen.insert(name), &path, name, allowed)?;
+        }
+        Ok(())
+    }
+
+    /// One flow at each port of a host and a transport, if any says its port.
+    fn validate_ports(&self) -> Checked {
+        if self.flows.iter().all(|flow| flow.port.is_none()) {
+            return Ok(());
+        }
+        let mut seen = HashMap::new();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let (path, port) = (format!("flows[{index}].port"), flow.port(index));
+            let is_probes = flow.port.is_some() && PROBE_PORTS.contains(&port);
+            let allowed = "another port than 7 and 2112, where probes are answered";
+            require(!is_probes, &path, port, allowed)?;
+            let is_tcp = flow.transport == Transport::Tcp;
+            if let Some(other) = seen.insert((&flow.to, is_tcp, port), &flow.name) {
+                let to = &flow.to;
+                let allowed = format!("a port of {to} that no other flow has ({other} has it)");
+                return require(false, &path, port, &allowed);
+            }
         }
         Ok(())
     }

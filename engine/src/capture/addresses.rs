@@ -6,8 +6,6 @@
 use crate::spec::route::Routes;
 use crate::spec::{Experiment, ProbeKind, Transport};
 
-/// Flow i is received at this port and i more.
-pub(super) const FIRST_FLOW_PORT: u16 = 10_000;
 /// Probe i over UDP asks from this port and i more.
 pub(super) const FIRST_PROBE_PORT: u16 = 30_000;
 const ECHO_PORT: u16 = 7;
@@ -15,7 +13,7 @@ const ECHO_PORT: u16 = 7;
 pub(super) const FIRST_LOCAL_PORT: u16 = 32_768;
 pub(super) const LOCAL_PORTS: u32 = 28_232;
 /// Number of flows that have a port of their own.
-pub const MOST_FLOWS: usize = (u16::MAX - FIRST_FLOW_PORT) as usize;
+pub const MOST_FLOWS: usize = 55_535;
 /// Number of probes that have one.
 pub const MOST_PROBES: usize = (u16::MAX - FIRST_PROBE_PORT) as usize;
 const LINKS_A_NET: usize = 254;
@@ -89,11 +87,12 @@ pub fn of(experiment: &Experiment) -> Vec<ConversationAddresses> {
 }
 
 fn of_flow(experiment: &Experiment, index: usize) -> (u16, u16, bool) {
-    let source_port = match experiment.flows[index].transport {
+    let flow = &experiment.flows[index];
+    let source_port = match flow.transport {
         Transport::Tcp => FIRST_LOCAL_PORT,
         Transport::Udp => FIRST_LOCAL_PORT + (index as u32 % LOCAL_PORTS) as u16,
     };
-    (source_port, FIRST_FLOW_PORT + index as u16, false)
+    (source_port, flow.port(index), false)
 }
 
 fn of_probe(experiment: &Experiment, index: usize) -> (u16, u16, bool) {

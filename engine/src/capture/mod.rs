@@ -17,17 +17,18 @@ mod tables;
 use crate::error::EngineError;
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
-use crate::spec::{Experiment, LinkEnd};
+use crate::spec::{Experiment, LinkEnd, Transport};
 use crate::traffic::conversation::{Application, Conversation};
 use addresses::ConversationAddresses;
 use dumbbell_capture::decode::decode;
 use dumbbell_capture::flows::FlowTable;
-use dumbbell_capture::frame::FrameMaker;
+use dumbbell_capture::frame::{FrameMaker, TCP, UDP};
 use dumbbell_capture::{Interface, InterfaceCounts, LinkType, PcapngWriter, WriteError};
 use frames::{CarriedSegment, FrameContext};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io::Write;
+use tables::Receiver;
 
 /// Headers with all their options: Ethernet 14, IPv4 20, TCP at most 60; as the kernel's guest.
 pub const SNAP_BYTES: u32 = 128;
@@ -69,6 +70,8 @@ struct QueueInterfaces {
 /// A capture under way.
 pub struct Capture {
     addresses: Vec<ConversationAddresses>,
+    /// Flows by where they are received.
+    receivers: HashMap<Receiver, i32>,
     points: Vec<QueueInterfaces>,
     writer: Option<PcapngWriter<Output>>,
     /// Packets by interface.
@@ -86,6 +89,22 @@ impl fmt::Debug for Capture {
     }
 }
 
+fn receivers(
+    experiment: &Experiment,
+    addresses: &[ConversationAddresses],
+) -> HashMap<Receiver, i32> {
+    let flows = experiment.flows.iter().zip(addresses);
+    let receivers = flows.map(|(flow, addressed)| {
+        let protocol = match flow.transport {
+            Transport::Tcp => TCP,
+            Transport::Udp => UDP,
+        };
+        let port = addressed.destination_port;
+        (protocol, addressed.destination.into(), port)
+    });
+    receivers.zip(0..).collect()
+}
+
 impl Capture {
     /// A capture of the queues that ask for one; none where no queue does.
     ///
@@ -99,8 +118,10 @@ impl Capture {
         if !ends().any(LinkEnd::is_captured) {
             return Ok(None);
         }
+        let addresses = addresses::of(experiment);
         let mut capture = Capture {
-            addresses: addresses::of(experiment),
+            receivers: receivers(experiment, &addresses),
+            addresses,
             points: Vec::new(),
             writer: None,
             written: Vec::new(),

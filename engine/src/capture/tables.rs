@@ -1,10 +1,11 @@
 //! The table `captured_flows`.
 
 use super::Capture;
-use super::addresses::{FIRST_FLOW_PORT, FIRST_LOCAL_PORT, FIRST_PROBE_PORT, LOCAL_PORTS};
+use super::addresses::{FIRST_LOCAL_PORT, FIRST_PROBE_PORT, LOCAL_PORTS};
 use crate::sim::table::{Column, Table, Values};
 use dumbbell_capture::flows::{FlowRow, NUMBERS};
 use dumbbell_capture::frame::{ICMP, TCP};
+use std::net::IpAddr;
 
 /// Where there is no flow or no probe.
 const NONE: i32 = -1;
@@ -13,10 +14,15 @@ struct QueueFlow {
     queue: i32,
     place: i8,
     row: FlowRow,
+    /// None of probes.
+    flow: Option<i32>,
 }
 
+/// Where a flow is received: protocol, address and port.
+pub(super) type Receiver = (u8, IpAddr, u16);
+
 impl QueueFlow {
-    /// The port of who does not begin: what names a flow.
+    /// The port of who does not begin; of ICMP the identifier.
     fn called_port(&self) -> u16 {
         match self.row.is_reply {
             false => self.row.ends.destination_port,
@@ -31,22 +37,15 @@ impl QueueFlow {
         }
     }
 
-    fn is_flow(&self) -> bool {
-        self.row.ends.protocol != ICMP && self.called_port() >= FIRST_FLOW_PORT
-    }
-
     fn flow(&self) -> i32 {
-        match self.is_flow() {
-            true => i32::from(self.called_port() - FIRST_FLOW_PORT),
-            false => NONE,
-        }
+        self.flow.unwrap_or(NONE)
     }
 
     fn probe(&self) -> i32 {
-        match (self.is_flow(), self.row.ends.protocol) {
-            (true, _) => NONE,
-            (false, ICMP) => i32::from(self.called_port()),
-            (false, _) => i32::from(self.calling_port().saturating_sub(FIRST_PROBE_PORT)),
+        match (self.flow, self.row.ends.protocol) {
+            (Some(_), _) => NONE,
+            (None, ICMP) => i32::from(self.called_port()),
+            (None, _) => i32::from(self.calling_port().saturating_sub(FIRST_PROBE_PORT)),
         }
     }
 
@@ -64,11 +63,24 @@ impl Capture {
     /// The flows of every queue that asks for them; None where none does.
     pub fn table(&self) -> Option<Table> {
         let mut rows = Vec::new();
+        let flow_of = |row: &FlowRow| {
+            let ends = &row.ends;
+            let receiver = match row.is_reply {
+                false => (ends.protocol, ends.destination, ends.destination_port),
+                true => (ends.protocol, ends.source, ends.source_port),
+            };
+            self.receivers.get(&receiver).copied()
+        };
         let mut is_asked_for = false;
         for (queue, point) in (0..).zip(&self.points) {
             for (place, flows) in (0..).zip(point.flows.iter().flat_map(|both| both.iter())) {
                 is_asked_for = true;
-                rows.extend(flows.rows().map(|row| QueueFlow { queue, place, row }));
+                rows.extend(flows.rows().map(|row| QueueFlow {
+                    queue,
+                    place,
+                    flow: flow_of(&row),
+                    row,
+                }));
             }
         }
         if !is_asked_for {

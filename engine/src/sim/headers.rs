@@ -11,6 +11,11 @@ pub fn of(experiment: &Experiment) -> Arc<[Header]> {
     if !are_looked_at(experiment) {
         return Arc::default();
     }
+    of_all(experiment).into()
+}
+
+/// The same, whoever looks at them.
+pub fn of_all(experiment: &Experiment) -> Vec<Header> {
     let addressed = addresses::of(experiment);
     let headers = addressed.iter().enumerate().map(|(index, addressed)| {
         let flow = experiment.flows.get(index);

@@ -73,6 +73,7 @@ pub fn flow(name: &str, from: &str, to: &str, source: Source) -> Flow {
         start_jitter_ns: 0,
         dscp: 0,
         ecn: Ecn::NotEct,
+        port: None,
         transport: Transport::Udp,
         tcp: None,
         source,

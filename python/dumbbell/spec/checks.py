@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.spec import observed, program_checks
 from dumbbell.spec.fields import time_ns
-from dumbbell.spec.flows import Flow
+from dumbbell.spec.flows import FIRST_PORT, Flow
 from dumbbell.spec.refusal import Refused, nearest, one_of
 from dumbbell.spec.topology import MOST_LINKS
 
@@ -27,6 +27,7 @@ def check(experiment: Experiment) -> None:
     _check_window(experiment)
     _check_hosts_and_links(experiment)
     _check_names(experiment)
+    _check_ports(experiment)
     observed.check_names(experiment)
     part_of = experiment.topology.connected()
     for path, sender in _senders(experiment):
@@ -80,6 +81,22 @@ def _check_names(experiment: Experiment) -> None:
     ]
     named += [(f"programs[{i}].name", each.name) for i, each in enumerate(experiment.programs)]
     _check_unique(named, "flow, probe or program" if experiment.programs else "flow or probe")
+
+
+def _check_ports(experiment: Experiment) -> None:
+    """Refuses two flows at one port of a host, over one transport."""
+    if all(flow.port is None for flow in experiment.flows):
+        return
+    seen: dict[tuple[str, str, int], str] = {}
+    number = FIRST_PORT
+    for index, flow in enumerate(experiment.flows):
+        default = range(number, number + len(flow.names))
+        number = default.stop
+        for name, port in zip(flow.names, flow.ports or default, strict=True):
+            other = seen.setdefault((flow.to, flow.carried_by, port), name)
+            if other != name:
+                allowed = f"a port of {flow.to} that no other flow has ({other} has {port})"
+                raise Refused(port, allowed, path=f"flows[{index}].port")
 
 
 def _check_unique(named: Iterable[tuple[str, str]], what: str) -> None:

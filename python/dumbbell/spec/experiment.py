@@ -18,7 +18,7 @@ from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.keys import EXPERIMENT, key_fields, key_model, resolved_keys
 from dumbbell.spec.links import Link
 from dumbbell.spec.native import allowing_native
-from dumbbell.spec.notices import PlacedNotice, notices_in
+from dumbbell.spec.notices import PlacedNotice, notices_in, notices_of_filters
 from dumbbell.spec.programs import ALLOWANCE, AnyProgram
 from dumbbell.spec.questions import parted
 from dumbbell.spec.resolved import USUAL_KERNEL, Resolved
@@ -172,8 +172,11 @@ class Experiment(ExperimentKeys):
         return self._resolved_json
 
     def notices(self) -> tuple[PlacedNotice, ...]:
-        """What was written in tc's language and many mean otherwise, such as ``10Mbps``."""
-        return notices_in(self)
+        """What was written in tc's language and many mean otherwise, such as ``10Mbps``.
+
+        Also filters that no flow and no probe has packets for.
+        """
+        return (*notices_in(self), *notices_of_filters(self.resolved_json()))
 
     # --- variations -----------------------------------------------------------------------
 

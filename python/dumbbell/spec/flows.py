@@ -14,6 +14,12 @@ from dumbbell.spec.round_trip import RoundTrip
 from dumbbell.spec.sources import Source
 from dumbbell.spec.tcp import Tcp
 
+FIRST_PORT = 10_000
+"""Of the first flow, where none is said."""
+LAST_PORT: int = FLOW["port"].bounds["most"]
+PROBE_PORTS = (7, 2112)
+"""Where probes over UDP are answered: echo (RFC 862) and irtt."""
+
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import FlowKeys, ProbeKeys
 else:
@@ -35,6 +41,17 @@ class Flow(FlowKeys):
         if len(last) > LONGEST_NAME:
             allowed = f"at most {LONGEST_NAME} characters with the number behind it, as in {last}"
             raise Refused(self.name, allowed, path="name")
+        return self
+
+    @model_validator(mode="after")
+    def _check_ports(self) -> Self:
+        if self.ports and self.ports[-1] > LAST_PORT:
+            allowed = f"a port from which {len(self.ports)} flows have ports up to {LAST_PORT}"
+            raise Refused(self.port, allowed, path="port")
+        for port in PROBE_PORTS:
+            if port in self.ports:
+                allowed = f"ports without {port}, at which probes are answered"
+                raise Refused(self.port, allowed, path="port")
         return self
 
     @model_validator(mode="after")
@@ -73,10 +90,18 @@ class Flow(FlowKeys):
             return (self.name,)
         return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
 
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Of the flows that run, where it is said: its own, or with ``count`` the next, too."""
+        return () if self.port is None else tuple(self.port + i for i in range(self.count or 1))
+
     def resolved(self, duration_ns: int, network: Resolved) -> list[dict[str, Any]]:
         """The flows for the resolved description of a run that long over this network."""
         alike = self._resolved(duration_ns, network)
-        return [{**alike, "name": name} for name in self.names]
+        ports = [{}] * len(self.names) if self.port is None else [{"port": at} for at in self.ports]
+        return [
+            {**alike, "name": name, **port} for name, port in zip(self.names, ports, strict=True)
+        ]
 
     def _resolved(self, duration_ns: int, network: Resolved) -> dict[str, Any]:
         def round_trip() -> RoundTrip:

@@ -133,7 +133,8 @@ class Key:
     @property
     def is_left_out(self) -> bool:
         """Whether a description that does not say it has no default for it."""
-        return self.presence in ("or-null", "or-zero", "by-profile", "by-others")
+        is_absent = self.presence == "or-absent" and self.kind == "whole" and self.default is None
+        return is_absent or self.presence in ("or-null", "or-zero", "by-profile", "by-others")
 
     @property
     def written_default(self) -> Any:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 
-from dumbbell import units
+from dumbbell import _engine, units
 from dumbbell.spec.fields import INFINITE, NO_POLICER
 from dumbbell.spec.links import Change, LinkEnd, LinkOptions
 from dumbbell.spec.refusal import joined
@@ -53,6 +53,16 @@ _WORDS = (INFINITE, NO_POLICER)
 def notices_in(model: BaseModel) -> tuple[PlacedNotice, ...]:
     """What is to be known of what was written; defaults need no notice."""
     return tuple(_walk(model, ""))
+
+
+def notices_of_filters(resolved_json: str) -> tuple[PlacedNotice, ...]:
+    """Filters of a resolved description that no flow and no probe has packets for."""
+    if '"minor"' not in resolved_json:
+        return ()
+    found = _engine.unmatched_filters(resolved_json)
+    return tuple(
+        PlacedNotice(path, notice) for path, text in found for notice in units.notices_of(text)
+    )
 
 
 def _walk(value: object, path: str) -> Iterator[PlacedNotice]:

@@ -10,8 +10,10 @@ use crate::tcp::{IP_HEADER_BYTES, segment};
 use std::collections::HashMap;
 
 mod passing_time;
+mod unmatched_filters;
 
 pub use passing_time::check_passing_time;
+pub use unmatched_filters::unmatched_filters;
 
 /// Headers and options of any segment, and a byte of payload.
 const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
