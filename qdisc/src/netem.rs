@@ -12,7 +12,7 @@
 //! | `rate`: packets are sent one after the other; the delay runs while a packet waits | yes |
 //! | packet overhead, cell size and cell overhead (`packet_time_ns`) | yes |
 //! | `limit` counts packets inside, the one in transmission included | yes |
-//! | a child discipline: packets come to it when their time has come, and its limit is its own | yes |
+//! | a child discipline: packets come to it when their time has come, and count in the limit there, too | yes |
 //! | reordered packets, which do not wait, pass by the child | yes |
 //! | `corrupt`; `slot` | no |
 //!
@@ -212,7 +212,8 @@ impl Netem {
         if count == 0 {
             return Err(DropReason::NetemLoss);
         }
-        if self.len() + self.held.packets as usize >= self.limit {
+        let inside = self.child.as_ref().map_or(0, |child| child.backlog().0);
+        if self.len() + (self.held.packets + inside) as usize >= self.limit {
             return Err(DropReason::Overlimit);
         }
         if count > 1 {

@@ -160,6 +160,8 @@ def test_numbers_are_those_of_the_last_sample() -> None:
             "htb",
             "htb 1: root refcnt 2 r2q 10 default 0x0 ver 3.17 direct_qlen 1000",
         ),
+        ("drr", "drr 1: root refcnt 2 "),
+        ("hfsc default 1f", "hfsc 1: root refcnt 2 default 1f "),
         (
             "netem loss 0.5% 25% ecn duplicate 1%",
             "netem 1: root refcnt 2 limit 1000 loss 0.5% 25% duplicate 1% ecn ",

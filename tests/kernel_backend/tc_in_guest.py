@@ -43,6 +43,8 @@ done
 _SHOWS_END = "qdisc show dev d2"
 _END = re.compile(r'\[\{[^{}]*"handle":"ff:".*\n')
 """The device that ends a case, as it is shown."""
+_HFSC_DEFAULT = re.compile(r"\{default (\w+) \}")
+"""Which iproute2 6.1 prints as text in its JSON."""
 _FAILED = re.compile(r"Command failed /run/batch:(?P<line>\d+)")
 
 
@@ -72,7 +74,7 @@ def ask_tc(kernel: Path, lines: Sequence[str], folder: Path) -> list[Answer]:
     ]
     answers = []
     for block, said in _ask(kernel, steps, folder, []):
-        shown = _root(json.loads(block))
+        shown = _root(json.loads(_HFSC_DEFAULT.sub(r'{"default":"\1"}', block)))
         answers.append(Answer(bool(shown), shown, said))
     return answers
 

@@ -22,6 +22,9 @@ pytestmark = pytest.mark.slow
 
 KNOWN: Mapping[str, Any] = numbers()
 NUMBERS: Mapping[str, list[dict[str, Any]]] = KNOWN["numbers"]
+EXAMPLES = {each.split()[0]: each for each in KNOWN["examples"]} | {
+    name: name for name in ("htb", "hfsc", "drr")
+}
 ALONE = [name for name in NUMBERS if name != "police" and not name.endswith(" class")]
 DEPENDENT = {
     ("tbf", "peakrate_bps"),  # above rate, and with mtu
@@ -102,13 +105,12 @@ def _stops() -> dict[str, dict[str, Any]]:
 
 def _refusal(kind: str, key: str, value: float | None) -> str:
     """What the parser says of a value; nothing where it takes it."""
-    examples = {each.split()[0]: each for each in KNOWN["examples"]} | {"htb": "htb"}
     try:
         if kind == "police":
             text = _engine.parse_police("police rate 1mbit burst 10kb drop")
             _engine.render_police(json.dumps({**json.loads(text), key: value}))
         else:
-            text = _engine.parse_qdisc(examples[kind])
+            text = _engine.parse_qdisc(EXAMPLES[kind])
             _engine.render_qdisc(json.dumps({**json.loads(text), key: value}))
     except _engine.QdiscError as error:
         return str(error)
@@ -118,8 +120,7 @@ def _refusal(kind: str, key: str, value: float | None) -> str:
 def test_every_number_of_the_table_is_there() -> None:
     """Each number of each resolved discipline, but for those inside lists."""
     for kind in ALONE:
-        examples = {each.split()[0]: each for each in KNOWN["examples"]} | {"htb": "htb"}
-        resolved = json.loads(_engine.parse_qdisc(examples[kind]))
+        resolved = json.loads(_engine.parse_qdisc(EXAMPLES[kind]))
         keys = {key for key, value in resolved.items() if type(value) is int}
         # A class has a number as its name.
         assert keys - {each["key"] for each in NUMBERS[kind]} <= {"default_minor"}, kind

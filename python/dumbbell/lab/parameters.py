@@ -10,6 +10,8 @@ from dumbbell import _engine
 
 _STEPS = {"ns": (1, 1000, 8000), "bit/s": (8,)}
 """Of what times and rates may be multiples: microseconds, those of ticks of 64 ns; whole bytes."""
+_NO_NUMBERS = ("word", "flag", "class", "band", "service curve")
+"""Units of what gets no slider."""
 _PRIME = 977
 _POLICER = "police rate 1mbit burst 10kb drop"
 
@@ -65,7 +67,7 @@ def _numbers(table: Mapping[str, Any], takes: Takes = _any) -> Iterator[dict[str
         key, unit = parameter["key"], parameter["unit"]
         default = parameter["default"]
         is_number = not isinstance(default, bool) and isinstance(default, int | None)
-        is_typed = parameter["argument"] and unit not in ("word", "flag", "class", "band")
+        is_typed = parameter["argument"] and unit not in _NO_NUMBERS
         # Of two words for one key the first is the number: tbf's latency is another form of limit.
         if not is_number or not is_typed or key in seen:
             continue

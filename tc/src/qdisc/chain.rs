@@ -401,7 +401,9 @@ impl<'a> Tree<'a> {
             });
             return Ok(());
         }
-        let read = Filter::read(statement.words, statement.heading);
+        let words = filter::basic::in_u32(statement.words);
+        let words = words.map_err(|refused| bad_filter(line, refused))?;
+        let read = Filter::read(&words, statement.heading);
         let (filter, (major, _)) = read.map_err(|refused| bad_filter(line, refused))?;
         if major != 0 && major != self.nodes[index].major {
             return Err(bad(line, "its flowid is a class of another discipline"));

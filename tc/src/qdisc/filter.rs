@@ -7,6 +7,7 @@
 //! | `u32 match ip src\|dst\|sport\|dport\|protocol\|dsfield\|tos\|precedence\|icmp_type\|icmp_code ...` | yes |
 //! | `u32 match u8\|u16\|u32 VALUE MASK at OFFSET` | yes, of the fields above |
 //! | `flower src_ip\|dst_ip\|ip_proto\|src_port\|dst_port\|ip_tos ...` | yes |
+//! | `basic match 'meta(priority eq N)'` | yes, as u32 |
 //! | `handle MARK[/MASK] fw` | yes; no packet here has a mark, so that it matches none |
 //! | `protocol ip` or `all` | yes; of others no packet is here |
 //! | `prio` (or `pref`): the lowest first | yes |
@@ -15,8 +16,9 @@
 //! | flower, one `prio`: those that look at the same fields together, by the first of them | yes |
 //! | `flowid` (or `classid`) `H:C` | yes |
 //! | `:C` or `C` | of prio and ets, where it is the same |
-//! | filters at a class, actions, `police`, hash tables, `basic`, `bpf`, `flow` | no |
+//! | filters at a class, actions, `police`, hash tables, `bpf`, `flow` | no |
 
+pub(super) mod basic;
 mod condition;
 mod flower;
 mod u32;
@@ -88,7 +90,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("fw", Kind::Fw),
 ];
 /// Of tc, and not here.
-const OTHER_KINDS: &[&str] = &["basic", "bpf", "flow", "route", "rsvp", "tcindex", "xt"];
+const OTHER_KINDS: &[&str] = &["bpf", "flow", "route", "rsvp", "tcindex", "xt"];
 /// Protocols of tc that no packet here has.
 const OTHER_PROTOCOLS: &[&str] = &[
     "ipv6", "arp", "802.1q", "802.1Q", "802_3", "802.1ad", "802.1AD", "rarp", "ppp_ses",

@@ -153,6 +153,10 @@ impl Grammar for Hfsc {
             filters: Vec::new(),
         };
         while let Some(parameter) = words.parameter()? {
+            // tc takes it once, but 0 is none to it.
+            if hfsc.default_minor > 0 {
+                words.refuse_again(parameter)?;
+            }
             hfsc.default_minor = words.class_minor(parameter)?;
         }
         Ok(hfsc)

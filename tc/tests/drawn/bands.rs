@@ -27,7 +27,7 @@ fn kinds() -> impl Strategy<Value = (Kind, Vec<Condition>)> {
             .boxed()
     };
     let port = |field| {
-        let one = (0..32_768u32)
+        let one = (1..32_768u32)
             .prop_map(move |port| masked(field, port, 0xffff))
             .boxed();
         let several = (1..1000u32, 1..1000u32)

@@ -205,7 +205,9 @@ pub(super) fn check(protocol: Protocol, conditions: &[Condition]) -> bool {
             as_prefix(value, mask).is_some()
         }
         (Field::SourcePort | Field::DestinationPort, Wanted::Range { .. }) => with_ports,
-        (Field::SourcePort | Field::DestinationPort, _) => with_ports && whole(condition),
+        (Field::SourcePort | Field::DestinationPort, Wanted::Masked { value, .. }) => {
+            with_ports && whole(condition) && value > 0
+        }
         _ => false,
     };
     conditions.is_empty() || protocol == Protocol::Ip && conditions.iter().all(fits)

@@ -247,6 +247,16 @@ fn a_line_may_change_what_is_there() {
     }
 }
 
+/// The priority of a packet is that of its TOS byte.
+#[test]
+fn basic_filters_of_priorities_are_those_of_tos_bytes() {
+    let plain = "root handle 1: prio; filter add parent 1: u32 match ip tos 0x10 0x18 flowid 1:1";
+    let basic = "root handle 1: prio; \
+                 filter add parent 1: basic match 'meta(priority eq 6)' classid 1:1";
+    assert_eq!(parse(basic).unwrap(), parse(plain).unwrap());
+    assert!(parse(&basic.replace("eq 6", "eq 5")).is_err());
+}
+
 /// Lines that no packet here can match are left out, and told of.
 #[test]
 fn filters_of_what_no_packet_has() {
@@ -340,7 +350,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
             "fw needs a handle",
         ),
         (
-            &format!("{htb}; filter add parent 1: basic match flowid 1:1"),
+            &format!("{htb}; filter add parent 1: basic match 'meta(mark eq 6)' flowid 1:1"),
             "u32 and flower look at",
         ),
         (
@@ -373,6 +383,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
             "root handle 1: drr; class add parent 1: classid 1:1 drr; class add parent 1:1 classid 1:2 drr",
             "makes a tree",
         ),
+        ("hfsc default 1 default 2", "is given twice"),
         (
             "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc",
             "nothing of rt, ls and sc",
