@@ -110,9 +110,16 @@ class Rule(ABC, Generic[E_contra]):
         """What the small drawing shows; several where a claim has several numbers."""
 
 
-def standing_of(origin: Origin) -> CountedAs:
-    """In which count a claim about a number of that origin is read out."""
-    return _STANDING[origin]
+class RuleByOrigin(Rule[E_contra]):
+    """A rule that has a field `origin`, who says so: a claim is counted by it."""
+
+    __slots__ = ()
+    origin: Origin
+
+    @property
+    def standing(self) -> CountedAs:
+        """By who says so."""
+        return _STANDING[self.origin]
 
 
 def check_number(value: float, what: str) -> None:

@@ -11,15 +11,13 @@ from dumbbell.claims.decision import Decision, Identified, MeasuredInterval
 from dumbbell.claims.evidence import Ensemble
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_number,
     check_width,
     percent,
     quantity,
-    standing_of,
 )
 from dumbbell.claims.rules.intervals import inconclusive
 from dumbbell.claims.rules.prediction import INFORMATIVE_HALF_WIDTH, Law, least_runs, predict
@@ -27,7 +25,7 @@ from dumbbell.claims.rules.published import predicted, printed_glyph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedInEnsemble(Rule[Ensemble]):
+class PublishedInEnsemble(RuleByOrigin[Ensemble]):
     """The printed value inside the spread of the ensemble; never the ensemble near the print.
 
     A scenario without random input (one greedy flow) has no replications. Its ensemble holds what
@@ -64,11 +62,6 @@ class PublishedInEnsemble(Rule[Ensemble]):
     def stated(self) -> tuple[Stated, ...]:
         """The printed number."""
         return (Stated(self.printed, self.origin),)
-
-    @property
-    def standing(self) -> CountedAs:
-        """By where it was printed."""
-        return standing_of(self.origin)
 
     @property
     def chance_of_a_miss(self) -> float:

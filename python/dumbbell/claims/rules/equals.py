@@ -10,21 +10,19 @@ from dumbbell.claims.evidence import Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.p_values import contradiction_p_value
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_margin,
     check_number,
     percent,
     quantity,
-    standing_of,
 )
 from dumbbell.claims.rules.intervals import ANYTHING, cut, equivalent, interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equals(Rule[Parameter]):
+class Equals(RuleByOrigin[Parameter]):
     """The mean (ratio, difference) equals a value, give or take a margin.
 
     Attributes:
@@ -55,11 +53,6 @@ class Equals(Rule[Parameter]):
     def stated(self) -> tuple[Stated, ...]:
         """The value."""
         return (Stated(self.value, self.origin),)
-
-    @property
-    def standing(self) -> CountedAs:
-        """By who says so."""
-        return standing_of(self.origin)
 
     @property
     def words(self) -> str:

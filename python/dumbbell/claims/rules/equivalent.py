@@ -9,14 +9,12 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Curves, Parameter
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_margin,
     percent,
     quantity,
-    standing_of,
 )
 from dumbbell.claims.rules.intervals import (
     LEAST_FOR_A_BAND,
@@ -34,7 +32,7 @@ RATE_MARGIN_SHARE = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Equivalent(Rule[Parameter | Curves]):
+class Equivalent(RuleByOrigin[Parameter | Curves]):
     """A difference too small to matter; not being significant is not being equal.
 
     Given curves (differences of any two settings, or over a range), the whole simultaneous band
@@ -78,11 +76,6 @@ class Equivalent(Rule[Parameter | Curves]):
     def stated(self) -> tuple[Stated, ...]:
         """None: it is about no difference."""
         return ()
-
-    @property
-    def standing(self) -> CountedAs:
-        """By who says so."""
-        return standing_of(self.origin)
 
     @property
     def words(self) -> str:

@@ -14,14 +14,12 @@ from dumbbell.claims.decision import Decision, MeasuredInterval, MissedLevel
 from dumbbell.claims.evidence import Grid, GridPoint, Levels, Runs, is_complete
 from dumbbell.claims.glyphs import Glyph, Origin, Stated
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_number,
     check_width,
     percent,
-    standing_of,
 )
 from dumbbell.claims.rules.prediction import (
     INFORMATIVE_HALF_WIDTH,
@@ -83,7 +81,7 @@ class _AtPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explained(Rule[Grid[Levels]]):
+class Explained(RuleByOrigin[Grid[Levels]]):
     """Is there one point of the grid at which all printed levels of an experiment come out?
 
     One unknown point gave them all. At each point every level is compared with the prediction of
@@ -119,11 +117,6 @@ class Explained(Rule[Grid[Levels]]):
     def stated(self) -> tuple[Stated, ...]:
         """All printed numbers."""
         return tuple(Stated(each.printed, self.origin) for each in self.levels.values())
-
-    @property
-    def standing(self) -> CountedAs:
-        """By where they were printed."""
-        return standing_of(self.origin)
 
     @property
     def chance_of_a_miss(self) -> float:

@@ -10,14 +10,12 @@ from dumbbell.claims.decision import Decision, MeasuredInterval, finite
 from dumbbell.claims.evidence import Curves
 from dumbbell.claims.glyphs import Glyph, Origin, Side, Stated, span_of
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_width,
     percent,
     quantity,
-    standing_of,
 )
 from dumbbell.claims.rules.intervals import LEAST_FOR_A_BAND, inconclusive
 from dumbbell.claims.verdicts import Verdict
@@ -25,7 +23,7 @@ from dumbbell.stats import IntervalKind, simultaneous_band
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ordering(Rule[Curves]):
+class Ordering(RuleByOrigin[Curves]):
     """A difference that is positive at every point of a range at once.
 
     The curves are the difference in the claimed direction: for "A's CDF is left of B's" they are
@@ -57,11 +55,6 @@ class Ordering(Rule[Curves]):
     def stated(self) -> tuple[Stated, ...]:
         """None: it is about a sign."""
         return ()
-
-    @property
-    def standing(self) -> CountedAs:
-        """By who says so."""
-        return standing_of(self.origin)
 
     @property
     def words(self) -> str:

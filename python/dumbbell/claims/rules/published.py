@@ -11,15 +11,13 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_print
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_number,
     check_width,
     percent,
     quantity,
-    standing_of,
 )
 from dumbbell.claims.rules.intervals import ANYTHING, cut, inconclusive
 from dumbbell.claims.rules.prediction import (
@@ -37,7 +35,7 @@ from dumbbell.stats import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published(Rule[Runs]):
+class Published(RuleByOrigin[Runs]):
     """A printed number against the prediction interval of one run of the published length.
 
     The runs must have the published length, sampling and start; else wrap it in
@@ -81,11 +79,6 @@ class Published(Rule[Runs]):
     def stated(self) -> tuple[Stated, ...]:
         """The printed number."""
         return (Stated(self.printed, self.origin),)
-
-    @property
-    def standing(self) -> CountedAs:
-        """By where it was printed."""
-        return standing_of(self.origin)
 
     @property
     def chance_of_a_miss(self) -> float:

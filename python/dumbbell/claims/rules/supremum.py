@@ -11,8 +11,7 @@ from dumbbell.claims.decision import Decision, MeasuredInterval
 from dumbbell.claims.evidence import Runs
 from dumbbell.claims.glyphs import Glyph, Origin, Stated, around_margin
 from dumbbell.claims.rules.base import (
-    CountedAs,
-    Rule,
+    RuleByOrigin,
     RuleName,
     check_level,
     check_margin,
@@ -20,14 +19,13 @@ from dumbbell.claims.rules.base import (
     check_width,
     percent,
     quantity,
-    standing_of,
 )
 from dumbbell.claims.verdicts import Verdict
 from dumbbell.stats import IntervalKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supremum(Rule[Runs]):
+class Supremum(RuleByOrigin[Runs]):
     """The exact maximum of a run is within one packet below the bound and never above it.
 
     "Every run reaches it" would grow harder with every run, "some run reaches it" easier. So it is
@@ -68,11 +66,6 @@ class Supremum(Rule[Runs]):
     def stated(self) -> tuple[Stated, ...]:
         """The bound."""
         return (Stated(self.bound, self.origin),)
-
-    @property
-    def standing(self) -> CountedAs:
-        """By who says so."""
-        return standing_of(self.origin)
 
     @property
     def words(self) -> str:
