@@ -26,7 +26,11 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
         "Cannot find name 'turn'",
     ),
     "page/packets.js": ("this.packets.push(packet)", "this.packet.push(packet)", "'packet'"),
-    "live/tank_run.js": ("lostShare(engine, queue)", "lostShare(engine)", "Expected 2 arguments"),
+    "live/tank_run.js": (
+        "numberOf(described, order, ",
+        "numberOf(described, ",
+        "Expected 3 arguments",
+    ),
     "live/forms.js": ("{ climb, tank,", "{ climb, tank: 1,", "not assignable to type 'View'"),
     "story/duel.js": ("const FULL_SCORE = 100;", "", "Cannot find name 'FULL_SCORE'"),
     "page/stage.js": ("const FALL_S = 0.8;", "", "Cannot find name 'FALL_S'"),

@@ -4,8 +4,12 @@
  * A run that goes on or is over, by the names of its columns (`TABLE.COLUMN`).
  * @typedef {{column: (name: string) => Float64Array}} Columns
  *
- * What a form is asked to look at.
- * @typedef {{queues: number[], options: Record<string, any>, isPreview: boolean}} Order
+ * What a run that is over is reduced to by the engine (lab/src/numbers.rs): numbers of the first queue
+ * that is looked at, of flows and probes, by their paths; null where one is not defined.
+ * @typedef {{path: string, value: number | null}[]} Numbers
+ *
+ * What a form is asked to look at; a run that goes on has no numbers yet.
+ * @typedef {{queues: number[], options: Record<string, any>, isPreview: boolean, numbers: Numbers}} Order
  */
 
 const NS_PER_S = 1e9;
@@ -15,6 +19,13 @@ const [SOJOURN, WAIT, PACKETS] = [0, 1, 2];
 const NONE = -1;
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 900;
+
+/** A number of the first queue that is looked at, as the engine has it; NaN where it is not defined.
+ * @param {any} described @param {Order} order @param {string} name such as `loss_ratio` */
+export function numberOf(described, { queues, numbers }, name) {
+  const path = `queue[${described.queues[queues[0]]}].${name}`;
+  return numbers.find((each) => each.path === path)?.value ?? NaN;
+}
 
 /** Values of a column at some queues.
  * @param {Columns} engine @param {string} name @param {number[]} queues
@@ -111,16 +122,6 @@ export function pings(engine) {
   const [sent, rtt] = ["sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
   const answered = [...rtt.keys()].filter((i) => rtt[i] > NONE);
   return { t_s: answered.map((i) => sent[i] / NS_PER_S), rtt_ms: answered.map((i) => rtt[i] / 1e6) };
-}
-
-/** Share of the packets that came to a queue and were lost there.
- * @param {Columns} engine
- * @param {number} queue */
-export function lostShare(engine, queue) {
-  const causes = ["dropped_overlimit_pkts", "dropped_aqm_pkts", "policed_pkts"];
-  const lost = causes.reduce((sum, name) => sum + engine.column(`queues.${name}`)[queue], 0);
-  const arrived = engine.column("queues.arrived_pkts")[queue];
-  return arrived ? lost / arrived : NaN;
 }
 
 /** Share of the packets of these queues that stayed longer than so many ms: 1 - CDF.

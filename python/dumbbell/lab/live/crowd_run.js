@@ -1,6 +1,6 @@
 // Form `crowd`, in the worker: throughputs of large and small flows as a capture behind the queue
 // shows them, and what the queue made of it. Options: large_bytes, of which a large flow has more.
-import { busySoFar, lostShare, meanWaitSoFar_s, ofQueues, utilization } from "./columns.js";
+import { busySoFar, meanWaitSoFar_s, numberOf, ofQueues } from "./columns.js";
 
 const NS_PER_MS = 1e6;
 /** What an Ethernet adds to a packet. */
@@ -25,17 +25,18 @@ function throughputs_kbps(engine, large_bytes) {
 
 /**
  * @param {import("./columns.js").Columns} engine
- * @param {any} _described
+ * @param {any} described
  * @param {import("./columns.js").Order} order
  */
-export function reduceCrowd(engine, _described, { queues, options, isPreview }) {
+export function reduceCrowd(engine, described, order) {
+  const { queues, options, isPreview } = order;
   const [queue] = queues;
   const wait_s = isPreview ? meanWaitSoFar_s(engine, queue) : ofQueues(engine, "wait_mean_s", queues)[0];
   return {
     numbers: {
       mean_wait_ms: 1e3 * wait_s,
-      utilization: isPreview ? busySoFar(engine, queue) : utilization(engine, queues),
-      lost: isPreview ? NaN : lostShare(engine, queue),
+      utilization: isPreview ? busySoFar(engine, queue) : numberOf(described, order, "utilization"),
+      lost: isPreview ? NaN : numberOf(described, order, "loss_ratio"),
     },
     series: throughputs_kbps(engine, options.large_bytes),
   };

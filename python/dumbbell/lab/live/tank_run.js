@@ -1,6 +1,6 @@
 // Form `tank`, in the worker: the level of a queue with a limit in bytes, as a time; what it lost;
 // pings through it; the tail of the delays.
-import { lostShare, pings, samples, tail } from "./columns.js";
+import { numberOf, pings, samples, tail } from "./columns.js";
 
 /** A picture of the filling is so many times as long as the queue and the bucket take to empty. */
 const TIMES_AS_LONG = 20;
@@ -12,7 +12,8 @@ const WITHOUT = NaN;
  * @param {any} described
  * @param {import("./columns.js").Order} order
  */
-export function reduceTank(engine, described, { queues, options, isPreview }) {
+export function reduceTank(engine, described, order) {
+  const { queues, options, isPreview } = order;
   const [queue] = queues;
   const { limit_bytes } = described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"].qdisc;
   const ms = (/** @type {number} */ bytes) => (8e3 * bytes) / options.rate_bps;
@@ -30,7 +31,7 @@ export function reduceTank(engine, described, { queues, options, isPreview }) {
       longest_ms: isPreview ? WITHOUT : engine.column("queues.sojourn_max_ns")[queue] / 1e6,
       longest_ping_ms: answered.rtt_ms.length ? Math.max(...answered.rtt_ms) : WITHOUT,
       full_s: first < 0 ? WITHOUT : whole.t_s[first],
-      lost: isPreview ? WITHOUT : lostShare(engine, queue),
+      lost: isPreview ? WITHOUT : numberOf(described, order, "loss_ratio"),
     },
     series: {
       rim_ms, window_s, t_s, level_ms: backlog.map(ms), dropped, pings: answered,

@@ -87,23 +87,24 @@ async function run(engine, order) {
   const described = describe(engine, order);
   const reduce = REDUCERS[order.form];
   // A run that goes on has samples and histograms, not yet the tables of queues and flows.
-  const found = (/** @type {boolean} */ isPreview) => reduce(columnsOf(engine), described, { ...order, isPreview });
+  const found = (/** @type {import("./columns.js").Numbers | null} */ numbers) =>
+    reduce(columnsOf(engine), described, { ...order, isPreview: numbers === null, numbers: numbers ?? [] });
   engine.ask({ do: "begin", replication: order.replication });
   while (goOn(engine)) {
     const began = performance.now();
     if (began >= due) {
       const { now_ns } = engine.ask({ do: "peek" });
-      say({ kind: "soFar", id: order.id, now_ns, found: found(true) });
+      say({ kind: "soFar", id: order.id, now_ns, found: found(null) });
       const ended = performance.now();
       due = ended + Math.max(PICTURE_MS, TIMES_A_PICTURE * (ended - began));
     }
     await turn();
     if (current !== order.id) return;
   }
-  const { digest, events } = engine.ask({ do: "finish", queue: order.queues[0] });
+  const { digest, events, numbers } = engine.ask({ do: "finish", queue: order.queues[0] });
   const toml = engine.ask({ do: "toml" }).text;
   const { name, duration_ns } = described.resolved;
-  say({ kind: "done", id: order.id, digest, events, found: found(false), toml, name, duration_ns });
+  say({ kind: "done", id: order.id, digest, events, found: found(numbers), toml, name, duration_ns });
 }
 
 /** All arms once more with other random numbers, one replication after the other: numbers alone.
@@ -120,8 +121,8 @@ async function replicate(engine, { id, form, options, arms, from, until }) {
         await turn();
         if (current !== id) return;
       }
-      engine.ask({ do: "finish", queue: arm.queues[0] });
-      found.push(REDUCERS[form](columnsOf(engine), described, { ...arm, options, isPreview: false }));
+      const { numbers } = engine.ask({ do: "finish", queue: arm.queues[0] });
+      found.push(REDUCERS[form](columnsOf(engine), described, { ...arm, options, isPreview: false, numbers }));
       await turn();
       if (current !== id) return;
     }
