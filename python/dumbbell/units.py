@@ -51,6 +51,7 @@ __all__ = [
     "QdiscError",
     "ShownQdisc",
     "UnitError",
+    "format_number",
     "format_packet_rate",
     "format_rate",
     "format_real_size",
@@ -253,7 +254,7 @@ def parse_packet_rate_pps(text: str) -> float:
 
 def format_packet_rate(rate_pps: float) -> str:
     """A rate of packets; `parse_packet_rate_pps` gives it back exactly."""
-    return f"{_plain(rate_pps)}pps"
+    return f"{format_number(rate_pps)}pps"
 
 
 def parse_real_time_s(text: str) -> float:
@@ -267,7 +268,7 @@ def parse_real_time_s(text: str) -> float:
 
 def format_real_time(time_s: float) -> str:
     """A time in seconds; `parse_real_time_s` gives it back exactly."""
-    return f"{_plain(time_s)}s"
+    return f"{format_number(time_s)}s"
 
 
 def parse_real_size_bytes(text: str) -> float:
@@ -281,7 +282,7 @@ def parse_real_size_bytes(text: str) -> float:
 
 def format_real_size(size_bytes: float) -> str:
     """A size in bytes; `parse_real_size_bytes` gives it back exactly."""
-    return f"{_plain(size_bytes)}B"
+    return f"{format_number(size_bytes)}B"
 
 
 def _scaled(text: str, parse_whole: Callable[[str], int], scale: Fraction) -> float:
@@ -310,8 +311,12 @@ def _finite(value: Fraction) -> float | None:
         return None
 
 
-def _plain(value: float) -> str:
-    """The shortest decimal without exponent that gives the number back."""
+def format_number(value: float) -> str:
+    """The shortest decimal without exponent that gives the number back.
+
+    Raises:
+        ValueError: It is infinite or not a number.
+    """
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as a quantity")
     text = format(Decimal(repr(float(value))), "f")

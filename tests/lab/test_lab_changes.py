@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lab_module import ROOT, asked
 
 import dumbbell
 from dumbbell.spec import queue_lines
+from dumbbell.spec.unresolve import as_written
 
 sys.path.insert(0, str(ROOT / "tests" / "random_runs"))
 from random_descriptions import description
@@ -108,7 +110,52 @@ def _check_files(module: Path, numbers: Sequence[int]) -> None:
         again = dumbbell.Experiment.from_toml(file["text"])
         assert json.loads(again.resolved_json()) == described["resolved"], requests[place + 1]
         assert again.queue_names == described["queues"]
+        assert _written_otherwise(file["text"], as_written(described["resolved"])) == []
     assert refused < len(numbers) / 3
+
+
+def _written_otherwise(text: str, whole: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Where a file, which leaves out defaults, has another value than Python writes for the key.
+
+    Args:
+        text: The file of the laboratory (``lab/src/written.rs``).
+        whole: What `as_written` makes of the same description: every key.
+    """
+    file = tomllib.loads(text)
+    links: list[dict[str, Any]] = []
+    flows: list[dict[str, Any]] = []
+    for link in file.pop("links"):
+        ends = {end: link.pop(end, {}) for end in ("forward", "reverse")}
+        between = {"a": link.pop("a"), "b": link.pop("b")}
+        links.append({**between, **{end: link | own for end, own in ends.items()}})
+    for flow in file.pop("flows", []):
+        count = flow.pop("count", None)
+        names = [flow["name"]]
+        if count is not None:
+            names = [f"{flow['name']}-{number}" for number in range(1, count + 1)]
+        flows += [{**flow, "name": name} for name in names]
+    return [*_otherwise("", {**file, "links": links, "flows": flows}, whole)]
+
+
+def _otherwise(path: str, one: Any, whole: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(one, dict) and isinstance(whole, dict):
+        for key, value in one.items():
+            yield from _otherwise(f"{path}.{key}", value, whole.get(key))
+    elif isinstance(one, list) and isinstance(whole, list) and len(one) == len(whole):
+        for index, value in enumerate(one):
+            yield from _otherwise(f"{path}[{index}]", value, whole[index])
+    elif (type(one), one) != (type(whole), whole):
+        yield path, one, whole
+
+
+def test_another_value_is_seen() -> None:
+    whole = as_written(dumbbell.Experiment.from_toml(BASE).resolved())
+    before = _written_otherwise(BASE, whole)  # as a person has it: the words of a policer
+    found = _written_otherwise(BASE.replace('"5ms"', '"5000us"'), whole)
+    ends = ("forward", "reverse")
+    assert [each for each in found if each not in before] == [
+        (f".links[0].{end}.delay", "5000us", "5ms") for end in ends
+    ]
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ class Drawn:
         values = [
             self.format(resolved[parameter.name])
             if parameter.kind == "quantity"
-            else repr(float(resolved[parameter.name]))
+            else _number_text(float(resolved[parameter.name]))
             for parameter in LAWS[law]
         ]
         return " ".join([law, *values])
@@ -210,6 +210,12 @@ SIZE = Drawn(
     most=LARGEST_SIZE_BYTES,
     unit="bytes",
 )
+
+
+def _number_text(value: float) -> str:
+    """A number without unit, as the laboratory writes it (``lab/src/laws.rs``)."""
+    # What is no number is refused where the text is read.
+    return units.format_number(value) if math.isfinite(value) else repr(value)
 
 
 def _mean_of_positive_part(mean: float, sd: float) -> float:
