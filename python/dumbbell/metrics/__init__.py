@@ -1,271 +1,34 @@
-"""Pure functions from a run to numbers. Each definition stands in its function's docstring."""
+"""Pure functions from a run to numbers. Each definition stands in its function's docstring.
 
-from dumbbell.metrics.ccperf.flow import (
-    convergence_time_l4,
-    cov_cwnd_l4,
-    cov_in_flight_l4,
-    cov_throughput_l4,
-    flow_completion_time_l4,
-    loss_ratio_l4,
-    mean_cwnd_l4,
-    mean_delivery_rate_l4,
-    mean_est_qdelay_l4,
-    mean_in_flight_l4,
-    mean_network_power_l4,
-    mean_one_way_delay_l3,
-    mean_one_way_delay_l7,
-    mean_sending_rate_l4,
-    mean_sending_rate_l7,
-    mean_srtt_l4,
-    mean_throughput_l4,
-    mean_throughput_l7,
-    mean_utility_mpdf_l4,
-    mean_utility_pf_l4,
-    mean_utilization_bdp_l4,
-    mean_utilization_bw_l4,
-    mean_utilization_policing_bdp_l4,
-    mean_utilization_policing_bw_l4,
-    network_power_of_means_l4,
-    total_retransmissions_l4,
-    total_rtos_l4,
-)
-from dumbbell.metrics.ccperf.link import (
-    loss_ratio_l2,
-    mark_ratio_l2,
-    max_qdisc_delay_l2,
-    max_qdisc_length_l2,
-    mean_packet_qdisc_delay_l2,
-    mean_qdisc_delay_l2,
-    mean_qdisc_length_l2,
-    mean_sending_rate_l1,
-    total_qdisc_drops_l2,
-    utilization_peak_l1,
-    utilization_policing_l1,
-)
-from dumbbell.metrics.ccperf.network import (
-    agg_qdisc_drops_l2,
-    agg_retransmissions_l4,
-    agg_rtos_l4,
-    agg_throughput_l4,
-    jain_index_l4,
-    mean_flow_srtt_l4,
-)
-from dumbbell.metrics.ccperf.trace import (
-    mean_idt_ewma_l4,
-    mean_recovery_time_l4,
-)
-from dumbbell.metrics.flow import (
-    delay_quantile_s,
-    flow_loss_ratio,
-    goodput_bps,
-    max_delay_s,
-    mean_delay_s,
-    retransmitted_share,
-    sending_rate_bps,
-    sending_rate_pps,
-    srtt_quantile_s,
-)
-from dumbbell.metrics.load import (
-    LoadComparison,
-    asked_and_measured,
-    asked_load_at_queue_bps,
-    asked_load_bps,
-    asked_rate_pps,
-    asked_utilization,
-    law_mean,
-    offered_utilization,
-)
-from dumbbell.metrics.ping import (
-    echo_requests,
-    mean_ping_rtt_ms,
-    ping_loss_ratio,
-    ping_rtt_ms,
-    ping_rtt_quantiles_ms,
-)
-from dumbbell.metrics.program import (
-    mean_program_delay_s,
-    mean_program_rtt_ms,
-    mean_program_transfer_time_s,
-    program_counted_bytes,
-    program_interval_throughput_quantiles_bps,
-    program_interval_throughputs_bps,
-    program_loss_ratio,
-    program_rtt_ms,
-    program_rtt_quantiles_ms,
-    program_throughput_bps,
-    program_transfer_goodput_quantiles_bps,
-    program_transfer_goodputs_bps,
-    program_transfer_time_quantiles_s,
-    program_transfer_times_s,
-    program_transferred_bytes,
-)
-from dumbbell.metrics.queue import (
-    arrival_rate_pps,
-    loss_ratio,
-    mark_ratio,
-    max_sojourn_s,
-    mean_backlog_bytes,
-    mean_backlog_pkts,
-    mean_sojourn_s,
-    mean_system_pkts,
-    mean_wait_s,
-    offered_load_bps,
-    queue_length_cdf,
-    queue_length_distribution,
-    queue_length_quantile_pkts,
-    sojourn_cdf,
-    sojourn_quantile_s,
-    throughput_bps,
-    utilization,
-    utilization_bits,
-    wait_quantile_s,
-)
+A file exports its metrics by its own ``__all__``; the order of imports is that of the page.
+"""
+
+from dumbbell.metrics import ccperf, flow, load, ping, program, queue, series, sharing, transfer
+from dumbbell.metrics.ccperf import network as _network
+from dumbbell.metrics.ccperf.flow import *
+from dumbbell.metrics.ccperf.link import *
+from dumbbell.metrics.ccperf.network import *
+from dumbbell.metrics.ccperf.trace import *
+from dumbbell.metrics.flow import *
+from dumbbell.metrics.load import *
+from dumbbell.metrics.ping import *
+from dumbbell.metrics.program import *
+from dumbbell.metrics.queue import *
 from dumbbell.metrics.registry import METRICS, Metric, metrics_markdown
-from dumbbell.metrics.series import batch_means_series, interval_means, time_to_rate_s
-from dumbbell.metrics.sharing import (
-    capacity_share,
-    goodput_share,
-    goodput_share_of_greedy,
-    jain_index,
-    path_capacity_bps,
-    total_goodput_bps,
-)
-from dumbbell.metrics.transfer import (
-    base_rtts_s,
-    begun_transfers,
-    completed_transfers,
-    completion_time_quantiles_s,
-    completion_time_s,
-    mean_completion_time_s,
-    repeated_share,
-    slowdown,
-    throughput_at_receiver_bps,
-    transfer_loss_ratio,
-)
+from dumbbell.metrics.series import *
+from dumbbell.metrics.sharing import *
+from dumbbell.metrics.transfer import *
 
-__all__ = [
-    "METRICS",
-    "LoadComparison",
-    "Metric",
-    "agg_qdisc_drops_l2",
-    "agg_retransmissions_l4",
-    "agg_rtos_l4",
-    "agg_throughput_l4",
-    "arrival_rate_pps",
-    "asked_and_measured",
-    "asked_load_at_queue_bps",
-    "asked_load_bps",
-    "asked_rate_pps",
-    "asked_utilization",
-    "base_rtts_s",
-    "batch_means_series",
-    "begun_transfers",
-    "capacity_share",
-    "completed_transfers",
-    "completion_time_quantiles_s",
-    "completion_time_s",
-    "convergence_time_l4",
-    "cov_cwnd_l4",
-    "cov_in_flight_l4",
-    "cov_throughput_l4",
-    "delay_quantile_s",
-    "echo_requests",
-    "flow_completion_time_l4",
-    "flow_loss_ratio",
-    "goodput_bps",
-    "goodput_share",
-    "goodput_share_of_greedy",
-    "interval_means",
-    "jain_index",
-    "jain_index_l4",
-    "law_mean",
-    "loss_ratio",
-    "loss_ratio_l2",
-    "loss_ratio_l4",
-    "mark_ratio",
-    "mark_ratio_l2",
-    "max_delay_s",
-    "max_qdisc_delay_l2",
-    "max_qdisc_length_l2",
-    "max_sojourn_s",
-    "mean_backlog_bytes",
-    "mean_backlog_pkts",
-    "mean_completion_time_s",
-    "mean_cwnd_l4",
-    "mean_delay_s",
-    "mean_delivery_rate_l4",
-    "mean_est_qdelay_l4",
-    "mean_flow_srtt_l4",
-    "mean_idt_ewma_l4",
-    "mean_in_flight_l4",
-    "mean_network_power_l4",
-    "mean_one_way_delay_l3",
-    "mean_one_way_delay_l7",
-    "mean_packet_qdisc_delay_l2",
-    "mean_ping_rtt_ms",
-    "mean_program_delay_s",
-    "mean_program_rtt_ms",
-    "mean_program_transfer_time_s",
-    "mean_qdisc_delay_l2",
-    "mean_qdisc_length_l2",
-    "mean_recovery_time_l4",
-    "mean_sending_rate_l1",
-    "mean_sending_rate_l4",
-    "mean_sending_rate_l7",
-    "mean_sojourn_s",
-    "mean_srtt_l4",
-    "mean_system_pkts",
-    "mean_throughput_l4",
-    "mean_throughput_l7",
-    "mean_utility_mpdf_l4",
-    "mean_utility_pf_l4",
-    "mean_utilization_bdp_l4",
-    "mean_utilization_bw_l4",
-    "mean_utilization_policing_bdp_l4",
-    "mean_utilization_policing_bw_l4",
-    "mean_wait_s",
-    "metrics_markdown",
-    "network_power_of_means_l4",
-    "offered_load_bps",
-    "offered_utilization",
-    "path_capacity_bps",
-    "ping_loss_ratio",
-    "ping_rtt_ms",
-    "ping_rtt_quantiles_ms",
-    "program_counted_bytes",
-    "program_interval_throughput_quantiles_bps",
-    "program_interval_throughputs_bps",
-    "program_loss_ratio",
-    "program_rtt_ms",
-    "program_rtt_quantiles_ms",
-    "program_throughput_bps",
-    "program_transfer_goodput_quantiles_bps",
-    "program_transfer_goodputs_bps",
-    "program_transfer_time_quantiles_s",
-    "program_transfer_times_s",
-    "program_transferred_bytes",
-    "queue_length_cdf",
-    "queue_length_distribution",
-    "queue_length_quantile_pkts",
-    "repeated_share",
-    "retransmitted_share",
-    "sending_rate_bps",
-    "sending_rate_pps",
-    "slowdown",
-    "sojourn_cdf",
-    "sojourn_quantile_s",
-    "srtt_quantile_s",
-    "throughput_at_receiver_bps",
-    "throughput_bps",
-    "time_to_rate_s",
-    "total_goodput_bps",
-    "total_qdisc_drops_l2",
-    "total_retransmissions_l4",
-    "total_rtos_l4",
-    "transfer_loss_ratio",
-    "utilization",
-    "utilization_bits",
-    "utilization_peak_l1",
-    "utilization_policing_l1",
-    "wait_quantile_s",
-]
+__all__ = ["METRICS", "Metric", "metrics_markdown"]
+__all__ += ccperf.flow.__all__
+__all__ += ccperf.link.__all__
+__all__ += _network.__all__
+__all__ += ccperf.trace.__all__
+__all__ += flow.__all__
+__all__ += load.__all__
+__all__ += ping.__all__
+__all__ += program.__all__
+__all__ += queue.__all__
+__all__ += series.__all__
+__all__ += sharing.__all__
+__all__ += transfer.__all__

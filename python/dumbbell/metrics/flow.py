@@ -12,6 +12,18 @@ from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
+__all__ = [
+    "delay_quantile_s",
+    "flow_loss_ratio",
+    "goodput_bps",
+    "max_delay_s",
+    "mean_delay_s",
+    "retransmitted_share",
+    "sending_rate_bps",
+    "sending_rate_pps",
+    "srtt_quantile_s",
+]
+
 _SECTION = "Flows"
 
 

@@ -20,6 +20,17 @@ from dumbbell.spec.resolved import Law, Source
 from dumbbell.spec.source_forms import FORMS
 from dumbbell.tables import Run
 
+__all__ = [
+    "LoadComparison",
+    "asked_and_measured",
+    "asked_load_at_queue_bps",
+    "asked_load_bps",
+    "asked_rate_pps",
+    "asked_utilization",
+    "law_mean",
+    "offered_utilization",
+]
+
 _SECTION = "Asked and measured load"
 NOTEWORTHY = 0.01
 """Asked and measured load that differ by more than this, relatively, deserve a word."""

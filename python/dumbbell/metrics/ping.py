@@ -11,6 +11,14 @@ from dumbbell.errors import DumbbellError
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import NO_INSTANT, Run
 
+__all__ = [
+    "echo_requests",
+    "mean_ping_rtt_ms",
+    "ping_loss_ratio",
+    "ping_rtt_ms",
+    "ping_rtt_quantiles_ms",
+]
+
 _SECTION = "Probes"
 _NS_PER_MS = 1e6
 _NS_PER_S = 1e9

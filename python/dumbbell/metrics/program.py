@@ -10,6 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import NO_INSTANT, Run
 
+__all__ = [
+    "mean_program_delay_s",
+    "mean_program_rtt_ms",
+    "mean_program_transfer_time_s",
+    "program_counted_bytes",
+    "program_interval_throughput_quantiles_bps",
+    "program_interval_throughputs_bps",
+    "program_loss_ratio",
+    "program_rtt_ms",
+    "program_rtt_quantiles_ms",
+    "program_throughput_bps",
+    "program_transfer_goodput_quantiles_bps",
+    "program_transfer_goodputs_bps",
+    "program_transfer_time_quantiles_s",
+    "program_transfer_times_s",
+    "program_transferred_bytes",
+]
+
 _SECTION = "Programs"
 _NS_PER_MS = 1e6
 _ASKING, _ANSWERING = 0, 1

@@ -12,6 +12,28 @@ from dumbbell.metrics.path import capacity_bits
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
+__all__ = [
+    "arrival_rate_pps",
+    "loss_ratio",
+    "mark_ratio",
+    "max_sojourn_s",
+    "mean_backlog_bytes",
+    "mean_backlog_pkts",
+    "mean_sojourn_s",
+    "mean_system_pkts",
+    "mean_wait_s",
+    "offered_load_bps",
+    "queue_length_cdf",
+    "queue_length_distribution",
+    "queue_length_quantile_pkts",
+    "sojourn_cdf",
+    "sojourn_quantile_s",
+    "throughput_bps",
+    "utilization",
+    "utilization_bits",
+    "wait_quantile_s",
+]
+
 _SECTION = "Queues"
 _NS_PER_S = 1e9
 

@@ -12,6 +12,12 @@ from dumbbell.metrics.path import NS_PER_S, capacity_bits, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
+__all__ = [
+    "batch_means_series",
+    "interval_means",
+    "time_to_rate_s",
+]
+
 _SECTION = "Series"
 Floats = NDArray[np.float64]
 SeriesOf = Literal["system_pkts", "sojourn_s", "throughput_bps", "drop_rate_pps"]

@@ -16,6 +16,15 @@ from dumbbell.metrics.path import NS_PER_S, passed_bits, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
+__all__ = [
+    "capacity_share",
+    "goodput_share",
+    "goodput_share_of_greedy",
+    "jain_index",
+    "path_capacity_bps",
+    "total_goodput_bps",
+]
+
 _SECTION = "Sharing"
 Flows = str | int | Sequence[str | int]
 

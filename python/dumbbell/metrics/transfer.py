@@ -16,6 +16,19 @@ from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.metrics.registry import metric
 from dumbbell.tables import Run
 
+__all__ = [
+    "base_rtts_s",
+    "begun_transfers",
+    "completed_transfers",
+    "completion_time_quantiles_s",
+    "completion_time_s",
+    "mean_completion_time_s",
+    "repeated_share",
+    "slowdown",
+    "throughput_at_receiver_bps",
+    "transfer_loss_ratio",
+]
+
 Floats = NDArray[np.float64]
 _SECTION = "Transfers over TCP"
 

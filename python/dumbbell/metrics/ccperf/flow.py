@@ -21,6 +21,36 @@ from dumbbell.metrics.flow import flow_loss_ratio
 from dumbbell.metrics.path import NS_PER_S, resolved_of
 from dumbbell.tables import NO_INSTANT, Run
 
+__all__ = [
+    "convergence_time_l4",
+    "cov_cwnd_l4",
+    "cov_in_flight_l4",
+    "cov_throughput_l4",
+    "flow_completion_time_l4",
+    "loss_ratio_l4",
+    "mean_cwnd_l4",
+    "mean_delivery_rate_l4",
+    "mean_est_qdelay_l4",
+    "mean_in_flight_l4",
+    "mean_network_power_l4",
+    "mean_one_way_delay_l3",
+    "mean_one_way_delay_l7",
+    "mean_sending_rate_l4",
+    "mean_sending_rate_l7",
+    "mean_srtt_l4",
+    "mean_throughput_l4",
+    "mean_throughput_l7",
+    "mean_utility_mpdf_l4",
+    "mean_utility_pf_l4",
+    "mean_utilization_bdp_l4",
+    "mean_utilization_bw_l4",
+    "mean_utilization_policing_bdp_l4",
+    "mean_utilization_policing_bw_l4",
+    "network_power_of_means_l4",
+    "total_retransmissions_l4",
+    "total_rtos_l4",
+]
+
 CONVERGED_WITHIN = 0.2
 """Of the mean of the second half: a flow in this band has converged."""
 CONVERGENCE_WINDOW_S = 1.0

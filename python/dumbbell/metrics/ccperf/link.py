@@ -17,6 +17,20 @@ from dumbbell.metrics.queue import (
 from dumbbell.metrics.series import interval_means
 from dumbbell.tables import Run
 
+__all__ = [
+    "loss_ratio_l2",
+    "mark_ratio_l2",
+    "max_qdisc_delay_l2",
+    "max_qdisc_length_l2",
+    "mean_packet_qdisc_delay_l2",
+    "mean_qdisc_delay_l2",
+    "mean_qdisc_length_l2",
+    "mean_sending_rate_l1",
+    "total_qdisc_drops_l2",
+    "utilization_peak_l1",
+    "utilization_policing_l1",
+]
+
 
 def _one(run: Run, queue: str | int, column: str) -> float:
     return float(run.column("queues", column, queue=queue)[0])

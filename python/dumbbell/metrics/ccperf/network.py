@@ -16,6 +16,15 @@ from dumbbell.metrics.ccperf.series import bottleneck, mean
 from dumbbell.metrics.path import resolved_of
 from dumbbell.tables import Run
 
+__all__ = [
+    "agg_qdisc_drops_l2",
+    "agg_retransmissions_l4",
+    "agg_rtos_l4",
+    "agg_throughput_l4",
+    "jain_index_l4",
+    "mean_flow_srtt_l4",
+]
+
 
 def tcp_flows(run: Run) -> list[str]:
     """Names of the flows that go over TCP."""

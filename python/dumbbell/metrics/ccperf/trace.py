@@ -15,6 +15,11 @@ from dumbbell.metrics.ccperf.series import route, tcp_series
 from dumbbell.metrics.path import NS_PER_S
 from dumbbell.tables import Run
 
+__all__ = [
+    "mean_idt_ewma_l4",
+    "mean_recovery_time_l4",
+]
+
 IDT_GAIN = 1 / 8
 """Weight of a new inter-departure time in the moving average, as that of RFC 6298's SRTT."""
 _SEQUENCE_NUMBERS = 2**32
