@@ -10,7 +10,7 @@ from dumbbell import _engine
 
 ROOT = Path(__file__).resolve().parents[1]
 
-QUEUES = {
+_TYPED = {
     "pfifo": "pfifo limit 20",
     "bfifo": "bfifo limit 20000",
     "pfifo_fast": "pfifo_fast",
@@ -44,7 +44,10 @@ QUEUES = {
     "choke": "choke limit 100 bandwidth 3mbit min 2 max 8 burst 3",
     "sfq": "sfq perturb 1",
 }
-"""A line of tc for each discipline."""
+QUEUES: dict[str, str] = {
+    each["name"]: each["short_example"] for each in json.loads(_engine.disciplines())
+} | _TYPED
+"""A line of tc for each discipline of the table; its short example where none is typed above."""
 
 SOURCES: dict[str, str] = {each["kind"]: each["example"] for each in json.loads(_engine.sources())}
 """A source of each kind, as its file has one for an example."""
@@ -196,7 +199,9 @@ TRACES = {
 }
 """A link that follows a law of each kind."""
 
-CONTROLLERS = tuple(KNOBS)
+_USUAL_KNOBS = ("sack = false", "delayed_ack = false", "initial_window = 3")
+"""Of a controller that has no others above."""
+CONTROLLERS = (*KNOBS, *(each for each in _engine.congestion_controllers() if each not in KNOBS))
 BOTTLENECK = 'qdisc = "pfifo limit 25"'
 BOTTLENECKS = {
     # Later than a second after a loss; before, it is Reno.
@@ -276,7 +281,7 @@ def descriptions() -> dict[str, str | Path]:
             tcp = f'tcp = {{ congestion_control = "{controller}", profile = "{profile}" }}'
             runs[f"controller {controller} {profile}"] = network(bottleneck, tcp=tcp)
         profile = "rfc" if controller == "reno" else "linux-6.1"
-        for knob in KNOBS[controller]:
+        for knob in KNOBS.get(controller, _USUAL_KNOBS):
             tcp = f'congestion_control = "{controller}", profile = "{profile}", {knob}'
             end = f"{bottleneck}, loss_every = 300"
             runs[f"{controller} {knob}"] = network(end, tcp=f"tcp = {{ {tcp} }}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,17 @@ def test_every_part_of_the_simulator_is_in_the_set() -> None:
     assert disciplines == digest_runs.QUEUES.keys()
     assert set(_engine.congestion_controllers()) == set(digest_runs.CONTROLLERS)
     assert FORMS.keys() == digest_runs.SOURCES.keys()
+
+
+def test_a_new_discipline_and_a_new_controller_have_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = json.loads(_engine.disciplines())
+    table.append({"name": "fifo_head_drop", "short_example": "fifo_head_drop limit 5"})
+    names = [*_engine.congestion_controllers(), "veno"]
+    monkeypatch.setattr(_engine, "disciplines", lambda: json.dumps(table))
+    monkeypatch.setattr(_engine, "congestion_controllers", lambda: names)
+    runs = runpy.run_path(digest_runs.__file__)["descriptions"]()
+    assert "qdisc = '''fifo_head_drop limit 5'''" in runs["queue fifo_head_drop"]
+    assert {"controller veno rfc", "veno sack = false"} <= runs.keys()
 
 
 def test_every_run_of_the_set_is_another() -> None:

@@ -397,6 +397,29 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
     })
 }
 
+const WITH_STRATEGIES: &[&str] = &[
+    "pfifo",
+    "bfifo",
+    "pfifo_fast",
+    "netem",
+    "tbf",
+    "prio",
+    "ets",
+    "htb",
+    "fq",
+    "cake",
+    "dualpi2",
+    "sfq",
+    "choke",
+    "hfsc",
+    "drr",
+    "codel",
+    "fq_codel",
+    "pie",
+    "fq_pie",
+    "red",
+];
+
 fn leaves() -> impl Strategy<Value = Qdisc> {
     let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
     prop_oneof![
@@ -411,7 +434,21 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         sfqs(),
         chokes(),
         managed(),
+        others(),
     ]
+}
+
+/// Disciplines of the table that no strategy here is for, with limits of any size.
+fn others() -> impl Strategy<Value = Qdisc> {
+    let is_other = |name: &str| !WITH_STRATEGIES.contains(&name);
+    let others = disciplines().iter().filter(|each| is_other(each.name));
+    let examples: Vec<String> = { others.map(|each| each.short_example()) }
+        .chain(["pfifo_fast".to_owned()])
+        .collect();
+    (prop::sample::select(examples), 1..5000u32).prop_map(|(example, limit)| {
+        let text = example.replace(" limit 5", &format!(" limit {limit}"));
+        dumbbell_tc::parse_qdisc(&text).unwrap()
+    })
 }
 
 /// A discipline that the strategies above do not know would be read by no property.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from docs_pages import ROOT, apply_blocks, blocks
@@ -36,6 +34,12 @@ source = { kind = "cbr", rate = "250pps", size = "1000B" }
 """
 CHECK = """\
 //! Made by tests/docs: the discipline of the how-to, in a whole run.
+
+#[test]
+fn tests_and_digests_find_its_short_example() {{
+    let table = dumbbell_tc::disciplines_json();
+    assert!(table.contains(r#""short_example":"pfifo_head_drop limit 5""#));
+}}
 
 /// Greatest delay, ns, and packets dropped.
 fn delay_and_drops(resolved: &str) -> (i64, i64) {{
@@ -82,13 +86,6 @@ def copy_of_the_repository(page: Path, folder: Path) -> None:
             shutil.copy(ROOT / name, folder / name)
 
 
-def digest_runs_of(folder: Path) -> dict[str, Any]:
-    """The runs by name that such a copy keeps digests of, with the sources of this checkout."""
-    module = runpy.run_path(str(folder / "scripts" / "digest_runs.py"))
-    runs: dict[str, Any] = module["descriptions"]()
-    return runs
-
-
 def resolved_with(qdisc: dict[str, str | int]) -> str:
     resolved = Experiment.from_toml(EXPERIMENT).resolved()
     resolved["links"][0]["forward"]["qdisc"] = qdisc
@@ -99,7 +96,6 @@ def resolved_with(qdisc: dict[str, str | int]) -> str:
 def test_add_a_qdisc(tmp_path: Path) -> None:
     copy_of_the_repository(PAGE, tmp_path)
     apply_blocks(PAGE, tmp_path)
-    assert "queue pfifo_head_drop" in digest_runs_of(tmp_path)
     cargo(tmp_path, "fmt", "--check", *PURE)
     check = tmp_path / "engine" / "tests" / "howto.rs"
     at_head = resolved_with({"kind": "pfifo_head_drop", "limit_packets": 10})

@@ -5,8 +5,13 @@ The sizes fit short runs: limits are reached, targets exceeded and buckets empti
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
+
+from dumbbell import _engine
+
+_Maker = Callable[[random.Random, int], str]
 
 
 def discipline(draw: random.Random, rate_bps: int) -> str:
@@ -266,6 +271,16 @@ def _netem_delay(draw: random.Random) -> str:
     return " ".join(words)
 
 
+def _other(name: str, example: str) -> _Maker:
+    """One that has no function here: its table's short example, with a limit of any size."""
+
+    def typed(draw: random.Random, _: int) -> str:
+        return example.replace(" limit 5", f" limit {_packets(draw)}")
+
+    typed.__name__ = f"_{name}"
+    return typed
+
+
 # --- disciplines that others are put into ---------------------------------------------------
 
 
@@ -402,9 +417,17 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
     return lines
 
 
-_Maker = Callable[[random.Random, int], str]
-_LEAVES: tuple[_Maker, ...] = (
+_OWN_LEAVES: tuple[_Maker, ...] = (
     _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
     _sfq, _fq_pie, _choke,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _ets, _htb, _hfsc, _drr)
+_OWN_NAMES = {maker.__name__[1:] for maker in (*_OWN_LEAVES, *_CLASSFUL)}
+_LEAVES = (
+    *_OWN_LEAVES,
+    *(
+        _other(each["name"], each["short_example"])
+        for each in json.loads(_engine.disciplines())
+        if each["name"] not in _OWN_NAMES
+    ),
+)

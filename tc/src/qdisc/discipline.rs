@@ -176,6 +176,13 @@ impl Discipline {
         self.name.to_owned() + &words.collect::<String>()
     }
 
+    /// The [`Discipline::example`] with room for few packets, where it has a limit in packets: what tests
+    /// run that draw every discipline of the table.
+    pub fn short_example(&self) -> String {
+        let has_limit = { self.parameters.iter() }.any(|each| each.key == "limit_packets");
+        self.example() + if has_limit { " limit 5" } else { "" }
+    }
+
     /// The parameter that excludes this one and takes its place, if there is one.
     pub(super) fn alternative_to(&self, parameter: &Parameter) -> Option<&'static Parameter> {
         let source = parameter.default_source;

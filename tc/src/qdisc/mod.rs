@@ -100,6 +100,10 @@ trait Grammar: Sized + fmt::Display {
     /// Of one whose classes are added: a class's line in the table.
     const CLASS: Option<&'static Discipline> = None;
 
+    /// What is typed, and what `tc -d qdisc show` prints of it, as text and as JSON. Of those that have
+    /// none here `tests/shown.rs` has some.
+    const SHOWN: Option<(&'static str, &'static str, &'static str)> = None;
+
     /// Reads the words after its name; tc's defaults for what is not said.
     fn parse(words: &mut Words) -> Result<Self, QdiscError>;
 
@@ -183,6 +187,10 @@ macro_rules! qdiscs {
         }
 
         static DISCIPLINES: &[Discipline] = &[$($kind::DISCIPLINE),+];
+
+        /// [`Grammar::SHOWN`] of each of them.
+        #[cfg(test)]
+        const SHOWN: &[Option<(&str, &str, &str)>] = &[$($kind::SHOWN),+];
 
         /// Of each of them.
         const ARE_PLAIN_FIFOS: &[bool] = &[$($kind::IS_PLAIN_FIFO),+];
@@ -362,7 +370,7 @@ pub fn disciplines() -> &'static [Discipline] {
 }
 
 /// The table of [`disciplines`] as JSON, each with its `usage`, the `example` of the shortest text
-/// that is accepted, and whether it `is_plain_fifo` ([`Qdisc::is_plain_fifo`]).
+/// that is accepted, a `short_example` with room for few packets, and whether it `is_plain_fifo` ([`Qdisc::is_plain_fifo`]).
 pub fn disciplines_json() -> String {
     #[derive(Serialize)]
     struct Described {
@@ -370,6 +378,7 @@ pub fn disciplines_json() -> String {
         discipline: &'static Discipline,
         usage: String,
         example: String,
+        short_example: String,
         is_plain_fifo: bool,
         /// Of one whose classes are added: a class's table.
         class: Option<&'static Discipline>,
@@ -379,6 +388,7 @@ pub fn disciplines_json() -> String {
             discipline,
             usage: discipline.usage(),
             example: discipline.example(),
+            short_example: discipline.short_example(),
             is_plain_fifo: *is_plain_fifo,
             class: *class,
         })

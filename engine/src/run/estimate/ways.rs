@@ -119,12 +119,12 @@ fn shaped(config: &Config) -> Shaped {
         Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
         Config::Choke(choke) => plain(f64::from(choke.limit_packets)),
         Config::Sfq(sfq) => plain(f64::from(sfq.limit_packets)),
-        Config::Codel(_)
-        | Config::FqCodel(_)
-        | Config::FqPie(_)
-        | Config::Pie(_)
-        | Config::Red(_)
-        | Config::PfifoFast(_) => plain(10_240.0),
+        // Of others: what they shape all packets to, and Linux's usual limit.
+        other => Shaped {
+            rate_bps: rate(other.shaped_bps()),
+            holds_back: other.shaped_bps() > 0,
+            ..plain(10_240.0)
+        },
     }
 }
 

@@ -142,7 +142,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
 
 #[test]
 fn options_as_text_and_json() {
-    for (typed, text, json) in EXAMPLES {
+    for (typed, text, json) in EXAMPLES.iter().chain(SHOWN.iter().flatten()) {
         let shown = parse(typed).unwrap().shown(ETHERNET, 1);
         assert_eq!(shown[0].text, *text, "{typed}");
         let options = serde_json::to_string(&shown[0].options).unwrap();
@@ -152,7 +152,8 @@ fn options_as_text_and_json() {
 
 #[test]
 fn every_discipline_has_an_example() {
-    let shown = EXAMPLES.iter().map(|(typed, ..)| parse(typed).unwrap());
+    let all = EXAMPLES.iter().chain(SHOWN.iter().flatten());
+    let shown = all.map(|(typed, ..)| parse(typed).unwrap());
     let names: Vec<&str> = shown.map(|qdisc| qdisc.discipline().name).collect();
     for discipline in disciplines() {
         assert!(names.contains(&discipline.name), "{}", discipline.name);
