@@ -3,7 +3,7 @@
 use crate::batch::Completed;
 use crate::errors;
 use dumbbell_engine::batch::Completed as EngineCompleted;
-use dumbbell_engine::cca::outside::NoModules;
+use dumbbell_engine::cca::external::NoModules;
 use dumbbell_engine::run::{AgentRun as EngineRun, Control, Interval as EngineInterval, Monitor};
 use dumbbell_engine::run::{FASTEST_BYTES_PER_S, LARGEST_CWND_PKTS, check_simulator};
 use dumbbell_engine::spec::Experiment;

@@ -1,7 +1,7 @@
 //! Controllers that are not of the simulator: those in C, from shared objects, and classes.
 
 use crate::python_controllers::{self, Class};
-use dumbbell_engine::cca::outside::{Module, Modules};
+use dumbbell_engine::cca::external::{Module, ModuleLoader};
 use dumbbell_engine::spec::tcp::Controller;
 use dumbbell_native::{Facts, Objects};
 use pyo3::exceptions::PyValueError;
@@ -31,7 +31,7 @@ impl AvailableControllers {
     }
 }
 
-impl Modules for AvailableControllers {
+impl ModuleLoader for AvailableControllers {
     fn load(&self, described: &Controller) -> Result<Module, String> {
         let Some(name) = &described.class_name else {
             return self.objects.load(described);

@@ -1,7 +1,7 @@
 //! Controllers in Python, as the sender knows controllers: one call for each event that a class
 //! heeds, with arguments that are made once for each connection.
 
-use dumbbell_engine::cca::outside::{Asked, Code, Event, Module, Traits};
+use dumbbell_engine::cca::external::{Event, EventContext, ExternalCode, Module, Traits};
 use dumbbell_engine::cca::{self, CaState};
 use dumbbell_engine::sim::random::Stream;
 use dumbbell_engine::sim::time::Time;
@@ -315,7 +315,7 @@ fn traits(class: &Class) -> Traits {
     }
 }
 
-impl Code for OfRun {
+impl ExternalCode for OfRun {
     fn traits(&self) -> Traits {
         traits(&self.class)
     }
@@ -333,7 +333,7 @@ impl Code for OfRun {
         self.failure.get().cloned()
     }
 
-    fn on(&self, _: Event<'_>, _: &mut [u64], _: &mut cca::Window, _: &mut Asked) -> bool {
+    fn on(&self, _: Event<'_>, _: &mut [u64], _: &mut cca::Window, _: &mut EventContext) -> bool {
         unreachable!("each connection has a module of its own")
     }
 
@@ -407,7 +407,12 @@ impl fmt::Debug for OfConnection {
 }
 
 impl OfConnection {
-    fn made(&self, py: Python<'_>, window: &cca::Window, asked: &Asked) -> PyResult<LiveInstance> {
+    fn made(
+        &self,
+        py: Python<'_>,
+        window: &cca::Window,
+        asked: &EventContext,
+    ) -> PyResult<LiveInstance> {
         let parameters = PyDict::new(py);
         for (name, value) in &self.parameters {
             parameters.set_item(name, value)?;
@@ -433,7 +438,12 @@ impl OfConnection {
         })
     }
 
-    fn live(&self, py: Python<'_>, window: &cca::Window, asked: &Asked) -> PyResult<&LiveInstance> {
+    fn live(
+        &self,
+        py: Python<'_>,
+        window: &cca::Window,
+        asked: &EventContext,
+    ) -> PyResult<&LiveInstance> {
         if let Some(live) = self.live.get() {
             return Ok(live);
         }
@@ -446,7 +456,7 @@ impl OfConnection {
         py: Python<'_>,
         event: Event<'_>,
         window: &mut cca::Window,
-        asked: &Asked,
+        asked: &EventContext,
     ) -> PyResult<bool> {
         let live = self.live(py, window, asked)?;
         let methods = &live.methods;
@@ -519,7 +529,7 @@ impl OfConnection {
     }
 }
 
-impl Code for OfConnection {
+impl ExternalCode for OfConnection {
     fn traits(&self) -> Traits {
         traits(&self.class)
     }
@@ -529,7 +539,7 @@ impl Code for OfConnection {
         event: Event<'_>,
         _state: &mut [u64],
         window: &mut cca::Window,
-        asked: &mut Asked,
+        asked: &mut EventContext,
     ) -> bool {
         // After a failure nothing changes any more until the run ends.
         self.called(|py| self.told(py, event, window, asked))

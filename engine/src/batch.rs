@@ -5,7 +5,7 @@
 //! never see anything but a description and a channel.
 
 use crate::capture::Output;
-use crate::cca::outside::{Modules, NoModules};
+use crate::cca::external::{ModuleLoader, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::run::{self, Account, Budget, Monitor, RunOutput};
@@ -65,7 +65,7 @@ pub struct Batch {
     events: u64,
     memory: Arc<Budget>,
     fast_paths: FastPaths,
-    modules: Arc<dyn Modules>,
+    modules: Arc<dyn ModuleLoader>,
 }
 
 impl Batch {
@@ -101,7 +101,7 @@ impl Batch {
 
     /// The same, with modules of controllers that are not of the simulator.
     #[must_use]
-    pub fn with_modules(mut self, modules: Arc<dyn Modules>) -> Batch {
+    pub fn with_modules(mut self, modules: Arc<dyn ModuleLoader>) -> Batch {
         self.modules = modules;
         self
     }

@@ -1,7 +1,7 @@
 //! One run: from a resolved description to its tables.
 
 use crate::capture::Output;
-use crate::cca::outside::{Modules, NoModules};
+use crate::cca::external::{ModuleLoader, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::spec::Experiment;
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 mod agents;
 mod check;
 mod estimate;
-mod going;
+mod incremental;
 mod memory;
 mod watch;
 
 pub use agents::{AgentRun, Control, FASTEST_BYTES_PER_S, Interval, LARGEST_CWND_PKTS};
 pub use check::{check_passing_time, check_simulator, unmatched_filters};
 pub use estimate::Estimate;
-pub use going::GoingRun;
+pub use incremental::IncrementalRun;
 pub use memory::{Account, Budget, OverBudget};
 
 /// What came of a run.
@@ -79,9 +79,9 @@ pub fn run_captured(
     monitor: &Monitor,
     output: Option<Output>,
     fast_paths: FastPaths,
-    modules: &dyn Modules,
+    modules: &dyn ModuleLoader,
 ) -> Result<RunOutput, EngineError> {
-    let mut run = GoingRun::captured(
+    let mut run = IncrementalRun::captured(
         experiment,
         replication,
         monitor,

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use dumbbell_engine::observe::activity::Activity;
-use dumbbell_engine::run::{GoingRun, Monitor};
+use dumbbell_engine::run::{IncrementalRun, Monitor};
 use dumbbell_engine::spec::Source;
 use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::tcp::{CwndChange, Tcp};
@@ -59,8 +59,8 @@ fn samples_of(flow: i64) -> Vec<Sample> {
     let mut experiment = experiment(links, flows, Vec::new());
     experiment.sample_interval_ns = 10 * MS;
     experiment.duration_ns = 15 * S;
-    let mut run: GoingRun<Rc<Monitor>> =
-        GoingRun::new(&checked(&experiment), 0, Rc::default()).unwrap();
+    let mut run: IncrementalRun<Rc<Monitor>> =
+        IncrementalRun::new(&checked(&experiment), 0, Rc::default()).unwrap();
     while run.advance(1000).unwrap() {}
     let mut tables = run.tables_so_far().0;
     tables.push(run.activities());

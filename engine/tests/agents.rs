@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dumbbell_engine::cca::outside::NoModules;
+use dumbbell_engine::cca::external::NoModules;
 use dumbbell_engine::run::{AgentRun, Control, Interval, Monitor, run};
 use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::{Arrivals, Greedy, Sized};

@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use dumbbell_capture::decode::{Decoded, decode, flags};
 use dumbbell_capture::{LinkType, Reader};
-use dumbbell_engine::cca::outside::NoModules;
+use dumbbell_engine::cca::external::NoModules;
 use dumbbell_engine::net::plan::FastPaths;
 use dumbbell_engine::run::{Monitor, RunOutput, run, run_captured};
 use dumbbell_engine::spec::source::{Cbr, ClosedLoop, Greedy};

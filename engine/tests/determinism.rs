@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dumbbell_engine::run::{GoingRun, Monitor, RunOutput, run};
+use dumbbell_engine::run::{IncrementalRun, Monitor, RunOutput, run};
 use dumbbell_engine::spec::source::Greedy;
 use dumbbell_engine::spec::{Experiment, Source, Tcp};
 
@@ -103,7 +103,7 @@ fn pieces_of_a_run_and_looks_at_it_change_nothing() {
     let whole = output(&spec, 3);
     for piece in [1, 5_000, 1 << 40] {
         let monitor = Monitor::default();
-        let mut going = GoingRun::new(&spec, 3, &monitor).unwrap();
+        let mut going = IncrementalRun::new(&spec, 3, &monitor).unwrap();
         let mut samples = 0;
         while going.advance(piece).unwrap() {
             let so_far = going.tables_so_far();
@@ -126,7 +126,7 @@ fn records_that_were_forgotten_are_missing_and_nothing_else() {
     spec.links[0].forward.record_packets = true;
     let whole = output(&spec, 0);
     let monitor = Monitor::default();
-    let mut going = GoingRun::new(&spec, 0, &monitor).unwrap();
+    let mut going = IncrementalRun::new(&spec, 0, &monitor).unwrap();
     going.advance(5_000).unwrap();
     going.forget_records();
     let from_ns = going.now_ns();

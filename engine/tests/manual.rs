@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use dumbbell_engine::EngineError;
-use dumbbell_engine::run::{GoingRun, Monitor, run};
+use dumbbell_engine::run::{IncrementalRun, Monitor, run};
 use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::{Arrivals, Greedy};
 use dumbbell_engine::spec::tcp::{CwndChange, Tcp};
@@ -48,8 +48,8 @@ fn game(changes: &[CwndChange]) -> Experiment {
     experiment
 }
 
-fn begun(experiment: &Experiment) -> GoingRun<Rc<Monitor>> {
-    GoingRun::new(&checked(experiment), 0, Rc::default()).unwrap()
+fn begun(experiment: &Experiment) -> IncrementalRun<Rc<Monitor>> {
+    IncrementalRun::new(&checked(experiment), 0, Rc::default()).unwrap()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use dumbbell_engine::run::{GoingRun, Monitor};
+use dumbbell_engine::run::{IncrementalRun, Monitor};
 use dumbbell_engine::spec::{Ecn, Flow};
 use dumbbell_engine::tables::{Table, Values};
 use dumbbell_tc::parse_qdisc;
@@ -45,8 +45,8 @@ fn classes(text: &str) -> Vec<Vec<i64>> {
     let mut link = bottleneck(1_000_000, 10 * MS, parse_qdisc(text).unwrap());
     link.forward.record_packets = true;
     let experiment = experiment(vec![link], flows, Vec::new());
-    let mut run: GoingRun<Rc<Monitor>> =
-        GoingRun::new(&checked(&experiment), 0, Rc::default()).unwrap();
+    let mut run: IncrementalRun<Rc<Monitor>> =
+        IncrementalRun::new(&checked(&experiment), 0, Rc::default()).unwrap();
     while run.advance(100).unwrap() {}
     let mut tables = run.tables_so_far().0;
     tables.push(run.packet_classes());

@@ -52,7 +52,7 @@ impl Change {
 
 /// A description and the same checked.
 #[derive(Debug, Clone)]
-pub struct Changed {
+pub struct ChangedExperiment {
     /// As it stands in JSON.
     pub resolved: Value,
     /// As the engine runs it.
@@ -64,7 +64,7 @@ pub struct Changed {
 /// # Errors
 /// A path leads nowhere, or a value is not allowed there; the problem has the path of the change
 /// that brought it.
-pub fn changed(base: &Value, changes: &[Change]) -> Result<Changed, Problem> {
+pub fn changed(base: &Value, changes: &[Change]) -> Result<ChangedExperiment, Problem> {
     if changes.len() > MOST_CHANGES {
         let allowed = format!("at most {MOST_CHANGES} changes");
         return Err(Problem::new("", changes.len(), allowed));
@@ -74,7 +74,7 @@ pub fn changed(base: &Value, changes: &[Change]) -> Result<Changed, Problem> {
         apply(&mut resolved, change)?;
     }
     match checked(&resolved) {
-        Ok(experiment) => Ok(Changed {
+        Ok(experiment) => Ok(ChangedExperiment {
             resolved,
             experiment,
         }),

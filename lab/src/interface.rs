@@ -5,16 +5,16 @@
 //! read: `output_length()` bytes at `output()`. Both places hold until the next call.
 #![expect(unsafe_code, reason = "names for the linker")]
 
-use crate::laboratory::{Advanced, Laboratory};
-use crate::rule::Heeded;
-use dumbbell_engine::cca::outside::Asked;
+use crate::laboratory::{Laboratory, RunProgress};
+use crate::rule::RuleEvent;
+use dumbbell_engine::cca::external::EventContext;
 use std::cell::RefCell;
 
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static LABORATORY: RefCell<Laboratory> = RefCell::new(Laboratory::new(ask_rule));
-    static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
+    static ASKED: RefCell<Option<EventContext>> = const { RefCell::new(None) };
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -29,7 +29,7 @@ unsafe extern "C" {
 #[cfg(not(target_arch = "wasm32"))]
 fn heed(_event: u32, _exchanged: *mut f64, _count: usize) {}
 
-fn ask_rule(event: Heeded, exchanged: &mut [f64], asked: &mut Asked) {
+fn ask_rule(event: RuleEvent, exchanged: &mut [f64], asked: &mut EventContext) {
     ASKED.set(Some(asked.clone()));
     heed(event as u32, exchanged.as_mut_ptr(), exchanged.len());
     if let Some(after) = ASKED.take() {
@@ -92,9 +92,9 @@ pub extern "C" fn ask() {
 pub extern "C" fn advance(events: u32) -> u32 {
     let advanced = LABORATORY.with_borrow_mut(|laboratory| laboratory.advance(events));
     match advanced {
-        Advanced::Going => 0,
-        Advanced::AtItsEnd => 1,
-        Advanced::Failed(problem) => {
+        RunProgress::Going => 0,
+        RunProgress::AtItsEnd => 1,
+        RunProgress::Failed(problem) => {
             answer(problem.to_json().into_bytes());
             2
         }

@@ -1,13 +1,13 @@
 //! What a page has in its hands: a description, changes to it, and one run at a time.
 
-use crate::changes::{Change, Changed, changed};
+use crate::changes::{Change, ChangedExperiment, changed};
 use crate::numbers::{column, groups, numbers};
 use crate::problem::Problem;
 use crate::request::{Answer, Request};
-use crate::rule::{self, Ask, Fields, MOST_STATE_NUMBERS, Rule, Rules};
-use crate::{tc_lines, written};
-use dumbbell_engine::cca::outside::{Modules, NoModules};
-use dumbbell_engine::run::{Account, Budget, Estimate, GoingRun, Monitor};
+use crate::rule::{self, Fields, MOST_STATE_NUMBERS, Rule, RuleFn, Rules};
+use crate::{tc_lines, toml_writer};
+use dumbbell_engine::cca::external::{ModuleLoader, NoModules};
+use dumbbell_engine::run::{Account, Budget, Estimate, IncrementalRun, Monitor};
 use dumbbell_engine::spec::route::Routes;
 use dumbbell_engine::spec::{Experiment, Flow};
 use dumbbell_engine::tables::Tables;
@@ -24,7 +24,7 @@ const LARGEST_REQUEST: usize = 8 << 20;
 
 /// How far a run is after a piece of it.
 #[derive(Debug)]
-pub enum Advanced {
+pub enum RunProgress {
     /// There is more to do.
     Going,
     /// There is not.
@@ -36,17 +36,17 @@ pub enum Advanced {
 /// Everything that lasts from one request to the next.
 #[derive(Debug)]
 pub struct Laboratory {
-    ask: Ask,
+    ask: RuleFn,
     base: Value,
-    current: Option<Changed>,
-    run: Option<GoingRun<Rc<Monitor>>>,
+    current: Option<ChangedExperiment>,
+    run: Option<IncrementalRun<Rc<Monitor>>>,
     is_at_its_end: bool,
     tables: Tables,
 }
 
 impl Laboratory {
     /// Nothing in its hands yet; `ask` asks rules of the page's own.
-    pub fn new(ask: Ask) -> Laboratory {
+    pub fn new(ask: RuleFn) -> Laboratory {
         Laboratory {
             ask,
             base: Value::Null,
@@ -80,7 +80,7 @@ impl Laboratory {
             Request::Load { resolved } => self.load(resolved),
             Request::Change { changes } => self.change(&changes),
             Request::Toml => self.described(|experiment| Answer::Text {
-                text: written::toml(experiment),
+                text: toml_writer::toml(experiment),
             }),
             Request::Tc { queue } => self.lines(queue),
             Request::Begin {
@@ -111,7 +111,7 @@ impl Laboratory {
         Ok(self.describe(found, notices))
     }
 
-    fn describe(&mut self, found: Changed, notices: Vec<String>) -> Answer {
+    fn describe(&mut self, found: ChangedExperiment, notices: Vec<String>) -> Answer {
         let experiment = &found.experiment;
         let ends = || experiment.link_ends().map(|(_, _, end)| end);
         let answer = Answer::Described {
@@ -182,8 +182,9 @@ impl Laboratory {
             memory: Account::of(budget),
             ..Monitor::default()
         };
-        let modules: &dyn Modules = rules.as_ref().map_or(&NoModules, |rules| rules);
-        let run = GoingRun::with_modules(&experiment, replication, Rc::new(monitor), modules)?;
+        let modules: &dyn ModuleLoader = rules.as_ref().map_or(&NoModules, |rules| rules);
+        let run =
+            IncrementalRun::with_modules(&experiment, replication, Rc::new(monitor), modules)?;
         self.run = Some(run);
         Ok(Answer::Begun {
             expected_events: expected.events,
@@ -208,19 +209,19 @@ impl Laboratory {
     }
 
     /// Goes on with the run by `events` events.
-    pub fn advance(&mut self, events: u32) -> Advanced {
+    pub fn advance(&mut self, events: u32) -> RunProgress {
         let Some(run) = &mut self.run else {
-            return Advanced::Failed(no_run());
+            return RunProgress::Failed(no_run());
         };
         match run.advance(u64::from(events)) {
-            Ok(true) => Advanced::Going,
+            Ok(true) => RunProgress::Going,
             Ok(false) => {
                 self.is_at_its_end = true;
-                Advanced::AtItsEnd
+                RunProgress::AtItsEnd
             }
             Err(error) => {
                 self.run = None;
-                Advanced::Failed(error.into())
+                RunProgress::Failed(error.into())
             }
         }
     }

@@ -4,19 +4,19 @@ use dumbbell_engine::spec::law::Law;
 
 /// What a law is drawn for.
 #[derive(Debug, Clone, Copy)]
-pub enum Drawn {
+pub enum LawQuantity {
     /// A time in seconds.
     Gap,
     /// A size in bytes.
     Size,
 }
 
-impl Drawn {
+impl LawQuantity {
     /// A quantity with its unit: the shortest decimal that gives the number back.
     pub fn quantity(self, value: f64) -> String {
         match self {
-            Drawn::Gap => format!("{value}s"),
-            Drawn::Size => format!("{value}B"),
+            LawQuantity::Gap => format!("{value}s"),
+            LawQuantity::Size => format!("{value}B"),
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! A page holds descriptions that were resolved when it was made, so nothing is resolved twice: a
 //! change puts a value in resolved units in its place (`links[1].forward.rate_bps`), or tc text that
-//! the crate `dumbbell-tc` reads. [`written`] turns the result into a file that `dumbbell run` takes.
+//! the crate `dumbbell-tc` reads. [`toml_writer`] turns the result into a file that `dumbbell run` takes.
 //!
 //! Compiled for `wasm32-unknown-unknown` it is the module that `interface` describes. Times of a run
 //! are virtual; the crate knows no clock, so how long a piece of a run may be is its caller's to say.
@@ -18,4 +18,4 @@ pub mod problem;
 pub mod request;
 pub mod rule;
 pub mod tc_lines;
-pub mod written;
+pub mod toml_writer;

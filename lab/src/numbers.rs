@@ -182,7 +182,7 @@ fn goodput_bps(experiment: &Experiment, received_bytes: f64, flow: &Flow) -> f64
 
 /// What equal flows have together.
 #[derive(Default)]
-struct Together {
+struct FlowGroup {
     name: String,
     is_one: bool,
     flows: usize,
@@ -199,14 +199,14 @@ fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mu
     let delivered = of("delivered_pkts");
     let capacities: Vec<f64> = capacities_bps(experiment);
     let goodput = |index: usize| goodput_bps(experiment, received[index], &flows[index]);
-    let mut sums: Vec<Together> = Vec::new();
+    let mut sums: Vec<FlowGroup> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for (index, name) in groups(flows).into_iter().enumerate() {
         let place = *places.entry(name).or_insert_with_key(|name| {
-            sums.push(Together {
+            sums.push(FlowGroup {
                 name: name.clone(),
                 is_one: *name == flows[index].name,
-                ..Together::default()
+                ..FlowGroup::default()
             });
             sums.len() - 1
         });

@@ -57,7 +57,7 @@ pub enum Request {
         /// The window.
         cwnd_pkts: u32,
     },
-    /// Makes tables of what there is so far (`GoingRun::tables_so_far`): `Peeked`.
+    /// Makes tables of what there is so far (`IncrementalRun::tables_so_far`): `Peeked`.
     Peek,
     /// Lets go of records of packets so far: `Peeked`.
     Forget,

@@ -5,7 +5,9 @@
 //! (`python/dumbbell/backends/native/dumbbell_cc.h`). Window, fields and state are exchanged as
 //! numbers of JavaScript: times are exact below 2^53 ns, and NaN stands where there is none.
 
-use dumbbell_engine::cca::outside::{Asked, Code, Event, Module, Modules, Traits};
+use dumbbell_engine::cca::external::{
+    Event, EventContext, ExternalCode, Module, ModuleLoader, Traits,
+};
 use dumbbell_engine::cca::{Ack, CaState, RttSample, Snapshot, Window};
 use dumbbell_engine::spec::tcp::Controller;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ pub const MOST_STATE_NUMBERS: usize = 64;
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is a field of `dumbbell_cc_ops`")]
 #[repr(u32)]
-pub enum Heeded {
+pub enum RuleEvent {
     Init,
     OnAck,
     OnLoss,
@@ -41,7 +43,7 @@ pub struct Rule {
     /// The name that the flows have together.
     pub group: String,
     /// What it has a function for.
-    pub heeds: Vec<Heeded>,
+    pub heeds: Vec<RuleEvent>,
     /// Numbers of state of each connection, at most [`MOST_STATE_NUMBERS`]; 0 at its start.
     pub state_numbers: usize,
     /// Whether it sets the window in recovery too.
@@ -52,7 +54,7 @@ pub struct Rule {
 
 /// Asks the page's function: what happened, and what is exchanged; what the rule made of it then
 /// stands in the same place.
-pub type Ask = fn(Heeded, &mut [f64], &mut Asked);
+pub type RuleFn = fn(RuleEvent, &mut [f64], &mut EventContext);
 
 /// Names of what is exchanged, in its order: the window, then fields of the event, then the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,7 +64,7 @@ pub struct Fields {
     /// Of each event.
     pub events: BTreeMap<&'static str, &'static [&'static str]>,
     /// Events in the order of their numbers.
-    pub order: Vec<Heeded>,
+    pub order: Vec<RuleEvent>,
 }
 
 /// Names beside the values that they have.
@@ -157,18 +159,18 @@ fn state_number(state: CaState) -> f64 {
     }
 }
 
-const ORDER: [(Heeded, &str, &[&str]); 11] = [
-    (Heeded::Init, "init", SNAPSHOT),
-    (Heeded::OnAck, "on_ack", ACK),
-    (Heeded::OnLoss, "on_loss", SNAPSHOT),
-    (Heeded::OnRtt, "on_rtt", RTT),
-    (Heeded::OnRto, "on_rto", SNAPSHOT),
-    (Heeded::OnEnterLoss, "on_enter_loss", SNAPSHOT),
-    (Heeded::OnEcn, "on_ecn", SNAPSHOT),
-    (Heeded::OnExitRecovery, "on_exit_recovery", SNAPSHOT),
-    (Heeded::OnUndo, "on_undo", &[]),
-    (Heeded::OnTransmitStart, "on_transmit_start", SNAPSHOT),
-    (Heeded::OnIdleRestart, "on_idle_restart", SNAPSHOT),
+const ORDER: [(RuleEvent, &str, &[&str]); 11] = [
+    (RuleEvent::Init, "init", SNAPSHOT),
+    (RuleEvent::OnAck, "on_ack", ACK),
+    (RuleEvent::OnLoss, "on_loss", SNAPSHOT),
+    (RuleEvent::OnRtt, "on_rtt", RTT),
+    (RuleEvent::OnRto, "on_rto", SNAPSHOT),
+    (RuleEvent::OnEnterLoss, "on_enter_loss", SNAPSHOT),
+    (RuleEvent::OnEcn, "on_ecn", SNAPSHOT),
+    (RuleEvent::OnExitRecovery, "on_exit_recovery", SNAPSHOT),
+    (RuleEvent::OnUndo, "on_undo", &[]),
+    (RuleEvent::OnTransmitStart, "on_transmit_start", SNAPSHOT),
+    (RuleEvent::OnIdleRestart, "on_idle_restart", SNAPSHOT),
 ];
 
 impl Fields {
@@ -187,12 +189,12 @@ impl Fields {
 
 /// The rule, as the sender knows controllers.
 #[derive(Debug, Clone)]
-struct Asking {
+struct PageRule {
     rule: Rule,
-    ask: Ask,
+    ask: RuleFn,
 }
 
-impl Code for Asking {
+impl ExternalCode for PageRule {
     fn traits(&self) -> Traits {
         Traits {
             state_words: self.rule.state_numbers,
@@ -209,20 +211,20 @@ impl Code for Asking {
         event: Event<'_>,
         state: &mut [u64],
         window: &mut Window,
-        asked: &mut Asked,
+        asked: &mut EventContext,
     ) -> bool {
         let heeded = match event {
-            Event::Init(_) => Heeded::Init,
-            Event::Rtt(_) => Heeded::OnRtt,
-            Event::Ack(_) => Heeded::OnAck,
-            Event::Loss(_) => Heeded::OnLoss,
-            Event::Rto(_) => Heeded::OnRto,
-            Event::EnterLoss(_) => Heeded::OnEnterLoss,
-            Event::Ecn(_) => Heeded::OnEcn,
-            Event::ExitRecovery(_) => Heeded::OnExitRecovery,
-            Event::Undo => Heeded::OnUndo,
-            Event::TransmitStart(..) => Heeded::OnTransmitStart,
-            Event::IdleRestart(_) => Heeded::OnIdleRestart,
+            Event::Init(_) => RuleEvent::Init,
+            Event::Rtt(_) => RuleEvent::OnRtt,
+            Event::Ack(_) => RuleEvent::OnAck,
+            Event::Loss(_) => RuleEvent::OnLoss,
+            Event::Rto(_) => RuleEvent::OnRto,
+            Event::EnterLoss(_) => RuleEvent::OnEnterLoss,
+            Event::Ecn(_) => RuleEvent::OnEcn,
+            Event::ExitRecovery(_) => RuleEvent::OnExitRecovery,
+            Event::Undo => RuleEvent::OnUndo,
+            Event::TransmitStart(..) => RuleEvent::OnTransmitStart,
+            Event::IdleRestart(_) => RuleEvent::OnIdleRestart,
             // For a controller that sees the sender.
             Event::State(_) | Event::AckBegins(_) | Event::Acked(_) => return false,
         };
@@ -275,12 +277,12 @@ pub struct Rules(Module);
 
 impl Rules {
     /// Of a rule that is asked so.
-    pub fn of(rule: Rule, ask: Ask) -> Rules {
-        Rules(Module(Arc::new(Asking { rule, ask })))
+    pub fn of(rule: Rule, ask: RuleFn) -> Rules {
+        Rules(Module(Arc::new(PageRule { rule, ask })))
     }
 }
 
-impl Modules for Rules {
+impl ModuleLoader for Rules {
     fn load(&self, _described: &Controller) -> Result<Module, String> {
         Ok(self.0.clone())
     }

@@ -4,7 +4,7 @@
 //! `tests/interface.rs` holds against this by a controller that echoes every field.
 
 use dumbbell_core::time::Time;
-use dumbbell_tcp::cca::outside::{AckBegins, Acked, SenderView};
+use dumbbell_tcp::cca::external::{AckBegins, Acked, SenderView};
 use dumbbell_tcp::cca::{self, CaState};
 use std::ffi::{c_char, c_int, c_void};
 

@@ -16,7 +16,7 @@ mod object;
 mod object;
 
 use dumbbell_spec::tcp::Controller;
-use dumbbell_tcp::cca::outside::{Module, Modules};
+use dumbbell_tcp::cca::external::{Module, ModuleLoader};
 use module::Loaded;
 pub use module::{Facts, ParameterFacts};
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Objects(pub HashMap<String, PathBuf>);
 
-impl Modules for Objects {
+impl ModuleLoader for Objects {
     /// Each time from a copy of its own, so that no two runs share a static variable.
     fn load(&self, described: &Controller) -> Result<Module, String> {
         let Some(path) = self.0.get(&described.sha256) else {

@@ -7,7 +7,7 @@ use crate::object::Object;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
-use dumbbell_tcp::cca::outside::{Asked, Code, Event, Requests, Traits};
+use dumbbell_tcp::cca::external::{Event, EventContext, ExternalCode, Requests, Traits};
 use dumbbell_tcp::cca::{Snapshot, Window};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -236,7 +236,7 @@ unsafe extern "C" fn below(stream: *mut c_void, n: u32) -> u32 {
     stream.below(u64::from(n.max(1))) as u32
 }
 
-impl Code for Loaded {
+impl ExternalCode for Loaded {
     fn traits(&self) -> Traits {
         let ops = self.ops();
         Traits {
@@ -257,7 +257,7 @@ impl Code for Loaded {
         event: Event<'_>,
         state: &mut [u64],
         window: &mut Window,
-        asked: &mut Asked,
+        asked: &mut EventContext,
     ) -> bool {
         let ops = self.ops();
         let mut shared = abi::Window::from(&*window);

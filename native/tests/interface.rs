@@ -8,7 +8,7 @@ use dumbbell_engine::run::{Monitor, RunOutput, run_captured};
 use dumbbell_engine::spec::Experiment;
 use dumbbell_native::{Objects, facts};
 use dumbbell_spec::tcp::{Controller as Described, Profile, Tcp};
-use dumbbell_tcp::cca::outside::{Modules, Outside};
+use dumbbell_tcp::cca::external::{ExternalController, ModuleLoader};
 use dumbbell_tcp::cca::{
     Ack, CaState, Controller, Options, RateSample, RttSample, Snapshot, Window,
 };
@@ -59,7 +59,7 @@ fn described(parameters: &[(&str, i64)]) -> Described {
     }
 }
 
-fn controller(object: &Path, parameters: &[(&str, i64)]) -> Outside {
+fn controller(object: &Path, parameters: &[(&str, i64)]) -> ExternalController {
     let module = objects(object).load(&described(parameters)).unwrap();
     let options = Options {
         module: Some(module),
@@ -439,7 +439,7 @@ fn experiment(tcp: &Tcp, seed: u64) -> Experiment {
     Experiment::from_json(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn run(tcp: &Tcp, seed: u64, modules: &dyn Modules) -> RunOutput {
+fn run(tcp: &Tcp, seed: u64, modules: &dyn ModuleLoader) -> RunOutput {
     let experiment = experiment(tcp, seed);
     run_captured(
         &experiment,
@@ -528,7 +528,7 @@ fn nothing_is_loaded_that_was_not_given() {
         ..Tcp::linux("file:my_cc.c")
     };
     assert_eq!(tcp.profile, Profile::Linux61);
-    let none = dumbbell_tcp::cca::outside::NoModules;
+    let none = dumbbell_tcp::cca::external::NoModules;
     let experiment = experiment(&tcp, 1);
     let said = run_captured(
         &experiment,

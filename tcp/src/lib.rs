@@ -77,7 +77,7 @@ pub mod sender;
 pub mod small_queue;
 
 use cca::Algorithm;
-use cca::outside::Module;
+use cca::external::Module;
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 use dumbbell_spec::tcp::{Profile, Tcp};

@@ -47,8 +47,8 @@ impl Merge {
         (first < bound).then_some(first)
     }
 
-    /// When something may come out of the link at the earliest that was not taken on, if the link is
-    /// busy until then; `NEVER` when nothing waits.
+    /// Earliest time a packet still waiting here can leave the link, if the transmitter is
+    /// busy until `busy_until`; `NEVER` when nothing waits.
     #[inline(always)]
     pub fn earliest_exit(&self, busy_until: Time) -> Time {
         let (at, _) = self.arrivals.first();

@@ -4,8 +4,8 @@
 //! counters and from sums over round-trip times; then the caller sets a window or a rate for the next one. There
 //! is no call per packet.
 
-use super::{GoingRun, Monitor, RunOutput};
-use crate::cca::outside::{Asked, Code, Event, Module, Modules, Traits};
+use super::{IncrementalRun, Monitor, RunOutput};
+use crate::cca::external::{Event, EventContext, ExternalCode, Module, ModuleLoader, Traits};
 use crate::cca::{Ack, Window};
 use crate::error::EngineError;
 use crate::sim::time::Time;
@@ -229,7 +229,7 @@ struct AgentCode {
     control: Control,
 }
 
-impl Code for AgentCode {
+impl ExternalCode for AgentCode {
     fn traits(&self) -> Traits {
         Traits {
             state_words: STATE_WORDS,
@@ -246,7 +246,7 @@ impl Code for AgentCode {
         event: Event<'_>,
         state: &mut [u64],
         window: &mut Window,
-        _asked: &mut Asked,
+        _asked: &mut EventContext,
     ) -> bool {
         let mut shared = locked(&self.shared);
         match event {
@@ -295,10 +295,10 @@ impl Code for AgentCode {
 struct WithAgents<'a> {
     agents: &'a [Agent],
     control: Control,
-    others: &'a dyn Modules,
+    others: &'a dyn ModuleLoader,
 }
 
-impl Modules for WithAgents<'_> {
+impl ModuleLoader for WithAgents<'_> {
     fn load(&self, described: &Controller) -> Result<Module, String> {
         if described.sha256 != NO_SHA256 {
             return self.others.load(described);
@@ -327,7 +327,7 @@ struct Agent {
 /// A run in which the caller sets the windows or the rates of some flows.
 #[derive(Debug)]
 pub struct AgentRun<M> {
-    run: GoingRun<M>,
+    run: IncrementalRun<M>,
     agents: Vec<Agent>,
     /// The end of the time that the run was let go on for.
     until_ns: u64,
@@ -342,12 +342,12 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
     /// time; an agent is meant by its place among these.
     ///
     /// # Errors
-    /// As of [`GoingRun::with_modules`], or a flow is none that an agent can have.
+    /// As of [`IncrementalRun::with_modules`], or a flow is none that an agent can have.
     pub fn new(
         experiment: &Experiment,
         replication: u64,
         monitor: M,
-        modules: &dyn Modules,
+        modules: &dyn ModuleLoader,
         flows: &[usize],
         control: Control,
     ) -> Result<Self, EngineError> {
@@ -393,7 +393,7 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
             control,
             others: modules,
         };
-        let run = GoingRun::with_modules(&described, replication, monitor, &modules)?;
+        let run = IncrementalRun::with_modules(&described, replication, monitor, &modules)?;
         Ok(AgentRun {
             run,
             agents,
@@ -401,7 +401,7 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
         })
     }
 
-    /// Goes on to an instant; see [`GoingRun::advance_through`].
+    /// Goes on to an instant; see [`IncrementalRun::advance_through`].
     ///
     /// # Errors
     /// As of it.
@@ -469,7 +469,7 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
         found
     }
 
-    /// Does some more; see [`GoingRun::advance`].
+    /// Does some more; see [`IncrementalRun::advance`].
     ///
     /// # Errors
     /// As of it.
@@ -480,7 +480,7 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
     /// The tables of a run that has come to its end.
     ///
     /// # Errors
-    /// As of [`GoingRun::finish`].
+    /// As of [`IncrementalRun::finish`].
     pub fn finish(self) -> Result<RunOutput, EngineError> {
         self.run.finish()
     }

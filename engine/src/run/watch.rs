@@ -139,7 +139,7 @@ impl<M: Deref<Target = Monitor>> Watch<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::going::drive;
+    use crate::run::incremental::drive;
     use crate::spec::Experiment;
     use std::sync::atomic::AtomicBool;
 

@@ -1,7 +1,7 @@
 //! From a checked description to a network at time zero.
 
 use crate::cca::Algorithm;
-use crate::cca::outside::Module;
+use crate::cca::external::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
 use crate::net::queued::AfterQueue;

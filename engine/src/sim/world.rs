@@ -12,7 +12,7 @@
 //! `Tournament`; everything else is in the `Wheel`.
 
 use crate::capture::Capture;
-use crate::cca::outside::Module;
+use crate::cca::external::Module;
 use crate::net::gso::Gso;
 use crate::net::link::Link;
 use crate::net::plan::FastPaths;

@@ -1,4 +1,4 @@
-"""Where experiments run: one description, any backend, the same tables.
+"""Backends: one description runs on any of them and gives the same tables.
 
 `simulate` runs one replication, `run_many` many side by side. A backend is a file with an object
 of the shape of `Backend` and a line in the registry.

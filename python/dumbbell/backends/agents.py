@@ -1,4 +1,4 @@
-"""Runs that go on interval by interval, while somebody sets the windows of some flows."""
+"""Runs that advance by intervals; between them the caller sets windows or rates of flows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backend is: something that turns resolved descriptions into tables."""
+"""The interface of a backend, which turns resolved descriptions into tables."""
 
 from __future__ import annotations
 

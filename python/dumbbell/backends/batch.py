@@ -1,4 +1,4 @@
-"""Many replications of many experiments, as runs, in the order in which they end."""
+"""Runs of many replications of many experiments, in the order in which they finish."""
 
 from __future__ import annotations
 

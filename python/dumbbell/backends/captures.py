@@ -1,4 +1,4 @@
-"""Captures that a run leaves: in a temporary folder while the run is, their hash in its meta."""
+"""Capture files of a run, in a temporary folder as long as the run exists; their hash is in its meta."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that would not fit in memory or would take days are refused before they start."""
+"""Refuses runs that would not fit in memory or would take days, before they start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What differs from machine to machine and day to day: a run's provenance."""
+"""A run's provenance: machine, versions and date."""
 
 from __future__ import annotations
 

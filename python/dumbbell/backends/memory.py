@@ -1,4 +1,4 @@
-"""How much memory runs may use: what the machine, a container and a limit of the shell leave."""
+"""The memory that runs may use: what the machine, its container and ulimit leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule decides: a verdict and everything it was read from."""
+"""The decision of a rule: a verdict with the numbers behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule is given: numbers of replications, by what they are. Rules make the intervals.
+"""Evidence for a rule: numbers of replications, by kind. Rules make the intervals.
 
 An interval is made by the rule that uses it, so the interval of a mean cannot stand where a
 prediction belongs. Only where the interval is not over replications (batch means of one long run)

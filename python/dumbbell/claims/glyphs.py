@@ -1,4 +1,4 @@
-"""What the small drawing of a claim shows, in the claim's unit; the report draws it.
+"""The content of a claim's glyph, in the claim's unit; the report draws it.
 
 Every glyph is centred on the value that the claim is compared with, so equal values stand at equal
 places in every row, and what counts as equal is shaded. One rule has one scale: a margin is always

@@ -1,4 +1,4 @@
-"""What is claimed (:class:`Claim`) and what came of it (:class:`Judged`, by :func:`judge`)."""
+"""A claim (:class:`Claim`) and the judged one (:class:`Judged`, by :func:`judge`)."""
 
 from __future__ import annotations
 

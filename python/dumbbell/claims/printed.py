@@ -1,4 +1,4 @@
-"""What it takes to get the printed numbers: every number of a source, and where it comes out.
+"""Reproducing printed numbers: every number of a source, and the arms in which it is reproduced.
 
 A study lists all numbers that its source prints (:class:`PrintedNumber`), the arms that were tried
 for them (:class:`Arm`, with what each assumes), and which claims speak of which number

@@ -1,4 +1,4 @@
-"""A study under way: what every study does alike, so that its own files hold what is its own."""
+"""A study during its run: what all studies have in common."""
 
 from __future__ import annotations
 

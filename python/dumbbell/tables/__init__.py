@@ -1,4 +1,4 @@
-"""What a run leaves behind: the definition of every column, and `Run`, which holds them."""
+"""The tables of a run: the definition of every column, and `Run`, which holds them."""
 
 from dumbbell.tables.docs import tables_markdown
 from dumbbell.tables.errors import TableError

@@ -1,4 +1,4 @@
-"""What a table is asked for in vain."""
+"""Errors of looking up tables and columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run: what happened once, whoever made it happen."""
+"""A run: the tables of one replication, from any backend or imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What theory refuses: an overloaded queue, and parameters that mean nothing."""
+"""Errors of theory: an overloaded queue, parameters out of range."""
 
 from __future__ import annotations
 

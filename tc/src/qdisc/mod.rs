@@ -102,6 +102,7 @@ trait Grammar: Sized + fmt::Display {
 
     /// What is typed, and what `tc -d qdisc show` prints of it, as text and as JSON. Of those that have
     /// none here `tests/shown.rs` has some.
+    #[cfg_attr(not(test), expect(dead_code, reason = "an example for tests"))]
     const SHOWN: Option<(&'static str, &'static str, &'static str)> = None;
 
     /// Reads the words after its name; tc's defaults for what is not said.

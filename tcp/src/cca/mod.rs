@@ -13,6 +13,7 @@ pub mod bbr;
 pub mod cubic;
 pub mod dctcp;
 mod events;
+pub mod external;
 pub mod highspeed;
 pub mod htcp;
 pub mod hystart;
@@ -20,7 +21,6 @@ pub mod hystart_plus_plus;
 pub mod illinois;
 pub mod ledbat_plus_plus;
 pub mod manual;
-pub mod outside;
 pub mod prague;
 pub mod reno;
 mod round_trips;
@@ -40,12 +40,12 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
 pub use events::{Ack, AckArrival, CaState, PktsAcked, RateSample, RttSample, Snapshot};
+use external::{ExternalController, Module};
 use highspeed::HighSpeed;
 use htcp::Htcp;
 use illinois::Illinois;
 use ledbat_plus_plus::LedbatPlusPlus;
 use manual::Manual;
-use outside::{Module, Outside};
 use prague::Prague;
 use reno::Reno;
 use scalable::Scalable;
@@ -280,7 +280,7 @@ macro_rules! controllers {
             /// That of a description: one from outside, or one of the simulator by its name, or None.
             pub fn of(tcp: &Tcp) -> Option<Algorithm> {
                 match tcp.controller {
-                    Some(_) => Some(Algorithm::Outside),
+                    Some(_) => Some(Algorithm::External),
                     None => Algorithm::named(&tcp.congestion_control),
                 }
             }
@@ -573,7 +573,7 @@ controllers! {
     /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
     LedbatPlusPlus(Box<LedbatPlusPlus>) = "ledbat++";
     /// One that is not of this crate.
-    Outside(Box<Outside>);
+    External(Box<ExternalController>);
 }
 
 #[cfg(test)]
@@ -591,6 +591,6 @@ mod tests {
         let names: Vec<&str> = ALL.iter().filter_map(|each| each.name()).collect();
         assert_eq!(names, NAMES);
         assert_eq!(Algorithm::named("vegas?"), None);
-        assert_eq!(Algorithm::Outside.name(), None);
+        assert_eq!(Algorithm::External.name(), None);
     }
 }

@@ -1,9 +1,9 @@
 //! What is shown to a controller that sees the sender, as one written for the kernel does
-//! (`cca::outside`). For all others there is nothing to do.
+//! (`cca::external`). For all others there is nothing to do.
 
 use super::Sender;
 use super::acknowledge::AckSummary;
-use crate::cca::outside::{AckBegins, Acked, Event, NO_TIME_NS, SenderView};
+use crate::cca::external::{AckBegins, Acked, Event, NO_TIME_NS, SenderView};
 use crate::cca::{AckArrival, CaState, Cca, PktsAcked};
 use crate::rtt::from_us;
 use dumbbell_core::time::Time;
@@ -19,7 +19,7 @@ impl Sender {
 
     #[inline(always)]
     fn sees_sender(&self) -> bool {
-        matches!(&self.cca, Cca::Outside(outside) if outside.sees_sender())
+        matches!(&self.cca, Cca::External(external) if external.sees_sender())
     }
 
     fn update_whole_view(&mut self, now: Time) {
@@ -49,15 +49,15 @@ impl Sender {
             is_app_limited: self.rate.is_app_limited(),
             has_ecn: self.ecn,
         };
-        if let Cca::Outside(outside) = &mut self.cca {
-            outside.see(view);
+        if let Cca::External(external) = &mut self.cca {
+            external.see(view);
         }
     }
 
     fn notify_view(&mut self, event: Event<'_>, now: Time) {
         self.update_whole_view(now);
-        if let Cca::Outside(outside) = &mut self.cca {
-            outside.tell(&mut self.window, event);
+        if let Cca::External(external) = &mut self.cca {
+            external.tell(&mut self.window, event);
         }
     }
 
@@ -120,15 +120,15 @@ impl Sender {
     /// Packets were delivered by an acknowledgement with a mark.
     #[inline(always)]
     pub(super) fn count_echoed(&mut self, pkts: u32) {
-        if let Cca::Outside(outside) = &mut self.cca {
-            outside.count_echoed(pkts);
+        if let Cca::External(external) = &mut self.cca {
+            external.count_echoed(pkts);
         }
     }
 
     /// It may have asked for the window to be reduced.
     #[inline(always)]
     pub(super) fn grant_requests(&mut self, now: Time) {
-        if matches!(&self.cca, Cca::Outside(outside) if outside.requests_reduction()) {
+        if matches!(&self.cca, Cca::External(external) if external.requests_reduction()) {
             self.enter_cwr(now);
         }
     }

@@ -1,4 +1,4 @@
-"""Files a guest wrote: kept in its folder while the run is, their hashes in the run's meta."""
+"""Files that a guest wrote: kept as long as the run exists, their hashes in the meta of the run."""
 
 from __future__ import annotations
 

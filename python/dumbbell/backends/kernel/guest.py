@@ -1,4 +1,4 @@
-"""The program that is process 1 of a guest: where it is, or how to get it."""
+"""Finds the program that runs as process 1 of a guest, or says how to build it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine must allow so that an ordinary user can run the kernel, asked one by one.
+"""Checks that this machine lets an ordinary user run the kernel, one by one.
 
 Each question is tried as the kernel would do it. The answers say what to change.
 """

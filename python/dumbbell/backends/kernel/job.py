@@ -1,4 +1,4 @@
-"""What a guest is told: the lines that build the hosts, and where their queues are.
+"""The job file of a guest: the lines that build the hosts, and where their queues are.
 
 | of the description | in the guest |
 | --- | --- |

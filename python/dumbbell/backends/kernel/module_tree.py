@@ -1,4 +1,4 @@
-"""What modules for a built kernel are compiled with: headers, configuration, scripts, symbols.
+"""Headers, configuration, scripts and symbols with which modules for a built kernel are compiled.
 
 Kept beside the kernels, by their keys, when they are built: the rest of the build's tree is
 removed.

@@ -1,4 +1,4 @@
-"""How long to wait for a guest: a limit of wall time, in which it had a processor.
+"""How long to wait for a guest: a limit of the wall time in which it had a processor.
 
 A guest on a busy machine waits in the run queue, and that is no fault of its own. Linux counts such
 waits for every process (``/proc/PID/schedstat``, second number; Documentation/scheduler/

@@ -1,4 +1,4 @@
-"""Every event of a controller in C, as it was told and what it did: on the kernel."""
+"""Records of every event of a controller in C, with its result: on the kernel."""
 
 from __future__ import annotations
 

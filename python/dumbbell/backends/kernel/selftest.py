@@ -1,4 +1,4 @@
-"""``dumbbell kernel test``: does the kernel do what is asked of it, on this machine?
+"""``dumbbell kernel test``: checks the virtual-time kernel on this machine.
 
 A script of shell and ``tc`` is the init of three short guests: two with the same seed, one with
 another.

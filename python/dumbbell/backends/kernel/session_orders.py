@@ -1,4 +1,4 @@
-"""What a session of shells is told (guest/src/shell/orders.rs)."""
+"""The orders of a session of shells (guest/src/shell/orders.rs)."""
 
 from __future__ import annotations
 

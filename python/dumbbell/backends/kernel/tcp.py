@@ -1,4 +1,4 @@
-"""How the guest is told about TCP: what a socket cannot be told, hosts and routes are.
+"""TCP settings of the guest: by socket options where there are some, else by sysctl and routes.
 
 | of a flow's `tcp` | in the guest |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Queues at which every packet is seen, before it is queued and when the device takes it.
+"""Observed queues: each packet is captured before it is enqueued and when the device takes it.
 
 The guest looks at two devices with packet sockets: at the queue's own, where packets show when
 they have left the queue, and at a ``dummy`` that gets a copy of whatever is about to be queued.

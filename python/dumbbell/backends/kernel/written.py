@@ -1,4 +1,4 @@
-"""What a guest has written to the machine's disk so far, and how much it may.
+"""Limits how much a guest writes to the machine's disk.
 
 A program in it finds the folder of its run, and the limit of each file (`Task.most_bytes`) is none
 of their sum. Two counts, of which the larger one holds: what the folder's files take, and what the

@@ -1,4 +1,4 @@
-"""Controllers that the program gives as classes: descriptions name them ``class:NAME``."""
+"""Controllers given as Python classes: descriptions name them ``class:NAME``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the C files of Linux's controllers are compiled with: headers and a bridge of our own."""
+"""Headers and a bridge of our own, with which the C files of Linux's controllers are compiled."""
 
 from __future__ import annotations
 

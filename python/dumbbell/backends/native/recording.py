@@ -1,4 +1,4 @@
-"""Every event of a controller in C, as it was told and what it did: in the simulator.
+"""Records of every event of a controller in C, with its result: in the simulator.
 
 The records are those of ``dumbbell_cc_record.h``, which the kernel's modules write too.
 """

@@ -20,7 +20,7 @@ from dumbbell.cli.analyze.tables import (
     table_formats,
     write_tables,
 )
-from dumbbell.cli.common.unique_names import told_apart
+from dumbbell.cli.common.unique_names import unique_names
 from dumbbell.cli.terminal.errors import print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
@@ -93,7 +93,7 @@ def analyze_capture(
     if write is not None and files[0].is_fifo():
         raise SpecError("--write", write, "a capture in a file; a pipe is read once")
     runs: dict[str, Run] = {}
-    for name, file in zip(told_apart(files), files, strict=True):
+    for name, file in zip(unique_names(files), files, strict=True):
         say_if_pipe(file)
         run = runs[name] = read_tshark_csv(file) if _is_csv(file) else read_capture(file)
         for problem in run.meta["problems"]:

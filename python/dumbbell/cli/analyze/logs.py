@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dumbbell.cli.common.unique_names import told_apart
+from dumbbell.cli.common.unique_names import unique_names
 from dumbbell.cli.terminal.errors import print_warning
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
@@ -79,7 +79,7 @@ def analyze_logs(
     place = measured_folder(files, out, kind="log", replace=replace, is_wanted=is_wanted)
     analyzed = [
         AnalyzedLog(name, log, log_numbers(log), log_series(log))
-        for name, log in zip(told_apart(files), map(_read, files), strict=True)
+        for name, log in zip(unique_names(files), map(_read, files), strict=True)
     ]
     if beside is not None:
         from dumbbell.cli.analyze.log_comparison import set_beside

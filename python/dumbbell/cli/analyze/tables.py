@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.cli.common.pages import page_folder
-from dumbbell.cli.common.unique_names import told_apart
+from dumbbell.cli.common.unique_names import unique_names
 from dumbbell.cli.terminal.output import tell
 from dumbbell.compare.exporting import Format, formats_of, sqlite_bytes
 from dumbbell.errors import SpecError
@@ -57,7 +57,7 @@ def measured_folder(
     name = re.sub(r"\.(gz|bz2|xz|zst)$", "", files[0].name)
     stem = re.sub(r"[^A-Za-z0-9._-]", "_", Path(name).stem).lstrip("._-") or kind
     several = len(files) > 1
-    subject = f"{kind}s {', '.join(told_apart(files))}" if several else kind
+    subject = f"{kind}s {', '.join(unique_names(files))}" if several else kind
     folder = out or page_folder(stem, kind)
     source = None if several else files[0]
     place = report_folder(folder, subject, source=source, replace=replace, tell=tell)

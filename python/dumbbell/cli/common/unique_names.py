@@ -8,7 +8,7 @@ from pathlib import Path
 from dumbbell.printable import printable
 
 
-def told_apart(files: Sequence[Path]) -> list[str]:
+def unique_names(files: Sequence[Path]) -> list[str]:
     """Names of files: as much of the end of each path as tells it from the others.
 
     Those that are the same to the root get a number.

@@ -124,7 +124,7 @@ pub struct Traits {
 
 /// What a module may know of the connection besides the event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct EventContext {
     /// See [`Options::profile`].
     pub profile: Profile,
     /// See [`Options::hystart`].
@@ -151,7 +151,7 @@ pub struct Requests {
 }
 
 /// A module's own side.
-pub trait Code: fmt::Debug + Send + Sync {
+pub trait ExternalCode: fmt::Debug + Send + Sync {
     /// What it is of.
     fn traits(&self) -> Traits;
 
@@ -180,7 +180,7 @@ pub trait Code: fmt::Debug + Send + Sync {
         event: Event<'_>,
         state: &mut [u64],
         window: &mut Window,
-        asked: &mut Asked,
+        asked: &mut EventContext,
     ) -> bool;
 
     /// See [`Controller::limits_itself`].
@@ -192,7 +192,7 @@ pub trait Code: fmt::Debug + Send + Sync {
 
 /// A module, shared by the connections of one run that are told alike.
 #[derive(Debug, Clone)]
-pub struct Module(pub Arc<dyn Code>);
+pub struct Module(pub Arc<dyn ExternalCode>);
 
 impl PartialEq for Module {
     /// The same, not one of the same code: what a module keeps for itself may differ.
@@ -202,7 +202,7 @@ impl PartialEq for Module {
 }
 
 /// Who has modules.
-pub trait Modules: Send + Sync {
+pub trait ModuleLoader: Send + Sync {
     /// A module of the code that is described, which shares nothing with any other.
     ///
     /// # Errors
@@ -214,7 +214,7 @@ pub trait Modules: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoModules;
 
-impl Modules for NoModules {
+impl ModuleLoader for NoModules {
     fn load(&self, _described: &Described) -> Result<Module, String> {
         Err("a controller of the simulator: no other is loaded here".to_owned())
     }
@@ -222,18 +222,18 @@ impl Modules for NoModules {
 
 /// A connection's controller.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outside {
+pub struct ExternalController {
     module: Module,
     traits: Traits,
     state: Vec<u64>,
-    asked: Asked,
+    asked: EventContext,
     /// What the timestamps of the other end begin at: a random number, as RFC 7323 section 5.4 has it
     /// and Linux does (`tp->tsoffset`). Segments carry them from 0 on, for nothing else in the
     /// simulator depends on it; `tcp_lp` of Linux does, which holds them against its own.
     peer_begins_ms: u32,
 }
 
-impl Outside {
+impl ExternalController {
     fn on(&mut self, window: &mut Window, event: Event<'_>) -> bool {
         let code = &self.module.0;
         let heeds = code.on(event, &mut self.state, window, &mut self.asked);
@@ -277,19 +277,19 @@ impl Outside {
     }
 }
 
-impl Controller for Outside {
+impl Controller for ExternalController {
     /// What it says is known when it is loaded; until then it is foreseen as the dearer.
     const WANTS_PACING: bool = true;
 
-    fn new(options: &Options, _now: Time) -> Outside {
+    fn new(options: &Options, _now: Time) -> ExternalController {
         let module = options.module.clone().expect("it was loaded before");
         let module = module.0.of_connection().unwrap_or(module);
         let traits = module.0.traits();
-        Outside {
+        ExternalController {
             module,
             traits,
             state: vec![0; traits.state_words],
-            asked: Asked {
+            asked: EventContext {
                 profile: options.profile,
                 hystart: options.hystart,
                 is_paced: options.is_paced,
@@ -387,9 +387,9 @@ mod tests {
 
     /// Writes down what it is shown of the other end's timestamps, and what it draws.
     #[derive(Debug, Default)]
-    struct Watches(Mutex<Vec<(u32, u64)>>);
+    struct EventRecorder(Mutex<Vec<(u32, u64)>>);
 
-    impl Code for Watches {
+    impl ExternalCode for EventRecorder {
         fn traits(&self) -> Traits {
             Traits {
                 state_words: 0,
@@ -406,7 +406,7 @@ mod tests {
             _event: Event<'_>,
             _state: &mut [u64],
             _window: &mut Window,
-            asked: &mut Asked,
+            asked: &mut EventContext,
         ) -> bool {
             let seen = (asked.sender.peer_ms, asked.stream.next_u64());
             self.0.lock().unwrap().push(seen);
@@ -424,11 +424,11 @@ mod tests {
 
     /// Shown these timestamps by a connection of that name.
     fn seen(connection: &str, peer_ms: &[u32]) -> Vec<(u32, u64)> {
-        let code = Arc::new(Watches::default());
+        let code = Arc::new(EventRecorder::default());
         let mut options = options(Profile::Linux61);
         options.stream = Stream::new(1, 0, connection);
         options.module = Some(Module(code.clone()));
-        let mut outside = Outside::new(&options, Time::ZERO);
+        let mut outside = ExternalController::new(&options, Time::ZERO);
         for &peer_ms in peer_ms {
             outside.see(SenderView {
                 peer_ms,

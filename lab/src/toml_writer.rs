@@ -2,7 +2,7 @@
 //! not say, since it is the default, is left out; equal flows are written once, with a `count`.
 
 use crate::changes::number_of;
-use crate::laws::Drawn;
+use crate::laws::LawQuantity;
 use crate::numbers::is_equal_but_for_name;
 use dumbbell_engine::spec::key::{Key, Value};
 use dumbbell_engine::spec::law::Law;
@@ -316,8 +316,8 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         list(numbers.filter_map(serde_json::Value::as_u64).map(written))
     };
     match kind {
-        Value::GapLaw => quoted(&Drawn::Gap.text(&typed(value))),
-        Value::SizeLaw => quoted(&Drawn::Size.text(&typed(value))),
+        Value::GapLaw => quoted(&LawQuantity::Gap.text(&typed(value))),
+        Value::SizeLaw => quoted(&LawQuantity::Size.text(&typed(value))),
         Value::ExponentialGap | Value::ConstantGap => mean_gap(&typed(value)),
         Value::Size | Value::Bytes(_) | Value::Overhead => size(number),
         Value::Time | Value::PositiveTime | Value::EndTime | Value::Gro => time(&number),
@@ -360,7 +360,7 @@ fn trace(value: &serde_json::Value) -> String {
                 (key.as_str(), list(each.iter().map(trace)))
             }
             (serde_json::Value::Object(_), _) => {
-                (key.as_str(), quoted(&Drawn::Gap.text(&typed(value))))
+                (key.as_str(), quoted(&LawQuantity::Gap.text(&typed(value))))
             }
             (serde_json::Value::Number(_), "ns") => (name, time(&number)),
             (serde_json::Value::Number(_), "bytes") => (name, size(number)),
@@ -383,9 +383,9 @@ fn typed<T: DeserializeOwned>(value: &serde_json::Value) -> T {
 fn mean_gap(gap: &Law) -> String {
     match gap {
         Law::Exponential { mean: value } | Law::Constant { value } => {
-            quoted(&Drawn::Gap.quantity(*value))
+            quoted(&LawQuantity::Gap.quantity(*value))
         }
-        other => quoted(&Drawn::Gap.text(other)),
+        other => quoted(&LawQuantity::Gap.text(other)),
     }
 }
 

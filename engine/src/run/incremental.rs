@@ -3,7 +3,7 @@
 use super::watch::{Bounds, Watch};
 use super::{Estimate, Monitor, RunOutput, check_simulator};
 use crate::capture::{Capture, Output};
-use crate::cca::outside::{Module, Modules, NoModules};
+use crate::cca::external::{Module, ModuleLoader, NoModules};
 use crate::error::EngineError;
 use crate::net::plan::FastPaths;
 use crate::observe::records::Records;
@@ -30,7 +30,7 @@ pub(super) struct FlowSent {
 
 /// A run that has begun and whose tables have not been made.
 #[derive(Debug)]
-pub struct GoingRun<M> {
+pub struct IncrementalRun<M> {
     world: World,
     watch: Watch<M>,
     expected: Estimate,
@@ -38,13 +38,13 @@ pub struct GoingRun<M> {
     modules: Vec<Module>,
 }
 
-impl<M: Deref<Target = Monitor>> GoingRun<M> {
+impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
     /// Begins one replication of a checked description. One that asks for a capture has none.
     ///
     /// # Errors
     /// It is none that can be simulated, or it was stopped before.
     pub fn new(experiment: &Experiment, replication: u64, monitor: M) -> Result<Self, EngineError> {
-        GoingRun::with_modules(experiment, replication, monitor, &NoModules)
+        IncrementalRun::with_modules(experiment, replication, monitor, &NoModules)
     }
 
     /// The same, with modules of controllers that are not of the simulator.
@@ -55,9 +55,9 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         experiment: &Experiment,
         replication: u64,
         monitor: M,
-        modules: &dyn Modules,
+        modules: &dyn ModuleLoader,
     ) -> Result<Self, EngineError> {
-        GoingRun::captured(
+        IncrementalRun::captured(
             experiment,
             replication,
             monitor,
@@ -75,7 +75,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         monitor: M,
         output: Option<Output>,
         fast_paths: FastPaths,
-        modules: &dyn Modules,
+        modules: &dyn ModuleLoader,
     ) -> Result<Self, EngineError> {
         check_simulator(experiment)?;
         let expected = Estimate::of(experiment);
@@ -84,7 +84,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
         let modules = loaded(experiment, modules)?;
         let mut world = World::planned(experiment, replication, fast_paths, &modules);
         world.capture = Capture::new(experiment, output)?;
-        Ok(GoingRun {
+        Ok(IncrementalRun {
             world,
             watch,
             expected,
@@ -105,7 +105,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     pub fn advance(&mut self, events: u64) -> Result<bool, EngineError> {
         let until = self.world.events.saturating_add(events);
         while self.world.events < until {
-            let GoingRun { world, watch, .. } = self;
+            let IncrementalRun { world, watch, .. } = self;
             let mut is_going = Ok(false);
             run_locked(&self.modules, &mut || is_going = drive(world, watch));
             self.check_modules()?;
@@ -139,7 +139,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// # Errors
     /// It was stopped, is beyond its bounds, or a controller can do nothing any more.
     pub fn advance_through(&mut self, until_ns: u64, events: u64) -> Result<bool, EngineError> {
-        let GoingRun { world, watch, .. } = self;
+        let IncrementalRun { world, watch, .. } = self;
         let until = Time::from_ns(until_ns);
         let mut is_done = Ok(false);
         run_locked(&self.modules, &mut || {
@@ -243,7 +243,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
     /// # Errors
     /// It was stopped, or there is a fault in the simulator.
     pub fn finish(self) -> Result<RunOutput, EngineError> {
-        let GoingRun {
+        let IncrementalRun {
             mut world,
             mut watch,
             expected,
@@ -278,7 +278,7 @@ impl<M: Deref<Target = Monitor>> GoingRun<M> {
 /// A module for each controller that is not of the simulator, and for each choice of parameters.
 fn loaded(
     experiment: &Experiment,
-    modules: &dyn Modules,
+    modules: &dyn ModuleLoader,
 ) -> Result<HashMap<Controller, Module>, SpecError> {
     let mut found = HashMap::new();
     for (index, flow) in experiment.flows.iter().enumerate() {
