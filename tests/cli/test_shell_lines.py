@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from dumbbell.backends.kernel import not_found
+from dumbbell.backends.kernel import command_not_found
 from dumbbell.backends.kernel.session_orders import (
     EndSession,
     LetTimePass,
@@ -141,7 +141,7 @@ def test_a_shell_says_what_to_install() -> None:
         pytest.skip("no bash")
 
     def said(command: str) -> tuple[int, str]:
-        environment = {"PATH": "/nowhere", not_found.VARIABLE: not_found.function()}
+        environment = {"PATH": "/nowhere", command_not_found.VARIABLE: command_not_found.function()}
         done = subprocess.run(
             [bash, "-c", command], env=environment, capture_output=True, text=True, check=False
         )

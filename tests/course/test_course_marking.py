@@ -13,8 +13,8 @@ import pytest
 from class_of_thirty import FORKER, HOSTILE, LAB, LINE, fixed, in_c, reno, written
 
 from dumbbell.cli.judge.course import judge_course
-from dumbbell.course import confined
-from dumbbell.course.confined import NotConfinedError, confinement_here
+from dumbbell.course import confined_run
+from dumbbell.course.confined_run import NotConfinedError, confinement_here
 from dumbbell.course.sealing import REFUSED, has_filter
 from dumbbell.course.submissions import submissions_in
 from dumbbell.errors import DumbbellError, SpecError
@@ -119,7 +119,7 @@ def test_one_that_means_harm_costs_itself_alone(
 @pytest.mark.slow
 @pytest.mark.usefixtures("held")
 def test_what_never_returns_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "IDLE_S", 5.0)
+    monkeypatch.setattr(confined_run, "IDLE_S", 5.0)
     sources = {
         "loop.py": HOSTILE["loop.py"],
         "bomb.c": HOSTILE["bomb.c"],
@@ -203,7 +203,7 @@ def test_thirty_of_whom_five_mean_harm(tmp_path: Path) -> None:
 def test_nothing_runs_where_nothing_holds_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confined, "has_filter", lambda: False)
+    monkeypatch.setattr(confined_run, "has_filter", lambda: False)
     handed_in, course = written(tmp_path, {"ada.py": reno()})
     with pytest.raises(NotConfinedError, match="--allow-native"):
         judge_course(handed_in, course, tmp_path / "marks", json=False)

@@ -178,7 +178,7 @@ def test_values_that_crusader_does_not_write() -> None:
 
 
 def test_no_number_of_a_run_is_the_same() -> None:
-    from dumbbell.metrics.logs.of_run import counterpart
+    from dumbbell.metrics.logs.run_numbers import counterpart
 
     with pytest.raises(SpecError, match="--beside: 'crusader'"):
         counterpart(None, LogFormat.CRUSADER, ())  # type: ignore[arg-type]

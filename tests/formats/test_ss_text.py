@@ -14,7 +14,7 @@ from dumbbell.errors import DumbbellError
 from dumbbell.formats import ss_hosts, ss_iterate_text
 from dumbbell.formats.logs import LogText, PingLog, SsLog, TcLog, log_of_text
 from dumbbell.metrics.logs import log_numbers
-from dumbbell.metrics.logs.of_run import SAME, counterpart, run_numbers
+from dumbbell.metrics.logs.run_numbers import SAME, counterpart, run_numbers
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 

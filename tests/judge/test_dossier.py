@@ -17,7 +17,7 @@ from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.figures import figures_of, threshold
 from dumbbell.judge.folder import dossier_files, section_files
-from dumbbell.judge.kept import LISTED, SECTIONS_FOLDER, is_dossier, read_dossier
+from dumbbell.judge.kept_dossier import LISTED, SECTIONS_FOLDER, is_dossier, read_dossier
 from dumbbell.judge.page import dossier_report
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.tables import csv_text, harm_table, latex_text, section_table, verdict_frame

@@ -14,7 +14,7 @@ import pytest
 from dumbbell._engine import fuzz_packet_script, packet_scripts_of_each_phase
 from dumbbell.backends.kernel import KernelInfo
 from dumbbell.backends.kernel.packetdrill import DifferenceKind, fuzz
-from dumbbell.backends.kernel.packetdrill.said import Report
+from dumbbell.backends.kernel.packetdrill.reports import Report
 
 # The package has a function of the same name.
 FUZZ = importlib.import_module("dumbbell.backends.kernel.packetdrill.fuzz")

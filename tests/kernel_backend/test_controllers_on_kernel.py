@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from dumbbell.backends import Failure, run_many, simulate
 from dumbbell.backends.kernel.cache import require_kernel
+from dumbbell.backends.kernel.controller_records import kernel_records
 from dumbbell.backends.kernel.module_tree import module_tree
-from dumbbell.backends.kernel.recorded import kernel_records
 from dumbbell.backends.native.recording import EVENTS, simulated_records
 from dumbbell.cli.app import app
 from dumbbell.errors import RunError, SpecError

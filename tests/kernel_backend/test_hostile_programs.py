@@ -15,7 +15,7 @@ import pytest
 
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel import backend as kernel_backend
-from dumbbell.backends.kernel import written
+from dumbbell.backends.kernel import output_limits
 from dumbbell.backends.kernel.launch import LaunchResult
 from dumbbell.backends.kernel.program_tasks import (
     MOST_RUN_BYTES,
@@ -214,12 +214,12 @@ def test_empty_files_and_hiding_places_are_counted(
 ) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).touch()
-    monkeypatch.setattr(written, "MOST_RUN_FILES", 3)
-    assert not written.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    monkeypatch.setattr(output_limits, "MOST_RUN_FILES", 3)
+    assert not output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
     (tmp_path / "d").touch()
-    assert written.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
-    assert not written.GuestFiles(os.getpid(), tmp_path, None).is_too_much()
-    monkeypatch.setattr(written, "MOST_RUN_FILES", 1000)
+    assert output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert not output_limits.GuestFiles(os.getpid(), tmp_path, None).is_too_much()
+    monkeypatch.setattr(output_limits, "MOST_RUN_FILES", 1000)
     here = os.open(tmp_path, os.O_RDONLY)
     for _ in range(100):
         os.mkdir("d" * 200, dir_fd=here)
@@ -227,7 +227,7 @@ def test_empty_files_and_hiding_places_are_counted(
         os.close(here)
         here = deeper
     os.close(here)
-    assert written.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
     shutil.rmtree(tmp_path)
 
 

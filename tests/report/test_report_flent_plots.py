@@ -21,7 +21,7 @@ from dumbbell.report.figures import draw
 from dumbbell.report.flent_plots import check_plot, draw_plot, plot_names, plots_of
 from dumbbell.report.flent_plots.series import MOST_POINTS
 from dumbbell.report.model import Figure
-from dumbbell.report.narrow import NARROW_PX
+from dumbbell.report.narrow_charts import NARROW_PX
 from dumbbell.spec import flent
 
 pytestmark = pytest.mark.slow

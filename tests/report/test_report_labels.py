@@ -19,7 +19,7 @@ from dumbbell.report.direct_labels import (
     places_beside,
 )
 from dumbbell.report.figures import draw
-from dumbbell.report.narrow import NARROW_PX, narrow
+from dumbbell.report.narrow_charts import NARROW_PX, narrow
 
 
 def heights(ends: list[LineEnd], length_px: float = 360.0) -> list[float]:

@@ -121,7 +121,7 @@ def _with_controllers(
 ) -> tuple[Backend, Iterator[tuple[Resolvable, int]]]:
     """A simulator that has the classes, and descriptions that say which code they mean."""
     # For few: reading it is not part of every start.
-    from dumbbell.backends.native.given import classes_of, naming
+    from dumbbell.backends.native.class_controllers import classes_of, naming
     from dumbbell.backends.sim import Simulator
 
     if backend != Simulator.name:

@@ -1,4 +1,4 @@
-"""Capture files of a run, in a temporary folder as long as the run exists; their hash is in its meta."""
+"""Capture files of a run, in a temporary folder as long as the run exists; hashed in its meta."""
 
 from __future__ import annotations
 

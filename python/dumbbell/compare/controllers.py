@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from dumbbell.backends.kernel.recorded import kernel_records
+from dumbbell.backends.kernel.controller_records import kernel_records
 from dumbbell.backends.native.recording import (
     ACK,
     EVENTS,

@@ -20,7 +20,7 @@ from dumbbell.plots import (
     rtt_over_time,
     throughput_over_time,
 )
-from dumbbell.plots.chosen import tcp_flows
+from dumbbell.plots.default_choice import tcp_flows
 from dumbbell.plots.over_time import NO_SAMPLES
 from dumbbell.report import Cell, Figure, LoadRow, Report, Topology, ValueRow, ValueTable
 from dumbbell.spec import Experiment, testbed_lines

@@ -14,7 +14,7 @@ from dumbbell.claims import not_testable
 from dumbbell.compare.checking import check
 from dumbbell.compare.executing import FailedTask, FinishedTask, Task, TellDone
 from dumbbell.compare.summary import Summary
-from dumbbell.course.confined import SubmissionRun, run_confined
+from dumbbell.course.confined_run import SubmissionRun, run_confined
 from dumbbell.course.description import Course, PlannedExperiment
 from dumbbell.course.marks import Mark, mark_of
 from dumbbell.course.placeholder import SUBMISSION

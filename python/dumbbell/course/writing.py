@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from dumbbell import __version__
 from dumbbell.claims import Verdict
-from dumbbell.course.confined import held_words
+from dumbbell.course.confined_run import held_words
 from dumbbell.course.description import Course, PlannedExperiment
 from dumbbell.course.marking import MarkedClass, MarkedSubmission
 from dumbbell.course.marks import RULE, Mark

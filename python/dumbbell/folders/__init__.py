@@ -9,7 +9,7 @@ from dumbbell.folders.content import Content, write_content
 from dumbbell.folders.full_disk import file_of_library, no_room
 from dumbbell.folders.manifest import ResultKind, Subject
 from dumbbell.folders.result import ResultFolder, why_nothing_can_be_made
-from dumbbell.folders.single import new_file, remove_left_beside, replace_file, replaced_file
+from dumbbell.folders.single_file import new_file, remove_left_beside, replace_file, replaced_file
 
 __all__ = [
     "Content",

@@ -16,7 +16,7 @@ from dumbbell.claims import to_json_text
 from dumbbell.compare.checking.bundle import CLAIMS, bundle_files
 from dumbbell.folders import Content
 from dumbbell.judge.dossier import Dossier, SectionResult
-from dumbbell.judge.kept import LISTED
+from dumbbell.judge.kept_dossier import LISTED
 from dumbbell.judge.tables import csv_text, latex_text, verdict_frame
 from dumbbell.printable import utf8
 

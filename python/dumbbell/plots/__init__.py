@@ -6,7 +6,7 @@ Python (``run.plot.queue()``), on the page of ``dumbbell run``, and of several r
 
 from __future__ import annotations
 
-from dumbbell.plots.chosen import bottleneck
+from dumbbell.plots.default_choice import bottleneck
 from dumbbell.plots.distributions import completion_by_size, delay_cdf, ping_cdf
 from dumbbell.plots.errors import NothingToDrawError
 from dumbbell.plots.over_time import (

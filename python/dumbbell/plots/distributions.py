@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dumbbell import metrics
-from dumbbell.plots.chosen import MOST_CURVES, bottleneck
+from dumbbell.plots.default_choice import MOST_CURVES, bottleneck
 from dumbbell.plots.errors import NothingToDrawError
 from dumbbell.report import Figure, Sample, ecdf_chart
 from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom

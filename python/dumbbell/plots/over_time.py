@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dumbbell.plots.chosen import MOST_CURVES, bottleneck, drawn_flows, tcp_flows
+from dumbbell.plots.capacity import with_trace_behind
+from dumbbell.plots.default_choice import MOST_CURVES, bottleneck, drawn_flows, tcp_flows
 from dumbbell.plots.errors import NothingToDrawError
-from dumbbell.plots.traced import with_trace_behind
 from dumbbell.report import Curve, Figure, Plot, line_with_band
 from dumbbell.report.figures import as_polars
 from dumbbell.report.sampling import MAX_POINTS

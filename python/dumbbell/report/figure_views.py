@@ -13,7 +13,7 @@ from markupsafe import Markup
 from dumbbell.report.figure_frames import PNG, SVG
 from dumbbell.report.figures import PICTURES, SPEC, FigureFiles
 from dumbbell.report.inline_svg import inline_svg
-from dumbbell.report.narrow import narrow
+from dumbbell.report.narrow_charts import narrow
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.palette import as_variables
 

@@ -1,6 +1,6 @@
 """A figure's files: the chart as SVG at once, PNG and PDF when asked for, its data as CSV.
 
-A page also has the drawing for a phone; see `dumbbell.report.narrow`.
+A page also has the drawing for a phone; see `dumbbell.report.narrow_charts`.
 
 No browser is needed. ``NAME.vl.json`` is what the pictures are made from, as Vega-Lite.
 """
@@ -21,7 +21,7 @@ from dumbbell.report.figure_frames import PDF, PNG, SCRIPT, SVG, Request
 from dumbbell.report.figure_process import Drawing, FigureProcesses
 from dumbbell.report.kept_script import keep_script, kept_script
 from dumbbell.report.model import Figure
-from dumbbell.report.narrow import narrow
+from dumbbell.report.narrow_charts import narrow
 from dumbbell.report.numbers import json_safe
 from dumbbell.report.spreadsheets import for_spreadsheets
 from dumbbell.report.theme import themed

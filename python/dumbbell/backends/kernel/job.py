@@ -23,6 +23,12 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.backends.kernel.login import Login, subnet_routes
+from dumbbell.backends.kernel.observed_queues import (
+    copies_lines,
+    copies_name,
+    most_watched_packets,
+    watched_queues,
+)
 from dumbbell.backends.kernel.offloads import check_offloads, counts_once
 from dumbbell.backends.kernel.tcp import (
     check_tcp,
@@ -30,12 +36,6 @@ from dumbbell.backends.kernel.tcp import (
     gso_max_segs,
     host_settings,
     route_options,
-)
-from dumbbell.backends.kernel.watching import (
-    copies_lines,
-    copies_name,
-    most_watched_packets,
-    watched_queues,
 )
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved

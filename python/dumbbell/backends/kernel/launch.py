@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dumbbell.backends.kernel.confinement import SYSTEM, Confinement, best_confinement
+from dumbbell.backends.kernel.output_limits import GuestFiles, largest_file
 from dumbbell.backends.kernel.patience import Patience
 from dumbbell.backends.kernel.processor import children_on, reserved_processor
-from dumbbell.backends.kernel.written import GuestFiles, largest_file
 from dumbbell.errors import RunError
 from dumbbell.printable import printable
 

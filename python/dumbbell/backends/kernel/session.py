@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from dumbbell.backends.base import Job
-from dumbbell.backends.kernel import not_found
+from dumbbell.backends.kernel import command_not_found
 from dumbbell.backends.kernel.backend import Kernel, kernel_seed, the_kernel
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.guest import guest_program
@@ -205,7 +205,7 @@ class Session:
             asked = {
                 "folder": str(self._orders),
                 "shell": list(shell),
-                "environment": [[not_found.VARIABLE, not_found.function()]],
+                "environment": [[command_not_found.VARIABLE, command_not_found.function()]],
                 "longest_wait_ns": self._limits.longest_wait_ns,
                 "most_output_bytes": self._limits.most_output_bytes,
             }

@@ -104,7 +104,7 @@ def _place_of(seen: SeenPlace) -> int:
 
 def _queue(run: Run, beside: ComparisonOptions) -> str:
     """The queue that was named, else that whose flows carried most and waited longest."""
-    from dumbbell.metrics.logs.of_run import fullest_queue
+    from dumbbell.metrics.logs.run_numbers import fullest_queue
 
     names = run.queue_names
     for name in beside.names:

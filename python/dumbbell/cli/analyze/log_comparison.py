@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.errors import SpecError
 from dumbbell.metrics.logs.number import LogNumber
-from dumbbell.metrics.logs.of_run import SAME, Counterpart, counterpart, run_numbers
+from dumbbell.metrics.logs.run_numbers import SAME, Counterpart, counterpart, run_numbers
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:

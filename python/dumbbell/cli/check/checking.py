@@ -49,7 +49,7 @@ from dumbbell.compare.checking.bundle import (
 from dumbbell.compare.checking.page import check_report
 from dumbbell.compare.executing import ShareDone
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
-from dumbbell.judge.kept import SECTIONS_FOLDER, is_dossier, read_dossier
+from dumbbell.judge.kept_dossier import SECTIONS_FOLDER, is_dossier, read_dossier
 from dumbbell.replication import Interrupted
 from dumbbell.report import claims_table
 from dumbbell.spec import Setting

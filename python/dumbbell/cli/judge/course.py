@@ -9,7 +9,7 @@ from dumbbell.cli.common.pages import has_page, page_folder
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
-from dumbbell.course.confined import confinement_here, held_words
+from dumbbell.course.confined_run import confinement_here, held_words
 from dumbbell.course.description import read_course
 from dumbbell.course.marking import MarkedClass, MarkedSubmission, marked
 from dumbbell.course.submissions import submissions_in

@@ -24,7 +24,7 @@ from dumbbell.folders import Content, write_content
 from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.folder import dossier_files, section_files
-from dumbbell.judge.kept import SECTIONS_FOLDER
+from dumbbell.judge.kept_dossier import SECTIONS_FOLDER
 from dumbbell.judge.suites import DEFAULT_SUITE
 from dumbbell.judge.words import answer, question, split_words
 from dumbbell.replication import Interrupted

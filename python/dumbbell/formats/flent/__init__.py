@@ -16,7 +16,7 @@ from dumbbell.formats.flent.imported import (
     raw_samples,
 )
 from dumbbell.formats.flent.reader import read_flent
-from dumbbell.formats.flent.stated import (
+from dumbbell.formats.flent.stated_settings import (
     StatedQueue,
     TitleFacts,
     is_qdisc,

@@ -28,7 +28,7 @@ from dumbbell.backends.kernel.packetdrill.judge import (
     Conditions,
     judge_scripts,
 )
-from dumbbell.backends.kernel.packetdrill.said import Report
+from dumbbell.backends.kernel.packetdrill.reports import Report
 
 CONDITIONS = Conditions(gso_max_segs=1)
 KERNELS_OWN_SEGMENTS = 65535

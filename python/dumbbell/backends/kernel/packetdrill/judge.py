@@ -23,7 +23,7 @@ from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.packetdrill.build import PacketdrillInfo, require_packetdrill
-from dumbbell.backends.kernel.packetdrill.said import Report, ended, report_of, unsupported
+from dumbbell.backends.kernel.packetdrill.reports import Report, ended, report_of, unsupported
 from dumbbell.backends.kernel.recipe import VERSIONS
 
 SCRIPTS_A_GUEST = 50

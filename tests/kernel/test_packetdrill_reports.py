@@ -6,7 +6,7 @@ import pytest
 
 from dumbbell.backends.kernel.packetdrill import Conditions, DifferenceKind
 from dumbbell.backends.kernel.packetdrill.fuzz import kind_of
-from dumbbell.backends.kernel.packetdrill.said import report_of
+from dumbbell.backends.kernel.packetdrill.reports import report_of
 
 TIMING = """a.pkt:27: error handling packet: timing error: expected outbound packet at 0.2 sec but \
 happened at 0.4 sec; tolerance 0.004000 sec
