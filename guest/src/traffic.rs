@@ -84,7 +84,7 @@ pub struct Traffic<'a> {
     captures: Captures,
     netlink: Vec<Socket>,
     /// (host, device index, handle) by queue, and of what delays after it.
-    places: Vec<(EventOrder, Option<EventOrder>)>,
+    places: Vec<(QdiscPlace, Option<QdiscPlace>)>,
     due: BinaryHeap<Reverse<(Time, DueEvent)>>,
     timer: Timer,
     poll: Poll,
@@ -95,9 +95,9 @@ pub struct Traffic<'a> {
     drained: bool,
 }
 
-type EventOrder = (usize, u32, u32);
+type QdiscPlace = (usize, u32, u32);
 
-const TOKEN_TIMER: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX;
 /// The highest byte of a token says what happened, the rest of its upper half over which
 /// connection of a flow, the lower half to which flow, host or probe.
 const TOKEN_KIND: u64 = 1 << 56;
@@ -148,10 +148,7 @@ impl<'a> Traffic<'a> {
             buffer: vec![0; 1 << 16],
             drained: false,
         };
-        traffic
-            .poll
-            .add(&traffic.timer, TOKEN_TIMER)
-            .context(what)?;
+        traffic.poll.add(&traffic.timer, TIMER).context(what)?;
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;
             traffic.netlink.push(Socket::netlink().context(what)?);
@@ -173,7 +170,7 @@ impl<'a> Traffic<'a> {
         Ok(traffic)
     }
 
-    fn place(&self, host: usize, device: &str, handle: u32) -> Result<EventOrder, GuestError> {
+    fn place(&self, host: usize, device: &str, handle: u32) -> Result<QdiscPlace, GuestError> {
         self.hosts.enter(host)?;
         let index = sys::device_index(device).context(|| format!("looking for {device}"))?;
         Ok((host, index, handle))
@@ -343,7 +340,7 @@ impl<'a> Traffic<'a> {
             for &token in ready.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }
-            if ready.contains(&TOKEN_TIMER) {
+            if ready.contains(&TIMER) {
                 self.do_due(now)?;
                 self.set_timer()?;
             }
@@ -589,8 +586,8 @@ impl<'a> Traffic<'a> {
         let by_host = self.netlink.iter().map(netlink::disciplines);
         let by_host: Vec<Disciplines> = by_host.collect::<Result<_, _>>()?;
         let held = by_host.iter().map(netlink::held).sum();
-        let of = |(host, device, handle): EventOrder| netlink::of(&by_host[host], (device, handle));
-        let both = |(queue, after): &(EventOrder, Option<EventOrder>)| {
+        let of = |(host, device, handle): QdiscPlace| netlink::of(&by_host[host], (device, handle));
+        let both = |(queue, after): &(QdiscPlace, Option<QdiscPlace>)| {
             (of(*queue), after.map(of).unwrap_or_default())
         };
         Ok((self.places.iter().map(both).collect(), held))
