@@ -82,6 +82,39 @@ def test_its_sizes_are_those_that_the_compiler_holds(path: str, asserted: str, s
     assert said in TEXT
 
 
+@pytest.mark.parametrize(
+    ("path", "stated", "said"),
+    [
+        (
+            "engine/src/run/watch.rs",
+            "MOST_TIMES_THE_EVENTS: u64 = 5;",
+            "after five times the events",
+        ),
+        ("engine/src/run/watch.rs", "EVENTS_ALWAYS_DONE: u64 = 10_000_000;", "10 million at least"),
+        (
+            "engine/src/run/watch.rs",
+            "EVENTS_AT_AN_INSTANT: u64 = 4_000_000;",
+            "4 million events at one",
+        ),
+        ("core/src/histogram.rs", "BINS_LOG2: u32 = 7;", "1/128 relative width"),
+        ("tests/kernel_backend/test_qdisc_agreement.py", "LATE_NS = 2_000\n", "within 2 us"),
+    ],
+)
+def test_its_other_numbers_are_those_of_the_code(path: str, stated: str, said: str) -> None:
+    assert stated in (ROOT / path).read_text(encoding="utf-8")
+    assert said in TEXT
+
+
+def test_a_packet_has_the_free_bits_that_it_says() -> None:
+    text = (ROOT / "core" / "src" / "packet.rs").read_text(encoding="utf-8")
+    flags = re.findall(r"^const \w+: u8 = 0x[1248]0;$", text, re.MULTILINE)
+    assert f"; {4 - len(flags)} free |" in section("The packet")
+
+
+def test_a_time_lasts_as_long_as_it_says() -> None:
+    assert f"picoseconds ({2**64 // 10**12 // 86400} days)" in TEXT
+
+
 def test_the_fields_of_a_packet_have_its_size() -> None:
     bits = [int(bits) for _, bits, _ in rows(section("The packet"))]
     assert sum(bits) == 32 * 8
