@@ -45,6 +45,22 @@ def test_its_paths_exist() -> None:
     assert not missing
 
 
+def test_its_names_are_those_of_the_code() -> None:
+    """Whatever stands as code: each word of it is in a source, or names one."""
+    folders = [folder for folder in ROOT.iterdir() if (folder / "src").is_dir()]
+    sources = [
+        path
+        for folder in (*folders, ROOT / "python", ROOT / "scripts", ROOT / "tests")
+        for path in folder.rglob("*")
+        if path.suffix in {".rs", ".py"} and "target" not in path.parts
+    ]
+    known = {path.stem for path in sources} | {"lint", "imports"}
+    for path in sources:
+        known.update(re.findall(r"\w{4,}", path.read_text(encoding="utf-8")))
+    for code in inline_code(PAGE):
+        assert set(re.findall(r"[A-Za-z_]\w{3,}", code)) <= known, code
+
+
 def test_its_layers_are_those_that_are_checked() -> None:
     checked = configparser.ConfigParser()
     checked.read(ROOT / ".importlinter")
