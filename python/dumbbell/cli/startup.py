@@ -10,7 +10,7 @@ import threading
 _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
 _STACK_BYTES = 1 << 18
 _OF_LIBRARIES = 10
-"""Threads of Polars and its allocator, besides those that there are a core."""
+"""Threads of Polars and its allocator beyond one for each core."""
 _NEW_OBJECTS = 50_000
 """Between two searches for cycles; Python's own 700 make hundreds of searches while it imports."""
 

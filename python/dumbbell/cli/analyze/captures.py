@@ -83,7 +83,7 @@ def analyze_capture(
             too many files.
     """
     if len(files) > MOST_CAPTURES:
-        allowed = f"at most {MOST_CAPTURES} captures, as more cannot be told apart in a figure"
+        allowed = f"at most {MOST_CAPTURES} captures, as a figure cannot show more distinctly"
         raise SpecError("FILE", f"{len(files)} files", allowed)
     if write is not None and len(files) > 1:
         raise SpecError("--write", write, "one capture at a time")

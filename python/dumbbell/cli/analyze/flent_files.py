@@ -125,7 +125,7 @@ def analyze_flent(
     from dumbbell.cli.analyze.tables import measured_folder, table_formats
 
     if len(paths) > MOST_FILES:
-        allowed = f"at most {MOST_FILES} files, as more curves cannot be told apart"
+        allowed = f"at most {MOST_FILES} files, as a figure cannot show more curves distinctly"
         raise SpecError("FILE", f"{len(paths)} files", allowed)
     if runs is not None and len(paths) > 1:
         allowed = "one data file: runs beside several measurements would be of one network"

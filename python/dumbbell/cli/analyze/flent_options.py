@@ -1,4 +1,4 @@
-"""What somebody types of the runs beside a measurement of Flent's, and what its file says."""
+"""Options of the simulated runs beside a Flent file, and what the file itself states."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONG_S = 60.0
 """What is foreseen to take longer is announced."""
 ASKED_S = 3600.0
-"""What is foreseen to take longer is not begun before somebody has agreed."""
+"""Commands that are estimated to take longer ask before they start."""
 NOT_STORED = StoreOptions(is_wanted=False)
 
 

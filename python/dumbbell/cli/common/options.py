@@ -150,7 +150,7 @@ Shard = Annotated[
 
 
 def kernel_settings(listed: str | None) -> list[str]:
-    """What ``--set`` would be told of kernels, as typed with commas between them."""
+    """The ``--set`` of kernels that are given as a list with commas."""
     return [f"kernel={json.dumps(name)}" for name in names_of(listed)]
 
 

@@ -1,4 +1,4 @@
-"""What every command is told that runs cells and writes a page of them."""
+"""Options of every command that runs cells and writes a page of them."""
 
 from __future__ import annotations
 

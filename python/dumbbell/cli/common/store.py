@@ -178,7 +178,7 @@ def say_share(share: ShareDone, console: Console, *, as_json: bool) -> int:
 
 
 def _can_be_used(storing: StoreOptions, place: Path) -> bool:
-    """A store that nobody asked for is not missed where there can be none."""
+    """Whether the default store can be used; one that was asked for must be."""
     if storing.folder is not None or place.exists():
         return True
     there = next(each for each in place.absolute().parents if each.exists())

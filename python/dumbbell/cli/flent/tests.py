@@ -147,7 +147,7 @@ def _check(options: FlentOptions) -> None:
         found = f"{options.test} and --input" if options.test else "nothing"
         raise SpecError("flent", found, "the name of a test, or --input FILE")
     if len(options.inputs) > MOST_FILES:
-        allowed = f"at most {MOST_FILES} files, as more curves cannot be told apart"
+        allowed = f"at most {MOST_FILES} files, as a figure cannot show more curves distinctly"
         raise SpecError("--input", f"{len(options.inputs)} files", allowed)
     for option, text in (("--title-extra", options.title), ("--note", options.note)):
         if not text.isprintable() or len(text) > LONGEST_TEXT:
@@ -272,7 +272,7 @@ def _checked_queues(queues: Sequence[str], experiment: Experiment) -> list[str]:
 
 
 def _free_name(path: Path, file: FlentFile) -> Path:
-    """The path, or one with a number where somebody's other data lie there already."""
+    """The path, or one with a number where a file exists already."""
     from dumbbell.formats.flent import SUFFIX, flent_bytes
 
     content = flent_bytes(file)

@@ -62,7 +62,7 @@ def _listed(summary: Summary, of: MeasureSubject) -> list[dict[str, Any]]:
 
 
 def print_summary(run: Run, console: Console, summary: Summary | None = None) -> None:
-    """The same as tables; queues that nobody waited in are left out."""
+    """The same as tables, without queues in which no packet waited."""
     numbers = summary_numbers(run, summary)
     console.print(Text(_headline(run)))
     # Where programs alone send, nothing was asked of us.
@@ -153,7 +153,7 @@ def _print_load(load: Sequence[dict[str, Any]], console: Console) -> None:
 
 
 MOST_ROWS = 100
-"""Rows of a table; nobody reads thousands, which take seconds to set."""
+"""Most rows of a table: thousands take seconds to lay out."""
 _QUEUE_HEAD = (
     "",
     "packets/s",

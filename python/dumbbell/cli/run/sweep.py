@@ -18,7 +18,7 @@ from dumbbell.compare.axes import Grid
 from dumbbell.compare.words import sentences_of_groups
 
 MOST_ROWS = 200
-"""More rows nobody reads; the page's tables and ``--json`` have all."""
+"""Most rows on the terminal; the page's tables and ``--json`` have all."""
 MOST_NAMED = 20
 """Cells that are named one by one for what they lack."""
 

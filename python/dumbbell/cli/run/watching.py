@@ -78,7 +78,7 @@ def _run_once(asked: RunOptions, run: Callable[[RunOptions], int]) -> int:
 
 
 def _wait_for_a_save(files: tuple[Path, ...], seen: list[Stamp], pause: Callable[[], None]) -> None:
-    """Until the files are others than those seen, all there, and nobody is writing to them."""
+    """Waits until the files differ from those seen, all exist, and none is being written."""
     before = seen
     while True:
         pause()

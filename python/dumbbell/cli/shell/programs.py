@@ -1,4 +1,4 @@
-"""Which command lines have no end of their own, so that nobody waits for it."""
+"""Command lines that do not end by themselves (servers), for which the shell does not wait."""
 
 from __future__ import annotations
 

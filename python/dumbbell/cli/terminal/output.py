@@ -47,7 +47,7 @@ def coloured(text: str) -> str:
 
 
 def tell(sentence: object) -> None:
-    """Print what a person is told besides: on standard error, so that results can be piped."""
+    """Print a notice on standard error, so that results can be piped."""
     say(sentence, file=sys.stderr, flush=True)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BETWEEN = 2
 """Columns of a terminal between two values of a block."""
 LEAST_OF_SENTENCES = 20
-"""Below it nobody reads a column of sentences."""
+"""Least width of a column of sentences."""
 INDENT = 2
 _WIDEST = 10_000
 
@@ -247,7 +247,7 @@ def _styled(lines: box.Box | None, *, show_header: bool = True) -> Table:
 
 
 def _taken_between(columns: int, *, has_box: bool = True) -> int:
-    """What a table takes besides its columns: three between two, and an edge at both ends."""
+    """Width of a table beyond its columns: three between two, and an edge at both ends."""
     return 3 * (columns - 1) + 2 if has_box else 2 * (columns - 1)
 
 
