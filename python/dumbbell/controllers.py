@@ -128,7 +128,7 @@ class Controller:
         """All that was outstanding when recovery began is acknowledged (``set_state``)."""
 
     def on_undo(self, window: Window) -> None:
-        """The reduction was for nothing: set the window as before (``undo_cwnd``).
+        """The reduction was spurious: set the window as before (``undo_cwnd``).
 
         If not overridden: the larger of the window and ``window.prior_cwnd_pkts``.
         """

@@ -1,4 +1,4 @@
-"""Opening what somebody gives to read: a file, or a pipe that may never say anything."""
+"""Opening input: a file, or a pipe that may never deliver anything."""
 
 from __future__ import annotations
 

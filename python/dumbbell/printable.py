@@ -1,4 +1,4 @@
-"""Text of somebody's file, made fit to be shown."""
+"""Foreign text, made safe to show."""
 
 from __future__ import annotations
 

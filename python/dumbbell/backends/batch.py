@@ -34,10 +34,10 @@ class Resolvable(Protocol):
 
 
 class Cancellation(Protocol):
-    """Says whether somebody asked to stop."""
+    """Tells whether a stop was requested."""
 
     def is_set(self) -> bool:
-        """Whether somebody did."""
+        """Whether it was requested."""
         ...
 
 

@@ -46,7 +46,7 @@ class MemoryLimit:
         return self._left_bytes
 
     def of_new_runs_bytes(self) -> int | None:
-        """What runs that are not begun may use together; None when nobody says."""
+        """What runs that are not begun may use together; None where there is no limit."""
         known = [each for each in (self.asked_bytes, self.left_bytes()) if each is not None]
         return min(known) if known else None
 

@@ -67,7 +67,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,16}\b")
 
 
 class NotConfinedError(DumbbellError):
-    """This machine cannot hold a submission, and nobody asked to do without."""
+    """This machine cannot confine a submission, and running unconfined was not allowed."""
 
     exit_code = 2
 

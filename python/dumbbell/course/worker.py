@@ -189,7 +189,7 @@ def _class_of(source: Path, shown: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """What the student is told: of an error of ours its message, of another the traceback's end."""
+    """The student's message: of an error of ours its message, of another the traceback's end."""
     if isinstance(error, ForbiddenImportError | BuildError | RunError | UnfitError):
         return str(error)
     # The frames before the student's own are ours.

@@ -1,4 +1,4 @@
-"""Folders and files of results that appear whole or not at all, and lose nobody's own files.
+"""Folders and files of results that appear whole or not at all, and never lose a user's own files.
 
 `ResultFolder` is where a result goes: what it writes is named in a manifest inside the folder, and
 only that is ever replaced or removed. `replaced_file` does the same for one file.

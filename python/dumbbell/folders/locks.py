@@ -69,7 +69,7 @@ LOCK = "lock"
 
 
 def hold(folder: Path) -> BinaryIO | None:
-    """Hold a folder until what is returned is closed; None when somebody else does or it is gone.
+    """Hold a folder until the returned file is closed; None where it is held already or gone.
 
     Raises:
         OSError: The file system has no locks, or no room for the lock's file.

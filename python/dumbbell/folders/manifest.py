@@ -119,7 +119,7 @@ class Manifest:
         )
 
     def is_ours(self, folder: Path, name: str) -> bool:
-        """Whether a file in the folder is one we wrote and nobody changed."""
+        """Whether a file in the folder is one we wrote, unchanged."""
         if name not in self.files:
             return False
         written = self.files[name]

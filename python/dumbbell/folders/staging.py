@@ -63,7 +63,7 @@ class Staging:
 
     @classmethod
     def taken_over(cls, path: Path) -> Staging | None:
-        """Lock one; None when somebody holds it or it is gone.
+        """Lock one; None when another process holds it or it is gone.
 
         Raises:
             OSError: The file system has no locks, or no room for the lock's file.

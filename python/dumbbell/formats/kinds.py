@@ -1,4 +1,4 @@
-"""Of which kind a file is: told by what is in it, once it is unpacked, and not by its name.
+"""The kind of a file, recognised by its content once it is unpacked, not by its name.
 
 A pipe can be read but once, so of a pipe the name tells, as it does of a file in which nothing of
 any kind is found: then the reader of that kind says what is wrong with it.

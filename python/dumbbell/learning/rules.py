@@ -1,4 +1,4 @@
-"""What both environments are told, checked; and what their spaces and infos are."""
+"""Checked settings of both environments; their spaces and infos."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ REPLICATION: Final = "replication"
 
 @dataclass(frozen=True)
 class Rules:
-    """What an environment is told, checked.
+    """Settings of an environment, checked.
 
     Attributes:
         experiments: What is run.

@@ -1,4 +1,4 @@
-"""What a figure of a run shows when nobody says: the queue that matters, the flows that matter."""
+"""What a figure of a run shows by default: the bottleneck, and the flows through it."""
 
 from __future__ import annotations
 

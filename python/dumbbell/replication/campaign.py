@@ -1,4 +1,4 @@
-"""Runs replications until they are precise enough, or somebody stops them."""
+"""Runs replications until they are precise enough, or stopped."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ index and why it failed; or neither, where it was cancelled."""
 
 
 class ReplicationEngine(Generic[A, R, F]):
-    """Runs replications of arms until each has enough, fails, or somebody stops it.
+    """Runs replications of arms until each has enough, fails, or is stopped.
 
     Attributes:
         stopped: Where arms stopped, of those that had enough.

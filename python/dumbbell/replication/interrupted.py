@@ -1,4 +1,4 @@
-"""Somebody stopped the work before there was anything to show."""
+"""The work was stopped before there was anything to show."""
 
 from __future__ import annotations
 

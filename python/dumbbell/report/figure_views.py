@@ -1,4 +1,4 @@
-"""Figures as a page shows them: drawn already, and drawn again when somebody points at them."""
+"""Figures as a page shows them: drawn already, and drawn again when pointed at."""
 
 from __future__ import annotations
 

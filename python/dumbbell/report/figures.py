@@ -106,7 +106,7 @@ class FigureFiles:
 
 
 class DrawingError(DumbbellError):
-    """A picture that somebody asked for could not be drawn."""
+    """A picture could not be drawn."""
 
 
 _scripts: dict[str, str] = {}

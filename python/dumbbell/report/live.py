@@ -134,7 +134,7 @@ class LiveArm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveCurve:
-    """A line of theory, or points that somebody published.
+    """A line of theory, or published points.
 
     Attributes:
         label: What it is.

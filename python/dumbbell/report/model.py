@@ -84,7 +84,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """Load somebody asked for beside the load that reached the queue.
+    """The configured load beside the load that reached the queue.
 
     Attributes:
         what: Flow, sender or queue, as a reader knows it.

@@ -182,7 +182,7 @@ def _hero(report: Report, shown: Sequence[dict[str, Any]]) -> dict[str, Any] | N
 
 
 def _preview(hero: Mapping[str, Any] | None, figures: Sequence[FigureFiles]) -> str:
-    """Address of the picture that is shown where somebody links to the page."""
+    """Address of the picture in previews of links to the page."""
     files = [one for one in figures if hero and one.drawn.figure.name == hero["name"]]
     return (
         f"figures/{files[0].drawn.figure.name}{PNG}" if files and PNG in files[0].pictures else ""

@@ -228,7 +228,7 @@ def links_of(study: str, folder: Path, *, has_index: bool = False) -> Links:
 
 
 def _shared(report: Report) -> str:
-    """Name of the figure that is shown where somebody links to an explanation."""
+    """Name of the figure in previews of links to an explanation."""
     first = report.shown_first
     return first.name if report.answer and first else ""
 

@@ -1,4 +1,4 @@
-"""Where will ONE future run fall? The yardstick for a number somebody published once.
+"""Where will ONE future run fall? For comparing with a number published once.
 
 The interval of a mean shrinks with every replication; one published run does not. A prediction
 interval keeps the spread of a single run (Hahn & Meeker, Statistical Intervals, chapters 4 and 5).

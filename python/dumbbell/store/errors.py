@@ -23,11 +23,11 @@ class StoreError(SpecError):
 
 
 class DamagedRunError(StoreError):
-    """A run that is not as it was kept; whoever can makes it again."""
+    """A stored run is damaged; a caller that can runs it again."""
 
 
 class DamagedRunWarning(UserWarning):
-    """A run that is not as it was kept, and is made again; no caller asked to be told of it."""
+    """A stored run is damaged and is run again; no caller asked for a report."""
 
 
 ELSEWHERE = "another folder (--store DIR), or none (--no-store)"

@@ -22,7 +22,7 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run that somebody asked for, without its numbers.
+    """A requested run, without its numbers.
 
     Attributes:
         key: By which `Reader.numbers` has them.
@@ -99,7 +99,7 @@ class Reader:
         return None if found is None else found.numbers
 
     def is_asked(self, key: Digest, cell: CellName) -> bool:
-        """Whether it is known that somebody asked for a run under that name."""
+        """Whether a run was requested under that name."""
         settings = json.dumps(dict(cell.settings), ensure_ascii=False)
         names = cell.experiment, settings, int(cell.is_ensemble)
         digest = asked_digest(key, *names)

@@ -1,4 +1,4 @@
-"""Tables of runs: a Parquet file a table and segment, with the runs told apart by ``run_id``."""
+"""Tables of runs: a Parquet file a table and segment, with the runs identified by ``run_id``."""
 
 from __future__ import annotations
 

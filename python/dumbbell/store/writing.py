@@ -31,7 +31,7 @@ _Names: TypeAlias = tuple[str, str, int]
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """That somebody asked for a run, whoever made it."""
+    """That a run was requested, whichever process made it."""
 
     key: Digest
     cell: CellName

@@ -72,7 +72,7 @@ class StudyOptions:
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody wants it to stop."""
+        """Whether a stop was requested."""
         return self.cancel is not None and self.cancel.is_set()
 
 

@@ -251,7 +251,7 @@ def _of(columns: Table, column: str, table: str) -> Array:
 
 
 def check_schema(tables: Mapping[str, Table]) -> None:
-    """Refuse tables that are not as `SCHEMA` defines them: a fault of whoever made them.
+    """Refuse tables that do not match `SCHEMA`: a fault of the code that made them.
 
     A table may be missing (an import); one that is there has every column, of equal length.
 

@@ -160,7 +160,7 @@ def require_linux() -> None:
 
 
 def how_to_build(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> str:
-    """One line for whoever needs a kernel that is not there."""
+    """One line that says how to build a missing kernel."""
     known = cached_kernels()
     older = any((info.hz, info.name) == (hz, name) for info in known)
     what = "was built by an older recipe" if older else "has not been built"

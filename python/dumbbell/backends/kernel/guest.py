@@ -39,7 +39,7 @@ def guest_program() -> Path:
 
 
 def how_to_get_guest() -> str:
-    """One line for whoever needs the guest's program where it is not."""
+    """One line that says how to build the guest's program where it is missing."""
     if named := os.environ.get(GUEST_VARIABLE):
         return f"{named} ({GUEST_VARIABLE}) is not a program"
     if _checkout() is not None:

@@ -431,13 +431,13 @@ class _Job:
         return lines
 
     def _senders(self) -> Iterator[Mapping[str, str]]:
-        """Whoever sends from one host to another."""
+        """The senders from one host to another."""
         programs = programs_of(self._resolved)
         yield from (*self._resolved["flows"], *self._resolved["probes"])
         yield from (each for each in programs if "to" in each)
 
     def _route_options(self, queues: list[int]) -> str:
-        """What TCP is told at the beginning of a way."""
+        """TCP options of the route at the sending host."""
         interfaces = self._topology.interfaces
         start = interfaces[queues[0]].host
         end = interfaces[queues[-1] ^ 1].host
@@ -451,7 +451,7 @@ class _Job:
         return route_options(self._resolved, start, end, mtu_bytes)
 
     def _changes(self) -> Iterator[dict[str, Any]]:
-        """What tc is told later: a step for each host, instant and link end."""
+        """Later commands of tc: a step for each host, instant and link end."""
         for interface in self._topology.interfaces:
             now, far = self._ends[interface.queue], self._far(interface)
             here, there = self._hosts[interface.host], self._hosts[far.host]

@@ -1,4 +1,4 @@
-"""Hosts as one logs in to them: what a guest is told for any programs (guest/src/login.rs).
+"""Hosts to log in to: the part of the job that programs need (guest/src/login.rs).
 
 Only the command line asks for it, never a file of an experiment: what runs in such a host is chosen
 by whoever typed it. A program there sees the machine's programs, libraries and tables, nobody's

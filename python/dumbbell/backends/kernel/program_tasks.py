@@ -113,7 +113,7 @@ def _seed(seed: int, replication: int, name: str) -> int:
 def program_jobs(
     resolved: Mapping[str, Any], replication: int, tools: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the guest is told of programs.
+    """The part of the job about programs.
 
     Args:
         resolved: The description.

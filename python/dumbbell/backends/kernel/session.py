@@ -305,7 +305,7 @@ class _Pace:
 
 
 class _Gate:
-    """A file whose opening by somebody else waits."""
+    """A file: another process that opens it waits."""
 
     def __init__(self, path: Path) -> None:
         import fcntl
@@ -327,7 +327,7 @@ class _Gate:
         return fcntl.fcntl(self._file, fcntl.F_GETLEASE) != fcntl.F_WRLCK
 
     def open(self) -> None:
-        """Let whoever waits pass."""
+        """Let the waiting process pass."""
         if self._file >= 0:
             os.close(self._file)  # and with it the lease
             self._file = -1

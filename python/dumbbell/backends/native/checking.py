@@ -138,7 +138,7 @@ class _DescribedController:
 
     @property
     def is_given(self) -> bool:
-        """Whether whoever runs it gives the class."""
+        """Whether the calling program gives the class."""
         return self.reference.startswith(CLASS_PREFIX)
 
     def found(self) -> BuiltController:

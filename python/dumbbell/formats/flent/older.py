@@ -67,7 +67,7 @@ def _ms_of_seconds(seconds: float) -> float:
 
 
 def _per_interval(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Differences of running totals; 0 for the first, as nobody knows what was before it."""
+    """Differences of running totals; 0 for the first, as what came before is unknown."""
     last: dict[str, float] = {}
     made = []
     for sample in samples:

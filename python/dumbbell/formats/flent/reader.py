@@ -30,7 +30,7 @@ _LONGEST_NAME = 200
 
 
 def read_flent(source: str | Path) -> FlentFile:
-    """Read ``.flent.gz``, ``.flnt``, or the same packed otherwise or not; told by content.
+    """Read ``.flent.gz``, ``.flnt``, or the same compressed otherwise; recognised by content.
 
     Args:
         source: Path of the file, of any version of the format (1 to 4).

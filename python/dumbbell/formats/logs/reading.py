@@ -166,7 +166,7 @@ def _reader(text: LogText) -> LogReader | None:
 
 
 def log_format(text: LogText) -> LogFormat | None:
-    """Whose output a text is; None for nobody's that is known."""
+    """Which program printed a text; None for an unknown one."""
     found = _reader(text)
     return None if found is None else found.format
 

@@ -1,4 +1,4 @@
-"""The content of a log, bounded, and the count of what in it nobody understands."""
+"""The content of a log, bounded, and the count of lines that were not understood."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
 
 
 def log_numbers(log: Log) -> list[LogNumber]:
-    """What somebody who uses that program asks of its output, in the order of a page."""
+    """The usual numbers of that program, in the order of a page."""
     return _NUMBERS[type(log)](log)
 
 

@@ -56,7 +56,7 @@ PLATFORMS: Mapping[Platform, str] = MappingProxyType({"testbed": SOURCE, "paper"
 
 @dataclass(frozen=True, slots=True)
 class PersistentLevels:
-    """What is told of one experiment with persistent flows and mice; shares from 0 to 1.
+    """The published levels of one experiment with persistent flows and mice; shares from 0 to 1.
 
     Attributes:
         large_better_with_large: (1) Large flows that get a higher throughput with B_l.
@@ -75,7 +75,7 @@ class PersistentLevels:
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoopLevels:
-    """What is told of one experiment with users in closed loops; shares from 0 to 1.
+    """The published levels of one experiment with users in closed loops; shares from 0 to 1.
 
     Attributes:
         large_better_with_large: (6) Large flows that get a higher throughput with B_l.

@@ -64,7 +64,7 @@ LISTING, LAW_OF_PINGS, LATE_SHARE = "the listing's load", "ten pings", "late pac
 
 
 def judge_peak(many: DelaysOfRuns, kind: SourceKind, limit: str, backend: str) -> Judged:
-    """The source's sentence: who finds the queue full waits m/mu, and nobody waits longer."""
+    """The source's sentence: a packet that finds the queue full waits m/mu, and none longer."""
     packet_ms = PACKET_MS
     if kind is SourceKind.DITG:
         # ITGSend's datagrams have headers and fragments; the largest frame decides what fits.

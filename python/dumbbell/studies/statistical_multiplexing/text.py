@@ -294,7 +294,7 @@ def fit_facts(fits: Mapping[Sender, QuartileFit]) -> dict[str, dict[str, float]]
 
 
 def run_tables(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Array]]:
-    """The runs' tables, without those that nobody asked to be filled."""
+    """The runs' tables, without those that were not requested."""
     return {
         f"nominal-{arm}-{name}": run.named_columns(name)
         for arm, run in runs.items()

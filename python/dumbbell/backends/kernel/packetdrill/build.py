@@ -82,7 +82,7 @@ def require_packetdrill() -> PacketdrillInfo:
 
 
 def how_to_build_packetdrill() -> str:
-    """One line for whoever needs it."""
+    """One line that says how to build it."""
     return (
         "packetdrill has not been built: `git clone https://github.com/google/packetdrill`, then "
         "`dumbbell packetdrill --build packetdrill` once"
