@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import python_reference
 import result_pages
-from courses import opening
+from courses import on_paper, opening
 from repository import FILES, FOLDERS, PAGES, ROOT, NotOnSiteError, linked, titled
 
 CONFIGURATION = Path(__file__).with_name("mkdocs.yml")
@@ -60,7 +60,7 @@ def gather(found: Path, pages: Path, url: str) -> None:
     has_laboratory = (found / result_pages.LABORATORY).is_file()
     for source, there in _written_pages():
         after = partial(opening, page=there) if has_laboratory else _nothing
-        text = titled(source.read_text(encoding="utf-8"))
+        text = on_paper(titled(source.read_text(encoding="utf-8")), there)
         try:
             _write(pages / there, linked(text, there, after))
         except NotOnSiteError as error:

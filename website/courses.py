@@ -1,4 +1,4 @@
-"""Links that open an experiment of the course in the laboratory."""
+"""The course: links that open an experiment in the laboratory, and handouts that fit a page."""
 
 from __future__ import annotations
 
@@ -29,6 +29,23 @@ def opening(file: str, page: str) -> str:
     hash_ = state_hash(LabExperiment("file", experiment.name, "", experiment, task=task))
     there = posixpath.relpath(f"{FOLDER}/{LABORATORY}", posixpath.dirname(page) or ".")
     return f" ([open it in the laboratory]({there}{hash_}))"
+
+
+def on_paper(text: str, page: str) -> str:
+    """A page of the course as it is printed: a handout has one page of A4, its answer sheet two.
+
+    ``site.css`` finds it by an element without content, and leaves command lines out.
+
+    Args:
+        text: In Markdown.
+        page: Its place on the site.
+    """
+    place = ROOT / "docs" / page
+    kind = "answer-sheet" if place.parent == HANDOUTS / "sheets" else "handout"
+    if kind == "handout" and _task_of(page) is None:
+        return text
+    title, rest = text.split("\n", 1)
+    return f'{title}\n\n<div class="{kind}"></div>\n{rest}'
 
 
 def _task_of(page: str) -> Task | None:

@@ -149,13 +149,23 @@ links = [
     { a = "server", b = "router" },
     { a = "router", b = "home", delay = "10ms", rate = "20mbit" },
 ]
-flows = [
-    { name = "cubic", from = "server", to = "home", source = { kind = "greedy" } },
-    { name = "prague", from = "server", to = "home", source = { kind = "greedy" },
-      tcp = { congestion_control = "prague" } },
-    { name = "fast", from = "server", to = "home", dscp = 4,
-      source = { kind = "poisson", rate = "300pps", size = "constant 500B" } },
-]
+[[flows]]
+name = "cubic"
+from = "server"
+to = "home"
+source = { kind = "greedy" }
+[[flows]]
+name = "prague"
+from = "server"
+to = "home"
+source = { kind = "greedy" }
+tcp = { congestion_control = "prague" }
+[[flows]]
+name = "fast"
+from = "server"
+to = "home"
+dscp = 4
+source = { kind = "poisson", rate = "300pps", size = "constant 500B" }
 """
 HTB = (
     "root handle 1: htb default 20; class add parent 1: classid 1:1 htb rate 20mbit; "

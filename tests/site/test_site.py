@@ -1,4 +1,4 @@
-"""The site: built strictly, links hold, nothing is fetched, search finds, handouts fit a sheet."""
+"""The site: built strictly, links hold, nothing is fetched, search finds, handouts fit a page."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_there_are_five_labs() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("lab", LABS)
-def test_a_handout_is_one_sheet_without_command_lines(
+def test_a_handout_has_one_page_without_command_lines(
     browser: Browser, site: Path, lab: str
 ) -> None:
     page, _ = opened(browser, site / "course" / f"{lab}.html", 1440)
@@ -246,9 +246,9 @@ def test_a_handout_is_one_sheet_without_command_lines(
 
 @pytest.mark.browser
 @pytest.mark.parametrize("lab", LABS)
-def test_an_answer_sheet_is_one_sheet(browser: Browser, site: Path, lab: str) -> None:
+def test_an_answer_sheet_has_two_pages(browser: Browser, site: Path, lab: str) -> None:
     page, _ = opened(browser, site / "course" / "sheets" / f"{lab}.html", 1440)
-    assert sheets(page) == 1
+    assert sheets(page) == 2
     page.close()
 
 
