@@ -81,7 +81,13 @@ def test_the_line_shows_the_experiment(
     digest = _ran(browsed.main_frame)
     assert browsed.is_visible("h1")
     assert not browsed.is_visible("#whole")
+    # A folder of this computer is on no other.
+    is_from_disk = place == "disk"
+    link = browsed.input_value("#link")
+    assert link.startswith("laboratory.html#" if is_from_disk else f"{served}laboratory.html#")
+    assert browsed.is_visible("#from-disk") == is_from_disk
     line = browsed.input_value("#frame")
+    assert "file:" not in line
     assert re.fullmatch(r'<iframe src="[^"<>]*" title="[^"]*"( \w+="[\w%]+")+></iframe>', line)
     course = folder / f"{place}-{width}.html"
     course.write_text(

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from dumbbell.cli.startup import (
     has_room_for_threads,
+    leave_plugins_alone,
     look_for_cycles_rarely,
     open_closed_streams,
 )
@@ -36,6 +37,7 @@ def main() -> NoReturn:
         sys.exit(EXIT_CONTRADICTED_OR_FAILED)
     _let_every_letter_through()
     look_for_cycles_rarely()
+    leave_plugins_alone()
     try:
         leave_when_asked()
         status = _run()

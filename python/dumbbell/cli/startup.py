@@ -20,6 +20,11 @@ def look_for_cycles_rarely() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
+def leave_plugins_alone() -> None:
+    """Have pydantic look for no plugins, for which it reads what every installed package has."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
+
 def open_closed_streams() -> bool:
     """Put the null device where a standard stream was closed (``>&-``), so that no file gets its
     number and what is meant for the stream.

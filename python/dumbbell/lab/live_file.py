@@ -27,6 +27,7 @@ _PAGE = tuple(
         "unpacked",
         "orders",
         "ends",
+        "window",
         "classes",
         "lanes",
         "stage",

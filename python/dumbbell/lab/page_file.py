@@ -25,7 +25,7 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 
 SCRIPT = _modules(
-    "words intervals state plot live/chart live/strip packets stack figures ends classes"
+    "words intervals state plot live/chart live/strip packets stack figures ends window classes"
     " lanes stage bucket sources fields task controls numbers form unpacked orders score game rules"
     " rule_worker rule_panel embedded taking answer main"
 )

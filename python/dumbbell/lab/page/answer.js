@@ -1,21 +1,29 @@
 // What a run says to the question above it, in a line: how long it takes, what gets through, what is lost.
 import { sensible, shownAs } from "./words.js";
 
-/** Ends of paths; of each row the first that a run has. */
-const ROWS = [["mean_rtt_ms", "mean_sojourn_s"], ["total_goodput_bps", "goodput_bps", "utilization"], ["loss_ratio"]];
+/** Goodputs of more groups say nothing together. */
+const MOST_GOODPUTS = 2;
+
+/** @typedef {{path: string, value: number | null}} Known a number of a run */
+
+/** @param {Known[]} numbers @returns {Known[]} those of the answer, in its order */
+function chosen(numbers) {
+  const ending = (/** @type {string[]} */ ...ends) =>
+    numbers.filter(({ path, value }) => value !== null && ends.some((end) => path.endsWith(`.${end}`)));
+  const times = [...ending("mean_rtt_ms"), ...ending("mean_sojourn_s")];
+  const goodputs = ending("total_goodput_bps", "goodput_bps");
+  const through = goodputs.length > MOST_GOODPUTS ? ending("throughput_bps") : goodputs;
+  return [...times.slice(0, 1), ...through, ...ending("loss_ratio").slice(0, 1)];
+}
 
 /**
- * @param {{path: string, value: number | null}[]} numbers of the run
+ * @param {Known[]} numbers of the run
  * @param {Map<string, number | null>} before those of the run before, by their paths
  */
 export function answerOf(numbers, before) {
-  const found = ROWS.flatMap((ends) => {
-    const known = ends.map((end) => numbers.find(({ path, value }) => path.endsWith(`.${end}`) && value !== null));
-    return known.find(Boolean) ?? [];
-  });
-  const parts = found.map(({ path, value }) => {
+  const parts = chosen(numbers).map(({ path, value }) => {
     const { words, factor, unit } = shownAs(path);
-    const shown = (/** @type {number} */ each) => `${sensible(each * factor)} ${unit}`;
+    const shown = (/** @type {number} */ each) => `${sensible(each * factor)}\u00a0${unit}`;
     const old = before.get(path);
     const was = old === undefined || old === null || old === value ? "" : ` (before: ${shown(old)})`;
     return `${words} ${shown(Number(value))}${was}`;

@@ -13,6 +13,15 @@ export function wholeAddress() {
   return location.href.split(/[?#]/)[0];
 }
 
+/** What leads to the page elsewhere, too: from disk its name alone, as a folder of this computer is on no other. */
+export function sharedAddress() {
+  return isFromDisk() ? wholeAddress().split("/").at(-1) ?? "" : wholeAddress();
+}
+
+export function isFromDisk() {
+  return location.protocol === "file:";
+}
+
 /** @param {string} address of the page @param {string} hash that carries an experiment */
 export function frameLine(address, hash) {
   // A browser writes quotes and angle brackets of an address as %22, %3C, %3E.

@@ -3,7 +3,7 @@ import { answerOf } from "./answer.js";
 import { BucketView } from "./bucket.js";
 import { baseRttMs } from "./controls.js";
 import { endOf, slowestBps } from "./ends.js";
-import { frameLine, isEmbedded, wholeAddress } from "./embedded.js";
+import { frameLine, isEmbedded, isFromDisk, sharedAddress, wholeAddress } from "./embedded.js";
 import { choices, element, sample } from "./fields.js";
 import { MOST_NAMED, drawAll, look } from "./figures.js";
 import { Form } from "./form.js";
@@ -18,6 +18,7 @@ import { BadLink, decoded, encoded } from "./state.js";
 import { addressRead, offerCopies, showInAddress } from "./taking.js";
 import { showTask } from "./task.js";
 import { unpacked } from "./unpacked.js";
+import { aroundTelling, windowOf } from "./window.js";
 import { sensible, shownAs, timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
@@ -29,8 +30,6 @@ const QUIET_MS = 900;
 const IDLE_MS = 400;
 /** Packets are looked at when the moment, or the experiment, has stayed the same so long, ms. */
 const LOOK_MS = 150;
-/** Packets that a window of the slow motion has, about, and its bounds in seconds. */
-const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
 /** Numbers that the table shows at most: thousands are laid out anew with each replication. */
 const MOST_NUMBERS = 500;
 
@@ -114,6 +113,7 @@ class Page {
     $("speed").addEventListener("change", () => (this.stage.speed = Number($("speed").value)));
     $("moment").addEventListener("input", () => this.#moved());
     offerCopies();
+    $("from-disk").hidden = !isFromDisk();
     $("save").addEventListener("click", () => this.#save());
     $("tail").addEventListener("change", () => this.#redraw());
     for (const id of ["probes", "queue", "goodput", "cwnd"]) {
@@ -162,7 +162,7 @@ class Page {
     this.opened = { ...found, ...own, isOwn: own !== null || found.isOwn };
     this.isBrought = own !== null || changes.length > 0;
     this.isFirst = true;
-    this.isMomentChosen = false;
+    this.momentBy = "";
     $("preset").value = id;
     $("question").textContent = own ? "An experiment that a link brought." : found.question;
     showTask(this.opened.task);
@@ -351,7 +351,7 @@ class Page {
     $("events").textContent = message.events.toLocaleString("en");
     this.replications = {};
     this.#table();
-    if (!this.isMomentChosen) this.#choose(message.series.queue);
+    if (!this.momentBy) this.#choose(message.series.queue);
     // While a slider moves, the processor is the run's.
     clearTimeout(this.moving);
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
@@ -487,7 +487,7 @@ class Page {
   /** The moment at which most is to be seen: before the first drop, else when the queue is longest.
    * @param {{t_s: Float64Array, system_pkts: Float64Array, dropped_pkts: Float64Array}} queue */
   #choose({ t_s, system_pkts, dropped_pkts }) {
-    this.isMomentChosen = true;
+    this.momentBy = "page";
     const dropped = dropped_pkts.findIndex((each) => each > 0);
     const place = dropped >= 0 ? dropped : system_pkts.indexOf(Math.max(...system_pkts));
     const share = (t_s[Math.max(0, place - 1)] ?? 0) / this.now.duration_s;
@@ -503,7 +503,7 @@ class Page {
   }
 
   #moved() {
-    this.isMomentChosen = true;
+    this.momentBy = "person";
     this.#momentInWords();
     this.#redraw();
     clearTimeout(this.moving);
@@ -514,26 +514,29 @@ class Page {
   #watch() {
     if (!this.lastDone) return;
     this.#momentInWords();
-    const byEnd = (/** @type {string} */ end) =>
-      this.lastDone.numbers.find((/** @type {any} */ each) => each.path.endsWith(end))?.value ?? 0;
-    const pps = byEnd(".mean_system_pkts") / byEnd(".mean_sojourn_s");
-    const wanted_s = Number.isFinite(pps) && pps > 0 ? WINDOW.packets / pps : 1;
-    const window_s = Math.min(WINDOW.most_s, Math.max(WINDOW.least_s, wanted_s));
+    this.window_ns = windowOf(this.lastDone.numbers);
+    // From one sample to the next somewhere there is what the moment was chosen for.
+    const [first_s, second_s] = this.lastDone.series.queue.t_s;
+    const step_ns = this.momentBy === "page" ? (second_s - first_s) * NS_PER_S || 0 : 0;
+    const asked_ns = Math.max(this.window_ns, step_ns);
     const { duration_ns } = this.described.resolved;
-    const from_ns = Math.max(0, Math.min(this.#moment_s() * NS_PER_S, duration_ns - window_s * NS_PER_S));
-    this.lens.send("look", { ...this.#order(), from_ns, until_ns: from_ns + window_s * NS_PER_S });
+    const from_ns = Math.max(0, Math.min(this.#moment_s() * NS_PER_S, duration_ns - asked_ns));
+    this.lens.send("look", { ...this.#order(), from_ns, until_ns: from_ns + asked_ns });
   }
 
   /** @param {any} message */
   #seen(message) {
     if (message.kind !== "packets" || !this.base) return;
     if (this.game.isGoing) return;
-    const { packets, tokens, described } = message;
+    const { tokens, described } = message;
+    const isOurs = this.momentBy === "page";
+    const packets = isOurs ? aroundTelling(message.packets, this.window_ns ?? 0) : message.packets;
     this.looked = described;
     const { ofFlow, limit } = this.#looks(described);
     this.bucket.show(tokens, packets);
     const lanes = lanesOf(packets, described, this.opened.queue);
     this.stage.show(packets, ofFlow, limit, lanes, titleOf(lanes, described, this.opened.queue));
+    if (isOurs) this.stage.begin();
     $("stage").setAttribute("aria-label", this.stage.words());
   }
 
@@ -576,10 +579,10 @@ class Page {
     const { isOwn, id, resolved, queue, task } = this.opened;
     const state = isOwn ? { preset: null, own: { resolved, queue, task: task ?? undefined } } : { preset: id, own: null };
     const hash = (this.hash = encoded({ ...state, changes: [...this.changes], rule: this.rule.carried }));
-    $("link").value = hash === null ? NO_LINK : wholeAddress() + hash;
-    $("frame").value = hash === null ? NO_LINK : frameLine(wholeAddress(), hash);
+    $("link").value = hash === null ? NO_LINK : sharedAddress() + hash;
+    $("frame").value = hash === null ? NO_LINK : frameLine(sharedAddress(), hash);
     $("whole").hidden = hash === null;
-    if (hash !== null) $("whole").firstChild.href = $("link").value;
+    if (hash !== null) $("whole").firstChild.href = wholeAddress() + hash;
   }
 
   #save() {

@@ -2,12 +2,15 @@
 // right; what is refused falls out.
 import { placesOf } from "./lanes.js";
 import { colour, prepared } from "./plot.js";
+import { tellingInstant } from "./window.js";
 import { timeText } from "./words.js";
 
 /** Seconds of watching from the edge to the queue's rim, from the queue to the edge, and falling. */
 const APPROACH_S = 0.5;
 const LEAVE_S = 0.5;
 const FALL_S = 0.8;
+/** Seconds of watching before what the picture begins with. */
+const BEFORE_S = 0.4;
 /** Seconds of watching that a packet's transmission takes where the speed is chosen for one. */
 const A_TRANSMISSION_S = 0.18;
 /** Seconds of watching that a window takes at least there, also where few packets pass. */
@@ -113,6 +116,18 @@ export class Stage {
     this.limit = limit;
     this.now_ns = packets.from_ns;
     this.leaving = packets.out_ns.filter((_, i) => !packets.drop[i] && !packets.lost[i]).sort();
+    this.draw();
+  }
+
+  /** Begins shortly before the first drop of the window, else before the queue is longest: nobody waits for something to
+   * happen. */
+  begin() {
+    if (!this.packets) return;
+    const before_ns = (BEFORE_S / this.slowness(this.speed)) * NS_PER_S;
+    const telling_ns = tellingInstant(this.packets);
+    this.now_ns = Math.max(this.packets.from_ns, telling_ns - before_ns);
+    // Many that come at one instant fill the queue later than that.
+    if (this.#inside().every((row) => row.length === 0)) this.now_ns = telling_ns;
     this.draw();
   }
 
