@@ -15,12 +15,13 @@ from playwright.sync_api import Browser, Page
 
 import dumbbell
 from browsing import barriers, opened
-from dumbbell.lab import STORY, modules, write_story
+from dumbbell.lab import STORY, modules, story_opening, write_story
 from dumbbell.lab.story_file import story_text
 from dumbbell.lab.story_pictures import Funnel
 from dumbbell.lab.story_runs import CALL, FULL_PKTS, GAME, Bottleneck, Setting, told
+from dumbbell.report import write_index
 from dumbbell.tables.schema import REASONS_FROM_INSIDE
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 STUDIES = ("queue-size-delay", "buffer-sizing", "pie-rrul", "traffic-policing")
 STEPS = ("fill", "bet", "wall", "more", "lanes", "policer", "duel")
@@ -38,6 +39,7 @@ LAYOUT = Path(__file__).with_name("story_layout.json")
 TOLERANCE_PX = 40
 """Of a position: about two lines, as machines have different fonts."""
 MOST_BYTES = 1_500_000
+MOST_TAPS = 3
 
 
 @pytest.fixture(scope="module")
@@ -268,6 +270,31 @@ def test_everything_is_done_by_keys(seen: Opened) -> None:
         page.keyboard.press("ArrowDown")
     seen.until("story.run.step === 'wall' && story.run.setting.limit_pkts === 903")
     assert page.get_attribute("#wall", "aria-valuetext") == "903 packets"
+
+
+@slow
+@in_browser
+def test_a_phone_takes_three_taps_at_most_from_the_overview_to_what_one_has_pushed(
+    browser: Browser, story: Path
+) -> None:
+    width, height = SCREENS["phone"]
+    write_index([], story.parent, opening=story_opening())
+    page = browser.new_page(viewport={"width": width, "height": height}, has_touch=True)
+    seen = Opened.of(page)
+    page.goto((story.parent / "index.html").as_uri())
+    taps = 0
+    for element in (".begin", "#download"):
+        page.locator(element).wait_for(timeout=1000 * PATIENCE_S)
+        box = page.locator(element).bounding_box()
+        # Nobody has to scroll for it.
+        assert box is not None and box["y"] + box["height"] <= height, element
+        page.tap(element)
+        taps += 1
+    seen.until("story.run?.setting.downloads === 1")
+    seen.until("document.getElementById('reading-call').dataset.state === 'dead'")
+    assert taps <= MOST_TAPS
+    assert seen.is_quiet(), seen
+    page.close()
 
 
 _FRAMES = """() => new Promise((resolve) => {
