@@ -121,11 +121,20 @@ def sheets(page: Page) -> int:
 
 def barriers(page: Page) -> list[str]:
     """What axe finds that keeps somebody from using a page as it stands: rule, element, why."""
+    return _found_by_axe(page, BARRIERS)
+
+
+def findings(page: Page) -> list[str]:
+    """All that axe finds on a page as it stands, what is little besides: rule, element, why."""
+    return _found_by_axe(page, ("minor", "moderate", *BARRIERS))
+
+
+def _found_by_axe(page: Page, impacts: Sequence[str]) -> list[str]:
     found = Axe().run(page).response["violations"]
     return [
         f"{rule['id']}: {node['html'][:160]}: {node['failureSummary'][:300]}"
         for rule in found
-        if rule["impact"] in BARRIERS
+        if rule["impact"] in impacts
         for node in rule["nodes"]
     ]
 

@@ -12,7 +12,7 @@ import pytest
 from lab_page import Opened
 from playwright.sync_api import Browser
 
-from browsing import BANDS, bands, lies_under, moved
+from browsing import BANDS, bands, findings, lies_under, moved, sheets
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -60,4 +60,22 @@ def test_nothing_that_explains_lies_under_something_else(
         }"""
     )
     assert len(lies_under(seen.page, EXPLAINING)) > 10
+    seen.page.close()
+
+
+def test_on_paper_it_is_one_page_without_controls(browser: Browser, laboratory: Path) -> None:
+    seen = _opened(browser, laboratory, "1440")
+    assert sheets(seen.page) == 1
+    seen.page.emulate_media(media="print")
+    for part in ("#question", "#answer", "#calls", "#first", "#numbers", "#digest"):
+        assert seen.page.locator(part).is_visible(), part
+    assert seen.page.locator("main :is(input, button, select, textarea):visible").count() == 0
+    seen.page.close()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_axe_finds_nothing(browser: Browser, laboratory: Path, screen: str) -> None:
+    seen = _opened(browser, laboratory, screen)
+    seen.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert findings(seen.page) == []
     seen.page.close()

@@ -14,7 +14,7 @@ from lab_page import Opened, Opener
 from playwright.sync_api import Browser, Page
 
 import dumbbell
-from browsing import barriers, opened
+from browsing import findings, opened
 from dumbbell.lab import STORY, modules, story_opening, write_story
 from dumbbell.lab.story_file import story_text
 from dumbbell.lab.story_pictures import Funnel
@@ -236,13 +236,13 @@ def test_nothing_that_explains_lies_under_something_else(seen: Opened) -> None:
 @in_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("screen", SCREENS.values(), ids=SCREENS.keys())
-def test_axe_finds_no_barrier(
+def test_axe_finds_nothing(
     browser: Browser, story: Path, screen: tuple[int, int], scheme: Literal["light", "dark"]
 ) -> None:
     seen = _begun(browser, story, screen, scheme=scheme)
     for step in STEPS:
         _at(seen, step)
-        assert barriers(seen.page) == [], step
+        assert findings(seen.page) == [], step
     assert seen.is_quiet(), seen
     seen.page.close()
 
