@@ -285,7 +285,7 @@ def test_a_router_is_advised_what_one_can_type_and_runs_decide() -> None:
     not_to_be_had = {"fq_codel, no ring": [1.0, 1.0, 1.0], "pie of the time": [2.0, 2.0, 2.0]}
     (advice,) = pie_text.router_advice(tried(best | not_to_be_had))  # type: ignore[arg-type]
     assert advice.setting == "fq_codel" and advice.is_typed
-    assert "20.0 ms longer (95 % interval 20.0 to 20.0, 3 runs)" in advice.because
+    assert "takes 20.0 ms more (95 % interval 20.0 to 20.0, 3 runs)" in advice.because
     # Runs that lie across each other decide nothing; nor does one choice alone.
     close = {"pie": [10.0, 13.0, 8.0], "fq_codel": [11.0, 10.0, 9.0]}
     assert pie_text.router_advice(tried(close)) == []  # type: ignore[arg-type]
