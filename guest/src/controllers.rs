@@ -14,8 +14,7 @@ const PRINTED_LEVEL: &str = "/proc/sys/kernel/printk";
 /// Loads them, before the first socket asks for one, and has their flows ask by the kernel's names.
 pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(), GuestError> {
     if !controllers.is_empty() {
-        // Where one has crashed is said in lines of a level that is not printed otherwise.
-        fs::write(PRINTED_LEVEL, "8").context(|| format!("writing {PRINTED_LEVEL}"))?;
+        print_faults()?;
     }
     for controller in controllers {
         let what = || format!("loading {}", controller.module.display());
@@ -29,6 +28,11 @@ pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Where a module has crashed is said in lines of a level that is not printed otherwise.
+pub fn print_faults() -> Result<(), GuestError> {
+    fs::write(PRINTED_LEVEL, "8").context(|| format!("writing {PRINTED_LEVEL}"))
 }
 
 /// Tells them when the run begins, on the monotonic clock.

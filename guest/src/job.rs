@@ -46,6 +46,9 @@ pub struct Job {
     /// Congestion controllers that the kernel has to load first.
     #[serde(default)]
     pub controllers: Vec<Controller>,
+    /// The module that reads and writes for flows over TCP; none where process 1 does.
+    #[serde(default)]
+    pub traffic_module: Option<PathBuf>,
 }
 
 /// A congestion controller that is a module of the kernel.

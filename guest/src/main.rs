@@ -37,6 +37,8 @@ mod sys;
 mod tcp_flow;
 mod tcp_info;
 mod traffic;
+mod traffic_module;
+mod udp_flow;
 mod watched;
 mod web_server;
 
@@ -47,6 +49,9 @@ use job::Job;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
+
+#[global_allocator]
+static MEMORY: sys::PagesAtOnce = sys::PagesAtOnce;
 
 /// Three for each of the most flows that a description may have on the kernel, and some.
 const MOST_OPEN_FILES: u64 = 1 << 16;

@@ -1,9 +1,13 @@
 //! The calls that Rust's standard library does not have. The only unsafe code of the crate.
 #![allow(unsafe_code)]
 
+mod in_kernel;
+mod pages;
 mod ring;
 mod tcp;
 
+pub use in_kernel::{EndCount, InKernel, Next, Turn};
+pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring};
 pub use tcp::TCP_INFO_BYTES;
 
@@ -348,6 +352,12 @@ impl Poll {
             }
         };
         Ok(self.events[..count].iter().map(|event| event.u64))
+    }
+}
+
+impl AsRawFd for Poll {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
     }
 }
 

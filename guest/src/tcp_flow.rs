@@ -5,6 +5,7 @@
 use crate::error::{ErrorContext, GuestError};
 use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
+use crate::traffic_module::{Moved, TrafficModule};
 use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
 use dumbbell_spec as spec;
@@ -12,6 +13,7 @@ use dumbbell_spec::source::{FlowStreams, Supply, TransferSize};
 use dumbbell_spec::tcp::Pacing;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
+use std::rc::Rc;
 
 /// As much as a write or a read hands over at once.
 const CHUNK: usize = 1 << 18;
@@ -30,7 +32,7 @@ pub struct Tokens {
     pub connection: u64,
 }
 
-/// Which of a flow's connections: the number of its transfer, from 1, where several may be open at
+/// ConnectionNumber of a flow's connections: the number of its transfer, from 1, where several may be open at
 /// a time, and 0 where one follows the other.
 pub type ConnectionNumber = u32;
 /// Number of tokens there is room for.
@@ -87,7 +89,8 @@ pub struct TcpRecord {
     pub transfers: Vec<TransferRecord>,
 }
 
-/// A connection under way.
+/// A connection under way. What is to be sent and was received is the module's to know where it reads
+/// and writes.
 struct Connection {
     sender: Socket,
     /// The sender's, by which the receiving host knows whose a connection is.
@@ -118,8 +121,12 @@ pub struct TcpFlow {
     tokens: Tokens,
     supply: Supply,
     listener: Socket,
+    /// That reads and writes; None where this process does.
+    module: Option<Rc<TrafficModule>>,
     connections: BTreeMap<ConnectionNumber, Connection>,
     closed: Totals,
+    /// How often the module did something for connections that are over.
+    served: u64,
     /// What was seen.
     pub record: TcpRecord,
 }
@@ -132,6 +139,7 @@ impl TcpFlow {
         (from, to): (usize, SocketAddrV4),
         listener: Socket,
         tokens: Tokens,
+        module: Option<Rc<TrafficModule>>,
     ) -> Result<TcpFlow, GuestError> {
         let settings = flow.tcp.clone().expect("descriptions are checked");
         let supply = flow.source.parameters().supply(streams);
@@ -143,8 +151,10 @@ impl TcpFlow {
             tokens,
             supply,
             listener,
+            module,
             connections: BTreeMap::new(),
             closed: Totals::default(),
+            served: 0,
             record: TcpRecord::default(),
         };
         tcp_flow.set(&tcp_flow.listener, End::Receiver)?;
@@ -222,18 +232,16 @@ impl TcpFlow {
             Supply::Schedule(generator) if is_connected => {
                 let size = u64::from(generator.next_size());
                 self.closed.writes += 1;
-                self.connection(0)?.to_send += size;
-                self.write(poll, 0)?;
+                self.send_more(poll, size)?;
                 None
             }
             Supply::Schedule(_) => Some(0),
             Supply::Transfers(transfers) if transfers.has_rest() => {
                 transfers.first_write = None;
                 // A connection that has broken is gone.
-                if let Some(connection) = self.connections.get_mut(&0) {
-                    connection.to_send = u64::MAX;
+                if is_connected {
+                    self.send_more(poll, u64::MAX)?;
                 }
-                self.write(poll, 0)?;
                 None
             }
             Supply::Transfers(transfers) => {
@@ -252,9 +260,15 @@ impl TcpFlow {
         Ok(pause.map(|pause| now.saturating_add(pause)))
     }
 
-    fn connection(&mut self, which: ConnectionNumber) -> Result<&mut Connection, GuestError> {
-        let missing = || GuestError::Internal(format!("connection {which} is not there"));
-        self.connections.get_mut(&which).ok_or_else(missing)
+    /// The only connection has more to send.
+    fn send_more(&mut self, poll: &Poll, bytes: u64) -> Result<(), GuestError> {
+        if let Some(module) = &self.module {
+            return module.send_more(token(self.tokens.sender, self.tokens, 0), bytes);
+        }
+        let missing = || GuestError::Internal("the connection is not there".to_owned());
+        let connection = self.connections.get_mut(&0).ok_or_else(missing)?;
+        connection.to_send = connection.to_send.saturating_add(bytes);
+        self.write(poll, 0)
     }
 
     fn connect(&mut self, poll: &Poll, bytes: u64, now: Time) -> Result<(), GuestError> {
@@ -281,7 +295,10 @@ impl TcpFlow {
             return Err(GuestError::Job(format!("{which} transfers of one flow")));
         }
         let token = token(self.tokens.sender, self.tokens, which);
-        poll.add_writer(&sender, token).context(what)?;
+        match &self.module {
+            Some(module) => module.send(token, &sender, bytes, self.write_bytes())?,
+            None => poll.add_writer(&sender, token).context(what)?,
+        }
         let connection = Connection {
             port: sender.port().context(what)?,
             sender,
@@ -355,11 +372,21 @@ impl TcpFlow {
     pub fn accept(&mut self, poll: &Poll) -> Result<(), GuestError> {
         let what = || "accepting a connection".to_owned();
         while let Some((receiver, port)) = self.listener.accept().context(what)? {
-            let mut all = self.connections.iter_mut();
+            let mut all = self.connections.iter();
             // The sender of any other has given it up.
-            if let Some((which, connection)) = all.find(|(_, one)| one.port == port) {
-                let token = token(self.tokens.receiver, self.tokens, *which);
-                poll.add(&receiver, token).context(what)?;
+            let Some((&which, _)) = all.find(|(_, one)| one.port == port) else {
+                continue;
+            };
+            let token = token(self.tokens.receiver, self.tokens, which);
+            let bytes = self.transfer(which).map_or(u64::MAX, |one| one.bytes);
+            match &self.module {
+                Some(module) => {
+                    let window_bytes = self.settings.receive_window_bytes;
+                    module.receive(token, &receiver, bytes, window_bytes)?;
+                }
+                None => poll.add(&receiver, token).context(what)?,
+            }
+            if let Some(connection) = self.connections.get_mut(&which) {
                 connection.receiver = Some(receiver);
             }
         }
@@ -405,14 +432,28 @@ impl TcpFlow {
             }
         }
         let received = connection.received;
-        let transfers = &mut self.record.transfers;
-        let transfer = match which {
-            0 => transfers.last_mut(),
-            number => transfers.get_mut(number as usize - 1),
-        };
-        match transfer {
-            Some(transfer) if received >= transfer.bytes => transfer.completed = now,
-            _ => return Ok(None),
+        match self.transfer(which) {
+            Some(transfer) if received >= transfer.bytes => self.complete(which, now),
+            _ => Ok(None),
+        }
+    }
+
+    /// The transfer of a connection, where it has one.
+    fn transfer(&mut self, which: ConnectionNumber) -> Option<&mut TransferRecord> {
+        match which {
+            0 => self.record.transfers.last_mut(),
+            number => self.record.transfers.get_mut(number as usize - 1),
+        }
+    }
+
+    /// All of a transfer has arrived. Returns when the source acts next, if that follows from it.
+    pub fn complete(
+        &mut self,
+        which: ConnectionNumber,
+        now: Time,
+    ) -> Result<Option<Time>, GuestError> {
+        if let Some(transfer) = self.transfer(which) {
+            transfer.completed = now;
         }
         self.close(which)?;
         let pause = match &mut self.supply {
@@ -424,11 +465,7 @@ impl TcpFlow {
 
     /// Sums up to now.
     pub fn totals(&self) -> Result<Totals, GuestError> {
-        let mut totals = self.closed;
-        for connection in self.connections.values() {
-            totals.add(connection)?;
-        }
-        Ok(totals)
+        self.look().map(|(totals, _)| totals)
     }
 
     /// Sums up to now, and what the sender knows where there is one at a time.
@@ -438,22 +475,66 @@ impl TcpFlow {
         for (which, connection) in &self.connections {
             let sender = totals.add(connection)?;
             sample = (*which == 0).then_some(sender);
+            if let Some(module) = &self.module {
+                let [sent, received] =
+                    self.by_module(*which, connection, |token| module.moved(token))?;
+                totals.written_payload_bytes += sent.bytes;
+                totals.received_payload_bytes += received.bytes;
+            }
         }
         Ok((totals, sample))
     }
 
+    /// What the module has done for a connection: of the sender, and of the receiver.
+    fn by_module(
+        &self,
+        which: ConnectionNumber,
+        connection: &Connection,
+        ask: impl Fn(u64) -> Result<Moved, GuestError>,
+    ) -> Result<[Moved; 2], GuestError> {
+        let sent = ask(token(self.tokens.sender, self.tokens, which))?;
+        let received = match connection.receiver {
+            Some(_) => ask(token(self.tokens.receiver, self.tokens, which))?,
+            None => Moved::default(),
+        };
+        Ok([sent, received])
+    }
+
     /// Ends a connection as an application does whose transfer is over.
-    fn close(&mut self, which: ConnectionNumber) -> Result<(), GuestError> {
+    pub fn close(&mut self, which: ConnectionNumber) -> Result<(), GuestError> {
         if let Some(connection) = self.connections.remove(&which) {
-            self.closed.add(&connection)?;
+            self.count_last(which, &connection)?;
         }
         Ok(())
     }
 
+    /// Counts what a connection that is over has done.
+    fn count_last(
+        &mut self,
+        which: ConnectionNumber,
+        connection: &Connection,
+    ) -> Result<(), GuestError> {
+        self.closed.add(connection)?;
+        if let Some(module) = &self.module {
+            let [sent, received] =
+                self.by_module(which, connection, |token| module.take_back(token))?;
+            self.closed.written_payload_bytes += sent.bytes;
+            self.closed.received_payload_bytes += received.bytes;
+            self.served += sent.served + received.served;
+            self.record.last_received = self.record.last_received.max(received.last);
+        }
+        Ok(())
+    }
+
+    /// How often the module did something for connections that are over.
+    pub fn served(&self) -> u64 {
+        self.served
+    }
+
     /// Ends all connections at once: nothing more is sent.
     pub fn abort(&mut self) -> Result<(), GuestError> {
-        for connection in std::mem::take(&mut self.connections).into_values() {
-            self.closed.add(&connection)?;
+        for (which, connection) in std::mem::take(&mut self.connections) {
+            self.count_last(which, &connection)?;
             let what = || "ending a connection".to_owned();
             connection.sender.abort_on_close().context(what)?;
         }

@@ -13,22 +13,24 @@ use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
 use crate::job::{Job, ipv4};
-use crate::messages::{self, Datagram};
 use crate::netlink::{self, Disciplines};
 use crate::probes::{self, Probes};
 use crate::programs::Programs;
 use crate::records::{FlowRecord, QueueCounters, Records};
 use crate::sys::{self, Poll, Socket, Timer};
 use crate::tcp_flow::{self, TcpFlow};
+use crate::traffic_module::{Told, TrafficModule};
+use crate::udp_flow::UdpFlow;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
-use dumbbell_spec::source::{FlowStreams, Generator};
+use dumbbell_spec::source::FlowStreams;
 use dumbbell_spec::{self as spec, Experiment, Transport};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::net::SocketAddrV4;
+use std::rc::Rc;
 
 /// After the end, packets under way are waited for; looks at the queues are so far apart.
 const DRAIN_STEP: Time = Time::from_ns(100_000_000);
@@ -55,18 +57,6 @@ enum DueEvent {
     Drain,
 }
 
-/// A flow over UDP.
-struct UdpFlow {
-    generator: Generator,
-    size_at: spec::SizeAt,
-    stop: Time,
-    sender: Socket,
-    receiver: Socket,
-    to: SocketAddrV4,
-    /// How many of the datagrams sent have been received or given up.
-    seen: usize,
-}
-
 enum Flow {
     Udp(Box<UdpFlow>),
     Tcp(Box<TcpFlow>),
@@ -88,10 +78,11 @@ pub struct Traffic<'a> {
     due: BinaryHeap<Reverse<(Time, DueEvent)>>,
     timer: Timer,
     poll: Poll,
+    /// That reads and writes for flows over TCP, where it is asked for.
+    module: Option<Rc<TrafficModule>>,
     zero_ns: u64,
     end: Time,
     progress: File,
-    buffer: Vec<u8>,
     drained: bool,
 }
 
@@ -110,6 +101,16 @@ const TCP_SENDER: u64 = 4;
 const UDP_REQUEST: u64 = 5;
 const UDP_ANSWER: u64 = 6;
 const PROGRAM: u64 = 7;
+
+/// Of a token: what happened, to which flow, host or probe, over which of its connections.
+fn parts(token: u64) -> (u64, usize, tcp_flow::ConnectionNumber) {
+    let connection = (token % TOKEN_KIND / TOKEN_CONNECTION) as tcp_flow::ConnectionNumber;
+    (
+        token / TOKEN_KIND,
+        (token % TOKEN_CONNECTION) as usize,
+        connection,
+    )
+}
 
 impl<'a> Traffic<'a> {
     /// Opens every socket.
@@ -142,13 +143,16 @@ impl<'a> Traffic<'a> {
             due: BinaryHeap::new(),
             timer: Timer::new().context(what)?,
             poll: Poll::new().context(what)?,
+            module: None,
             zero_ns: 0,
             end: Time::from_ns(experiment.duration_ns),
             progress: File::create(&progress).context(what)?,
-            buffer: vec![0; 1 << 16],
             drained: false,
         };
         traffic.poll.add(&traffic.timer, TIMER).context(what)?;
+        if let Some(module) = &job.traffic_module {
+            traffic.module = Some(Rc::new(TrafficModule::load(module, &traffic.poll)?));
+        }
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;
             traffic.netlink.push(Socket::netlink().context(what)?);
@@ -205,9 +209,8 @@ impl<'a> Traffic<'a> {
         let (opened, first) = match flow.transport {
             Transport::Udp => {
                 let mut udp = self.open_udp(index, streams, stop, to)?;
-                let first = udp.generator.next_gap();
-                let first = first.map(|gap| start.saturating_add(gap));
-                (Flow::Udp(Box::new(udp)), first.unwrap_or(Time::NEVER))
+                let first = udp.first(start);
+                (Flow::Udp(Box::new(udp)), first)
             }
             Transport::Tcp => {
                 let mut tcp = self.open_tcp(index, streams, to)?;
@@ -234,26 +237,10 @@ impl<'a> Traffic<'a> {
         to: SocketAddrV4,
     ) -> Result<UdpFlow, GuestError> {
         let flow = &self.experiment.flows[index];
-        let what = || format!("opening the sockets of flow {}", flow.name);
-        self.hosts.enter(self.host(&flow.to))?;
-        let receiver = Socket::udp().context(what)?;
-        receiver.bind(to.port()).context(what)?;
-        let token = UDP_RECEIVER * TOKEN_KIND + index as u64;
-        self.poll.add(&receiver, token).context(what)?;
-        self.hosts.enter(self.host(&flow.from))?;
-        let sender = Socket::udp().context(what)?;
-        sender
-            .traffic_class(flow.dscp << 2 | flow.ecn.bits())
-            .context(what)?;
-        Ok(UdpFlow {
-            generator: Generator::new(&flow.source, streams),
-            size_at: flow.source.parameters().size_at(),
-            stop,
-            sender,
-            receiver,
-            to,
-            seen: 0,
-        })
+        let ends = (self.host(&flow.from), (self.host(&flow.to), to));
+        let warm_up = Time::from_ns(self.experiment.warm_up_ns);
+        let receiver = (&self.poll, UDP_RECEIVER * TOKEN_KIND + index as u64);
+        UdpFlow::open(flow, streams, ends, (warm_up, stop), self.hosts, receiver)
     }
 
     fn open_tcp(
@@ -274,7 +261,14 @@ impl<'a> Traffic<'a> {
         self.hosts.enter(self.host(&flow.to))?;
         let listener = Socket::tcp().context(what)?;
         let from = self.host(&flow.from);
-        let tcp = TcpFlow::new(flow, streams, (from, to), listener, tokens)?;
+        let tcp = TcpFlow::new(
+            flow,
+            streams,
+            (from, to),
+            listener,
+            tokens,
+            self.module.clone(),
+        )?;
         tcp.wait_for_connections(&self.poll)?;
         Ok(tcp)
     }
@@ -324,9 +318,20 @@ impl<'a> Traffic<'a> {
         controllers::set_zero(&self.job.controllers, self.zero_ns)?;
         self.captures.start(self.zero_ns);
         self.probes.set_zero(self.zero_ns);
+        if let Some(module) = &self.module {
+            module.set_zero(self.zero_ns);
+        }
         self.set_timer()?;
         let mut ready = Vec::new();
         while !self.drained {
+            if let Some(module) = self.module.clone()
+                && let Told::Over { token, at } = module.wait()?
+            {
+                // Without a reading of the clock, which the module has made.
+                self.is_over(token, at)?;
+                self.serve_rest(at)?;
+                continue;
+            }
             let waited = self.poll.wait().context(|| "waiting".to_owned())?;
             ready.splice(.., waited);
             ready.sort_unstable();
@@ -337,7 +342,14 @@ impl<'a> Traffic<'a> {
             };
             let now = Time::from_ns(now_ns);
             self.programs_ended(&ready)?;
-            for &token in ready.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
+            // In the order of tokens: the module has all receivers and senders of TCP, or none.
+            let after = ready.partition_point(|token| *token < TCP_RECEIVER * TOKEN_KIND);
+            let (first, rest) = ready.split_at(after);
+            first
+                .iter()
+                .try_for_each(|&token| self.is_ready(token, now))?;
+            self.serve_rest(now)?;
+            for &token in rest.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }
             if ready.contains(&TIMER) {
@@ -353,7 +365,10 @@ impl<'a> Traffic<'a> {
         self.records.probes = echoes;
         self.records.events += events;
         let records = self.flows.into_iter().map(|flow| match flow {
-            Flow::Tcp(tcp) => Some(tcp.record),
+            Flow::Tcp(tcp) => {
+                self.records.events += tcp.served();
+                Some(tcp.record)
+            }
             Flow::Udp(_) => None,
         });
         self.records.tcp = records.collect();
@@ -365,10 +380,37 @@ impl<'a> Traffic<'a> {
         all.try_for_each(|each| each.have_ended(ready, &self.poll, PROGRAM * TOKEN_KIND))
     }
 
+    /// Has the module serve the rest of the ends that are ready, in between what follows from it.
+    fn serve_rest(&mut self, now: Time) -> Result<(), GuestError> {
+        let Some(module) = self.module.clone() else {
+            return Ok(());
+        };
+        while let Told::Over { token, at } = module.serve_rest(now)? {
+            self.is_over(token, at)?;
+        }
+        Ok(())
+    }
+
+    /// Does what follows where a receiver that the module has got all bytes, or a sender has no
+    /// connection any more.
+    fn is_over(&mut self, token: u64, now: Time) -> Result<(), GuestError> {
+        let (kind, index, connection) = parts(token);
+        let Flow::Tcp(tcp) = &mut self.flows[index] else {
+            return Ok(());
+        };
+        if kind == TCP_SENDER {
+            return tcp.close(connection);
+        }
+        if let Some(next) = tcp.complete(connection, now)? {
+            self.plan_flow(index, next);
+            self.set_timer()?;
+        }
+        Ok(())
+    }
+
     /// Does what a socket waits for.
     fn is_ready(&mut self, token: u64, now: Time) -> Result<(), GuestError> {
-        let (kind, index) = (token / TOKEN_KIND, (token % TOKEN_CONNECTION) as usize);
-        let connection = (token % TOKEN_KIND / TOKEN_CONNECTION) as tcp_flow::ConnectionNumber;
+        let (kind, index, connection) = parts(token);
         match kind {
             ICMP => return self.probes.receive_icmp(index, now),
             UDP_REQUEST => return self.probes.answer_udp(index, now),
@@ -494,50 +536,18 @@ impl<'a> Traffic<'a> {
         let Flow::Udp(flow) = &mut self.flows[index] else {
             return Ok(());
         };
-        let size = flow.generator.next_size();
-        let payload = messages::payload_bytes(size, flow.size_at);
-        let record = &mut self.records.flows[index];
-        let number = record.datagrams.len() as u32;
-        self.buffer[..4].copy_from_slice(&number.to_le_bytes());
-        flow.sender
-            .send_to(&self.buffer[..payload], flow.to)
-            .context(|| format!("sending {payload} bytes"))?;
-        record.datagrams.push(Datagram {
-            size,
-            created: due,
-            delivered: Time::NEVER,
-        });
-        if due >= Time::from_ns(self.experiment.warm_up_ns) {
-            record.sent_datagrams += 1;
-            record.sent_bytes += u64::from(size);
-        }
         self.records.events += 1;
-        let next = flow.generator.next_gap().map(|gap| due.saturating_add(gap));
-        if let Some(next) = next.filter(|next| *next < flow.stop) {
+        if let Some(next) = flow.send(&mut self.records.flows[index], due)? {
             self.at(next, DueEvent::Flow(index));
         }
         Ok(())
     }
 
     fn receive_datagrams(&mut self, index: usize, now: Time) -> Result<(), GuestError> {
-        let mut head = [0u8; 4];
-        let Flow::Udp(flow) = &mut self.flows[index] else {
-            return Ok(());
-        };
-        loop {
-            let got = flow.receiver.receive(&mut head);
-            let Some(length) = got.context(|| "receiving".to_owned())? else {
-                return Ok(());
-            };
-            let datagrams = &mut self.records.flows[index].datagrams;
-            let at = messages::find(datagrams, flow.seen, length, &head, flow.size_at);
-            let at = at.ok_or_else(|| {
-                GuestError::Internal(format!("a datagram of {length} bytes nobody sent"))
-            })?;
-            datagrams[at].delivered = now;
-            flow.seen = flow.seen.max(at + 1);
-            self.records.events += 1;
+        if let Flow::Udp(flow) = &mut self.flows[index] {
+            self.records.events += flow.receive(&mut self.records.flows[index], now)?;
         }
+        Ok(())
     }
 
     fn sample(&mut self, time: Time) -> Result<(), GuestError> {

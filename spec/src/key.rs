@@ -3,7 +3,7 @@
 use crate::link::{Change, LinkEnd};
 use crate::sender::{COUNT, Flow, Probe};
 use crate::validate::{KERNEL_NAME, instant, is_kernel_name, require};
-use crate::{Ecn, Experiment, LONGEST_NS, ProbeKind, Source, SpecError, Transport, tcp};
+use crate::{Ecn, Experiment, Guest, LONGEST_NS, ProbeKind, Source, SpecError, Transport, tcp};
 use serde::Serialize;
 
 /// Fastest link, bit/s. A byte must take at least a picosecond or so.
@@ -294,6 +294,7 @@ macro_rules! held_by_type {
 held_by_type!(
     bool,
     Ecn,
+    Guest,
     ProbeKind,
     Source,
     Transport,

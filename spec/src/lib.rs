@@ -69,6 +69,12 @@ table! {
         "On the backend `kernel`, which one, as `dumbbell kernel build` named it: `6.1`, `6.12`, or \
          your own name. What the simulator models is Linux 6.1, whatever stands here.";
 
+        #[serde(default, skip_serializing_if = "Guest::is_process")]
+        guest: Guest = Guest::Process;
+        "guest", Value::Words(&["process", "module"]), OrAbsent,
+        "On the backend `kernel`, what reads and writes for flows over TCP: a `process`, as on a real \
+         machine, or a `module` inside the kernel, which gives the same packets in less CPU time.";
+
         #[serde(default, skip_serializing_if = "Option::is_none")]
         observe: Option<Vec<String>> = None;
         "observe", Value::QueueNames, OrAbsent,
@@ -110,6 +116,23 @@ const TIMER_HZ: Value = Value::Numbers(Numbers {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+/// What reads and writes for flows over TCP inside a kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Guest {
+    /// A process, as on a real machine.
+    #[default]
+    Process,
+    /// A module of the kernel.
+    Module,
+}
+
+impl Guest {
+    fn is_process(&self) -> bool {
+        *self == Guest::Process
+    }
 }
 
 /// A host or router.

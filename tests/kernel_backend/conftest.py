@@ -10,6 +10,8 @@ import pytest
 
 from dumbbell.backends.kernel.cache import TEST_VARIABLE, KernelMissingError, require_kernel
 from dumbbell.backends.kernel.guest import GUEST_VARIABLE, GuestMissingError, guest_program
+from dumbbell.backends.kernel.module_tree import module_tree
+from dumbbell.folders import cache_folder
 
 REPOSITORY = Path(__file__).parents[2]
 # For the helpers that the tests of the kernel alone use too.
@@ -50,3 +52,20 @@ def kernel() -> Path:
         _missing(str(error))
         raise
     return kernel
+
+
+@pytest.fixture
+def modules(kernel: Path) -> None:
+    """Skip where nothing to compile modules with was kept of the kernel."""
+    if module_tree(require_kernel().key) is None:
+        _missing("the kernel was built without what modules need: `dumbbell kernel build` keeps it")
+
+
+@pytest.fixture
+def cache(modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the machine's kernels, no modules, and nothing that was ever allowed."""
+    own = tmp_path / "cache"
+    (own / "dumbbell").mkdir(parents=True)
+    for name in ("kernel", "kernel-modules"):
+        (own / "dumbbell" / name).symlink_to(cache_folder() / name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own))

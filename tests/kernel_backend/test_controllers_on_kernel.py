@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from dumbbell.backends.kernel.recorded import kernel_records
 from typer.testing import CliRunner
 
 from dumbbell.backends import Failure, run_many, simulate
-from dumbbell.backends.kernel.cache import require_kernel
-from dumbbell.backends.kernel.controller_records import kernel_records
-from dumbbell.backends.kernel.module_tree import module_tree
 from dumbbell.backends.native.recording import EVENTS, simulated_records
 from dumbbell.cli.app import app
 from dumbbell.errors import RunError, SpecError
@@ -94,21 +91,6 @@ const struct dumbbell_cc_ops dumbbell_cc = {
  .on_exit_recovery = nothing, .on_undo = undo, .on_transmit_start = start,
  .on_idle_restart = nothing };
 """
-
-
-@pytest.fixture
-def cache(kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of the machine's cache, and nothing that was ever allowed."""
-    if module_tree(require_kernel().key) is None:
-        why = "the kernel was built without what modules need: `dumbbell kernel build` keeps it"
-        if os.environ.get("CI") or os.environ.get("DUMBBELL_REQUIRE_KERNEL"):
-            pytest.fail(why)
-        pytest.skip(why)
-    own = tmp_path / "cache"
-    (own / "dumbbell").mkdir(parents=True)
-    for name in ("kernel", "kernel-modules"):
-        (own / "dumbbell" / name).symlink_to(cache_folder() / name)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(own))
 
 
 def toml(controller: str, *, tcp: str = "", **changes: Any) -> str:

@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 USUAL_KERNEL = "6.1"
 """The kernel of a description that names none: what the simulator models too."""
+USUAL_GUEST = "process"
+"""What reads and writes for flows over TCP there, where a description does not say."""
 
 
 class _Key(Generic[T]):
@@ -422,6 +424,12 @@ class Resolved(_View):
         """Name of the kernel that runs it, where one does."""
         name: str = self.mapping.get("kernel", USUAL_KERNEL)
         return name
+
+    @property
+    def guest(self) -> str:
+        """What reads and writes for flows over TCP inside a kernel: `process` or `module`."""
+        guest: str = self.mapping.get("guest", USUAL_GUEST)
+        return guest
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from dumbbell.backends.kernel.programs import (
     program_hashes,
 )
 from dumbbell.backends.kernel.tables import read_result
+from dumbbell.backends.kernel.traffic import flows_in_kernel, traffic_module, traffic_versions
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
 from dumbbell.spec import Resolved
@@ -90,6 +91,7 @@ class Kernel:
             **program_hashes(asked_tools(spec)),
             "guest_confined_by": str(best_confinement().means),
             **({"controllers": found} if (found := module_versions(spec)) else {}),
+            **traffic_versions(spec),
         }
 
     def check(self, resolved_json: str) -> Cost:
@@ -110,6 +112,7 @@ class Kernel:
         the_kernel(resolved)
         guest_program()
         built_modules(resolved_json)
+        traffic_module(resolved)
         check_programs(resolved)
         host_tools(asked_tools(resolved))
         if runs_commands(resolved) and best_confinement().means is ConfinementMethod.NOTHING:
@@ -230,6 +233,9 @@ class _KernelBatch:
             login = program_login(resolved, output, readable)
         modules = built_modules(asked.resolved_json)
         readable = [*readable, *(path for path, _ in modules.values())]
+        reads_and_writes = traffic_module(resolved)
+        if reads_and_writes is not None:
+            readable = [*readable, reads_and_writes]
         controllers = [
             {"module": str(path), "name": module.name, "flows": flows}
             for module, (path, flows) in modules.items()
@@ -239,6 +245,7 @@ class _KernelBatch:
             login=login,
             programs=programs,
             controllers=controllers,
+            traffic_module=reads_and_writes,
         )
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
@@ -270,6 +277,8 @@ class _KernelBatch:
             "longest_lateness_ns": result.longest_lateness_ns,
             "unknown_queues": list(result.unknown_queues),
         }
+        if reads_and_writes is not None:
+            meta["flows_in_kernel"] = flows_in_kernel(resolved)
         tables, digest = result.tables, result.digest
         written = {CAPTURE: output / CAPTURE} if captures(resolved) else {}
         if programs is not None:

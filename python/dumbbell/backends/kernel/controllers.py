@@ -11,31 +11,23 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dumbbell.backends.kernel.build import build_environment
-from dumbbell.backends.kernel.cache import KernelInfo, KernelMissingError, require_kernel
-from dumbbell.backends.kernel.folders import RunFolder
-from dumbbell.backends.kernel.module_tree import module_tree
-from dumbbell.backends.kernel.recipe import FOLDER, HZ_CHOICES, VERSIONS
+from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
+from dumbbell.backends.kernel.modules import compiled_module
+from dumbbell.backends.kernel.recipe import FOLDER
 from dumbbell.backends.native import HEADER, BuildError, built, check_controllers
-from dumbbell.backends.native.building import shown_lines
 from dumbbell.errors import SpecError
-from dumbbell.folders import replaced_file
 from dumbbell.spec import Resolved
 from dumbbell.spec.native import controllers_folder, is_c_file, source_of
 
 _SHIM: Final = FOLDER / "controller"
 _HEADERS: Final = (HEADER, HEADER.with_name("dumbbell_cc_record.h"))
-_COMPILES_WITHIN_S = 300
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Whole numbers alone: what is not said by the preprocessor is said by the compiler, and the rest by
 # the linker, which then lacks the functions of libgcc.
@@ -158,37 +150,11 @@ def built_module(module: Module, kernel: KernelInfo) -> Path:
     if source is None:
         raise BuildError("nobody has allowed it")
     place = controllers_folder() / module.sha256 / f"{_made_of(module, kernel)}.ko"
-    if place.is_file():
-        return place
-    tree = module_tree(kernel.key)
-    if tree is None:
-        raise KernelMissingError(_how_to_keep(kernel))
-    folder = RunFolder()
-    try:
-        _lay_out(folder.path / "module", module, source)
-        if re.search(r"[\s:]", str(tree)):  # the kernel's makefiles cannot live with that
-            shutil.copytree(tree, folder.path / "tree", symlinks=True)
-            tree = folder.path / "tree"
-        _make(tree, folder.path / "module")
-        with replaced_file(place) as new:
-            shutil.copyfile(folder.path / "module" / f"{module.name}.ko", new)
-    finally:
-        folder.remove()
-    return place
 
+    def lay_out(folder: Path) -> None:
+        _lay_out(folder, module, source)
 
-def _how_to_keep(kernel: KernelInfo) -> str:
-    command = "dumbbell kernel build"
-    if kernel.own_name:
-        command += f" --source DIR --name {kernel.own_name}"
-    elif kernel.version != VERSIONS[0]:
-        command += f" --version {kernel.version}"
-    if kernel.hz != HZ_CHOICES[0]:
-        command += f" --hz {kernel.hz}"
-    return (
-        f"the virtual-time kernel {kernel.name} (HZ={kernel.hz}) was built before controllers in C "
-        f"ran on it: run `{command}` once more, which takes a minute and leaves the kernel as it is"
-    )
+    return compiled_module(kernel, module.name, place, lay_out)
 
 
 def _hash(text: str) -> str:
@@ -222,32 +188,3 @@ def _lay_out(folder: Path, module: Module, source: Path) -> None:
         f"static const struct value values[] = {{ {''.join(values)}{{ }} }};\n"
     )
     (folder / "instance.h").write_text(text, encoding="utf-8")
-
-
-def _make(tree: Path, folder: Path) -> None:
-    """In a process group of its own, which ends with this whatever happens."""
-    process = subprocess.Popen(
-        ["make", "-s", "-C", str(tree), f"M={folder}", "ARCH=um", "modules"],
-        cwd=folder,
-        env=build_environment() | {"TMPDIR": str(folder.parent)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        said, _ = process.communicate(timeout=_COMPILES_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        raise BuildError(f"make was not done in {_COMPILES_WITHIN_S} s") from None
-    except OSError as error:
-        raise BuildError(f"make cannot be run: {error.strerror}") from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    if process.returncode:
-        lines = [line for line in said.splitlines() if not line.startswith("make")]
-        text = "\n".join(lines).replace(f"{folder}/", "")
-        raise BuildError(f"as a module of Linux it does not compile:\n{shown_lines(text)}")

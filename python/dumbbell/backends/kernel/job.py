@@ -108,6 +108,7 @@ def job(
     shell: Mapping[str, Any] | None = None,
     programs: Mapping[str, Any] | None = None,
     controllers: list[dict[str, Any]] | None = None,
+    traffic_module: Path | None = None,
 ) -> str:
     """The job file of one replication.
 
@@ -121,13 +122,18 @@ def job(
             place of the description's traffic.
         programs: What the guest is told of the description's programs (`program_jobs`).
         controllers: Modules that it loads: path, name, flows.
+        traffic_module: The module that reads and writes for flows over TCP; None where process 1
+            does.
     """
     resolved = json.loads(resolved_json)
     if has_traces(resolved):
         resolved = traces_as_changes(resolved, replication)
         resolved_json = json.dumps(resolved)
     made = _Job(resolved, tools, login)
-    more = {"shell": shell, "programs": programs, "controllers": controllers}
+    more = {
+        **{"shell": shell, "programs": programs, "controllers": controllers},
+        "traffic_module": traffic_module and str(traffic_module),
+    }
     return made.to_json(resolved_json, replication, output, more)
 
 

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reads and writes of flows over TCP inside the guest's kernel. Process 1 makes connections, knows the
+ * laws of traffic and looks at what TCP counts. What has to be done for every packet is done here, while
+ * process 1 waits in an ioctl(2): what has come is read, and what TCP takes is written.
+ *
+ * That wait is epoll_wait(2) and process 1's loop around it in one: level-triggered, with one reading of
+ * the clock each time something is ready, and the same calls in the same order. Reading the clock moves it
+ * under time-travel=inf-cpu (timer_read, arch/um/kernel/time.c), so packets leave at the same instants.
+ */
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/poll.h>
+#include <linux/proc_fs.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/xarray.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "dumbbell_traffic.h"
+
+/* As much as process 1 writes and reads at once (guest/src/tcp_flow.rs). */
+#define CHUNK (1U << 18)
+
+struct end {
+	struct dumbbell_traffic_end asked;
+	struct dumbbell_traffic_count count;
+	struct socket *sock;
+	struct wait_queue_entry wait;
+	struct list_head ready; /* in `ready_ends`; empty while it is not there */
+	struct list_head turn; /* among those served now */
+	__poll_t wanted; /* what it waits for */
+	u64 write_left; /* of a write that has a size and was not taken whole */
+};
+
+/* All that follows belongs to process 1, the only one that may ask, but what interrupts fill in. */
+static DEFINE_XARRAY(ends);
+static LIST_HEAD(turns); /* those that are ready at this instant and were not served yet */
+
+/* Filled in interrupts. */
+static DEFINE_SPINLOCK(ready_lock);
+static LIST_HEAD(ready_ends);
+static bool others_woke;
+static DECLARE_WAIT_QUEUE_HEAD(waiting);
+
+/* What else process 1 waits for. */
+static struct file *others;
+static struct wait_queue_entry others_wait;
+static struct poll_table_struct others_table;
+
+static void *zeros;
+
+/* --- who is ready ---------------------------------------------------------------------------- */
+
+static void set_ready(struct end *end)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ready_lock, flags);
+	if (list_empty(&end->ready))
+		list_add_tail(&end->ready, &ready_ends);
+	spin_unlock_irqrestore(&ready_lock, flags);
+}
+
+static void set_not_ready(struct end *end)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ready_lock, flags);
+	list_del_init(&end->ready);
+	spin_unlock_irqrestore(&ready_lock, flags);
+}
+
+static struct end *first_ready(void)
+{
+	struct end *end;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ready_lock, flags);
+	end = list_first_entry_or_null(&ready_ends, struct end, ready);
+	if (end)
+		list_del_init(&end->ready);
+	spin_unlock_irqrestore(&ready_lock, flags);
+	return end;
+}
+
+/* Called by a socket that something has happened to. */
+static int wake_end(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	struct end *end = container_of(wait, struct end, wait);
+	__poll_t happened = key_to_poll(key);
+
+	if (happened && !(happened & end->wanted))
+		return 0;
+	set_ready(end);
+	wake_up(&waiting);
+	return 1;
+}
+
+static int wake_others(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
+{
+	WRITE_ONCE(others_woke, true);
+	wake_up(&waiting);
+	return 1;
+}
+
+/* --- what an end does ------------------------------------------------------------------------ */
+
+/* Letting go of the lock has softirqs run that were left over, as in TCP_INFO, which process 1 asks for. */
+static bool is_closed(struct sock *sk)
+{
+	bool slow = lock_sock_fast(sk);
+	bool closed = sk->sk_state == TCP_CLOSE;
+
+	unlock_sock_fast(sk, slow);
+	return closed;
+}
+
+static int send(struct socket *sock, u32 bytes)
+{
+	struct kvec from = { .iov_base = zeros, .iov_len = bytes };
+	struct msghdr message = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	int sent;
+
+	sent = kernel_sendmsg(sock, &message, &from, 1, bytes);
+	cond_resched(); /* where a process returns from its call */
+	return sent;
+}
+
+/* What process 1 has to be told, if anything. Then nothing more is done with the end. */
+static int serve_sender(struct end *end)
+{
+	struct dumbbell_traffic_end *asked = &end->asked;
+	bool is_full = false;
+
+	if (is_closed(end->sock->sk))
+		return DUMBBELL_TRAFFIC_OVER;
+	while (asked->bytes && !is_full) {
+		u32 chunk = min_t(u64, asked->bytes, CHUNK);
+		int taken;
+
+		if (asked->write_bytes) {
+			if (!end->write_left)
+				end->write_left = min_t(u64, asked->write_bytes, chunk);
+			chunk = end->write_left;
+		}
+		taken = send(end->sock, chunk);
+		if (taken == -EAGAIN || taken == -ENOTCONN) {
+			is_full = true;
+			continue;
+		}
+		if (taken < 0)
+			return taken;
+		end->write_left -= min_t(u64, end->write_left, taken);
+		/* A write that has a size and was not taken whole waits, as it would in a program. */
+		is_full = asked->write_bytes && taken < chunk;
+		end->count.bytes += taken;
+		if (asked->bytes == DUMBBELL_TRAFFIC_UNLIMITED)
+			is_full = taken < chunk;
+		else
+			asked->bytes -= taken;
+	}
+	end->wanted = EPOLLERR | EPOLLHUP | (is_full ? EPOLLOUT : 0);
+	return DUMBBELL_TRAFFIC_NOTHING;
+}
+
+/* Linux 6.12 takes the window from the buffer whenever segments of another size come. */
+static void hold_window(struct end *end)
+{
+	struct socket *sock = end->sock;
+	int bytes = end->asked.window_bytes;
+
+	if (bytes && tcp_sk(sock->sk)->window_clamp > bytes)
+		sock->ops->setsockopt(sock, SOL_TCP, TCP_WINDOW_CLAMP, KERNEL_SOCKPTR(&bytes),
+				      sizeof(bytes));
+}
+
+/* Takes what has arrived and forgets it (tcp(7): MSG_TRUNC). */
+static int serve_receiver(struct end *end, u64 now_ns)
+{
+	int got;
+
+	do {
+		struct kvec nowhere = { .iov_len = CHUNK };
+		struct msghdr message = { };
+
+		got = kernel_recvmsg(end->sock, &message, &nowhere, 1, CHUNK,
+				     MSG_TRUNC | MSG_DONTWAIT);
+		cond_resched();
+		if (got == -EAGAIN)
+			break;
+		if (got < 0)
+			return got;
+		if (!got) {
+			end->wanted = 0; /* nothing will come */
+			break;
+		}
+		hold_window(end);
+		end->count.bytes += got;
+		end->count.last_ns = now_ns;
+	} while (got == CHUNK);
+	return end->count.bytes >= end->asked.bytes ? DUMBBELL_TRAFFIC_OVER
+						    : DUMBBELL_TRAFFIC_NOTHING;
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+/* Those that are ready by what poll(2) says of them, by their tokens. */
+static void take_ready(void)
+{
+	struct list_head *at;
+	struct end *end;
+
+	while ((end = first_ready())) {
+		if (!(vfs_poll(end->sock->file, NULL) & end->wanted))
+			continue;
+		list_for_each_prev(at, &turns) {
+			if (list_entry(at, struct end, turn)->asked.token < end->asked.token)
+				break;
+		}
+		list_add(&end->turn, at);
+	}
+}
+
+/* Serves those whose turn it is, until process 1 has to act. */
+static void serve_turns(struct dumbbell_traffic_turn *turn)
+{
+	struct end *end;
+	int what;
+
+	turn->what = DUMBBELL_TRAFFIC_NOTHING;
+	while (!turn->what && (end = list_first_entry_or_null(&turns, struct end, turn))) {
+		list_del_init(&end->turn);
+		set_ready(end); /* whether it still is, is asked before the next wait */
+		end->count.served++;
+		if (end->asked.kind == DUMBBELL_TRAFFIC_SENDER)
+			what = serve_sender(end);
+		else
+			what = serve_receiver(end, turn->at_ns);
+		if (!what)
+			continue;
+		end->wanted = 0;
+		turn->token = end->asked.token;
+		turn->what = what < 0 ? DUMBBELL_TRAFFIC_FAILED : what;
+		turn->error = what < 0 ? -what : 0;
+	}
+}
+
+static int wait_and_serve(struct dumbbell_traffic_turn *turn)
+{
+	if (!others)
+		return -EINVAL;
+	for (;;) {
+		WRITE_ONCE(others_woke, false);
+		take_ready();
+		if (vfs_poll(others, NULL) & EPOLLIN) {
+			turn->what = DUMBBELL_TRAFFIC_OTHERS;
+			return 0;
+		}
+		if (!list_empty(&turns)) {
+			cond_resched();
+			turn->at_ns = ktime_get_ns();
+			cond_resched();
+			serve_turns(turn);
+			if (turn->what)
+				return 0;
+			continue;
+		}
+		if (wait_event_interruptible(waiting, !list_empty(&ready_ends) ||
+							      READ_ONCE(others_woke)))
+			return -EINTR;
+	}
+}
+
+/* --- what process 1 asks --------------------------------------------------------------------- */
+
+static void wait_for_others(struct file *file, wait_queue_head_t *head, poll_table *table)
+{
+	init_waitqueue_func_entry(&others_wait, wake_others);
+	add_wait_queue(head, &others_wait);
+}
+
+static void release(struct end *end)
+{
+	remove_wait_queue(&end->sock->wq.wait, &end->wait);
+	set_not_ready(end);
+	list_del(&end->turn);
+	sockfd_put(end->sock);
+	kfree(end);
+}
+
+static int add(const struct dumbbell_traffic_end *asked)
+{
+	struct socket *sock;
+	struct end *end;
+	int error;
+
+	if (asked->kind > DUMBBELL_TRAFFIC_RECEIVER || asked->window_bytes > INT_MAX)
+		return -EINVAL;
+	sock = sockfd_lookup(asked->fd, &error);
+	if (!sock)
+		return error;
+	end = kzalloc(sizeof(*end), GFP_KERNEL);
+	error = end ? -EINVAL : -ENOMEM;
+	if (!end || sock->type != SOCK_STREAM || sock->sk->sk_protocol != IPPROTO_TCP)
+		goto refused;
+	end->asked = *asked;
+	end->count.token = asked->token;
+	end->sock = sock;
+	end->wanted = EPOLLERR | EPOLLHUP;
+	end->wanted |= asked->kind == DUMBBELL_TRAFFIC_SENDER ? EPOLLOUT : EPOLLIN;
+	INIT_LIST_HEAD(&end->ready);
+	INIT_LIST_HEAD(&end->turn);
+	error = xa_insert(&ends, asked->token, end, GFP_KERNEL);
+	if (error)
+		goto refused;
+	init_waitqueue_func_entry(&end->wait, wake_end);
+	add_wait_queue(&sock->wq.wait, &end->wait);
+	set_ready(end); /* or not, as the next wait finds */
+	return 0;
+refused:
+	kfree(end);
+	sockfd_put(sock);
+	return error;
+}
+
+static int add_more(const struct dumbbell_traffic_more *more)
+{
+	struct end *end = xa_load(&ends, more->token);
+	int error = 0;
+
+	if (!end || end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
+		return -ENOENT;
+	if (check_add_overflow(end->asked.bytes, more->bytes, &end->asked.bytes))
+		end->asked.bytes = DUMBBELL_TRAFFIC_UNLIMITED;
+	/* It writes at once, as process 1 does. One that has broken is told of when its turn comes. */
+	if (end->wanted)
+		error = min(serve_sender(end), 0);
+	return error;
+}
+
+static int wait_by(u32 fd)
+{
+	struct file *file;
+
+	if (others)
+		return -EBUSY;
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	others = file;
+	init_poll_funcptr(&others_table, wait_for_others);
+	vfs_poll(file, &others_table);
+	return 0;
+}
+
+static int count(struct dumbbell_traffic_count *count, bool is_last)
+{
+	struct end *end = xa_load(&ends, count->token);
+
+	if (!end)
+		return -ENOENT;
+	*count = end->count;
+	if (is_last) {
+		xa_erase(&ends, count->token);
+		release(end);
+	}
+	return 0;
+}
+
+static long control(struct file *file, unsigned int command, unsigned long argument)
+{
+	void __user *user = (void __user *)argument;
+	union {
+		struct dumbbell_traffic_end end;
+		struct dumbbell_traffic_more more;
+		struct dumbbell_traffic_count count;
+		struct dumbbell_traffic_turn turn;
+		u32 fd;
+	} asked;
+	long result;
+
+	if (_IOC_SIZE(command) > sizeof(asked) || copy_from_user(&asked, user, _IOC_SIZE(command)))
+		return -EFAULT;
+	switch (command) {
+	case DUMBBELL_TRAFFIC_ADD:
+		result = add(&asked.end);
+		break;
+	case DUMBBELL_TRAFFIC_MORE:
+		result = add_more(&asked.more);
+		break;
+	case DUMBBELL_TRAFFIC_COUNT:
+	case DUMBBELL_TRAFFIC_REMOVE:
+		result = count(&asked.count, command == DUMBBELL_TRAFFIC_REMOVE);
+		break;
+	case DUMBBELL_TRAFFIC_POLL:
+		result = wait_by(asked.fd);
+		break;
+	case DUMBBELL_TRAFFIC_WAIT:
+		result = wait_and_serve(&asked.turn);
+		break;
+	case DUMBBELL_TRAFFIC_SERVE:
+		result = 0;
+		serve_turns(&asked.turn);
+		break;
+	default:
+		result = -ENOTTY;
+	}
+	if (!result && (command & IOC_OUT) && copy_to_user(user, &asked, _IOC_SIZE(command)))
+		return -EFAULT;
+	return result;
+}
+
+/* Programs that run in hosts may be root there. */
+static int open_once(struct inode *inode, struct file *file)
+{
+	static bool is_open;
+
+	if (is_open)
+		return -EBUSY;
+	is_open = true;
+	return 0;
+}
+
+static const struct proc_ops proc_ops = {
+	.proc_open = open_once,
+	.proc_ioctl = control,
+	.proc_lseek = noop_llseek,
+};
+
+static int __init load(void)
+{
+	zeros = kvzalloc(CHUNK, GFP_KERNEL);
+	if (!zeros)
+		return -ENOMEM;
+	if (!proc_create(DUMBBELL_TRAFFIC_NAME, 0600, NULL, &proc_ops))
+		return -ENOMEM;
+	return 0;
+}
+
+/* It is never taken away: a guest lives for one run. */
+module_init(load);
+MODULE_INFO(intree, "Y");
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Reads and writes of dumbbell's flows over TCP");

@@ -1,0 +1,166 @@
+"""A module that reads and writes for flows over TCP: what the process does, packet by packet."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kernel_samples import network, ping
+
+from dumbbell.backends import Failure, get_backend, run_many, simulate
+from dumbbell.backends.kernel import traffic
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+
+pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel", "modules")]
+
+GREEDY = {"kind": "greedy"}
+BOTTLENECK = {"rate": "10mbit", "delay": "10ms", "qdisc": "pfifo limit 50"}
+
+
+def flow(name: str, **keys: Any) -> dict[str, Any]:
+    return {"name": name, "from": "sender", "to": "receiver", "transport": "tcp", **keys}
+
+
+def networks(*flows: dict[str, Any], qdisc: str = "pfifo limit 50", **keys: Any) -> Experiment:
+    given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
+    return network(link={**BOTTLENECK, "qdisc": qdisc, "record_packets": True}, **given)
+
+
+def by(guest: str, experiment: Experiment) -> Run:
+    return simulate(experiment.with_(guest=guest), backend="kernel")
+
+
+RED = "red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 bandwidth 10mbit"
+SIZED = {"kind": "sized", "size": "300kb"}
+LOOP = {"kind": "closed_loop", "size": "uniform 1kb 100kb", "think": "exponential 20ms"}
+RANDOM = networks(
+    flow("a", source=GREEDY, start_jitter="100ms"),
+    flow("b", source=GREEDY, tcp={"congestion_control": "bbr"}, start_jitter="100ms"),
+    qdisc=RED,
+)
+"""Loading a module moves the kernel's own random numbers, as another seed does: of networks in
+which RED or BBR draw some, the packets are others."""
+SAME = {
+    "one cubic": networks(flow("a", source=GREEDY)),
+    "controllers that share a queue": networks(
+        flow("a", source=GREEDY, start_jitter="100ms"),
+        flow("b", source=GREEDY, tcp={"congestion_control": "vegas"}, start="1s", stop="3s"),
+        flow("c", source=GREEDY, tcp={"congestion_control": "reno"}, start_jitter="100ms"),
+    ),
+    "both ways through fq_codel": networks(
+        flow("a", source=GREEDY),
+        {**flow("b", source=GREEDY), "from": "receiver", "to": "sender"},
+        qdisc="fq_codel",
+    ),
+    "a window and a send buffer that are held": networks(
+        flow("a", source=GREEDY, tcp={"receive_window": "28960B"}),
+        flow("b", source=GREEDY, tcp={"send_buffer": "64kb"}),
+    ),
+    "a transfer": networks(flow("a", source=SIZED)),
+    "transfers one after the other": networks(flow("a", source=LOOP), flow("b", source=LOOP)),
+    "transfers that overlap": networks(
+        flow(
+            "a", source={"kind": "arrivals", "size": "uniform 1kb 40kb", "gap": "exponential 20pps"}
+        )
+    ),
+    "writes by a schedule": networks(
+        flow("a", source={"kind": "poisson", "rate": "200pps", "size": "2000B"})
+    ),
+    "writes as iperf3 makes them": networks(flow("a", source={"kind": "iperf3"})),
+    "beside UDP and ping": networks(
+        flow("a", source=GREEDY),
+        flow(
+            "u",
+            transport="udp",
+            source={"kind": "cbr", "rate": "200pps", "size": "500B", "size_at": "payload"},
+        ),
+        probes=[ping(interval="20ms")],
+    ),
+}
+
+
+@pytest.mark.parametrize("which", SAME)
+def test_the_module_gives_the_packets_of_the_process(which: str) -> None:
+    process, module = by("process", SAME[which]), by("module", SAME[which])
+    assert process.column("flows", "delivered_pkts").max() > 100
+    for column in ("t_ns", "queue", "event", "flow", "bytes"):
+        ours, theirs = (run.tables["packets"][column] for run in (module, process))
+        assert ours.tolist() == theirs.tolist(), column
+    assert module.meta["digest"] == process.meta["digest"]
+
+
+def test_a_run_says_which_it_was() -> None:
+    experiment = SAME["beside UDP and ping"]
+    process, module = by("process", experiment), by("module", experiment)
+    assert module.meta["flows_in_kernel"] == ["a"]
+    assert len(module.meta["versions"]["traffic_module_sha256"]) == 64
+    assert "flows_in_kernel" not in process.meta
+    assert "traffic_module_sha256" not in process.meta["versions"]
+    assert "guest" not in experiment.resolved()
+    assert experiment.with_(guest="module").resolved()["guest"] == "module"
+
+
+def test_the_same_bytes_ten_times() -> None:
+    experiment = RANDOM.with_(guest="module")
+    digests = set()
+    for _, run in run_many([(experiment, 0)] * 10, backend="kernel", jobs=2):
+        digests.add(run.meta["digest"])
+    assert len(digests) == 1
+    other = simulate(experiment.with_(seed=2), backend="kernel")
+    assert other.meta["digest"] not in digests
+
+
+def test_it_is_refused_where_there_is_nothing_for_it_to_do() -> None:
+    udp = {"kind": "poisson", "rate": "200pps", "size": "500B"}
+    experiment = network(source=udp, link=BOTTLENECK, guest="module")
+    with pytest.raises(SpecError, match="process where no flow goes over TCP"):
+        get_backend("kernel").check(experiment.resolved_json())
+    with pytest.raises(SpecError, match="one of process, module"):
+        experiment.with_(guest="modul")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_fault_in_the_module_ends_its_run_with_the_kernels_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "traffic"
+    shutil.copytree(traffic._SOURCES, sources)
+    file = sources / "dumbbell_traffic.c"
+    text = file.read_text(encoding="utf-8")
+    before = "static int serve_receiver(struct end *end, u64 now_ns)\n{\n\tint got;\n"
+    assert before in text
+    crash = "\n\tif (end->count.bytes > 1000000)\n\t\t*(volatile int *)8 = 1;\n"
+    file.write_text(text.replace(before, before + crash), encoding="utf-8")
+    monkeypatch.setattr(traffic, "_SOURCES", sources)
+    traffic._built.cache_clear()
+    try:
+        failures: list[Failure] = []
+        both = [(SAME["one cubic"].with_(guest=guest), 0) for guest in ("module", "process")]
+        runs = list(run_many(both, backend="kernel", on_failure=failures.append))
+    finally:
+        traffic._built.cache_clear()
+    assert [index for index, _ in runs] == [1]
+    (failure,) = failures
+    assert "panicked" in failure.message
+    assert "serve_receiver" in failure.message or "serve_turns" in failure.message
+
+
+@pytest.mark.usefixtures("cache")
+def test_one_that_does_not_compile_is_refused_with_the_compilers_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "traffic"
+    shutil.copytree(traffic._SOURCES, sources)
+    (sources / "dumbbell_traffic.c").write_text("int of_no_use(void) { return nothing; }\n")
+    monkeypatch.setattr(traffic, "_SOURCES", sources)
+    traffic._built.cache_clear()
+    try:
+        with pytest.raises(SpecError, match="nothing") as refused:
+            get_backend("kernel").check(SAME["one cubic"].with_(guest="module").resolved_json())
+    finally:
+        traffic._built.cache_clear()
+    assert refused.value.path == "guest"
