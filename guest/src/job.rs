@@ -49,6 +49,10 @@ pub struct Job {
     /// The module that reads and writes for flows over TCP; none where process 1 does.
     #[serde(default)]
     pub traffic_module: Option<PathBuf>,
+    /// Whether it is loaded and left idle. Loading one moves the kernel's random numbers, so a test that holds
+    /// both ways against each other where some are drawn loads it for both.
+    #[serde(default)]
+    pub traffic_module_idle: bool,
 }
 
 /// A congestion controller that is a module of the kernel.

@@ -36,6 +36,7 @@ mod shell;
 mod sys;
 mod tcp_flow;
 mod tcp_info;
+mod tokens;
 mod traffic;
 mod traffic_module;
 mod udp_flow;

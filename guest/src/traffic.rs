@@ -19,6 +19,10 @@ use crate::programs::Programs;
 use crate::records::{FlowRecord, QueueCounters, Records};
 use crate::sys::{self, Poll, Socket, Timer};
 use crate::tcp_flow::{self, TcpFlow};
+use crate::tokens::{
+    ICMP, PROGRAM, TCP_LISTENER, TCP_RECEIVER, TCP_SENDER, TOKEN_CONNECTION, TOKEN_KIND,
+    TOKEN_TIMER, UDP_ANSWER, UDP_RECEIVER, UDP_REQUEST, parts,
+};
 use crate::traffic_module::{Told, TrafficModule};
 use crate::udp_flow::UdpFlow;
 use dumbbell_core::random::Stream;
@@ -88,30 +92,6 @@ pub struct Traffic<'a> {
 
 type QdiscPlace = (usize, u32, u32);
 
-const TIMER: u64 = u64::MAX;
-/// The highest byte of a token says what happened, the rest of its upper half over which
-/// connection of a flow, the lower half to which flow, host or probe.
-const TOKEN_KIND: u64 = 1 << 56;
-const TOKEN_CONNECTION: u64 = 1 << 32;
-const UDP_RECEIVER: u64 = 0;
-const ICMP: u64 = 1;
-const TCP_LISTENER: u64 = 2;
-const TCP_RECEIVER: u64 = 3;
-const TCP_SENDER: u64 = 4;
-const UDP_REQUEST: u64 = 5;
-const UDP_ANSWER: u64 = 6;
-const PROGRAM: u64 = 7;
-
-/// Of a token: what happened, to which flow, host or probe, over which of its connections.
-fn parts(token: u64) -> (u64, usize, tcp_flow::ConnectionNumber) {
-    let connection = (token % TOKEN_KIND / TOKEN_CONNECTION) as tcp_flow::ConnectionNumber;
-    (
-        token / TOKEN_KIND,
-        (token % TOKEN_CONNECTION) as usize,
-        connection,
-    )
-}
-
 impl<'a> Traffic<'a> {
     /// Opens every socket.
     pub fn new(
@@ -149,9 +129,13 @@ impl<'a> Traffic<'a> {
             progress: File::create(&progress).context(what)?,
             drained: false,
         };
-        traffic.poll.add(&traffic.timer, TIMER).context(what)?;
+        traffic
+            .poll
+            .add(&traffic.timer, TOKEN_TIMER)
+            .context(what)?;
         if let Some(module) = &job.traffic_module {
-            traffic.module = Some(Rc::new(TrafficModule::load(module, &traffic.poll)?));
+            let module = TrafficModule::load(module, &traffic.poll)?;
+            traffic.module = (!job.traffic_module_idle).then(|| Rc::new(module));
         }
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;
@@ -352,7 +336,7 @@ impl<'a> Traffic<'a> {
             for &token in rest.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }
-            if ready.contains(&TIMER) {
+            if ready.contains(&TOKEN_TIMER) {
                 self.do_due(now)?;
                 self.set_timer()?;
             }

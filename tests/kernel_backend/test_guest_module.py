@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from kernel_samples import network, ping
 
 from dumbbell.backends import Failure, get_backend, run_many, simulate
-from dumbbell.backends.kernel import traffic
+from dumbbell.backends.kernel import backend, traffic
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
@@ -90,6 +91,19 @@ def test_the_module_gives_the_packets_of_the_process(which: str) -> None:
     for column in ("t_ns", "queue", "event", "flow", "bytes"):
         ours, theirs = (run.tables["packets"][column] for run in (module, process))
         assert ours.tolist() == theirs.tolist(), column
+    assert module.meta["digest"] == process.meta["digest"]
+
+
+def test_only_the_random_numbers_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = by("module", RANDOM)
+    make_job = backend.job
+
+    def job_with_idle_module(*given: Any, **keys: Any) -> str:
+        return json.dumps({**json.loads(make_job(*given, **keys)), "traffic_module_idle": True})
+
+    monkeypatch.setattr(backend, "job", job_with_idle_module)
+    process = by("module", RANDOM)
+    assert module.column("flows", "delivered_pkts").sum() > 2000
     assert module.meta["digest"] == process.meta["digest"]
 
 
