@@ -132,7 +132,7 @@ def job(
     made = _Job(resolved, tools, login)
     more = {
         **{"shell": shell, "programs": programs, "controllers": controllers},
-        "traffic_module": traffic_module and str(traffic_module),
+        "traffic_module": None if traffic_module is None else str(traffic_module),
     }
     return made.to_json(resolved_json, replication, output, more)
 
