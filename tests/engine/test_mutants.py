@@ -111,8 +111,8 @@ MUTANTS = (
     Mutant(
         "netem's limit leaves out the packet in transmission",
         "qdisc/src/netem.rs",
-        "if self.len() + self.held.packets as usize >= self.limit {",
-        "if self.len() + self.held.packets as usize > self.limit {",
+        "if self.len() + (self.held.packets + inside) as usize >= self.limit {",
+        "if self.len() + (self.held.packets + inside) as usize > self.limit {",
     ),
     Mutant(
         "netem's delay is added after the wait",
