@@ -95,6 +95,22 @@ fn filters_choose_a_class_and_what_has_none_is_class_zero() {
 }
 
 #[test]
+fn trees_and_rounds_of_classes_have_no_class_for_what_they_drop() {
+    for kind in [
+        "hfsc default 20; class add parent 1: classid 1:10 hfsc ls m2 500kbit; \
+         class add parent 1: classid 1:20 hfsc ls m2 500kbit",
+        "drr; class add parent 1: classid 1:10 drr; class add parent 1: classid 1:20 drr; \
+         filter add parent 1: protocol ip prio 2 matchall flowid 1:20",
+    ] {
+        let text = format!(
+            "root handle 1: {kind}; \
+             filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10"
+        );
+        check(&text, [0x20, 0x20, 0x20, 0x10, 0x20, 0x20]);
+    }
+}
+
+#[test]
 fn tins_follow_the_dscp_below_a_shaper_too() {
     check("cake", [0, 2, 1, 2, 0, 0]);
     check("cake besteffort", [0; 6]);

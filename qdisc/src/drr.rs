@@ -76,6 +76,16 @@ impl Discipline for Drr {
         backlog_of(&self.classes)
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        // 0 of what has no class, and is dropped.
+        let minor = self.filters.first(packet).map(|filter| filter.minor);
+        Some(
+            minor
+                .filter(|minor| self.minors.contains(minor))
+                .unwrap_or(0),
+        )
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         Box::new(self.classes.iter().flat_map(Child::packets))
     }

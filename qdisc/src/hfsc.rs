@@ -179,6 +179,13 @@ impl Discipline for Hfsc {
         leaves.fold((0, 0), |all, part| (all.0 + part.0, all.1 + part.1))
     }
 
+    fn class_of(&self, packet: &Packet) -> Option<u16> {
+        // 0 of what has no class, and is dropped.
+        let filter = self.filters.first(packet);
+        let leaf = classified(filter, self.default_minor, |minor| self.leaf_index(minor));
+        Some(leaf.map_or(0, |leaf| self.minors[leaf]))
+    }
+
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         Box::new(self.leaves.iter().flatten().flat_map(Child::packets))
     }

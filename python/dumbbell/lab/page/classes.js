@@ -24,15 +24,15 @@ function bands(children) {
   return { all, what: "band" };
 }
 
-/** The leaves, and what passes unshaped.
- * @param {any[]} classes of htb @returns {Classes} */
-function leaves(classes) {
+/** The leaves, and what is in none.
+ * @param {any[]} classes of a tree or a list @param {string} others what becomes of the rest @returns {Classes} */
+function leaves(classes, others) {
   const parents = classes.map(({ parent_minor }) => parent_minor);
   const found = classes.filter(({ minor }) => !parents.includes(minor)).sort((one, other) => one.minor - other.minor);
   const all = found.map(({ minor, child }) => ({
     number: minor, name: `class ${minor.toString(16)}`, child, isOptional: false,
   }));
-  return { all: [...all, { number: 0, name: "unshaped", child: null, isOptional: true }], what: "class" };
+  return { all: [...all, { number: 0, name: others, child: null, isOptional: true }], what: "class" };
 }
 
 /** @param {any} qdisc resolved @returns {Classes} none where packets are in one queue, or told apart by flow alone */
@@ -46,7 +46,10 @@ export function classesOf(qdisc) {
     case "pfifo_fast":
       return bands(Array(BANDS_OF_PFIFO_FAST).fill(null));
     case "htb":
-      return leaves(qdisc.classes);
+      return leaves(qdisc.classes, "unshaped");
+    case "hfsc":
+    case "drr":
+      return leaves(qdisc.classes, "no class");
     case "cake": {
       const tins = TINS[qdisc.tins] ?? EIGHT_TINS;
       return { all: tins.map(([number, name]) => ({ number, name, child: qdisc, isOptional: true })), what: "tin" };
