@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dumbbell.backends.kernel.recorded import kernel_records
 from typer.testing import CliRunner
 
 from dumbbell.backends import Failure, run_many, simulate
+from dumbbell.backends.kernel.controller_records import kernel_records
 from dumbbell.backends.native.recording import EVENTS, simulated_records
 from dumbbell.cli.app import app
 from dumbbell.errors import RunError, SpecError
