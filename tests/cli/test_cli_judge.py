@@ -11,7 +11,8 @@ import pytest
 
 from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier, judge_controller
-from small_dossiers import SHORT
+from dumbbell.judge.nsperf.random_loss import RANDOM_LOSS
+from small_dossiers import SHORT, shortened
 
 pytestmark = pytest.mark.programs
 
@@ -37,6 +38,18 @@ def test_the_terminal_has_a_line_a_section_and_what_does_not_hold(
     assert not list((tmp_path / "results").glob("*judged*"))
 
 
+def test_another_suite_has_its_own_words_and_sections(
+    dumbbell: Dumbbell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dumbbell.judge.nsperf.SECTIONS", (shortened(RANDOM_LOSS),))
+    code, out, _ = dumbbell("judge", "bbr", "--suite", "nsperf", "--no-page")
+    assert code == 0
+    assert out.startswith("How does bbr do in Google's BBR suite?")
+    assert "RFC 9743" not in out
+    assert "random_loss" in out
+    assert "bbr gets half of 1 Gbit/s or more where 1 % of packets" in " ".join(out.split())
+
+
 def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) -> None:
     code, out, _ = dumbbell("judge", "reno", "--against", "bbr", "--json")
     assert code == 0
@@ -55,6 +68,8 @@ def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) 
         (("nothing.c",), "nothing.c is not"),
         (("mine.py",), "file:mine.py:Mine"),
         (("bbr", "--backend", "ns3"), "ns3"),
+        (("bbr", "--suite", "nsprf"), "did you mean 'nsperf'"),
+        (("--all", "--suite", "nsperf"), "rfc9743 with --all"),
     ],
 )
 def test_an_unknown_controller_is_refused(
