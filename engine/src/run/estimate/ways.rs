@@ -5,7 +5,6 @@ use crate::net::plan::{FastPaths, Role, plan};
 use crate::qdisc::{Config, timer_period_ns};
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, LinkEnd};
-use dumbbell_tc::qdisc::Htb;
 use dumbbell_tc::qdisc::Loss;
 use std::collections::{HashMap, HashSet};
 
@@ -47,43 +46,28 @@ struct Shaped {
     holds_back: bool,
 }
 
-/// What the classes at the root let pass together; all there is where packets may have no class.
-fn htb_rate_bps(htb: &Htb) -> f64 {
-    let is_parent = |minor: u16| htb.classes.iter().any(|class| class.parent_minor == minor);
-    let is_leaf =
-        |minor: u16| htb.classes.iter().any(|class| class.minor == minor) && !is_parent(minor);
-    if !is_leaf(htb.default_minor) {
-        return f64::INFINITY;
-    }
-    let at_root = htb.classes.iter().filter(|class| class.parent_minor == 0);
-    at_root
-        .map(|class| class.rate_bps.max(class.ceil_bps) as f64)
-        .sum()
-}
-
 fn shaped(config: &Config) -> Shaped {
+    let rate_bps = match config.shaped_bps() {
+        0 => f64::INFINITY,
+        rate_bps => rate_bps as f64,
+    };
     let plain = |most_pkts: f64| Shaped {
-        rate_bps: f64::INFINITY,
+        rate_bps,
         delay_s: 0.0,
         loss: 0.0,
         copies: 0.0,
         most_pkts,
         holds_back: false,
     };
-    let classful = |most_pkts: f64| Shaped {
+    let shaping = |most_pkts: f64| Shaped {
         holds_back: true,
         ..plain(most_pkts)
-    };
-    let rate = |rate_bps: u64| match rate_bps {
-        0 => f64::INFINITY,
-        rate_bps => rate_bps as f64,
     };
     // A packet in a queue that counts bytes has 64 at least, or so.
     match config {
         Config::Pfifo(fifo) => plain(f64::from(fifo.limit_packets)),
         Config::Bfifo(fifo) => plain(f64::from(fifo.limit_bytes) / 64.0),
         Config::Netem(netem) => Shaped {
-            rate_bps: rate(netem.rate_bps),
             delay_s: netem.delay_ns.saturating_sub(netem.jitter_ns) as f64 * 1e-9,
             loss: match netem.loss {
                 Some(Loss::Random {
@@ -93,36 +77,23 @@ fn shaped(config: &Config) -> Shaped {
                 _ => 0.0,
             },
             copies: f64::from(netem.duplicate_ppb) * 1e-9,
-            most_pkts: f64::from(netem.limit_packets),
-            holds_back: true,
+            ..shaping(f64::from(netem.limit_packets))
         },
-        Config::Tbf(tbf) => Shaped {
-            rate_bps: rate(tbf.rate_bps),
-            ..classful(f64::from(tbf.limit_bytes) / 64.0)
-        },
-        // What is in their classes may shape some packets and others not.
-        Config::Prio(prio) => classful(1000.0 * f64::from(prio.bands)),
-        Config::Ets(ets) => classful(1000.0 * f64::from(ets.bands)),
-        Config::Drr(drr) => classful(1000.0 * drr.classes.len() as f64),
-        Config::Hfsc(hfsc) => classful(1000.0 * hfsc.classes.len() as f64),
-        Config::Htb(htb) => Shaped {
-            rate_bps: htb_rate_bps(htb),
-            ..classful(1000.0 * (1 + htb.classes.len()) as f64)
-        },
-        // Each flow has a rate of its own.
+        Config::Tbf(tbf) => shaping(f64::from(tbf.limit_bytes) / 64.0),
+        Config::Prio(prio) => shaping(1000.0 * f64::from(prio.bands)),
+        Config::Ets(ets) => shaping(1000.0 * f64::from(ets.bands)),
+        Config::Drr(drr) => shaping(1000.0 * drr.classes.len() as f64),
+        Config::Hfsc(hfsc) => shaping(1000.0 * hfsc.classes.len() as f64),
+        Config::Htb(htb) => shaping(1000.0 * (1 + htb.classes.len()) as f64),
         // Packets of the MTU that its memory is for, at most.
-        Config::Cake(cake) => Shaped {
-            rate_bps: rate(cake.bandwidth_bps),
-            ..classful(10_240.0)
-        },
-        Config::Fq(fq) => classful(f64::from(fq.limit_packets)),
+        Config::Cake(_) => shaping(10_240.0),
+        Config::Fq(fq) => shaping(f64::from(fq.limit_packets)),
         Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
         Config::Choke(choke) => plain(f64::from(choke.limit_packets)),
         Config::Sfq(sfq) => plain(f64::from(sfq.limit_packets)),
-        // Of others: what they shape all packets to, and Linux's usual limit.
-        other => Shaped {
-            rate_bps: rate(other.shaped_bps()),
-            holds_back: other.shaped_bps() > 0,
+        // Of others Linux's usual limit.
+        _ => Shaped {
+            holds_back: rate_bps.is_finite(),
             ..plain(10_240.0)
         },
     }
