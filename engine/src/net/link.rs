@@ -15,7 +15,7 @@ use super::merge::Merge;
 use super::pipe::Pipe;
 use super::plan::{Entrance, LinkPlan, Role};
 use super::propagation::{Propagation, Slab};
-use super::queued::{AfterQueue, Queued};
+use super::queued::{AfterQueue, Queued, Transmission};
 use super::shaped::Shaped;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
@@ -146,9 +146,6 @@ pub struct Link {
     /// Where all packets go in the instant in which they are sent, if that is a pipe that no others go
     /// into.
     pub sole_downstream: Option<u32>,
-    /// Where a trace may say the delay: when the packet sent last arrives. None where packets may overtake
-    /// each other.
-    last_arrival: Option<Time>,
     /// What was measured.
     pub statistics: LinkStatistics,
     /// Discipline, transmitter and loss: of a pipe and a folded queue their settings alone are
@@ -172,7 +169,7 @@ impl Link {
         behind: AfterQueue,
         setting: &Setting,
     ) -> Link {
-        let propagation = if end.changes.is_empty() && behind.traced.is_none() {
+        let propagation = if end.changes.is_empty() && end.trace.is_none() {
             Propagation::Ring(Ring::default())
         } else {
             Propagation::Slab(Slab::default())
@@ -214,7 +211,6 @@ impl Link {
             statistics: LinkStatistics::new(observation),
             propagation,
             delay: Time::from_ns(end.delay_ns),
-            last_arrival: end.trace.as_ref().map(|_| Time::ZERO),
             queued: Box::new(queued),
         };
         if let Entrance::Merged { turns } = &planned.entrance {
@@ -418,11 +414,11 @@ impl Link {
     /// whose transmission ends now; call again until None, then `settle`.
     #[inline(always)]
     pub fn send(&mut self, now: Time, warm_up: Time) -> Option<TransmittedPacket> {
-        let (packet, service) = self.queued.send(now)?;
-        if packet.is_gso() {
-            return Some(self.finish_whole(packet, service, now, warm_up));
+        let sent = self.queued.send(now)?;
+        if sent.packet.is_gso() {
+            return Some(self.finish_whole(sent, now, warm_up));
         }
-        Some(self.finish(packet, service, now, warm_up))
+        Some(self.finish(sent, now, warm_up))
     }
 
     /// Whether the discipline did anything besides answering.
@@ -491,18 +487,15 @@ impl Link {
     }
 
     #[inline(always)]
-    fn finish(
-        &mut self,
-        packet: Packet,
-        service: Time,
-        now: Time,
-        warm_up: Time,
-    ) -> TransmittedPacket {
-        let bytes = packet.wire_bytes(self.overhead_bytes);
+    fn finish(&mut self, sent: Transmission, now: Time, warm_up: Time) -> TransmittedPacket {
+        let Transmission {
+            packet,
+            service,
+            bytes,
+        } = sent;
         self.statistics
             .departed(bytes, packet.arrived, service, now, warm_up);
         let lost = self.queued.loses();
-        self.delay = self.queued.traced_delay().unwrap_or(self.delay);
         self.statistics.total.lost_pkts += u64::from(lost);
         TransmittedPacket {
             packet,
@@ -511,16 +504,11 @@ impl Link {
         }
     }
 
-    /// When a packet arrives that is sent now. By a trace it is delayed as the link is now, and not
-    /// before the packet in front of it.
+    /// When a packet that is sent now arrives.
     #[inline]
     pub fn arrival(&mut self, now: Time) -> Time {
-        let due = now.saturating_add(self.delay);
-        let Some(last) = &mut self.last_arrival else {
-            return due;
-        };
-        *last = due.max(*last);
-        *last
+        let traced = self.queued.traced_arrival(now);
+        traced.unwrap_or_else(|| now.saturating_add(self.delay))
     }
 
     /// Takes new values. A packet in transmission ends as it began; packets already under way

@@ -14,5 +14,5 @@ pub mod policer;
 pub mod propagation;
 pub mod queued;
 pub mod shaped;
-pub mod traced;
+pub mod transmitter;
 pub mod turn;

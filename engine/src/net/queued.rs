@@ -8,7 +8,7 @@
 use super::gro::Gro;
 use super::gso::Gso;
 use super::policer::Policer;
-use super::traced::Traced;
+use super::transmitter::Transmitter;
 use crate::qdisc::{Dequeued, DropReason, Events, Qdisc};
 use crate::sim::link_statistics::Level;
 use crate::sim::packet::Packet;
@@ -32,10 +32,21 @@ struct Loss {
 /// What is drawn and followed behind the queue.
 #[derive(Debug)]
 pub struct AfterQueue {
-    /// What says the rate, delay and loss over the whole run.
-    pub traced: Option<Traced>,
+    /// What serves the queue.
+    pub transmitter: Transmitter,
     /// Of losses.
     pub loss_stream: Stream,
+}
+
+/// A packet in transmission, or one whose transmission has just ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Transmission {
+    /// What is sent.
+    pub packet: Packet,
+    /// How long its transmission takes; of a packet that is sent at opportunities, not yet known before its end.
+    pub service: Time,
+    /// Its bytes on the wire.
+    pub bytes: u32,
 }
 
 /// Queue and transmitter.
@@ -46,13 +57,10 @@ pub struct Queued {
     pub events: Events,
     /// The packet whose transmission has just begun; only where somebody asks.
     begun: Option<Packet>,
-    in_transmission: Option<(Packet, Time)>,
+    in_transmission: Option<Transmission>,
     /// When the transmission ends, or the discipline is to be asked again.
     pending: Time,
-    /// None for an infinite rate.
-    rate: Option<Rate>,
-    /// What says the rate instead, over the whole run.
-    traced: Option<Box<Traced>>,
+    transmitter: Transmitter,
     overhead_bytes: u32,
     /// Whether somebody asks which transmissions begin.
     notes_begun: bool,
@@ -71,7 +79,7 @@ impl Queued {
     /// An idle link end with this discipline.
     pub fn new(end: &spec::LinkEnd, qdisc: Qdisc, behind: AfterQueue) -> Queued {
         let AfterQueue {
-            traced,
+            transmitter,
             loss_stream,
         } = behind;
         Queued {
@@ -80,8 +88,7 @@ impl Queued {
             begun: None,
             in_transmission: None,
             pending: Time::NEVER,
-            rate: (end.rate_bps > 0).then(|| Rate::new(end.rate_bps)),
-            traced: traced.map(Box::new),
+            transmitter,
             overhead_bytes: end.overhead_bytes,
             notes_begun: end.is_captured(),
             policer: end.police.as_ref().map(Policer::new),
@@ -102,9 +109,12 @@ impl Queued {
         &self.qdisc
     }
 
-    /// The rate; None for an infinite one.
+    /// The rate where it is constant; None for an infinite one and for a trace.
     pub fn rate(&self) -> Option<Rate> {
-        self.rate
+        match self.transmitter {
+            Transmitter::Constant(rate) => Some(rate),
+            _ => None,
+        }
     }
 
     /// Senders keep an account of what lies in the queue.
@@ -162,7 +172,7 @@ impl Queued {
             backlog_pkts += pkts;
             backlog_bytes += bytes;
             let sending = self.in_transmission.iter();
-            sending_pkts = sending.map(|(packet, _)| packet.segments()).sum();
+            sending_pkts = sending.map(|each| each.packet.segments()).sum();
         }
         Level {
             system_pkts: backlog_pkts + sending_pkts,
@@ -233,8 +243,8 @@ impl Queued {
     /// Ends a transmission that is over, starts the next. Returns each packet whose transmission
     /// ends now, and how long it took.
     #[inline(always)]
-    pub fn send(&mut self, now: Time) -> Option<(Packet, Time)> {
-        if let Some(Traced::Opportune(_)) = self.traced.as_deref() {
+    pub fn send(&mut self, now: Time) -> Option<Transmission> {
+        if let Transmitter::Opportune(_) = self.transmitter {
             return self.send_at_opportunity(now);
         }
         match self.in_transmission {
@@ -254,7 +264,7 @@ impl Queued {
     /// Asks the discipline for a packet. With a rate its transmission starts; without one it
     /// is already over, and the packet is returned.
     #[inline(always)]
-    fn take_next(&mut self, now: Time) -> Option<(Packet, Time)> {
+    fn take_next(&mut self, now: Time) -> Option<Transmission> {
         let packet = self.next_packet(now)?;
         self.begin(packet, now)
     }
@@ -288,55 +298,69 @@ impl Queued {
     }
 
     #[inline(always)]
-    fn begin(&mut self, packet: Packet, now: Time) -> Option<(Packet, Time)> {
+    fn begin(&mut self, packet: Packet, now: Time) -> Option<Transmission> {
         let bytes = packet.wire_bytes(self.overhead_bytes);
-        if self.traced.is_some() {
-            return self.begin_traced(packet, bytes, now);
-        }
-        let Some(rate) = &mut self.rate else {
-            return Some((packet, self.qdisc.own_service_time(bytes)));
+        let Transmitter::Constant(rate) = &mut self.transmitter else {
+            return self.begin_otherwise(packet, bytes, now);
         };
         let service = rate.time_for(bytes);
-        self.in_transmission = Some((packet, service));
+        self.in_transmission = Some(Transmission {
+            packet,
+            service,
+            bytes,
+        });
         self.pending = now + service;
         None
     }
 
-    /// A transmission begins whose end the steps of a trace say, and what becomes of the packet then.
-    #[inline(never)]
-    fn begin_traced(&mut self, packet: Packet, bytes: u32, now: Time) -> Option<(Packet, Time)> {
-        let Some(Traced::Stepped(stepped)) = self.traced.as_deref_mut() else {
-            return None;
+    /// Begins a transmission at an infinite rate, or one whose end, delay and loss follow the steps of a trace.
+    fn begin_otherwise(&mut self, packet: Packet, bytes: u32, now: Time) -> Option<Transmission> {
+        let Transmitter::Stepped(stepped) = &mut self.transmitter else {
+            let service = self.qdisc.own_service_time(bytes);
+            return Some(Transmission {
+                packet,
+                service,
+                bytes,
+            });
         };
         let end = stepped.finish(now, bytes);
         self.loss.probability = stepped.loss;
         let Some(end) = end else {
-            return Some((packet, self.qdisc.own_service_time(bytes)));
+            let service = self.qdisc.own_service_time(bytes);
+            return Some(Transmission {
+                packet,
+                service,
+                bytes,
+            });
         };
-        self.in_transmission = Some((packet, end.saturating_sub(now)));
+        self.in_transmission = Some(Transmission {
+            packet,
+            service: end.saturating_sub(now),
+            bytes,
+        });
         self.pending = end;
         None
     }
 
-    /// As `send`, at the opportunities of a trace. The second of what is in transmission is when that
-    /// began.
+    /// As `send`, at the opportunities of a trace.
     #[inline(never)]
-    fn send_at_opportunity(&mut self, now: Time) -> Option<(Packet, Time)> {
+    fn send_at_opportunity(&mut self, now: Time) -> Option<Transmission> {
         let sent = self.use_opportunity(now);
         self.cut_events();
         sent
     }
 
-    fn use_opportunity(&mut self, now: Time) -> Option<(Packet, Time)> {
+    fn use_opportunity(&mut self, now: Time) -> Option<Transmission> {
         if self.pending <= now {
             self.opportunity_transmitter()?.open(now);
         }
         loop {
-            if let Some((packet, began)) = self.in_transmission {
+            if let Some(mut sending) = self.in_transmission {
                 let opportune = self.opportunity_transmitter()?;
-                if opportune.send() {
+                if let Some(began) = opportune.send() {
                     self.in_transmission = None;
-                    return Some((packet, now - began));
+                    sending.service = now - began;
+                    return Some(sending);
                 }
                 self.pending = opportune.first_from(now + Time(1));
                 return None;
@@ -349,8 +373,12 @@ impl Queued {
             };
             if let Some(packet) = next {
                 let bytes = packet.wire_bytes(self.overhead_bytes);
-                self.opportunity_transmitter()?.begin(bytes);
-                self.in_transmission = Some((packet, now));
+                self.opportunity_transmitter()?.begin(bytes, now);
+                self.in_transmission = Some(Transmission {
+                    packet,
+                    service: Time::NEVER,
+                    bytes,
+                });
                 continue;
             }
             let is_empty = self.level().backlog_pkts == 0;
@@ -370,19 +398,18 @@ impl Queued {
         }
     }
 
-    fn opportunity_transmitter(&mut self) -> Option<&mut super::traced::Opportune> {
-        match self.traced.as_deref_mut() {
-            Some(Traced::Opportune(opportune)) => Some(opportune),
+    fn opportunity_transmitter(&mut self) -> Option<&mut super::transmitter::Opportune> {
+        match &mut self.transmitter {
+            Transmitter::Opportune(opportune) => Some(opportune),
             _ => None,
         }
     }
 
-    /// The delay of the packet that has just been sent, where a trace says it.
-    #[inline(always)]
-    pub fn traced_delay(&self) -> Option<Time> {
-        match self.traced.as_deref()? {
-            Traced::Stepped(stepped) => Some(stepped.delay),
-            Traced::Opportune(_) => None,
+    /// When a packet that is sent now arrives, where the steps of a trace give the delay.
+    pub fn traced_arrival(&mut self, now: Time) -> Option<Time> {
+        match &mut self.transmitter {
+            Transmitter::Stepped(stepped) => Some(stepped.arrival(now)),
+            _ => None,
         }
     }
 
@@ -441,7 +468,7 @@ impl Queued {
     /// Takes new values. A packet in transmission ends as it began.
     pub fn change(&mut self, change: &spec::Change) {
         if let Some(rate_bps) = change.rate_bps {
-            self.rate = (rate_bps > 0).then(|| Rate::new(rate_bps));
+            self.transmitter = Transmitter::at_rate(rate_bps);
         }
         if let Some(loss) = change.loss {
             self.loss.probability = loss;
@@ -450,7 +477,7 @@ impl Queued {
 
     /// Every packet in the queue and in transmission.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let sending = self.in_transmission.iter().map(|(packet, _)| packet);
+        let sending = self.in_transmission.iter().map(|each| &each.packet);
         let leaving = self.gso.iter().flat_map(|gso| gso.leaving());
         let held = self.qdisc.packets().chain(sending);
         let held = held.flat_map(|packet| self.segments(packet));

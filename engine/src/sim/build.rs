@@ -5,7 +5,7 @@ use crate::cca::external::Module;
 use crate::net::link::Link;
 use crate::net::plan::{FastPaths, plan};
 use crate::net::queued::AfterQueue;
-use crate::net::traced::Traced;
+use crate::net::transmitter::Transmitter;
 use crate::qdisc::filter::Header;
 use crate::qdisc::{self, Above, Config, Ends, Setting};
 use crate::sim::headers;
@@ -138,7 +138,7 @@ impl Builder<'_> {
                 headers: Arc::clone(&self.headers),
             };
             let behind = AfterQueue {
-                traced: self.traced(end, &name),
+                transmitter: self.transmitter(end, &name),
                 loss_stream: self.stream(&format!("link/{name}/loss")),
             };
             let is_captured_arriving = end.capture || all[index ^ 1].capture_flows;
@@ -159,13 +159,15 @@ impl Builder<'_> {
         .collect()
     }
 
-    /// What serves the queue of a link with a trace.
-    fn traced(&self, end: &LinkEnd, name: &str) -> Option<Traced> {
-        let trace = end.trace.as_ref()?;
+    /// What serves the queue of a link.
+    fn transmitter(&self, end: &LinkEnd, name: &str) -> Transmitter {
+        let Some(trace) = end.trace.as_ref() else {
+            return Transmitter::at_rate(end.rate_bps);
+        };
         let own = end.own_values();
         let stream = self.stream(&format!("link/{name}/trace"));
         let service = trace.service(&own, self.experiment.duration_ns, stream);
-        Some(Traced::new(service, &own))
+        Transmitter::traced(service, &own)
     }
 
     /// Between which hosts each conversation is: flows, then probes.

@@ -255,7 +255,8 @@ impl World {
     /// Does the next event. Returns false when none is left before the end.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
-        if !self.arriving.is_empty() && !self.departs_now() {
+        let has_no_arrivals = self.arriving.is_empty();
+        if !has_no_arrivals && !self.departs_now() {
             self.process_more_arrivals();
             return true;
         }
@@ -271,7 +272,7 @@ impl World {
         }
         self.now = time;
         self.events += 1;
-        self.has_no_arrivals_pending = self.arriving.is_empty();
+        self.has_no_arrivals_pending = has_no_arrivals;
         self.current = Turn(turn);
         self.onward_turn = self.current;
         let component = self.current.component() as usize;

@@ -1,6 +1,7 @@
 //! What a link does with super-packets: sends them as they are, or has frames merged at its far end.
 
 use super::{Link, TransmittedPacket};
+use crate::net::queued::Transmission;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
@@ -10,18 +11,19 @@ impl Link {
     #[cold]
     pub(super) fn finish_whole(
         &mut self,
-        packet: Packet,
-        service: Time,
+        sent: Transmission,
         now: Time,
         warm_up: Time,
     ) -> TransmittedPacket {
+        let Transmission {
+            packet, service, ..
+        } = sent;
         for segment in self.queued.segments(&packet) {
             let bytes = segment.wire_bytes(self.overhead_bytes);
             self.statistics
                 .departed(bytes, packet.arrived, service, now, warm_up);
         }
         let lost = self.queued.loses();
-        self.delay = self.queued.traced_delay().unwrap_or(self.delay);
         self.statistics.total.lost_pkts += u64::from(lost) * u64::from(packet.segments());
         TransmittedPacket {
             packet,

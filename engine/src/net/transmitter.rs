@@ -1,4 +1,4 @@
-//! A transmitter whose rate follows a trace (`spec::trace`).
+//! What serves a queue: a constant rate, an infinite one, or a trace (`spec::trace`).
 //!
 //! With *steps* the end of a transmission is known when it begins, since the trace is: a packet in transmission
 //! continues at the new rate, and during an outage (rate 0) it waits for the next rate. In a busy period the bits
@@ -11,6 +11,7 @@
 //!
 //! Source: mm-link(1), which counts bytes too.
 
+use crate::sim::rate::Rate;
 use crate::sim::time::Time;
 use crate::spec::trace::{Opportunities, Opportunity, Service, Step, Steps};
 use std::iter::Peekable;
@@ -18,21 +19,34 @@ use std::iter::Peekable;
 /// 1 bit in bit/s times picoseconds.
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// What serves a queue.
+/// What serves a queue. With a byte that says which: a packet asks it several times.
 #[derive(Debug)]
-pub enum Traced {
-    /// A rate that changes.
-    Stepped(Stepped),
-    /// Bytes at some instants.
-    Opportune(Opportune),
+#[repr(u8)]
+pub enum Transmitter {
+    /// Nothing takes time.
+    Infinite,
+    /// The same rate until a change.
+    Constant(Rate),
+    /// A rate, a delay and a loss that follow the steps of a trace.
+    Stepped(Box<Stepped>),
+    /// Bytes at the opportunities of a trace.
+    Opportune(Box<Opportune>),
 }
 
-impl Traced {
-    /// A link of these own values at the start of a run.
-    pub fn new(service: Service, own: &Step) -> Traced {
+impl Transmitter {
+    /// A transmitter of a rate in bit/s; 0 for an infinite one.
+    pub fn at_rate(rate_bps: u64) -> Transmitter {
+        match rate_bps {
+            0 => Transmitter::Infinite,
+            rate_bps => Transmitter::Constant(Rate::new(rate_bps)),
+        }
+    }
+
+    /// One that follows a trace, on a link of these values at the start of a run.
+    pub fn traced(service: Service, own: &Step) -> Transmitter {
         match service {
-            Service::Steps(steps) => Traced::Stepped(Stepped::new(*steps, own)),
-            Service::Opportunities(all) => Traced::Opportune(Opportune::new(all)),
+            Service::Steps(steps) => Transmitter::Stepped(Box::new(Stepped::new(*steps, own))),
+            Service::Opportunities(all) => Transmitter::Opportune(Box::new(Opportune::new(all))),
         }
     }
 }
@@ -44,7 +58,9 @@ pub struct Stepped {
     /// bit/s; None for infinite.
     rate_bps: Option<u64>,
     /// After the queue.
-    pub delay: Time,
+    delay: Time,
+    /// When the packet sent last arrives.
+    last_arrival: Time,
     /// Probability of loss after the queue.
     pub loss: f64,
     /// When the last transmission ended, and what was left of its last picosecond.
@@ -58,6 +74,7 @@ impl Stepped {
             rate_bps: own.rate_bps,
             delay: own.delay.unwrap_or(Time::ZERO),
             loss: own.loss.unwrap_or(0.0),
+            last_arrival: Time::ZERO,
             ended: (Time::ZERO, 0),
         }
     }
@@ -69,6 +86,13 @@ impl Stepped {
             self.delay = step.delay.unwrap_or(self.delay);
             self.loss = step.loss.unwrap_or(self.loss);
         }
+    }
+
+    /// When a packet that is sent now arrives: after the delay of this instant, and not before the packet sent
+    /// before it.
+    pub fn arrival(&mut self, now: Time) -> Time {
+        self.last_arrival = now.saturating_add(self.delay).max(self.last_arrival);
+        self.last_arrival
     }
 
     /// When a transmission of `bytes` bytes that begins now ends; None for at once, where the rate is
@@ -113,6 +137,8 @@ pub struct Opportune {
     left: u64,
     /// Of the packet in transmission, bytes that have not left.
     rest: u64,
+    /// When its transmission began.
+    began: Time,
 }
 
 impl Opportune {
@@ -122,6 +148,7 @@ impl Opportune {
             all,
             left: 0,
             rest: 0,
+            began: Time::ZERO,
         }
     }
 
@@ -134,16 +161,17 @@ impl Opportune {
     }
 
     /// A packet's transmission begins.
-    pub fn begin(&mut self, bytes: u32) {
+    pub fn begin(&mut self, bytes: u32, now: Time) {
         self.rest = u64::from(bytes);
+        self.began = now;
     }
 
-    /// Sends of the packet in transmission what may leave. Returns whether all has left.
-    pub fn send(&mut self) -> bool {
+    /// Sends of the packet in transmission what may leave. When all has left, returns when its transmission began.
+    pub fn send(&mut self) -> Option<Time> {
         let sent = self.left.min(self.rest);
         self.left -= sent;
         self.rest -= sent;
-        self.rest == 0
+        (self.rest == 0).then_some(self.began)
     }
 
     /// Whether anything may still leave in this instant.
