@@ -3,26 +3,25 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `delay`: each packet is sent this long after it arrived | yes |
+//! | `delay`: each packet is sent this long after its arrival | yes |
 //! | jitter, correlation, distribution (`tabledist`, `get_crandom`) | yes: `netem/chance.rs`, `netem/distribution.rs` |
-//! | packets wait in the order of their time to send (`tfifo_enqueue`) | yes: `netem/time_order.rs` |
+//! | packets wait in order of their time to send (`tfifo_enqueue`) | yes: `netem/time_order.rs` |
 //! | `loss` random, state, gemodel (`loss_event`); `ecn` | yes: `netem/loss.rs` |
-//! | `duplicate`: the copy enters at the root once more and is not copied again | yes; as a child, see below |
-//! | `reorder`, `gap`: to the head of the queue, without delay | yes |
-//! | `rate`: packets are sent one after the other; the delay runs while a packet waits | yes |
+//! | `duplicate`: the copy is enqueued at the root again and is not copied a second time | yes; for a child, see below |
+//! | `reorder`, `gap`: the packet goes to the head of the queue without delay | yes |
+//! | `rate`: packets are sent one after the other; the delay also runs while a packet waits | yes |
 //! | packet overhead, cell size and cell overhead (`packet_time_ns`) | yes |
-//! | `limit` counts packets inside, the one in transmission included | yes |
-//! | a child discipline: packets come to it when their time has come, and count in the limit there, too | yes |
-//! | reordered packets, which do not wait, pass by the child | yes |
+//! | `limit` counts all packets held, including the one in transmission | yes |
+//! | a child discipline: a packet enters the child when its delay has expired, and still counts toward `limit` | yes |
+//! | reordered packets bypass the child, because they do not wait | yes |
 //! | `corrupt`; `slot` | no |
 //!
-//! With a rate, a packet's transmission starts when the last packet's time to send is reached
-//! and its own delay is over: with delay 0 this is the single server of queueing theory, in
-//! which the packet being sent counts against the limit. Times in whole nanoseconds per packet,
-//! as the kernel computes them.
+//! With a rate, the transmission of a packet starts when the time to send of the previous packet is reached
+//! and its own delay has expired. With delay 0 this is the single-server queue of queueing theory, with the
+//! packet in service counted against the limit. Times are whole nanoseconds per packet, as in the kernel.
 //!
-//! Inside another discipline, the kernel lets a copy in at the root before the packet itself
-//! is in the queue; here after it. The two differ only when one place is left.
+//! As a child of another discipline, the kernel enqueues a copy at the root before the original is in the
+//! queue; here the copy follows the original. The order matters only when one place is left.
 
 mod chance;
 mod distribution;
@@ -50,21 +49,20 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The state of a netem queue.
 #[derive(Debug, Clone)]
 pub struct Netem {
-    /// Reordered packets, which leave first, the last one before all; each with the time at
-    /// which it came.
+    /// Reordered packets, with their arrival times. They leave before all others, the last one first.
     at_head: VecDeque<(Time, Packet)>,
-    /// All others, by their time to send.
+    /// All other packets, in order of their time to send.
     waiting: TimeOrder,
     backlog_bytes: u64,
     limit: usize,
     delay: Time,
     jitter: Jitter,
     loss: Loss,
-    /// Mark, where that is possible, what would be lost.
+    /// Marks ECN-capable packets instead of losing them.
     ecn: bool,
     duplicate: Chance,
     reorder: Chance,
-    /// Packets delayed since the last one that was reordered (`counter`).
+    /// Packets delayed since the last reordered packet (`counter`).
     delayed_pkts: u32,
     /// 0 for no reordering.
     gap_pkts: u32,
@@ -74,7 +72,7 @@ pub struct Netem {
     overhead_bytes: u32,
     is_root: bool,
     held: Held,
-    /// What packets come to when their time has come.
+    /// Receives packets whose delay has expired.
     child: Option<Child>,
     stream: Stream,
 }
@@ -87,7 +85,7 @@ struct TransmissionTime {
     packet_overhead_bytes: i64,
     /// 0 for no cells.
     cell_size_bytes: u64,
-    /// A cell with its overhead.
+    /// A cell including its overhead.
     sent_cell_bytes: u64,
 }
 
@@ -121,13 +119,13 @@ impl TransmissionTime {
     }
 }
 
-/// Of the packets of an instant at most this number may pass without waiting: a third, as each that
-/// arrives lets TCP send two in slow start, and they are to die out.
+/// Largest share of packets at one instant that may pass without waiting. Each arrival lets TCP send two
+/// packets in slow start, so with a third or less the packets of one instant die out.
 const LARGEST_SHARE_AT_ONCE: f64 = 1.0 / 3.0;
-/// With a stronger correlation such packets come in a row.
+/// With a stronger correlation, such packets come in runs.
 const LARGEST_CORRELATION_PPB: u32 = 500_000_000;
 
-/// Whether it holds TCP packets back: all, or so many that an instant ends.
+/// Whether TCP packets are held back: all of them, or enough that every instant ends.
 pub(super) fn holds_back(parameters: &Config) -> bool {
     let share = |ppb: u32| f64::from(ppb) * 1e-9;
     let (mut at_once, mut correlation_ppb) = (0.0, 0);
@@ -152,7 +150,7 @@ pub(super) fn holds_back(parameters: &Config) -> bool {
 impl Build<Config> for Netem {
     fn build(parameters: &Config, setting: &Setting) -> Netem {
         let mut stream = setting.stream();
-        // The kernel, too, starts each correlated sequence at random (`init_crandom`).
+        // The kernel also starts each correlated sequence at random (`init_crandom`).
         let delay_correlation = Correlated::new(parameters.delay_correlation_ppb, &mut stream);
         let loss = Loss::new(parameters.loss.as_ref(), &mut stream);
         let (duplicate_ppb, reorder_ppb) = (parameters.duplicate_ppb, parameters.reorder_ppb);
@@ -193,7 +191,7 @@ impl Netem {
         self.at_head.len() + self.waiting.len()
     }
 
-    /// Takes the packet, or the copy of one.
+    /// Enqueues a packet or a copy.
     fn take(
         &mut self,
         mut packet: Packet,
@@ -226,7 +224,7 @@ impl Netem {
         Ok(())
     }
 
-    /// Lets a copy in at the root.
+    /// Enqueues a copy at the root.
     fn copy(&mut self, packet: Packet, now: Time, events: &mut Events) {
         if !self.is_root {
             events.for_root.push(packet);
@@ -238,7 +236,7 @@ impl Netem {
         }
     }
 
-    /// Hands those whose time has come to the child, and asks it.
+    /// Moves packets whose delay has expired to the child, then dequeues from the child.
     #[inline(never)]
     fn dequeue_from_child(&mut self, now: Time, events: &mut Events) -> Dequeued {
         let Some(child) = &mut self.child else {
@@ -262,7 +260,7 @@ impl Netem {
         }
     }
 
-    /// Puts it to the head of the queue or among those that wait for their time.
+    /// Puts a packet at the head of the queue, or among the delayed packets.
     fn insert(&mut self, packet: Packet, now: Time) {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.backlog_bytes += u64::from(bytes);
@@ -277,8 +275,8 @@ impl Netem {
         }
     }
 
-    /// When a packet that arrives `now` is to be sent: after its delay; with a rate, after the
-    /// packet that is to be sent last, and its own transmission.
+    /// Time to send of a packet that arrives `now`: after its delay; with a rate, after the time to send of
+    /// the last packet plus its own transmission time.
     fn time_to_send(&mut self, now: Time, wire_bytes: u32) -> Time {
         let deviation_ns = self.jitter.draw_ns(&mut self.stream);
         let ready = moved(now + self.delay, deviation_ns);
@@ -287,14 +285,14 @@ impl Netem {
         }
         let at_head = self.at_head.back().map(|(came, _)| *came);
         let last = self.waiting.last().max(at_head);
-        // The delay runs while a packet waits. Without another in front, a delay below 0
-        // shortens its transmission, as in the kernel.
+        // The delay runs while a packet waits. With no packet in front, a negative delay shortens the
+        // transmission, as in the kernel.
         let start = last.map_or(ready, |last| ready.max(last));
         start + self.rate.of(wire_bytes)
     }
 }
 
-/// An instant, `by_ns` later or earlier, but not before the start.
+/// An instant shifted by `by_ns`, not before the start of the run.
 fn moved(instant: Time, by_ns: i64) -> Time {
     let by = Time::from_ns(by_ns.unsigned_abs());
     if by_ns >= 0 {
@@ -305,8 +303,7 @@ fn moved(instant: Time, by_ns: i64) -> Time {
 }
 
 impl Discipline for Netem {
-    /// Takes the packet unless it is to be lost or the limit is reached, and fixes its time to
-    /// send.
+    /// Enqueues a packet and sets its time to send, unless the packet is lost or the limit is reached.
     fn enqueue(
         &mut self,
         packet: Packet,
@@ -317,7 +314,7 @@ impl Discipline for Netem {
         self.take(packet, now, events, is_copy)
     }
 
-    /// A reordered packet at once, others once their time has come.
+    /// Dequeues reordered packets at once, others when their delay has expired.
     #[inline]
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
         let packet = match self.at_head.pop_front() {
@@ -337,7 +334,7 @@ impl Discipline for Netem {
         self.held = held;
     }
 
-    /// The one in transmission included.
+    /// Includes the packet in transmission.
     #[inline]
     fn backlog(&self) -> (u32, u64) {
         let (packets, bytes) = { self.child.as_ref() }.map_or((0, 0), Child::backlog);

@@ -1,8 +1,8 @@
-//! Numbers as C's library reads and prints them, which is how tc does: strtod(3), strtol(3) and
-//! printf(3) in the C locale, of glibc before 2.38 (which reads no `0b101`).
+//! Numbers as the C library reads and prints them, as tc does: strtod(3), strtol(3) and printf(3) in the C
+//! locale of glibc before 2.38 (which does not read `0b101`).
 
-/// The number that `text` begins with, as `strtod`, and the rest: decimal or hexadecimal, with a
-/// sign, `inf` and `nan` too. None where there is none.
+/// Parses the number at the start of `text` as `strtod` does: decimal or hexadecimal, signed, `inf`, `nan`.
+/// Returns the number and the rest of the text; None if `text` does not start with a number.
 pub(crate) fn strtod(text: &str) -> Option<(f64, &str)> {
     let (negative, unsigned) = split_sign(text);
     let (magnitude, rest) = hexadecimal(unsigned)
@@ -11,19 +11,19 @@ pub(crate) fn strtod(text: &str) -> Option<(f64, &str)> {
     Some((if negative { -magnitude } else { magnitude }, rest))
 }
 
-/// In what base a whole number is written.
+/// The base in which an integer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Base {
-    /// By its prefix: `0x10` is hexadecimal, `010` octal, `10` decimal.
+    /// Chosen by prefix: `0x10` is hexadecimal, `010` octal, `10` decimal.
     ByPrefix,
-    /// Decimal, so that `010` is ten.
+    /// Decimal; `010` is ten.
     Ten,
     /// Hexadecimal, with or without `0x`.
     Sixteen,
 }
 
-/// The whole number that all of `text` is, as `strtol`; one that is far too large is the largest
-/// of its sign. None where it is none.
+/// Parses the whole of `text` as an integer, as `strtol` does; values out of range saturate. None if `text`
+/// is not an integer.
 pub(crate) fn strtol(text: &str, base: Base) -> Option<i128> {
     let (negative, unsigned) = split_sign(text);
     let hexadecimal = { unsigned.strip_prefix("0x") }
@@ -57,8 +57,8 @@ fn split_digits(text: &str, is_digit: fn(&u8) -> bool) -> (&str, &str) {
     text.split_at(text.bytes().take_while(is_digit).count())
 }
 
-/// Digits, one point, digits, of which there is at least one: those before the point, those
-/// after it, and the rest.
+/// Splits digits, an optional point and digits, with at least one digit. Returns the digits before the point,
+/// the digits after it, and the rest.
 fn split_point(text: &str, is_digit: fn(&u8) -> bool) -> Option<(&str, &str, &str)> {
     let (whole, after) = split_digits(text, is_digit);
     let (fraction, rest) = match after.strip_prefix('.') {
@@ -68,7 +68,8 @@ fn split_point(text: &str, is_digit: fn(&u8) -> bool) -> Option<(&str, &str, &st
     (!whole.is_empty() || !fraction.is_empty()).then_some((whole, fraction, rest))
 }
 
-/// The exponent after one of two letters, and the rest; 0 and all of `text` where there is none.
+/// Parses an exponent after one of two letters. Returns the exponent and the rest; 0 and all of `text` if
+/// there is none.
 fn exponent(text: &str, letters: [char; 2]) -> (i64, &str) {
     let Some(after) = text.strip_prefix(letters) else {
         return (0, text);
@@ -89,8 +90,8 @@ fn decimal(text: &str) -> Option<(f64, &str)> {
     Some((number, rest))
 }
 
-/// `0x1f`, `0x.8`, `0x1p-3`: the digits are read to 61 bits, of what is beyond only whether it is
-/// 0, which rounds to the same double.
+/// Parses `0x1f`, `0x.8`, `0x1p-3`. Digits beyond 61 bits only set a sticky bit, which rounds to the same
+/// double.
 fn hexadecimal(text: &str) -> Option<(f64, &str)> {
     const MOST_DIGITS: usize = 15;
     let digits = text
@@ -112,7 +113,7 @@ fn hexadecimal(text: &str) -> Option<(f64, &str)> {
         }
     }
     let power = { two_to.saturating_add(beyond) }.saturating_sub(4 * fraction.len() as i64);
-    // Beyond these bounds, which are far outside a double's, nothing changes.
+    // Exponents beyond these bounds are far outside the range of a double and change nothing.
     let number = libm::ldexp(mantissa as f64, power.clamp(-5000, 5000) as i32);
     Some((number, rest))
 }
@@ -129,7 +130,7 @@ fn not_finite(text: &str) -> Option<(f64, &str)> {
     infinity.map(|rest| (f64::INFINITY, rest)).or_else(nan)
 }
 
-/// Without the `(...)` that may follow `nan`.
+/// Skips the `(...)` that may follow `nan`.
 fn after_brackets(text: &str) -> &str {
     let Some(inside) = text.strip_prefix('(') else {
         return text;
@@ -138,8 +139,8 @@ fn after_brackets(text: &str) -> &str {
     rest.strip_prefix(')').unwrap_or(text)
 }
 
-/// `%.*g`: the given number of significant digits without trailing zeros, the exponent apart where it is
-/// below -4 or has no place among them. For finite numbers; `digits` is at least 1.
+/// C's `%.*g`: `digits` significant digits (at least 1) without trailing zeros; exponent notation below 10^-4
+/// or above the digits. For finite numbers.
 pub(crate) fn general(number: f64, digits: usize) -> String {
     let most = digits.max(1) - 1;
     let scientific = format!("{number:.most$e}");
@@ -161,7 +162,7 @@ pub(crate) fn general(number: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// Each line is what `printf '%.3g'` or `'%.6g'` of the shell says.
+    /// Each line is the output of the shell's `printf '%.3g'` or `'%.6g'`.
     #[test]
     fn doubles_as_printf_prints_them() {
         for (number, digits, text) in [
@@ -199,7 +200,7 @@ mod tests {
             ("infinityms", f64::INFINITY, "ms"),
             ("-Inf", f64::NEG_INFINITY, ""),
             ("0x10ms", 16.0, "ms"),
-            // Hexadecimal digits, not a unit.
+            // A hexadecimal digit, not a unit.
             ("0x100b", 4107.0, ""),
             ("0x100kb", 256.0, "kb"),
             ("0x", 0.0, "x"),

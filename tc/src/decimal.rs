@@ -1,11 +1,10 @@
-//! Decimal numbers read exactly.
+//! Exact decimal numbers.
 //!
-//! tc reads numbers with C's `strtod`, multiplies doubles and cuts off the fraction, so
-//! `2.01ms` is 2009999 ns there. Here a number stays `digits * 10^exponent` until it has been
-//! multiplied by its unit, so that `2.01ms` is 2010000 ns.
+//! tc reads numbers with C's `strtod`, multiplies doubles and truncates, so `2.01ms` is 2009999 ns in tc.
+//! Here a number stays `digits * 10^exponent` until it is multiplied by its unit, so `2.01ms` is 2010000 ns.
 
-/// More significant digits than this are refused: 24 digits times the largest unit (2^43) fit
-/// u128, and no quantity needs them (u64 has 20).
+/// Largest accepted number of significant digits. 24 digits times the largest unit (2^43) fit u128; no
+/// quantity needs more than the 20 digits of u64.
 const MAX_SIGNIFICANT_DIGITS: usize = 24;
 
 /// A non-negative decimal number, `digits * 10^exponent`.
@@ -26,7 +25,7 @@ pub(crate) enum NumberError {
     TooManyDigits,
 }
 
-/// A product with the fraction cut off, as tc does.
+/// A product, truncated to an integer as in tc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Product {
     pub(crate) whole: u64,
@@ -35,11 +34,10 @@ pub(crate) struct Product {
 }
 
 impl Decimal {
-    /// Splits `text` after the number it begins with: `6.55mbit` is (6.55, `mbit`).
+    /// Splits `text` after its leading number: `6.55mbit` is (6.55, `mbit`).
     ///
-    /// Accepted, as by `strtod`: digits, one point (`.5` and `5.` too), a leading `+`, an
-    /// exponent (`1e6`). Not accepted, unlike there: hexadecimal, `inf`, `nan`, leading
-    /// blanks, and a sign of minus.
+    /// Accepted, as by `strtod`: digits, one point (`.5` and `5.` too), a leading `+`, an exponent (`1e6`).
+    /// Refused, unlike `strtod`: hexadecimal, `inf`, `nan`, leading blanks, a minus sign.
     pub(crate) fn split_from(text: &str) -> Result<(Decimal, &str), NumberError> {
         match text.strip_prefix('-') {
             // "-5ms" is a negative time; "-" and "--5" are no numbers at all.
@@ -73,7 +71,7 @@ impl Decimal {
         self.digits == 0
     }
 
-    /// The number times `scale`, the fraction cut off; `None` above `u64::MAX`.
+    /// The number times `scale`, truncated; `None` above `u64::MAX`.
     pub(crate) fn times(self, scale: u64) -> Option<Product> {
         let product = self.digits.checked_mul(u128::from(scale))?;
         if product == 0 {
@@ -86,7 +84,7 @@ impl Decimal {
         let (whole, truncated) = match (self.exponent >= 0, power) {
             (true, power) => (product.checked_mul(power?)?, false),
             (false, Some(power)) => (product / power, product % power != 0),
-            // 10^39 and beyond exceeds every product.
+            // 10^39 exceeds every product.
             (false, None) => (0, true),
         };
         Some(Product {
@@ -105,7 +103,7 @@ fn split_unsigned(text: &str) -> Result<(Decimal, &str), NumberError> {
     if whole.is_empty() && fraction.is_empty() {
         return Err(NumberError::NotANumber);
     }
-    // "0x10" would be 16 to strtod; read as 0 with the unit "x10" it would only confuse.
+    // strtod reads "0x10" as 16. Reading it as 0 with the unit "x10" would give a confusing message.
     if whole == "0" && after_whole.starts_with(['x', 'X']) {
         return Err(NumberError::NotANumber);
     }
@@ -118,7 +116,7 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// The exponent `text` begins with (0 if none; huge ones saturate), and the rest.
+/// The exponent at the start of `text` (0 if none; out-of-range values saturate), and the rest.
 fn split_exponent(text: &str) -> (i32, &str) {
     let Some(after_e) = text.strip_prefix(['e', 'E']) else {
         return (0, text);

@@ -1,10 +1,9 @@
-//! The language of tc(8): its units and the queue disciplines one attaches with it.
+//! The language of tc(8): its units and queue disciplines.
 //!
-//! - [`units`]: sizes, rates and times as tc reads them, and text that reads back to the same
+//! - [`units`]: parses sizes, rates and times as tc does, and formats them so that they parse to the same
 //!   number.
-//! - [`qdisc`]: what follows `tc qdisc add dev X root`, as a typed [`Qdisc`] with a canonical
-//!   JSON form, and back to the text one types to tc.
-//!
+//! - [`qdisc`]: parses what follows `tc qdisc add dev X root` into a typed [`Qdisc`] with a canonical JSON
+//!   form, and formats it as tc text.
 //! ```
 //! use dumbbell_tc::{parse_qdisc, parse_rate_bps, parse_size_bytes};
 //!
@@ -16,13 +15,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No function here panics, reads a file or a clock, or keeps state; every text is bounded in
-//! length ([`units::MAX_VALUE_BYTES`], [`qdisc::MAX_TEXT_BYTES`]).
+//! No function here panics, reads a file or a clock, or keeps state. The length of every text is bounded
+//! ([`units::MAX_VALUE_BYTES`], [`qdisc::MAX_TEXT_BYTES`]).
 //!
-//! What tc reads and prints was taken from iproute2 6.1's `lib/utils_math.c` (`get_rate64`,
-//! `get_size`), `lib/utils.c` (`get_time`, `get_unsigned`), `tc/tc_util.c`, `tc/tc_core.c`,
-//! `lib/json_print.c`, `lib/json_print_math.c` and `tc/q_*.c`, and checked against the program
-//! itself (`tests/installed_tc.rs`) and the kernel behind it
+//! The behaviour of tc is that of iproute2 6.1: `lib/utils_math.c` (`get_rate64`, `get_size`), `lib/utils.c`
+//! (`get_time`, `get_unsigned`), `tc/tc_util.c`, `tc/tc_core.c`, `lib/json_print.c`, `lib/json_print_math.c`
+//! and `tc/q_*.c`. It is checked against the program (`tests/installed_tc.rs`) and the kernel
 //! (`tests/kernel_backend/test_tc_strings.py` of the repository).
 
 mod c_numbers;

@@ -1,14 +1,14 @@
-//! The nearest right word to a mistyped one.
+//! Finds the valid word nearest to a mistyped one.
 
-/// The candidate with the fewest single-character edits from `word`, if that is few enough to
-/// be a typing error: at most one edit for words of up to three characters, two up to six,
-/// three beyond. A candidate that `word` abbreviates (tc itself accepts `lim` for `limit`)
-/// counts as one edit away. The earlier candidate wins a tie; case does not matter.
+/// The candidate with the smallest edit distance from `word`, if the distance is plausible for a typing
+/// error: at most one edit for words of up to three characters, two up to six, three beyond. A candidate that
+/// `word` abbreviates (tc itself accepts `lim` for `limit`) has distance one. The earlier candidate wins a
+/// tie. Case does not matter.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Longer text is not a mistyped word, and the distance costs time in its length.
+    // Longer text is not a mistyped word, and computing the distance takes time in proportion to its length.
     const LONGEST_WORD: usize = 32;
     let word: Vec<char> = word.chars().take(LONGEST_WORD + 1).collect();
     if word.is_empty() || word.len() > LONGEST_WORD {
@@ -38,8 +38,8 @@ fn edits(word: &[char], candidate: &str) -> usize {
     }
 }
 
-/// Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours,
-/// each one edit.
+/// Edit distance by optimal string alignment: insertion, deletion, substitution and transposition of
+/// neighbours cost one each.
 fn edit_distance(a: &[char], b: &[char]) -> usize {
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,68 +1,67 @@
-//! What tc text means and may not be meant: nothing is wrong with it, but its writer should know.
+//! Warnings about valid tc text that probably means something else than its author intends.
 
 use serde::Serialize;
 use std::fmt;
 
-/// Something that was read as tc reads it, and that many mean otherwise.
+/// Text that was read as tc reads it and is often misread by people.
 ///
-/// As JSON: an object with `kind` and the parts.
+/// As JSON: an object with `kind` and the fields of the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {
-    /// A rate in `bps`, which is bytes per second.
+    /// A rate in `bps`, which means bytes per second.
     BytesPerSecond {
         /// As typed: `10Mbps`.
         value: String,
-        /// What it is: `80mbit`.
+        /// Equivalent text: `80mbit`.
         means: String,
-        /// The same number of bits: `10Mbit`.
+        /// The same number in bits: `10Mbit`.
         instead: String,
     },
-    /// A time without unit, which is microseconds.
+    /// A time without unit, which means microseconds.
     Microseconds {
         /// As typed: `5`.
         value: String,
-        /// What it is: `5us`.
+        /// Equivalent text: `5us`.
         means: String,
-        /// The same number of milliseconds: `5ms`.
+        /// The same number in milliseconds: `5ms`.
         instead: String,
     },
-    /// A count of packets with a unit of size, which multiplies it.
+    /// A number of packets with a size unit, which multiplies it.
     PacketsWithUnit {
         /// As typed: `100kb`.
         value: String,
-        /// What it is: `102400`.
+        /// Equivalent text: `102400`.
         means: String,
         /// The number alone: `100`.
         instead: String,
     },
-    /// A filter by what no packet has: the mark of a firewall, an address of Ethernet, IPv6.
+    /// A filter on a property that no simulated packet has: a firewall mark, an Ethernet address, IPv6.
     MatchesNothing {
         /// As typed: `handle 0x6 fw`.
         value: String,
-        /// What it is: `a match of no packet`.
+        /// What it matches: `no packet`.
         means: String,
-        /// Why it is none.
+        /// Why it matches nothing.
         #[serde(skip)]
         why: &'static str,
-        /// One by a port.
+        /// A filter by port.
         instead: String,
     },
-    /// A filter that no flow and no probe of the experiment has packets for.
+    /// A filter that matches no flow and no probe of the experiment.
     MatchesNoFlow {
-        /// As it is written: `u32 match ip dport 80 0xffff`.
+        /// As written: `u32 match ip dport 80 0xffff`.
         value: String,
-        /// What it is: `a match of no packet`.
+        /// What it matches: `no packet`.
         means: String,
-        /// The key of a flow that it would match, or a match of the first flow.
+        /// The flow key that would make a flow match, or a filter that matches the first flow.
         instead: String,
     },
 }
 
 impl Notice {
-    /// As a list in JSON: of each its `kind`, `value`, `means`, `instead` and, as `text`, the
-    /// sentence that says it.
+    /// A JSON list: for each notice its `kind`, `value`, `means`, `instead`, and the full sentence as `text`.
     pub fn list_json(notices: &[Notice]) -> String {
         #[derive(Serialize)]
         struct Said<'a> {
@@ -74,11 +73,11 @@ impl Notice {
             notice,
             text: notice.to_string(),
         };
-        // As for Qdisc::to_json.
+        // Serialization cannot fail: see Qdisc::to_json.
         serde_json::to_string(&notices.iter().map(said).collect::<Vec<_>>()).unwrap_or_default()
     }
 
-    /// What was typed.
+    /// The text as typed.
     pub fn value(&self) -> &str {
         match self {
             Notice::BytesPerSecond { value, .. }
@@ -89,7 +88,7 @@ impl Notice {
         }
     }
 
-    /// What it means, as one would type it without surprise.
+    /// The meaning, as unambiguous tc text.
     pub fn means(&self) -> &str {
         match self {
             Notice::BytesPerSecond { means, .. }
@@ -100,7 +99,7 @@ impl Notice {
         }
     }
 
-    /// What is to be typed if the other was meant.
+    /// What to type if the other meaning was intended.
     pub fn instead(&self) -> &str {
         match self {
             Notice::BytesPerSecond { instead, .. }
@@ -115,22 +114,31 @@ impl Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let (why, other) = match self {
-            Notice::BytesPerSecond { .. } => ("bps is bytes per second to tc", "bits"),
-            Notice::Microseconds { .. } => ("no unit is microseconds to tc", "milliseconds"),
-            Notice::PacketsWithUnit { .. } => ("tc multiplies packets by a unit, too", "packets"),
+            Notice::BytesPerSecond { .. } => ("in tc, bps means bytes per second", "bits"),
+            Notice::Microseconds { .. } => (
+                "tc reads a time without unit in microseconds",
+                "milliseconds",
+            ),
+            Notice::PacketsWithUnit { .. } => {
+                ("tc multiplies a number of packets by its unit", "packets")
+            }
             Notice::MatchesNothing { why, .. } => (*why, "a flow by its port"),
             Notice::MatchesNoFlow { instead, .. } => {
                 let other = match instead.starts_with("port") {
-                    true => "a flow of that port",
+                    true => "a flow to that port",
                     false => "the first flow",
                 };
-                ("no flow and no probe has such packets", other)
+                ("no flow or probe sends such packets", other)
             }
+        };
+        let verb = match self {
+            Notice::MatchesNothing { .. } | Notice::MatchesNoFlow { .. } => "matches",
+            _ => "is",
         };
         let (value, means, instead) = (self.value(), self.means(), self.instead());
         write!(
             f,
-            "{value:?} is {means}: {why}; for {other} write {instead:?}"
+            "{value:?} {verb} {means}: {why}; for {other} write {instead:?}"
         )
     }
 }

@@ -1,48 +1,45 @@
-//! Why a value that tc reads is refused all the same.
+//! Why a value that tc accepts is refused.
 
 use std::fmt;
 
-/// Why a value that tc reads is refused here: it would not be what is written.
+/// Why a value that tc accepts is refused here: tc or the kernel would use another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A share of the device's speed, which a description does not have.
+    /// It is a share of the device's speed, which a description does not have.
     NeedsDevice,
-    /// It does not fit the integers of tc or of the kernel, and what is left of it is another
-    /// number.
+    /// It does not fit the integers of tc or the kernel, and what remains is another number.
     Wraps,
-    /// tc takes it for not given, or the kernel does not look at it.
+    /// tc treats it as not given, or the kernel ignores it.
     Ignored,
-    /// The kernel takes another value in its place.
+    /// The kernel uses another value instead.
     Replaced,
-    /// It has more digits than are held here, and than show.
+    /// It has more digits than can be stored or shown.
     TooFine,
-    /// `red`, `choke`: tc finds no weight of the average for it, or one too small for the kernel.
+    /// `red`, `choke`: tc finds no averaging weight for it, or one too small for the kernel.
     NoWeight,
-    /// `red`, `choke`: tc divides by the microseconds that an average packet takes, which are none.
+    /// `red`, `choke`: tc divides by the transmission time of an average packet in microseconds, which is 0.
     NoTime,
-    /// No packet would ever get through.
+    /// It would drop every packet.
     DropsAll,
-    /// The kernel can do it, this laboratory cannot.
+    /// The kernel supports it; the simulator does not.
     NotModelled,
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
-            Reason::NeedsDevice => "tc asks the device for its speed, and there is no device",
-            Reason::Wraps => "tc or the kernel would make another number of it, as it does not fit",
-            Reason::Ignored => "tc or the kernel ignores it, as if it were not there",
-            Reason::Replaced => "the kernel takes another value in its place",
-            Reason::TooFine => "it has more digits than can be held",
-            Reason::NoWeight => {
-                "there is no averaging weight (Wlog) that tc and the kernel can hold"
-            }
+            Reason::NeedsDevice => "tc reads the device's speed, and there is no device",
+            Reason::Wraps => "it does not fit, and tc or the kernel would use another number",
+            Reason::Ignored => "tc or the kernel ignores it",
+            Reason::Replaced => "the kernel uses another value instead",
+            Reason::TooFine => "it has more digits than can be stored",
+            Reason::NoWeight => "there is no averaging weight (Wlog) that tc and the kernel accept",
             Reason::NoTime => {
-                "an average packet takes less than a microsecond at it, by which tc would divide"
+                "an average packet would take less than a microsecond, and tc would divide by 0"
             }
             Reason::DropsAll => "every packet would be dropped",
-            Reason::NotModelled => "tc takes it, but it is not modelled here",
+            Reason::NotModelled => "tc accepts it, but it is not modelled here",
         })
     }
 }

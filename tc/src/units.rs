@@ -7,14 +7,13 @@
 //! | time | ns | [`TIME_UNITS`] | microseconds |
 //! | percentage | parts per billion | `%`, only in tc text | per cent |
 //!
-//! Case does not matter (`512B`, `10Kb`), as in tc. There are two ways to enter a value:
+//! Case does not matter (`512B`, `10Kb`), as in tc. Values are read in two ways:
 //!
-//! - as a quantity of its own, with its unit ([`parse_size_bytes`], [`parse_rate_bps`],
-//!   [`parse_time_ns`]). Arithmetic is exact; a remaining fraction of a byte, bit/s or nanosecond
-//!   is cut off. A value that is not zero but would become zero is refused (`0.1ns`), and so are
-//!   a rate of 0, negative numbers, `nan`, `inf`, hexadecimal and overflow;
-//! - inside tc text ([`in_tc`]), where it is what iproute2 6.1 makes of it: a number of C's
-//!   `strtod`, hexadecimal ones too, times its unit in doubles, so that `2.01ms` is 2009 us.
+//! - as a quantity of its own, with its unit ([`parse_size_bytes`], [`parse_rate_bps`], [`parse_time_ns`]).
+//!   Arithmetic is exact; a fraction of a byte, bit/s or nanosecond is truncated. Refused: a nonzero value
+//!   that would become zero (`0.1ns`), a rate of 0, negative numbers, `nan`, `inf`, hexadecimal and overflow;
+//! - inside tc text ([`in_tc`]), with the result of iproute2 6.1: a number of C's `strtod`, hexadecimal
+//!   included, times its unit in doubles, so `2.01ms` is 2009 us.
 
 /// An error of one variant about `text`.
 macro_rules! refused {
@@ -42,7 +41,7 @@ use crate::notice::Notice;
 /// The longest text read as one value.
 pub const MAX_VALUE_BYTES: usize = 256;
 
-/// A unit and what one of it is in the quantity's base unit (bytes, bit/s, ns).
+/// A unit and its size in the quantity's base unit (bytes, bit/s, ns).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     /// As typed, in lower case.
@@ -112,16 +111,16 @@ pub const TIME_UNITS: &[Unit] = &[
     unit("nsecs", 1),
 ];
 
-/// One of the three quantities: how it is read and explained.
+/// One of the three quantities, with what is needed to parse it and explain errors.
 struct Quantity {
     name: &'static str,
     units: &'static [Unit],
-    /// What a hint appends to a bare number; none where guessing would be reckless.
+    /// The unit that a hint appends to a bare number; None if any guess could be badly wrong.
     suggested: Option<&'static str>,
     /// What an error says is allowed.
     allowed: &'static str,
     zero: bool,
-    /// Units other systems use, with ours.
+    /// Units of other systems, with the equivalent units here.
     foreign: &'static [(&'static str, &'static str)],
 }
 
@@ -222,7 +221,7 @@ fn parse(text: &str, quantity: &Quantity) -> Result<u64, UnitError> {
     scaled(number, unit, quantity).ok_or_else(|| refused!(OutOfRange, quantity, text, None))
 }
 
-/// Without blanks around it, and neither empty nor too long.
+/// Trims blanks; refuses empty and too long text.
 fn trimmed<'a>(text: &'a str, quantity: &Quantity) -> Result<&'a str, UnitError> {
     let text = text.trim_ascii();
     match text.len() {
@@ -252,8 +251,8 @@ fn find_unit(quantity: &Quantity, text: &str) -> Option<Unit> {
     quantity.units.iter().find(same).copied()
 }
 
-/// `text` with the unit that was probably meant: `10mbits` gives `10mbit`. Never one of `bps`,
-/// which most who write it mean for bits: `1 Mbps` gives `1mbit`.
+/// `text` with the probably intended unit: `10mbits` gives `10mbit`. Never one of `bps`, which most people
+/// mean as bits: `1 Mbps` gives `1mbit`.
 fn unit_hint(quantity: &Quantity, text: &str, unit_text: &str) -> Option<String> {
     let number = text.strip_suffix(unit_text)?;
     let meant = unit_text.trim_start();
@@ -267,7 +266,7 @@ fn unit_hint(quantity: &Quantity, text: &str, unit_text: &str) -> Option<String>
     }
 }
 
-/// Ours for a unit of other systems, in the case it is written in before any other.
+/// The equivalent of a foreign unit; an exact match of case is preferred.
 fn foreign_unit(quantity: &Quantity, meant: &str) -> Option<&'static str> {
     let exact = quantity.foreign.iter().find(|(name, _)| *name == meant);
     let any_case = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(meant);
@@ -275,7 +274,7 @@ fn foreign_unit(quantity: &Quantity, meant: &str) -> Option<&'static str> {
     Some(found.1)
 }
 
-/// The unit of the same name in bits, of one in bytes per second: `mbit` for `mbps`.
+/// The bit unit that corresponds to a unit in bytes per second: `mbit` for `mbps`.
 fn in_bits(name: &str) -> String {
     match split_off_bps(name) {
         Some(prefix) => format!("{prefix}bit"),
@@ -283,20 +282,20 @@ fn in_bits(name: &str) -> String {
     }
 }
 
-/// What stands before `bps`, in any case.
+/// The prefix before `bps`, in any case.
 fn split_off_bps(unit_text: &str) -> Option<&str> {
     let at = unit_text.len().checked_sub("bps".len())?;
     let end = unit_text.get(at..)?;
     end.eq_ignore_ascii_case("bps").then(|| &unit_text[..at])
 }
 
-/// What is to be known of a rate that [`parse_rate_bps`] reads: that `bps` is bytes per second.
+/// The notice for a rate that [`parse_rate_bps`] reads: `bps` is bytes per second.
 pub fn rate_notice(text: &str) -> Option<Notice> {
     let rate_bps = parse_rate_bps(text).ok()?;
     bytes_per_second(text.trim_ascii(), rate_bps)
 }
 
-/// That a rate is one of bytes, if it is.
+/// The notice that a rate is in bytes per second, if it is.
 fn bytes_per_second(text: &str, rate_bps: u64) -> Option<Notice> {
     let number_and_prefix = split_off_bps(text)?;
     Some(Notice::BytesPerSecond {
@@ -306,8 +305,8 @@ fn bytes_per_second(text: &str, rate_bps: u64) -> Option<Notice> {
     })
 }
 
-/// A size as tc takes it, such as `10kb`: a whole number of the largest unit that gives it
-/// exactly. [`parse_size_bytes`] reads it back.
+/// Formats a size for tc, such as `10kb`: an integer of the largest unit that is exact. [`parse_size_bytes`]
+/// reads it back.
 pub fn format_size(size_bytes: u64) -> String {
     const UNITS: [Unit; 4] = [
         unit("gb", GIBI),
@@ -318,8 +317,8 @@ pub fn format_size(size_bytes: u64) -> String {
     whole_number_of(size_bytes, &UNITS)
 }
 
-/// A rate as tc takes it, such as `6550kbit`: a whole number of the largest unit (of 1000) that
-/// gives it exactly. [`parse_rate_bps`] reads back every rate but 0, which is no rate.
+/// Formats a rate for tc, such as `6550kbit`: an integer of the largest unit (of 1000) that is exact.
+/// [`parse_rate_bps`] reads back every rate except 0.
 pub fn format_rate(rate_bps: u64) -> String {
     const UNITS: [Unit; 5] = [
         RATE_UNITS[4],
@@ -331,10 +330,9 @@ pub fn format_rate(rate_bps: u64) -> String {
     whole_number_of(rate_bps, &UNITS)
 }
 
-/// A time as one types it, such as `200ms` or `1.5ms`: three digits as tc prints them where
-/// that is exact, otherwise a whole number of the largest unit that is (`12345us`).
-/// [`parse_time_ns`] reads it back. Not for tc text, where most versions of tc do not read the
-/// `ns` that it may end with: [`in_tc::format_time_us`].
+/// Formats a time, such as `200ms` or `1.5ms`: three digits as tc prints them if that is exact, otherwise an
+/// integer of the largest exact unit (`12345us`). [`parse_time_ns`] reads it back. Not for tc text, because
+/// most versions of tc do not read `ns`: see [`in_tc::format_time_us`].
 pub fn format_time(time_ns: u64) -> String {
     const UNITS: [Unit; 4] = [
         unit("s", 1_000_000_000),
@@ -357,8 +355,8 @@ fn whole_number_of(value: u64, units: &[Unit]) -> String {
     }
 }
 
-/// The value with at most three significant digits (C's `%.3g`, as tc prints times), if that
-/// is exact and tc reads it back.
+/// The value with at most three significant digits (C's `%.3g`, as tc prints times), if that is exact and tc
+/// reads it back.
 fn three_digits(value: u64, units: &[Unit]) -> Option<String> {
     let unit = units.iter().find(|unit| value >= unit.scale)?;
     let decimals = match value / unit.scale {
@@ -378,7 +376,7 @@ fn three_digits(value: u64, units: &[Unit]) -> Option<String> {
         .then(|| format!("{number}{}", unit.name))
 }
 
-/// Whether tc's arithmetic, a double whose fraction is cut off, gives the value.
+/// Whether tc's arithmetic, a truncated double, gives the value.
 fn tc_reads_time(number: &str, unit: Unit, value: u64) -> bool {
     number
         .parse::<f64>()

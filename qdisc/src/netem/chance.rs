@@ -1,8 +1,8 @@
-//! netem's random numbers: 32 bits, each perhaps partly the one before it (`get_crandom`).
+//! netem's 32-bit random numbers, optionally correlated with the previous number (`get_crandom`).
 
 use dumbbell_core::random::Stream;
 
-/// A share in parts per billion as the kernel's 32-bit fraction.
+/// Converts parts per billion to the kernel's 32-bit fraction.
 pub(super) use dumbbell_tc::units::in_tc::fraction_of_ppb as fraction_of;
 
 /// 32 random bits.
@@ -11,9 +11,9 @@ pub(super) fn bits(stream: &mut Stream) -> u32 {
     (stream.next_u64() >> 32) as u32
 }
 
-/// A sequence of random numbers in which each is a weighted mean of a fresh one and the one
-/// before. It is stationary with mean 1/2, variance (1 - rho) / (1 + rho) / 12 and
-/// autocorrelation rho^n, but not uniform.
+/// A sequence of random numbers: each is a weighted mean of a fresh number and the previous one. The sequence
+/// is stationary with mean 1/2, variance (1 - rho) / (1 + rho) / 12 and autocorrelation rho^n. It is not
+/// uniform.
 #[derive(Debug, Clone)]
 pub(super) struct Correlated {
     last: u32,
@@ -21,7 +21,7 @@ pub(super) struct Correlated {
 }
 
 impl Correlated {
-    /// Starts at random.
+    /// Starts the sequence at a random value.
     pub(super) fn new(correlation_ppb: u32, stream: &mut Stream) -> Correlated {
         Correlated {
             last: bits(stream),
@@ -29,14 +29,14 @@ impl Correlated {
         }
     }
 
-    /// The next one, uniform without correlation.
+    /// The next number; uniform if the correlation is 0.
     #[inline]
     pub(super) fn next(&mut self, stream: &mut Stream) -> u32 {
         let fresh = bits(stream);
         if self.rho == 0 {
             return fresh;
         }
-        // Fixed point; the weights add up to 2^32.
+        // Fixed point; the two weights add up to 2^32.
         let weight_of_last = u64::from(self.rho) + 1;
         let weight_of_fresh = (1 << 32) - weight_of_last;
         let sum = u64::from(fresh) * weight_of_fresh + u64::from(self.last) * weight_of_last;
@@ -45,7 +45,7 @@ impl Correlated {
     }
 }
 
-/// Something that happens to a share of all packets.
+/// An event that happens to a given share of packets.
 #[derive(Debug, Clone)]
 pub(super) struct Chance {
     probability: u32,
@@ -60,7 +60,7 @@ impl Chance {
         }
     }
 
-    /// Whether it happens to this packet. A share of 0 draws nothing.
+    /// Whether the event happens to this packet. A share of 0 draws no random number.
     #[inline]
     pub(super) fn strikes(&mut self, stream: &mut Stream) -> bool {
         self.probability > 0 && self.probability >= self.numbers.next(stream)
@@ -102,7 +102,7 @@ mod tests {
             let products = centred.windows(2).map(|pair| pair[0] * pair[1]);
             let autocorrelation = products.sum::<f64>() / n / variance;
             let expected = (1.0 - correlation) / (1.0 + correlation) / 12.0;
-            // Five standard errors; the mean of a correlated sequence has more of it.
+            // Five standard errors; the mean of a correlated sequence has a larger one.
             let of_mean = libm::sqrt(expected / n * (1.0 + correlation) / (1.0 - correlation));
             assert!((mean - 0.5).abs() < 5.0 * of_mean, "{mean}");
             assert!(

@@ -1,9 +1,9 @@
-//! How netem's delay varies: uniformly, or by a table of 4096 quantiles (`tabledist`).
+//! Distribution of netem's jitter: uniform, or a table of 4096 quantiles (`tabledist`).
 //!
-//! The tables are those of iproute2 (`netem/normal.c`, `pareto.c`, `paretonormal.c`, from NIST
-//! Net), made from the same formulas: entry i is the quantile of i/4096 in units of 1/8192 of
-//! the jitter, cut off at 16 bits, so that no delay is more than four jitters from its mean.
-//! The cut makes the Pareto distribution's mean -0.033 jitters rather than 0.
+//! The tables are those of iproute2 (`netem/normal.c`, `pareto.c`, `paretonormal.c`, from NIST Net), computed
+//! from the same formulas. Entry i is the quantile of i/4096 in units of 1/8192 of the jitter. Entries are
+//! clipped to 16 bits, so no delay differs from the mean by more than four jitters. Clipping shifts the mean
+//! of the Pareto distribution to -0.033 jitters.
 
 use super::chance::Correlated;
 use dumbbell_core::random::Stream;
@@ -13,13 +13,13 @@ use std::sync::OnceLock;
 /// Entries of a table.
 const ENTRIES: usize = 4096;
 
-/// What a table's value of one jitter is (`NETEM_DIST_SCALE`).
+/// Table value that means one jitter (`NETEM_DIST_SCALE`).
 const SCALE: i64 = 8192;
 
 /// A table of quantiles.
 type Table = [i16; ENTRIES];
 
-/// How far a packet's delay is from the mean.
+/// Deviation of a packet's delay from the mean.
 #[derive(Debug, Clone)]
 pub(super) struct Jitter {
     /// 0 for a constant delay.
@@ -38,7 +38,7 @@ impl Jitter {
         }
     }
 
-    /// The deviation of the next packet, in nanoseconds. Without jitter nothing is drawn.
+    /// The deviation of the next packet, ns. Jitter 0 draws no random number.
     #[inline]
     pub(super) fn draw_ns(&mut self, stream: &mut Stream) -> i64 {
         if self.jitter_ns == 0 {
@@ -53,7 +53,7 @@ impl Jitter {
     }
 }
 
-/// The share of packets whose deviation is below `bound_ns`.
+/// Share of packets whose deviation is below `bound_ns`.
 pub(super) fn share_below(jitter_ns: u64, distribution: Distribution, bound_ns: i64) -> f64 {
     let jitter_ns = jitter_ns as i64;
     if jitter_ns == 0 {
@@ -72,15 +72,14 @@ pub(super) fn share_below(jitter_ns: u64, distribution: Distribution, bound_ns: 
     }
 }
 
-/// `jitter * quantile / 8192`, the remainder of the division rounded, as the kernel does it
-/// without 64-bit overflow.
+/// `jitter * quantile / 8192`, rounded by the remainder, as the kernel computes it without 64-bit overflow.
 fn scaled(jitter_ns: i64, quantile: i64) -> i64 {
     let fraction = jitter_ns % SCALE * quantile;
     let rounding = if fraction >= 0 { SCALE / 2 } else { -SCALE / 2 };
     (fraction + rounding) / SCALE + jitter_ns / SCALE * quantile
 }
 
-/// The table of a distribution, made when it is first asked for.
+/// The table of a distribution, computed on first use.
 fn table(distribution: Distribution) -> Option<&'static Table> {
     static NORMAL: OnceLock<Table> = OnceLock::new();
     static PARETO: OnceLock<Table> = OnceLock::new();
@@ -95,7 +94,7 @@ fn table(distribution: Distribution) -> Option<&'static Table> {
     }
 }
 
-/// Cut off to what an entry holds.
+/// Clips a value to 16 bits.
 fn entry(value: i64) -> i16 {
     value.clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16
 }
@@ -104,10 +103,10 @@ fn normal_entry(index: usize) -> i16 {
     entry(normal_quantile(index))
 }
 
-/// On a grid of 0.00005 the last point of which the normal distribution function, in 1/16384,
-/// is rounded to four times `index`; not yet cut off.
+/// The last point of a grid of step 0.00005 at which the normal distribution function, in units of 1/16384,
+/// rounds to four times `index`; not yet clipped.
 fn normal_quantile(index: usize) -> i64 {
-    /// Points of the grid from -10 on.
+    /// Number of grid points, starting at -10.
     const POINTS: i64 = 401_000;
     let abscissa = |point: i64| -10.0 + point as f64 * 0.00005;
     let probability =
@@ -125,8 +124,8 @@ fn normal_quantile(index: usize) -> i64 {
     libm::rint(abscissa(within) * SCALE as f64) as i64
 }
 
-/// The Pareto distribution of shape 3 and smallest value 1, less its mean of 3/2 and times 4/3;
-/// from the smallest value on.
+/// Quantile of the Pareto distribution with shape 3 and minimum 1, minus its mean 3/2, times 4/3; counted
+/// from the minimum.
 fn pareto_entry(index: usize) -> i16 {
     let tail = (ENTRIES - index) as f64 / ENTRIES as f64;
     let quantile = 1.0 / libm::pow(tail, 1.0 / 3.0);
@@ -155,14 +154,14 @@ mod tests {
     #[test]
     fn the_normal_table_has_mean_0_and_variance_1() {
         let (mean, variance) = moments(table(Distribution::Normal).unwrap());
-        // Entry i is the upper end of its quantile's share, up to 1/32768 of probability.
+        // Entry i is the upper end of its quantile, up to 1/32768 of probability.
         assert!(mean.abs() < 0.002, "{mean}");
         assert!((variance - 1.0).abs() < 0.005, "{variance}");
     }
 
     #[test]
     fn the_pareto_table_has_the_moments_of_the_distribution_cut_off_at_four() {
-        // v(u) = min((u^(-1/3) - 3/2) 4/3, 4), cut where u^(-1/3) = 9/2.
+        // v(u) = min((u^(-1/3) - 3/2) 4/3, 4), clipped where u^(-1/3) = 9/2.
         let cut: f64 = 1.0 / (4.5 * 4.5 * 4.5);
         let root = 1.0 / 4.5; // cut^(1/3)
         let mean = 6.0 * cut - 2.0 * root * root;
@@ -186,14 +185,14 @@ mod tests {
             Distribution::Paretonormal,
         ]
         .map(|distribution| table(distribution).unwrap());
-        // But for the first entry, whose normal quantile is cut off after the mixture.
+        // The first entry differs: its normal quantile is clipped after mixing.
         for index in 1..ENTRIES {
             let mixture = i32::from(normal[index]) + 3 * i32::from(pareto[index]);
             assert!((i32::from(both[index]) - mixture / 4).abs() <= 1, "{index}");
         }
     }
 
-    /// Debian's package iproute2 has the tables that tc hands to the kernel.
+    /// Debian's package iproute2 has the tables that tc passes to the kernel.
     #[test]
     fn the_tables_are_those_of_iproute2() {
         for distribution in [
@@ -219,7 +218,7 @@ mod tests {
                 .zip(&theirs)
                 .map(|(ours, theirs)| (i32::from(*ours) - theirs).abs());
             let unequal = differences.clone().filter(|difference| *difference > 0);
-            // Their grid is summed up step by step and so a little beside ours.
+            // iproute2 accumulates its grid step by step, so its points differ slightly from ours.
             assert!(differences.clone().max() <= Some(1), "{distribution:?}");
             assert!(unequal.count() <= ENTRIES / 100, "{distribution:?}");
         }

@@ -1,40 +1,40 @@
-//! Which packets netem loses (`loss_event`).
+//! netem's loss models (`loss_event`).
 //!
-//! The chains follow Salsano, Ludovici, Ordine and Giannuzzi, "Definition of a general and
-//! intuitive loss model for packet networks and its implementation in the Netem module in the
-//! Linux kernel" (2012), in the kernel's arithmetic: sums of two probabilities wrap at one.
+//! The Markov chains follow Salsano, Ludovici, Ordine and Giannuzzi, "Definition of a general and intuitive
+//! loss model for packet networks and its implementation in the Netem module in the Linux kernel" (2012), in
+//! the kernel's arithmetic: the sum of two probabilities wraps at one.
 
 use super::chance::{Chance, bits, fraction_of};
 use dumbbell_core::random::Stream;
 use dumbbell_tc::qdisc::Loss as Config;
 
-/// A model and its state.
+/// A loss model and its state.
 #[derive(Debug, Clone)]
 pub(super) enum Loss {
     /// Nothing is lost.
     None,
-    /// Each packet by chance.
+    /// Independent or correlated random loss.
     Random(Chance),
-    /// The chain of four states.
+    /// The four-state Markov chain.
     State(FourStates),
-    /// Gilbert and Elliott's chain.
+    /// The Gilbert-Elliott chain.
     Gemodel(GilbertElliott),
 }
 
-/// Where the chain of four states is.
+/// State of the four-state chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ChainState {
     ReceivedInGap,
     ReceivedInBurst,
     LostInBurst,
     LostInGap,
 }
 
-/// Probabilities as 32-bit fractions, named by the states they lead between: 1 received in a
-/// gap, 2 received in a burst, 3 lost in a burst, 4 lost in a gap.
+/// Transition probabilities as 32-bit fractions, named after the states they connect: 1 received in a gap, 2
+/// received in a burst, 3 lost in a burst, 4 lost in a gap.
 #[derive(Debug, Clone)]
 pub(super) struct FourStates {
-    place: Place,
+    place: ChainState,
     p13: u32,
     p14: u32,
     p23: u32,
@@ -50,9 +50,9 @@ pub(super) struct GilbertElliott {
     to_bad: u32,
     /// r, from bad to good.
     to_good: u32,
-    /// h, how likely a packet is received in the bad state.
+    /// h, the probability that a packet is received in the bad state.
     received_in_bad: u32,
-    /// 1 - k, how likely a packet is lost in the good state.
+    /// 1 - k, the probability that a packet is lost in the good state.
     lost_in_good: u32,
 }
 
@@ -71,7 +71,7 @@ impl Loss {
                 p23_ppb,
                 p14_ppb,
             }) => Loss::State(FourStates {
-                place: Place::ReceivedInGap,
+                place: ChainState::ReceivedInGap,
                 p13: fraction_of(*p13_ppb),
                 p14: fraction_of(*p14_ppb),
                 p23: fraction_of(*p23_ppb),
@@ -106,25 +106,29 @@ impl Loss {
 }
 
 impl FourStates {
-    /// Goes to the next state; the packet is lost in the states that say so.
+    /// Moves to the next state. Returns whether that state loses the packet.
     fn step(&mut self, number: u32) -> bool {
         self.place = match self.place {
-            Place::ReceivedInGap if number < self.p14 => Place::LostInGap,
-            Place::ReceivedInGap if number < self.p13.wrapping_add(self.p14) => Place::LostInBurst,
-            Place::ReceivedInGap => Place::ReceivedInGap,
-            Place::ReceivedInBurst if number < self.p23 => Place::LostInBurst,
-            Place::ReceivedInBurst => Place::ReceivedInBurst,
-            Place::LostInBurst if number < self.p32 => Place::ReceivedInBurst,
-            Place::LostInBurst if number < self.p31.wrapping_add(self.p32) => Place::ReceivedInGap,
-            Place::LostInBurst => Place::LostInBurst,
-            Place::LostInGap => Place::ReceivedInGap,
+            ChainState::ReceivedInGap if number < self.p14 => ChainState::LostInGap,
+            ChainState::ReceivedInGap if number < self.p13.wrapping_add(self.p14) => {
+                ChainState::LostInBurst
+            }
+            ChainState::ReceivedInGap => ChainState::ReceivedInGap,
+            ChainState::ReceivedInBurst if number < self.p23 => ChainState::LostInBurst,
+            ChainState::ReceivedInBurst => ChainState::ReceivedInBurst,
+            ChainState::LostInBurst if number < self.p32 => ChainState::ReceivedInBurst,
+            ChainState::LostInBurst if number < self.p31.wrapping_add(self.p32) => {
+                ChainState::ReceivedInGap
+            }
+            ChainState::LostInBurst => ChainState::LostInBurst,
+            ChainState::LostInGap => ChainState::ReceivedInGap,
         };
-        matches!(self.place, Place::LostInBurst | Place::LostInGap)
+        matches!(self.place, ChainState::LostInBurst | ChainState::LostInGap)
     }
 }
 
 impl GilbertElliott {
-    /// The packet's fate is that of the state before the step.
+    /// Decides by the state before the transition.
     fn step(&mut self, stream: &mut Stream) -> bool {
         if self.is_bad {
             self.is_bad = bits(stream) >= self.to_good;
@@ -142,7 +146,7 @@ mod tests {
 
     const PACKETS: usize = 1_000_000;
 
-    /// The share of packets lost and the mean number lost in a row.
+    /// Share of packets lost and mean length of a loss burst.
     fn measured(config: &Config) -> (f64, f64) {
         let mut stream = Stream::new(1, 0, "test");
         let mut loss = Loss::new(Some(config), &mut stream);
@@ -173,9 +177,9 @@ mod tests {
         near(burst, 1.0 / 0.9, 0.01);
     }
 
-    /// With a correlation of 1/2 the number is the sum of U(i) / 2^(i+1), whose distribution
-    /// function is Fabius's: 5/72 at 1/4 and 1/288 at 1/8 (Fabius, "A probabilistic example of a
-    /// nowhere analytic C-infinity function", 1966).
+    /// With correlation 1/2 the number is the sum of U(i) / 2^(i+1). Its distribution function is the Fabius
+    /// function: 5/72 at 1/4 and 1/288 at 1/8 (Fabius, "A probabilistic example of a nowhere analytic
+    /// C-infinity function", 1966).
     #[test]
     fn correlated_losses_are_fewer_and_come_together() {
         let correlated = |share| Config::Random {
@@ -199,8 +203,8 @@ mod tests {
         assert_eq!(measured(&random(0.0)).0, 0.0);
     }
 
-    /// Gilbert's model: lost in the bad state and only there. The share is p / (p + r), and
-    /// bursts have the mean length 1 / r.
+    /// Gilbert's model: every packet in the bad state is lost, and no other. The loss share is p / (p + r);
+    /// the mean burst length is 1 / r.
     #[test]
     fn simple_gilbert() {
         let (share, burst) = measured(&Config::Gemodel {
@@ -213,7 +217,7 @@ mod tests {
         near(burst, 4.0, 0.03);
     }
 
-    /// Elliott's: (1 - k) r / (p + r) + (1 - h) p / (p + r).
+    /// Elliott's model: (1 - k) r / (p + r) + (1 - h) p / (p + r).
     #[test]
     fn gilbert_elliott() {
         let (share, _) = measured(&Config::Gemodel {
@@ -225,8 +229,8 @@ mod tests {
         near(share, (0.005 * 0.1 + 0.7 * 0.01) / 0.11, 0.03);
     }
 
-    /// In the long run, of one packet in state 1, there are p13 / p31 in state 3, p32 / p23
-    /// times as many in state 2, and p14 in state 4.
+    /// Stationary ratios to state 1: state 3 is p13 / p31, state 2 is p32 / p23 times state 3, state 4 is
+    /// p14.
     #[test]
     fn four_states() {
         let (p13, p31, p32, p23, p14) = (0.02, 0.2, 0.1, 0.4, 0.01);

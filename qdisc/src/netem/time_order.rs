@@ -1,19 +1,19 @@
-//! Packets in the order of their time to send (`tfifo_enqueue`, `netem_peek`).
+//! Packets in order of their time to send (`tfifo_enqueue`, `netem_peek`).
 //!
-//! As in the kernel there are two parts: a list, to whose end a packet goes that is to be sent
-//! no earlier than the last of the list, and a sorted rest. Of equal times the list's come
-//! first, and within each part the one that came first.
+//! As in the kernel there are two parts: a list and a sorted remainder. A packet whose time to send is not
+//! before that of the list's tail is appended to the list. Among equal times the list goes first; within each
+//! part, the earlier arrival goes first.
 
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A packet that was to be sent before one that came earlier.
+/// A packet whose time to send is before that of an earlier arrival.
 #[derive(Debug, Clone)]
 struct Overtaking {
     time_to_send: Time,
-    /// Counts packets of the sorted part.
+    /// Sequence number within the sorted part.
     order: u64,
     packet: Packet,
 }
@@ -44,12 +44,12 @@ impl Ord for Overtaking {
     }
 }
 
-/// The queue.
+/// The two-part queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TimeOrder {
     list: VecDeque<(Time, Packet)>,
     sorted: BinaryHeap<Reverse<Overtaking>>,
-    /// The latest time of the sorted part since it was last empty.
+    /// Latest time in the sorted part since it was last empty.
     latest_sorted: Time,
     overtaken: u64,
 }
@@ -78,15 +78,15 @@ impl TimeOrder {
         }));
     }
 
-    /// When the packet that is to be sent last is to be sent.
+    /// Latest time to send of all packets held.
     pub(super) fn last(&self) -> Option<Time> {
         let of_list = self.list.back().map(|(last, _)| *last);
-        // The latest of the sorted part leaves it last.
+        // The packet with the latest time leaves the sorted part last.
         let of_sorted = (!self.sorted.is_empty()).then_some(self.latest_sorted);
         of_list.max(of_sorted)
     }
 
-    /// The first packet if its time has come; otherwise when it comes, if there is one.
+    /// The first packet if it is due; otherwise its time to send, if there is a packet.
     #[inline]
     pub(super) fn pop(&mut self, now: Time) -> Result<Packet, Option<Time>> {
         let of_list = self.list.front().map(|(first, _)| *first);
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn packets_leave_by_time_and_ties_as_in_the_kernel() {
         let mut queue = TimeOrder::default();
-        // Number, time to send in ns; the fourth and sixth overtake.
+        // Number, time to send in ns; the fourth and sixth packets overtake.
         for (number, at) in [
             (1, 10),
             (2, 30),

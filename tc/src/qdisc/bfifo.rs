@@ -3,13 +3,13 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `limit SIZE`; bytes with the link layer's header | yes |
-//! | no `limit`: txqueuelen times the device's MTU and header | 1514000, see below |
+//! | no `limit`: txqueuelen times (the device's MTU plus link header) | 1514000, see below |
 //! | `limit 0` (the kernel then drops every packet) | refused |
 //!
-//! The manual says that the default is txqueuelen times the MTU. The kernel multiplies by
-//! `psched_mtu`, the MTU **and** the link layer's header (`fifo_init` in `sch_fifo.c`): 1000
-//! packets times (1500 + 14) bytes of Ethernet are 1514000. The text is read without knowing its
-//! link, so this stands for links with another MTU too: write the limit where it matters.
+//! The manual says that the default is txqueuelen times the MTU. The kernel multiplies by `psched_mtu`, the
+//! MTU **plus** the link-layer header (`fifo_init` in `sch_fifo.c`): 1000 packets times (1500 + 14) bytes of
+//! Ethernet are 1514000. The text is parsed without knowledge of its link, so links with another MTU have
+//! this default too. Write the limit where it matters.
 
 use super::pfifo::DEFAULT_TXQUEUELEN_PACKETS;
 use super::words::Words;
@@ -19,16 +19,16 @@ use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest Ethernet frame without its check sequence: `psched_mtu` of an Ethernet device.
+/// Longest Ethernet frame without its frame check sequence: `psched_mtu` of an Ethernet device.
 const ETHERNET_FRAME_BYTES: u32 = 1500 + 14;
 
 const DEFAULT_LIMIT_BYTES: u32 = DEFAULT_TXQUEUELEN_PACKETS * ETHERNET_FRAME_BYTES;
 
-/// First in, first out, limited in bytes.
+/// A FIFO limited in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bfifo {
-    /// Bytes on the wire that may wait; at least 1.
+    /// Largest backlog in bytes on the wire; at least 1.
     pub limit_bytes: u32,
 }
 
@@ -49,7 +49,7 @@ const LIMIT: Parameter = Parameter {
 impl Grammar for Bfifo {
     const DISCIPLINE: Discipline = Discipline {
         name: "bfifo",
-        summary: "First in, first out; drops what would exceed the limit of bytes.",
+        summary: "FIFO with a limit in bytes; a packet that would exceed it is dropped.",
         source: "tc-bfifo(8); iproute2 tc/q_fifo.c; Linux net/sched/sch_fifo.c",
         parameters: &[LIMIT],
         not_implemented: &[],

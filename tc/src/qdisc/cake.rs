@@ -1,18 +1,18 @@
-//! `cake`: a shaper, tins of DSCPs, fair shares of hosts and flows, and COBALT in each queue
-//! (tc-cake(8), iproute2 `tc/q_cake.c`).
+//! `cake`: a shaper, tins by DSCP, fairness among hosts and flows, and COBALT in each queue (tc-cake(8),
+//! iproute2 `tc/q_cake.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | `bandwidth RATE`, `unlimited` (the default) | yes |
 //! | `besteffort`, `diffserv3` (the default), `diffserv4` (or `diffserv`), `diffserv8`, `precedence` | yes |
 //! | `flowblind`, `srchost`, `dsthost`, `hosts`, `flows`, `dual-srchost`, `dual-dsthost`, `triple-isolate` (the default) | yes |
-//! | `rtt TIME` and its eight words, `datacentre` (100 us) to `interplanetary` (1000 s); the target is a twentieth, at least 1 us | yes |
+//! | `rtt TIME` and its eight keywords, `datacentre` (100 us) to `interplanetary` (1000 s); the target is a twentieth, at least 1 us | yes |
 //! | `overhead N` (-64 to 256), `mpu N` (0 to 256), `atm`, `ptm`, `noatm`, `raw` | yes |
-//! | words for framings, which add to the overhead: `pppoe-ptm`, `bridged-llcsnap`, `ether-vlan` ... | yes |
+//! | framing keywords, which add to the overhead: `pppoe-ptm`, `bridged-llcsnap`, `ether-vlan` ... | yes |
 //! | `conservative`, `ethernet`, `docsis` | yes |
 //! | `via-ethernet`, which tc reads and ignores | yes |
 //! | `wash`, `nowash`, `ingress`, `egress`, `split-gso`, `no-split-gso`, `memlimit SIZE` | yes |
-//! | `nat`, `nonat` | read and left out of what is written: no address is translated here |
+//! | `nat`, `nonat` | read, not written back: no address is translated here |
 //! | `ack-filter`, `ack-filter-aggressive` | no; `no-ack-filter` (the default) is read |
 //! | `autorate-ingress`, `fwmark MASK` | no |
 
@@ -34,45 +34,45 @@ use parameters::{
     RTT_WORDS, SPLIT_GSO, TINS, UNLIMITED, WASH,
 };
 
-/// Bytes that `overhead` takes.
+/// Range of `overhead`, bytes.
 const OVERHEADS_BYTES: std::ops::RangeInclusive<i32> = -64..=256;
 const MOST_MPU_BYTES: u32 = 256;
 
-/// By what packets come to tins (tc-cake(8), "Priority queue parameters").
+/// How packets are assigned to tins (tc-cake(8), "Priority queue parameters").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tins {
-    /// One for all.
+    /// One tin.
     Besteffort,
     /// Bulk, best effort, voice.
     Diffserv3,
     /// Bulk, best effort, video, voice.
     Diffserv4,
-    /// Eight.
+    /// Eight tins.
     Diffserv8,
-    /// Eight, by the three first bits of the DSCP.
+    /// Eight tins, by the first three bits of the DSCP.
     Precedence,
 }
 
-/// Who has fair shares (tc-cake(8), "Flow isolation parameters").
+/// What fairness applies to (tc-cake(8), "Flow isolation parameters").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Nobody: one queue.
+    /// No isolation: one queue.
     Flowblind,
-    /// Sources.
+    /// Source addresses.
     Srchost,
-    /// Destinations.
+    /// Destination addresses.
     Dsthost,
-    /// Pairs of source and destination.
+    /// Pairs of source and destination address.
     Hosts,
     /// Flows.
     Flows,
-    /// Sources, and flows within them.
+    /// Source addresses, then flows of each.
     DualSrchost,
-    /// Destinations, and flows within them.
+    /// Destination addresses, then flows of each.
     DualDsthost,
-    /// Sources and destinations, and flows within them.
+    /// Source and destination addresses, then flows of each.
     TripleIsolate,
 }
 
@@ -107,13 +107,13 @@ const RTTS_US: &[(&str, u32)] = &[
     ("interplanetary", 1_000_000_000),
 ];
 
-/// What a word means; `None` where it is none of them.
+/// The meaning of a keyword; `None` if it is unknown.
 fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     let mut words = words.iter();
     words.find(|(known, _)| *known == word).map(|(_, it)| *it)
 }
 
-/// The first word of a meaning.
+/// The first keyword with a given meaning.
 fn word_of<T: PartialEq>(words: &[(&'static str, T)], meaning: &T) -> &'static str {
     let mut words = words.iter();
     words.find(|(_, it)| it == meaning).map_or("", |(it, _)| it)
@@ -125,29 +125,28 @@ fn word_of<T: PartialEq>(words: &[(&'static str, T)], meaning: &T) -> &'static s
 pub struct Cake {
     /// Rate of the shaper in bit/s, a multiple of 8; 0 for none.
     pub bandwidth_bps: u64,
-    /// How packets come to tins.
+    /// How packets are assigned to tins.
     pub tins: Tins,
-    /// Who has fair shares.
+    /// What fairness applies to.
     pub isolation: Isolation,
-    /// Whether DSCPs are cleared.
+    /// Whether the DSCP is cleared.
     pub wash: bool,
-    /// Whether what is dropped counts in the shaper.
+    /// Whether dropped packets count in the shaper.
     pub ingress: bool,
-    /// Whether GSO packets come in segments.
+    /// Whether GSO packets are split into segments.
     pub split_gso: bool,
-    /// The interval of COBALT, whole microseconds; at least 1 us. Its target is a twentieth.
+    /// Interval of COBALT, whole microseconds, at least 1 us. The target is a twentieth.
     pub rtt_ns: u64,
-    /// Whether the shaper counts a packet as the device does (`raw`), or from its IP header on.
+    /// Whether the shaper uses the device's packet size (`raw`) instead of the IP size.
     pub raw: bool,
-    /// Bytes that the shaper adds to each packet; -64 to 256.
+    /// Bytes that the shaper adds to the size of each packet; -64 to 256.
     pub overhead_bytes: i32,
-    /// The least that the shaper counts for a packet; 0 to 256.
+    /// Smallest packet size that the shaper counts; 0 to 256.
     pub mpu_bytes: u32,
-    /// Cells that the shaper reckons with.
+    /// Cell framing that the shaper accounts for.
     pub link_layer: LinkLayer,
-    /// Bytes of the kernel's memory that packets may take; none for 4 round trips at the
-    /// bandwidth, at least 4 MiB.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Limit of kernel memory for packets, bytes. None: 4 round trips at the bandwidth, at least 4 MiB.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub memlimit_bytes: Option<u32>,
 }
 
@@ -197,7 +196,7 @@ impl Grammar for Cake {
                 "triple-isolate" => {
                     cake.isolation = meaning(ISOLATION_WORDS, word).unwrap_or(cake.isolation);
                 }
-                // No address is translated here, and a kernel without conntrack refuses either word.
+                // No address is translated here, and a kernel without conntrack refuses both keywords.
                 "nat" => {}
                 "wash" => cake.wash = words.flag(parameter),
                 "ingress" => cake.ingress = words.flag(parameter),
@@ -313,12 +312,12 @@ impl Cake {
     }
 }
 
-/// Shows a flag as cake's are: a word in the text for both, and `true` or `false` in JSON.
+/// Shows a flag as cake does: one of two keywords in the text, `true` or `false` in JSON.
 fn either(options: Options, key: &'static str, is_on: bool, on: &str, off: &str) -> Options {
     options.show(key, Field::Flag(is_on), if is_on { on } else { off })
 }
 
-/// The number after `overhead` or `mpu`, which tc reads to the base of ten and keeps 32 bits of.
+/// The number after `overhead` or `mpu`: decimal, truncated to 32 bits by tc.
 fn framing_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<i32, QdiscError> {
     let bytes = words.bands(parameter)?;
     i32::try_from(bytes).map_err(|_| Cake::DISCIPLINE.not_taken(parameter, bytes, Reason::Wraps))

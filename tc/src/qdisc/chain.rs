@@ -1,4 +1,4 @@
-//! Several lines that make one discipline with children, as typed to tc one after the other.
+//! Several tc command lines that build one discipline with children.
 
 use super::change::changed;
 use super::{Filter, Qdisc, QdiscError, filter, parse_one};
@@ -8,7 +8,7 @@ use crate::notice::Notice;
 use crate::units::shortened;
 use std::borrow::Cow;
 
-/// What a line may begin with.
+/// The words a line may begin with.
 const OBJECTS: &[&str] = &["qdisc", "class", "filter"];
 const VERBS: &[&str] = &["add", "replace", "change", "del"];
 
@@ -19,8 +19,8 @@ const LINE_USAGE: &str = "[tc] [qdisc|class|filter add|replace|change] [dev X] r
 const FILTER_USAGE: &str = "filter add [parent H:] [protocol ip|all] [prio N] [handle MARK fw] | \
                             matchall | u32 match ... | flower ... and flowid H:C";
 
-/// Whether the text is lines with places, rather than one discipline's words (which may be on
-/// several lines, too).
+/// Whether the text is a sequence of tc lines with parents, rather than the words of one discipline (which
+/// may also be on several lines).
 pub(super) fn is_chain(text: &str) -> bool {
     lines(&without_continuations(text)).any(|line| {
         let word = line.split_ascii_whitespace().next().unwrap_or_default();
@@ -33,7 +33,7 @@ fn is_tc(word: &str) -> bool {
     word == "tc" || word.ends_with("/tc")
 }
 
-/// A script's lines that go on after a backslash, in one.
+/// Joins lines that end with a backslash.
 fn without_continuations(text: &str) -> Cow<'_, str> {
     match text.contains('\\') {
         true => Cow::Owned(text.replace("\\\r\n", " ").replace("\\\n", " ")),
@@ -41,7 +41,7 @@ fn without_continuations(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines that say something, without what a shell does with their output and failure.
+/// The non-empty lines, without the redirections and the alternatives that a shell script adds.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.split(['\n', ';']).flat_map(|line| line.split("&&"));
     let lines = lines.map(|line| {
@@ -54,7 +54,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Reads the lines.
+/// Parses the lines.
 pub(super) fn parse(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     let text = without_continuations(text);
     let mut tree = Tree::default();
@@ -83,7 +83,7 @@ fn bad_with_hint(line: &str, reason: impl Into<String>, hint: Option<String>) ->
     }
 }
 
-/// The error for a filter's words.
+/// The error for the words of a filter.
 fn bad_filter(line: &str, refused: filter::Refused) -> QdiscError {
     let filter::Refused { said, why, hint } = refused;
     QdiscError::BadLine {
@@ -95,7 +95,7 @@ fn bad_filter(line: &str, refused: filter::Refused) -> QdiscError {
     }
 }
 
-/// A handle and a class in it, `1:10` in hexadecimal.
+/// A handle and a class within it: `1:10`, hexadecimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ClassId {
     major: u16,
@@ -103,7 +103,7 @@ struct ClassId {
 }
 
 impl ClassId {
-    /// A handle, with or without its colon.
+    /// Parses a handle, with or without its colon.
     fn of_discipline(text: &str) -> Option<ClassId> {
         match text.contains(':') {
             true => ClassId::read(text),
@@ -111,7 +111,7 @@ impl ClassId {
         }
     }
 
-    /// A class and its discipline.
+    /// Parses the handle of a discipline and the number of a class.
     fn read(text: &str) -> Option<ClassId> {
         let (major, minor) = text.split_once(':')?;
         let minor = if minor.is_empty() { 0 } else { hex(minor)? };
@@ -119,7 +119,7 @@ impl ClassId {
         Some(ClassId { major, minor })
     }
 
-    /// A class, of major 0 where its discipline is not said: the kernel takes the parent's.
+    /// Parses a class. The major number is 0 if it is missing; the kernel then uses the parent's.
     fn of_class(text: &str) -> Option<ClassId> {
         let minor = |digits| hex(digits).map(|minor| ClassId { major: 0, minor });
         match text.strip_prefix(':') {
@@ -130,7 +130,7 @@ impl ClassId {
     }
 }
 
-/// A number of a handle or a class.
+/// Parses the number of a handle or class.
 fn hex(digits: &str) -> Option<u16> {
     u16::try_from(strtol(digits, Base::Sixteen)?).ok()
 }
@@ -138,9 +138,9 @@ fn hex(digits: &str) -> Option<u16> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Add,
-    /// Gives other values to what the lines before have made.
+    /// Changes parameters of what earlier lines have added.
     Change,
-    /// Takes that away.
+    /// Deletes what earlier lines have added.
     Delete,
 }
 
@@ -151,7 +151,7 @@ enum Object {
     Filter,
 }
 
-/// One line, taken apart.
+/// One parsed line.
 struct Statement<'a> {
     line: &'a str,
     object: Object,
@@ -161,13 +161,13 @@ struct Statement<'a> {
     parent: Option<ClassId>,
     handle: Option<ClassId>,
     class: Option<ClassId>,
-    /// Of a filter.
+    /// Filters only.
     priority: Option<u16>,
-    /// Of a filter.
+    /// Filters only.
     heading: filter::Heading<'a>,
-    /// Of a filter that no packet here can match, why.
+    /// Why no simulated packet can match a filter, if so.
     of_others: Option<&'static str>,
-    /// What is attached, with its parameters.
+    /// The kind of what is added, with its parameters.
     words: &'a str,
 }
 
@@ -199,14 +199,17 @@ impl<'a> Statement<'a> {
                 read(text).ok_or_else(|| {
                     bad(
                         line,
-                        format!("{name} {:?} is no H: or H:C", shortened(text)),
+                        format!(
+                            "{name} {:?} is not a handle H: or class H:C",
+                            shortened(text)
+                        ),
                     )
                 })
             };
             match word {
                 "dev" => statement.device = Some(cursor.next()),
                 "root" | "parent" if is_placed => {
-                    return Err(bad(line, "it says twice where it belongs"));
+                    return Err(bad(line, "it has two parents"));
                 }
                 "root" => is_placed = true,
                 "parent" => {
@@ -224,7 +227,7 @@ impl<'a> Statement<'a> {
                         .map_err(|refused| bad_filter(line, refused))?
                     {
                         Some(protocol) => statement.heading.protocol = Some(protocol),
-                        None => statement.of_others = Some("every packet here is IPv4"),
+                        None => statement.of_others = Some("every simulated packet is IPv4"),
                     }
                 }
                 "prio" | "pref" if object == Object::Filter => {
@@ -235,15 +238,15 @@ impl<'a> Statement<'a> {
                         let text = shortened(text);
                         return Err(bad(line, format!("prio {text:?} is not from 0 to 65535")));
                     };
-                    // 0 is as none to the kernel.
+                    // The kernel treats 0 as not given.
                     statement.priority = Some(number).filter(|number| *number > 0);
                 }
                 "ingress" | "clsact" if verb == Verb::Delete => is_placed = true,
                 "ingress" | "clsact" | "egress" if !is_placed => {
                     let word = shortened(word);
                     let said = format!(
-                        "{word:?} is not implemented; a link has a policer (the key `police`), and \
-                         what arrives is queued at the other end of the link"
+                        "{word:?} is not implemented; to police a link use its key `police`; to queue arriving \
+             packets give the other end of the link a qdisc"
                     );
                     return Err(bad(line, said));
                 }
@@ -254,20 +257,23 @@ impl<'a> Statement<'a> {
             }
         }
         if statement.handle.is_some_and(|handle| handle.minor != 0) {
-            return Err(bad(line, "the handle of a discipline ends with its colon"));
+            return Err(bad(
+                line,
+                "the handle of a discipline has no minor number: write H:",
+            ));
         }
-        // A filter without a place is the root's.
+        // A filter without a parent belongs to the root.
         if !is_placed && object != Object::Filter {
-            return Err(bad(line, "it says neither root nor parent"));
+            return Err(bad(line, "it has neither root nor parent"));
         }
         if is_placed && object == Object::Filter && statement.parent.is_none() {
-            return Err(bad(line, "a filter has parent H:, not root"));
+            return Err(bad(line, "the parent of a filter is a handle H:, not root"));
         }
         Ok(statement)
     }
 }
 
-/// Words taken from the front of a line.
+/// Reads words from the front of a line.
 struct Cursor<'a> {
     rest: &'a str,
 }
@@ -292,7 +298,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// `qdisc add` and the like; a qdisc that is added where nothing is said.
+    /// Parses `qdisc add` and the like; without these words, `qdisc add` is assumed.
     fn object(&mut self, line: &str) -> Result<(Object, Verb), QdiscError> {
         let objects = [Object::Qdisc, Object::Class, Object::Filter];
         let named = OBJECTS.iter().zip(objects);
@@ -305,26 +311,26 @@ impl<'a> Cursor<'a> {
             (Object::Qdisc, "change") => Ok((object, Verb::Change)),
             (_, verb) => {
                 let hint = nearest(verb, VERBS.iter().copied()).map(str::to_owned);
-                let reason = format!("{:?} is none of add, replace and change", shortened(verb));
+                let reason = format!("{:?} is not add, replace or change", shortened(verb));
                 Err(bad_with_hint(line, reason, hint))
             }
         }
     }
 }
 
-/// The disciplines read so far.
+/// The disciplines parsed so far.
 #[derive(Default)]
 struct Tree<'a> {
     device: Option<&'a str>,
     nodes: Vec<Node>,
-    /// What is to be known of the lines.
+    /// Notices about the lines.
     notices: Vec<Notice>,
 }
 
 struct Node {
-    /// 0 where the line gave none: nothing can be put into it.
+    /// 0 if the line gave no handle: nothing can be attached below it.
     major: u16,
-    /// Which node it is in, and in which class.
+    /// The node and class it is attached to.
     parent: Option<(usize, u16)>,
     qdisc: Qdisc,
 }
@@ -336,7 +342,10 @@ impl<'a> Tree<'a> {
             && first != device
         {
             let device = shortened(device);
-            return Err(bad(line, format!("{device:?} is another device")));
+            return Err(bad(
+                line,
+                format!("{device:?} is not the device of the lines before"),
+            ));
         }
         self.device = self.device.or(statement.device);
         match statement.object {
@@ -362,7 +371,10 @@ impl<'a> Tree<'a> {
             class.major = parent.major;
         }
         if parent.major != class.major {
-            return Err(bad(line, "a class and its parent are of one discipline"));
+            return Err(bad(
+                line,
+                "a class and its parent must belong to the same discipline",
+            ));
         }
         let index = self.find(line, parent.major)?;
         let qdisc = &mut self.nodes[index].qdisc;
@@ -372,7 +384,10 @@ impl<'a> Tree<'a> {
         let (name, kind) = (qdisc.discipline().name, cursor.next());
         if kind != name {
             let kind = shortened(kind);
-            return Err(bad(line, format!("the class of a {name} is no {kind:?}")));
+            return Err(bad(
+                line,
+                format!("a class of {name} cannot be of kind {kind:?}"),
+            ));
         }
         let notices = qdisc.add_class(class.minor, parent.minor, cursor.rest)?;
         self.notices.extend(notices);
@@ -383,9 +398,9 @@ impl<'a> Tree<'a> {
         let line = statement.line;
         let index = match statement.parent {
             Some(parent) if parent.minor == 0 => self.find(line, parent.major)?,
-            Some(_) => return Err(bad(line, "a filter has a discipline H: as parent")),
+            Some(_) => return Err(bad(line, "the parent of a filter is a discipline H:")),
             None if self.nodes.is_empty() => {
-                return Err(bad(line, "no discipline is there to have filters"));
+                return Err(bad(line, "there is no discipline to attach the filter to"));
             }
             None => 0,
         };
@@ -395,7 +410,7 @@ impl<'a> Tree<'a> {
         {
             self.notices.push(Notice::MatchesNothing {
                 value: shortened(statement.words),
-                means: "a match of no packet".to_owned(),
+                means: "no packet".to_owned(),
                 why,
                 instead: "u32 match ip dport 10000 0xffff".to_owned(),
             });
@@ -406,12 +421,12 @@ impl<'a> Tree<'a> {
         let read = Filter::read(&words, statement.heading);
         let (filter, (major, _)) = read.map_err(|refused| bad_filter(line, refused))?;
         if major != 0 && major != self.nodes[index].major {
-            return Err(bad(line, "its flowid is a class of another discipline"));
+            return Err(bad(line, "its flowid names a class of another discipline"));
         }
         let qdisc = &mut self.nodes[index].qdisc;
         let name = qdisc.discipline().name;
         if major == 0 && !filter::MINORS_ALONE.contains(&name) {
-            let said = format!("a flowid of {name} has the number of its discipline, H:C");
+            let said = format!("a flowid of {name} needs the handle of its discipline: H:C");
             return Err(bad_filter(line, filter::Refused::not_modelled(said)));
         }
         let Some(filters) = qdisc.filters_mut() else {
@@ -420,8 +435,8 @@ impl<'a> Tree<'a> {
         if filter.kind == filter::Kind::Fw {
             self.notices.push(Notice::MatchesNothing {
                 value: filter.matched_words(),
-                means: "a match of no packet".to_owned(),
-                why: "no firewall marks packets here",
+                means: "no packet".to_owned(),
+                why: "simulated packets have no firewall mark",
                 instead: "u32 match ip dport 10000 0xffff".to_owned(),
             });
         }
@@ -429,18 +444,17 @@ impl<'a> Tree<'a> {
         inserted.map_err(|refused| bad_filter(line, refused))
     }
 
-    /// Takes away the root, as scripts begin with, whether there is one or not.
+    /// Deletes the root, as scripts do at their beginning, whether or not it exists.
     fn delete(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
         if statement.parent.is_some() {
-            let said = "only root is taken away here; leave out what is not to be there";
+            let said = "only root can be deleted here; leave out the other lines";
             return Err(bad(statement.line, said));
         }
         self.nodes.clear();
         Ok(())
     }
 
-    /// Gives other values to a discipline that is there, as a script does later on: before the run
-    /// begins.
+    /// Changes parameters of an existing discipline, as a later line of a script does before the run.
     fn change(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
         let line = statement.line;
         let index = match statement.parent {
@@ -451,14 +465,14 @@ impl<'a> Tree<'a> {
             }
         };
         let Some(index) = index else {
-            return Err(bad(line, "nothing is there that could be changed"));
+            return Err(bad(line, "there is no discipline to change"));
         };
         let Node { qdisc, major, .. } = &mut self.nodes[index];
         if statement
             .handle
             .is_some_and(|handle| handle.major != *major)
         {
-            return Err(bad(line, format!("the handle there is {major:x}:")));
+            return Err(bad(line, format!("the existing handle is {major:x}:")));
         }
         let (changed, notices) = changed(qdisc, statement.words)
             .map_err(|refused| refused.unwrap_or_else(|said| bad(line, said)))?;
@@ -474,7 +488,7 @@ impl<'a> Tree<'a> {
         }
         let major = statement.handle.map_or(0, |handle| handle.major);
         if major > 0 && self.nodes.iter().any(|node| node.major == major) {
-            return Err(bad(line, format!("handle {major:x}: is there already")));
+            return Err(bad(line, format!("handle {major:x}: exists already")));
         }
         let parent = match statement.parent {
             None if self.nodes.is_empty() => None,
@@ -491,7 +505,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// The node that has this class, free for a discipline.
+    /// The node that has this class, which must not have a discipline yet.
     fn place(&self, line: &str, class: ClassId) -> Result<(usize, u16), QdiscError> {
         let ClassId { major, minor } = class;
         let index = self.find(line, major)?;
@@ -517,21 +531,24 @@ impl<'a> Tree<'a> {
                 .map(|node| format!("{:x}:", node.major))
                 .collect();
             let known = if handles.is_empty() {
-                "no handle was given in the lines before".to_owned()
+                "the lines before give no handle".to_owned()
             } else {
                 format!("the lines before have {}", handles.join(", "))
             };
-            bad(line, format!("nothing has the handle {major:x}: ({known})"))
+            bad(
+                line,
+                format!("no discipline has the handle {major:x}: ({known})"),
+            )
         })
     }
 
-    /// Puts every discipline into its parent.
+    /// Attaches every discipline to its parent.
     fn into_qdisc(mut self) -> Result<Qdisc, QdiscError> {
         while let Some(node) = self.nodes.pop() {
             let Some((parent, minor)) = node.parent else {
                 return Ok(node.qdisc);
             };
-            // Children come after their parents, so the parent is still there.
+            // Children follow their parents in the list, so the parent still exists.
             if let Some(slot) = self.nodes[parent].qdisc.slot(minor) {
                 *slot = Some(Box::new(node.qdisc));
             }

@@ -1,27 +1,19 @@
-//! `tc qdisc change`: other values for a discipline that is there (tc(8)).
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: what is not said stays | yes |
-//! | `pfifo`, `bfifo`, `red`, `choke`: what is not said has tc's default | yes |
-//! | `netem`: so, but its `rate` stays | yes |
-//! | `netem` with a distribution or correlations before, which the kernel keeps, too | refused |
-//! | others, and `class change` | refused |
+//! `tc qdisc change`: changes parameters of an existing discipline (tc(8)).
 
 use super::{Distribution, Netem, Qdisc, QdiscError, parse_one};
 use crate::notice::Notice;
 
-/// What a change may be refused for: an error of its words, or why it is none that is read.
+/// Why a change is refused: an error of its words, or a reason why it is not read.
 pub(super) type Refused = Result<QdiscError, String>;
 
-/// The discipline with other values, and what is to be known of the words.
+/// The changed discipline, and notices about the words.
 pub(super) fn changed(old: &Qdisc, words: &str) -> Result<(Qdisc, Vec<Notice>), Refused> {
     let (new, notices) = parse_one(words).map_err(Ok)?;
     let name = old.discipline().name;
     if new.discipline().name != name {
         let kind = new.discipline().name;
         return Err(Err(format!(
-            "what is there is {name}, not {kind}: replace it"
+            "the existing discipline is {name}, not {kind}: use replace"
         )));
     }
     match (old, new) {
@@ -42,14 +34,14 @@ pub(super) fn changed(old: &Qdisc, words: &str) -> Result<(Qdisc, Vec<Notice>), 
             | Qdisc::Dualpi2(_)),
             _,
         ) => {
-            // Of a word that is repeated the last counts.
+            // If a word is repeated, the last one counts.
             let said = words.trim_start().split_once(char::is_whitespace);
             let said = said.map_or("", |(_, said)| said);
             let (changed, _) = parse_one(&format!("{} {said}", old.words())).map_err(Ok)?;
             Ok((changed, notices))
         }
         _ => Err(Err(format!(
-            "change of {name} is not implemented; write the values where it is added"
+            "change of {name} is not implemented; give the values where it is added"
         ))),
     }
 }

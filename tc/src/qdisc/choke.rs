@@ -1,5 +1,5 @@
-//! `choke`: random early detection that compares what arrives with what waits (Pan, Prabhakar and Psounis,
-//! IEEE INFOCOM 2000; tc-choke(8), iproute2 `tc/q_choke.c`).
+//! `choke`: random early detection that compares each arrival with a randomly chosen queued packet (Pan,
+//! Prabhakar and Psounis, IEEE INFOCOM 2000; tc-choke(8), iproute2 `tc/q_choke.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
@@ -26,26 +26,26 @@ use std::fmt;
 /// `CHOKE_MAX_QUEUE`.
 const MOST_PACKETS: u32 = (128 << 10) - 1;
 
-/// First in, first out, that drops a packet that arrives, and a waiting one of the same flow that chance
-/// points at, while the average number of packets is high; else as RED.
+/// A FIFO that, while its average length is high, compares each arrival with a random queued packet: if both
+/// belong to the same flow, both are dropped. Otherwise as RED.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choke {
-    /// Packets that may wait; 1 to 131071.
+    /// Limit in packets; 1 to 131071.
     pub limit_packets: u32,
-    /// Average number of packets up to which nothing is dropped; at least 1, below the maximum.
+    /// Average queue length up to which nothing is dropped, packets; at least 1, below the maximum.
     pub min_packets: u32,
-    /// Average number of packets above which every packet is dropped; at most the limit.
+    /// Average queue length above which every packet is dropped, packets; at most the limit.
     pub max_packets: u32,
-    /// Bytes of an average packet; at least 1.
+    /// Size of an average packet, bytes; at least 1.
     pub avpkt_bytes: u32,
-    /// Packets of a burst that is to pass: sets the weight of the average.
+    /// Burst that may pass without drops, packets; sets the weight of the average.
     pub burst_packets: u32,
-    /// Probability at the maximum, in units of 10^-9; 1 to 10^9 - 1.
+    /// Drop probability at the maximum, in units of 10^-9; 1 to 10^9 - 1.
     pub probability_ppb: u32,
-    /// Rate of the link in bit/s, a multiple of 8, for idle times.
+    /// Rate of the link in bit/s, a multiple of 8; used for idle times.
     pub bandwidth_bps: u64,
-    /// Whether packets that can be marked are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -67,8 +67,8 @@ const MIN: Parameter = Parameter {
     default_source: "computed: a third of max",
     range: "1 packet to below max",
     bounds: Bounds::at_least(1),
-    effect: "While the average number of packets is at most this, nothing is dropped or marked. Above it, \
-             a packet that arrives is compared with one that waits; of the same flow, both are dropped.",
+    effect: "While the average queue length is at most this, nothing is dropped or marked. Above it, each \
+             arrival is compared with a random queued packet; if both are of the same flow, both are dropped.",
 };
 
 const MAX: Parameter = Parameter {
@@ -81,12 +81,12 @@ const MAX: Parameter = Parameter {
     default_source: "computed: a quarter of limit",
     range: "above min, to limit",
     bounds: Bounds::at_least(1),
-    effect: "Above this average number of packets, every packet is dropped or marked.",
+    effect: "Above this average queue length, every packet is dropped or marked.",
 };
 
 const AVPKT: Parameter = Parameter {
     default_source: "tc",
-    effect: "Length of an average packet: sets with `bandwidth` how fast the average decays while the \
+    effect: "Size of an average packet: with `bandwidth` it sets how fast the average decays while the \
              queue is idle.",
     ..red::AVPKT
 };
@@ -99,9 +99,9 @@ const BURST: Parameter = Parameter {
     unit: "packets",
     default: Value::Number(138),
     default_source: "computed: (2 min + max) / 3",
-    range: "from min on, while there is a weight that lets them pass",
+    range: "at least min, up to where an averaging weight exists",
     bounds: Bounds::at_least(1),
-    effect: "How many packets may come at once before any is dropped: sets the weight of the average.",
+    effect: "Burst of packets that may pass without drops: sets the weight of the average.",
 };
 
 const BANDWIDTH: Parameter = Parameter {
@@ -129,7 +129,7 @@ impl Grammar for Choke {
                 "ecn",
                 "tc",
                 &[],
-                "Marks ECN-capable packets instead of dropping them, but those of the flow compared with.",
+                "Marks ECN-capable packets instead of dropping them, except after a match with a queued packet.",
             ),
         ],
         not_implemented: &[],
@@ -215,7 +215,7 @@ impl Grammar for Choke {
         Ok(())
     }
 
-    /// Without the words that only `-d` adds.
+    /// Omits the words that only `-d` adds.
     fn options(&self, _: Device) -> Options {
         let mut options = Options::default();
         for (word, packets) in [
@@ -235,7 +235,7 @@ impl Grammar for Choke {
 }
 
 impl Choke {
-    /// What tc computes from the rest, in 32 bits.
+    /// Computes the parameters that tc derives, in 32 bits.
     fn fill_in(&mut self) -> Result<(), QdiscError> {
         if self.max_packets == 0 {
             self.max_packets = self.limit_packets / 4;
@@ -252,8 +252,8 @@ impl Choke {
         Ok(())
     }
 
-    /// The RED of which tc takes the weight and the table of idle times: thresholds in bytes of average
-    /// packets. None where they do not fit into 32 bits.
+    /// The RED from which tc derives the weight and the table of idle times: thresholds in bytes of average
+    /// packets. None if they do not fit 32 bits.
     fn in_bytes(&self) -> Option<Red> {
         let bytes = |packets: u32| packets.checked_mul(self.avpkt_bytes);
         Some(Red {
@@ -271,17 +271,17 @@ impl Choke {
         })
     }
 
-    /// As [`Red::weight_log2`].
+    /// See [`Red::weight_log2`].
     pub fn weight_log2(&self) -> Option<u8> {
         self.in_bytes()?.weight_log2()
     }
 
-    /// As [`Red::idle_table`].
+    /// See [`Red::idle_table`].
     pub fn idle_table(&self) -> Option<IdleTable> {
         self.in_bytes()?.idle_table()
     }
 
-    /// As [`Red::probability_q32`].
+    /// See [`Red::probability_q32`].
     pub fn probability_q32(&self) -> u32 {
         (((u64::from(self.probability_ppb) << 32) / u64::from(PPB)).min(u32::MAX.into())) as u32
     }

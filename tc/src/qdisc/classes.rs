@@ -1,23 +1,23 @@
-//! Classes that are added by lines of their own, of `drr`, `hfsc` and `htb`.
+//! Classes of `drr`, `hfsc` and `htb`, which are added by lines of their own.
 
 use super::{Branch, MAX_DEPTH, Qdisc, QdiscError};
 use std::fmt;
 
-/// Such a class.
+/// A class that is added by a line.
 pub(super) trait Class: fmt::Display {
-    /// Its kind, in errors.
+    /// Its kind, for error messages.
     const NAME: &'static str;
 
     /// Its number in the tree, at least 1.
     fn minor(&self) -> u16;
 
-    /// The class above; 0 for the discipline itself.
+    /// Its parent class; 0 for the discipline itself.
     fn parent_minor(&self) -> u16;
 
-    /// What queues in it.
+    /// The discipline attached to it.
     fn child(&self) -> Option<&Qdisc>;
 
-    /// The place for that.
+    /// Where a discipline is attached.
     fn child_mut(&mut self) -> &mut Option<Box<Qdisc>>;
 }
 
@@ -25,13 +25,13 @@ pub(super) fn find<C: Class>(classes: &[C], minor: u16) -> Option<&C> {
     classes.iter().find(|class| class.minor() == minor)
 }
 
-/// Whether a class is there and has none below it.
+/// Whether a class exists and has no child classes.
 pub(super) fn is_leaf<C: Class>(classes: &[C], minor: u16) -> bool {
     let mut others = classes.iter();
     find(classes, minor).is_some() && !others.any(|other| other.parent_minor() == minor)
 }
 
-/// As `Grammar::branches`.
+/// See `Grammar::branches`.
 pub(super) fn branches<C: Class>(classes: &[C]) -> Vec<Branch<'_>> {
     let branches = classes.iter().filter_map(|class| {
         Some(Branch {
@@ -43,14 +43,14 @@ pub(super) fn branches<C: Class>(classes: &[C]) -> Vec<Branch<'_>> {
     branches.collect()
 }
 
-/// As `Grammar::slot`.
+/// See `Grammar::slot`.
 pub(super) fn slot<C: Class>(classes: &mut [C], minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
     let mut classes = classes.iter_mut();
     let class = classes.find(|class| class.minor() == minor)?;
     Some(class.child_mut())
 }
 
-/// As `Grammar::class_lines`.
+/// See `Grammar::class_lines`.
 pub(super) fn lines<C: Class>(classes: &[C], handle: u16) -> Vec<String> {
     let line = |class: &C| {
         let parent = match class.parent_minor() {
@@ -63,7 +63,7 @@ pub(super) fn lines<C: Class>(classes: &[C], handle: u16) -> Vec<String> {
     classes.iter().map(line).collect()
 }
 
-/// Whether each has a number of its own and a parent before it that may be one.
+/// Checks that every class has a unique number and that its parent precedes it and may have children.
 pub(super) fn check_places<C: Class>(classes: &[C]) -> Result<(), QdiscError> {
     (0..classes.len()).try_for_each(|index| check_place(classes, index))
 }
@@ -86,18 +86,18 @@ fn check_place<C: Class>(classes: &[C], index: usize) -> Result<(), QdiscError> 
     let mut above = class.parent_minor();
     while above != 0 {
         let Some(parent) = find(before, above) else {
-            let allowed = "the discipline itself, or a class of a line before".to_owned();
+            let allowed = "the discipline itself, or a class of an earlier line".to_owned();
             return Err(refused("parent", above, allowed));
         };
         if parent.child().is_some() {
-            let allowed = "no discipline in a class that has classes".to_owned();
+            let allowed = "a discipline only in a leaf class".to_owned();
             return Err(refused("parent", above, allowed));
         }
         above = parent.parent_minor();
         depth += 1;
     }
     if depth > MAX_DEPTH {
-        let allowed = format!("at most {MAX_DEPTH} classes above each other");
+        let allowed = format!("at most {MAX_DEPTH} levels of classes");
         return Err(refused("classid", minor, allowed));
     }
     Ok(())

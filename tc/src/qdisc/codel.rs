@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `limit PACKETS` (1000), `target TIME` (5 ms), `interval TIME` (100 ms) | yes |
 //! | `ecn`, `noecn` (off) | yes |
-//! | times: whole microseconds in 32 bits, as tc hands them over | yes |
-//! | `ce_threshold TIME`, 0 too; 4294967295us, which tc takes for not given, is refused | yes |
+//! | times: whole microseconds in 32 bits, as tc passes them | yes |
+//! | `ce_threshold TIME`, 0 too; 4294967295us, which tc treats as not given, is refused | yes |
 //! | `limit 0`, `target 0`, `interval 0` (tc does not pass them on) | refused |
 
 use super::words::Words;
@@ -16,24 +16,24 @@ use crate::units::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest time tc can hand over: 32 bits of microseconds, in ns.
+/// The longest time that tc can pass: 32 bits of microseconds, in ns.
 pub(super) const LONGEST_TIME_NS: u64 = u32::MAX as u64 * 1000;
 
-/// First in, first out, that drops as a packet leaves while the sojourn time stays above target.
+/// A FIFO that drops at dequeue while the sojourn time stays above target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Codel {
-    /// Packets that may wait; at least 1.
+    /// Limit in packets; at least 1.
     pub limit_packets: u32,
-    /// Acceptable standing sojourn time, ns: whole microseconds, 1 us to 2^32 - 1 us.
+    /// Target of the standing queue's sojourn time, ns: whole microseconds, 1 us to 2^32 - 1 us.
     pub target_ns: u64,
-    /// How long it may be exceeded, ns: as the target.
+    /// How long the target may be exceeded before the first drop, ns: range as the target.
     pub interval_ns: u64,
-    /// Whether packets that can be marked are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Sojourn time above which every such packet is marked, ns: whole microseconds, 0 to
-    /// 2^32 - 2 us; none if there is no threshold.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Sojourn time above which every ECN-capable packet is marked, ns: whole microseconds, 0 to 2^32 - 2 us;
+    /// none for no threshold.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub ce_threshold_ns: Option<u64>,
 }
 
@@ -53,8 +53,8 @@ pub(super) const TARGET: Parameter = Parameter {
     default_source: "Linux; RFC 8289 section 4.3",
     range: "1us to 4294967295us, whole microseconds",
     bounds: Bounds::within(1_000, 4_294_967_295_000),
-    effect: "The standing delay that is accepted: packets are dropped once none has stayed \
-             shorter for an interval. A bare number is microseconds.",
+    effect: "The acceptable sojourn time: dropping starts when the sojourn time of every packet has \
+             exceeded it for an interval. A bare number is microseconds.",
 };
 
 pub(super) const INTERVAL: Parameter = Parameter {
@@ -67,8 +67,8 @@ pub(super) const INTERVAL: Parameter = Parameter {
     default_source: "Linux; RFC 8289 section 4.2",
     range: "1us to 4294967295us, whole microseconds",
     bounds: Bounds::within(1_000, 4_294_967_295_000),
-    effect: "How long the target may be exceeded before the first drop, about the largest \
-             round-trip time to be expected; the n-th drop follows after interval / sqrt(n).",
+    effect: "How long the target may be exceeded before the first drop, about the largest expected \
+             round-trip time; the n-th drop follows after interval / sqrt(n).",
 };
 
 pub(super) const CE_THRESHOLD: Parameter = Parameter {
@@ -81,8 +81,7 @@ pub(super) const CE_THRESHOLD: Parameter = Parameter {
     default_source: "Linux: none",
     range: "0us to 4294967294us, whole microseconds",
     bounds: Bounds::within(0, 4_294_967_294_000),
-    effect: "Every ECN-capable packet that has stayed longer is marked, whether or not `ecn` is \
-             given.",
+    effect: "Every ECN-capable packet with a longer sojourn time is marked, with or without `ecn`.",
 };
 
 const ECN: Parameter = Parameter::flag(
@@ -144,7 +143,7 @@ impl Grammar for Codel {
     }
 }
 
-/// The threshold after its word. tc has no other mark for "not given" than the largest number.
+/// The threshold after its keyword. tc encodes "not given" as the largest number.
 pub(super) fn ce_threshold_ns(
     words: &mut Words,
     parameter: &'static Parameter,
@@ -155,7 +154,7 @@ pub(super) fn ce_threshold_ns(
     }
 }
 
-/// Refuses a threshold that tc cannot hand over.
+/// Refuses a threshold that tc cannot pass.
 pub(super) fn check_ce_threshold(
     discipline: &Discipline,
     threshold_ns: Option<u64>,
@@ -167,7 +166,7 @@ pub(super) fn check_ce_threshold(
     }
 }
 
-/// Refuses a time that tc cannot hand over.
+/// Refuses a time that tc cannot pass.
 pub(super) fn check_time(
     discipline: &Discipline,
     parameter: &Parameter,
@@ -179,7 +178,7 @@ pub(super) fn check_time(
     Ok(())
 }
 
-/// Whole microseconds as tc reads them.
+/// Formats whole microseconds as tc reads them.
 pub(super) fn time_text(time_ns: u64) -> String {
     format_time_us(time_ns / 1000)
 }
@@ -190,7 +189,7 @@ pub(super) fn show_time(options: Options, word: &'static str, time_ns: u64) -> O
     options.show(word, shown::whole_us(time_ns), &text)
 }
 
-/// The same of one that may be left out.
+/// Adds an optional threshold as tc shows it.
 pub(super) fn show_ce_threshold(options: Options, threshold_ns: Option<u64>) -> Options {
     match threshold_ns {
         Some(threshold_ns) => show_time(options, "ce_threshold", threshold_ns),

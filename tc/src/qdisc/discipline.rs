@@ -1,78 +1,76 @@
-//! The table of disciplines as data: errors, documentation and tests are made from it.
+//! The table of disciplines as data: source of error messages, documentation and tests.
 
 use super::QdiscError;
 use crate::reason::Reason;
 use crate::units::shortened;
 use serde::Serialize;
 
-/// The [`Parameter::default_source`] of one that must be given. One that may be replaced by
-/// another says `required, or OTHER`, and the other `in place of` it.
+/// [`Parameter::default_source`] of a required parameter. If another parameter can replace it, the text is
+/// `required, or OTHER`, and that of the other begins with `in place of`.
 pub const REQUIRED: &str = "required";
 
-/// How the [`Parameter::default_source`] of one begins whose default follows from others. Its
-/// [`Parameter::default`] is that of [`Discipline::example`].
+/// Prefix of [`Parameter::default_source`] for a default derived from other parameters.
+/// [`Parameter::default`] is then the value in [`Discipline::example`].
 pub const COMPUTED: &str = "computed";
 
-/// A queue discipline as tc names it, and what is implemented of it.
+/// A queue discipline of tc and what is implemented of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Discipline {
-    /// The word after `root`, and `kind` in JSON.
+    /// Its name after `root`, and `kind` in JSON.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// A one-sentence summary.
     pub summary: &'static str,
-    /// Where its words and defaults were taken from.
+    /// Source of its words and defaults.
     pub source: &'static str,
-    /// What may follow its name, in any order.
+    /// Its parameters, which may be given in any order.
     pub parameters: &'static [Parameter],
-    /// Words tc has for it that are not implemented here.
+    /// Words of tc that are not implemented here.
     pub not_implemented: &'static [&'static str],
-    /// Names of parameters that tc takes once; of others the last stands.
+    /// Parameters that tc accepts only once. Of others the last one given counts.
     pub once: &'static [&'static str],
-    /// Words that tc knows by their beginning too, in the order in which it tries them.
+    /// Words that tc accepts abbreviated, in the order in which it tries them.
     pub abbreviated: &'static [&'static str],
 }
 
 /// A parameter of a discipline.
 ///
-/// A flag is one without argument; its aliases switch it off (`ecn`, `noecn`). A further argument of
-/// a word is a row of its own, whose name is what stands before it (`delay TIME`).
+/// A flag has no argument; its aliases switch it off (`ecn`, `noecn`). Each further argument of a word is a
+/// row of its own, whose name is what precedes it (`delay TIME`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Parameter {
     /// The word as typed.
     pub name: &'static str,
-    /// Other words tc has for the same.
+    /// Other words of tc for the same parameter.
     pub aliases: &'static [&'static str],
-    /// What follows the word, as tc's usage names it: `PACKETS`, `SIZE`, `TIME`, `RATE`; empty
-    /// for a flag.
+    /// Its argument as tc's usage names it: `PACKETS`, `SIZE`, `TIME`, `RATE`; empty for a flag.
     pub argument: &'static str,
     /// Its key in the JSON, with the unit.
     pub key: &'static str,
-    /// The unit of the number in the JSON; what else there is (`flag`, `word`) if it is none.
+    /// The unit of the number in the JSON, or another type (`flag`, `word`).
     pub unit: &'static str,
-    /// Its value in the JSON when it is not said. Of one that is required, a number for examples
-    /// if it is not 0.
+    /// Its value in the JSON when not given. For a required parameter, a number for examples if it is not 0.
     pub default: Value,
     /// Where the default comes from.
     pub default_source: &'static str,
-    /// What values it takes.
+    /// The values that it accepts.
     pub range: &'static str,
-    /// Of a number, the ends of that range.
+    /// Bounds of that range, for a number.
     pub bounds: Bounds,
     /// What it does to packets.
     pub effect: &'static str,
 }
 
-/// The least and the greatest number that a parameter takes, both included, in the unit of the JSON.
+/// The smallest and the largest accepted number, both inclusive, in the unit of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Bounds {
-    /// `None` of what is no number.
+    /// `None` if the parameter is not a number.
     pub least: Option<i64>,
-    /// `None` where other parameters decide it, or nothing does.
+    /// `None` if other parameters determine it, or nothing does.
     pub most: Option<i64>,
 }
 
 impl Bounds {
-    /// Of a flag, a word or a class.
+    /// For a flag, a word or a class.
     pub const NONE: Self = Self {
         least: None,
         most: None,
@@ -93,7 +91,7 @@ impl Bounds {
     }
 }
 
-/// A value as it stands in the JSON of a discipline.
+/// A value in the JSON of a discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -105,12 +103,12 @@ pub enum Value {
     Word(&'static str),
     /// A list.
     Numbers(&'static [u64]),
-    /// `null`: nothing there.
+    /// `null`: not present.
     Nothing,
 }
 
 impl Value {
-    /// The number; 0 where it is none.
+    /// The number; 0 if it is not a number.
     pub(super) const fn number(self) -> u64 {
         match self {
             Value::Number(number) => number,
@@ -133,7 +131,7 @@ impl Discipline {
                         self.usage_of(other)
                     )
                 }
-                Some(_) => continue, // said with the other
+                Some(_) => continue, // shown with its alternative
                 None if parameter.is_required() => format!(" {}", self.usage_of(parameter)),
                 None => format!(" [ {} ]", self.usage_of(parameter)),
             };
@@ -142,12 +140,12 @@ impl Discipline {
         usage
     }
 
-    /// The parameters that begin with a word of their own.
+    /// The parameters that have a word of their own.
     pub(super) fn words(&self) -> impl Iterator<Item = &'static Parameter> {
         self.parameters.iter().filter(|each| !each.is_further())
     }
 
-    /// As tc's usage, with what may follow its argument: `delay TIME [ JITTER [ CORRELATION ] ]`.
+    /// Usage of one parameter with its further arguments: `delay TIME [ JITTER [ CORRELATION ] ]`.
     pub fn usage_of(&self, parameter: &Parameter) -> String {
         let usage = parameter.usage();
         let further = |each: &&Parameter| each.is_further() && each.name == usage;
@@ -160,7 +158,7 @@ impl Discipline {
         }
     }
 
-    /// The shortest text that is accepted: its name and what is required.
+    /// The shortest accepted text: the name and the required parameters.
     pub fn example(&self) -> String {
         let required = self.parameters.iter().filter(|each| each.is_required());
         let words = required.map(|each| {
@@ -176,14 +174,14 @@ impl Discipline {
         self.name.to_owned() + &words.collect::<String>()
     }
 
-    /// The [`Discipline::example`] with room for few packets, where it has a limit in packets: what tests
-    /// run that draw every discipline of the table.
+    /// The [`Discipline::example`] with a small limit in packets, where there is one. Tests that draw every
+    /// discipline run it.
     pub fn short_example(&self) -> String {
         let has_limit = { self.parameters.iter() }.any(|each| each.key == "limit_packets");
         self.example() + if has_limit { " limit 5" } else { "" }
     }
 
-    /// The parameter that excludes this one and takes its place, if there is one.
+    /// The parameter that can be given instead of this one, if any.
     pub(super) fn alternative_to(&self, parameter: &Parameter) -> Option<&'static Parameter> {
         let source = parameter.default_source;
         let name = source
@@ -193,7 +191,7 @@ impl Discipline {
         self.parameters.iter().find(|other| other.name == name)
     }
 
-    /// Refuses the first value that its parameter does not take.
+    /// Refuses the first value that is out of its parameter's range.
     pub(super) fn require_all<'a, T: ToString>(
         &self,
         values: impl IntoIterator<Item = (bool, &'a Parameter, T)>,
@@ -204,7 +202,7 @@ impl Discipline {
         }
     }
 
-    /// The error for a value `parameter` does not take.
+    /// The error for a value outside a parameter's range.
     pub(super) fn out_of_range(&self, parameter: &Parameter, value: impl ToString) -> QdiscError {
         QdiscError::OutOfRange {
             discipline: self.name,
@@ -217,7 +215,7 @@ impl Discipline {
 }
 
 impl Discipline {
-    /// The error for a value that tc takes and that would be another.
+    /// The error for a value that tc accepts but would change.
     pub(super) fn not_taken(
         &self,
         parameter: &Parameter,
@@ -236,7 +234,7 @@ impl Discipline {
 }
 
 impl Parameter {
-    /// One without argument that is off when it is not said.
+    /// A flag that is off by default.
     pub(super) const fn flag(
         name: &'static str,
         default_source: &'static str,
@@ -257,7 +255,7 @@ impl Parameter {
         }
     }
 
-    /// As tc's usage: `limit PACKETS`, or `ecn | noecn` for a flag.
+    /// Usage of one parameter: `limit PACKETS`, or `ecn | noecn` for a flag.
     pub fn usage(&self) -> String {
         if self.is_flag() {
             let words = std::iter::once(self.name).chain(self.aliases.iter().copied());
@@ -266,27 +264,27 @@ impl Parameter {
         format!("{} {}", self.name, self.argument)
     }
 
-    /// Whether the value follows from others when it is not said.
+    /// Whether the default is derived from other parameters.
     pub fn is_computed(&self) -> bool {
         self.default_source.starts_with(COMPUTED)
     }
 
-    /// Whether the word alone says everything.
+    /// Whether it is a flag, without argument.
     pub fn is_flag(&self) -> bool {
         self.argument.is_empty()
     }
 
-    /// Whether it has no word of its own, and may follow another argument.
+    /// Whether it is a further argument of another word.
     pub fn is_further(&self) -> bool {
         self.name.contains(' ')
     }
 
-    /// Whether the flag is set by this word, its name or an alias.
+    /// Whether this word, its name or an alias, sets the flag.
     pub(super) fn is_set_by(&self, word: &str) -> bool {
         word == self.name
     }
 
-    /// Whether it, or what may stand in its place, must be given.
+    /// Whether it or its alternative must be given.
     pub fn is_required(&self) -> bool {
         self.default_source.starts_with(REQUIRED)
     }

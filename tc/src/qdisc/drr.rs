@@ -1,11 +1,11 @@
-//! `drr`: classes that share by quanta (tc-drr(8)).
+//! `drr`: classes that share the link by quanta (tc-drr(8)).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `drr` alone: the `quantum` that tc-drr(8) shows there belongs to classes, tc takes none | yes |
+//! | `drr` without parameters: the `quantum` that tc-drr(8) shows belongs to classes; tc accepts none here | yes |
 //! | class: `quantum SIZE` (the interface's MTU and header, 1514 bytes) | yes |
-//! | filters that name the class; what none has is dropped | yes, see `Filter` |
-//! | a discipline in a class | yes; a pfifo of 1000 packets without |
+//! | filters that name the class; a packet that no filter matches is dropped | yes, see `Filter` |
+//! | a discipline in a class | yes; by default a pfifo of 1000 packets |
 //! | filter `flow`, by which packets are hashed into classes | no |
 
 use super::classes::{self, Class};
@@ -22,13 +22,13 @@ use std::fmt;
 /// Ethernet's MTU and header.
 const DEFAULT_QUANTUM_BYTES: u32 = 1514;
 
-/// Classes that share by deficit round robin.
+/// Classes served by deficit round robin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drr {
     /// In the order of their lines.
     pub classes: Vec<DrrClass>,
-    /// In the order in which they are asked.
+    /// In the order in which they are evaluated.
     pub filters: Vec<Filter>,
 }
 
@@ -38,10 +38,10 @@ pub struct Drr {
 pub struct DrrClass {
     /// Its number, at least 1.
     pub minor: u16,
-    /// Bytes of a turn, at least 1.
+    /// Quantum in bytes, at least 1.
     pub quantum_bytes: u32,
-    /// What queues in it; none for the `pfifo` that the kernel puts there.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// The discipline of its queue; None for the `pfifo` that the kernel attaches.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub child: Option<Box<Qdisc>>,
 }
 
@@ -55,10 +55,10 @@ const QUANTUM: Parameter = Parameter {
     default_source: "the interface's MTU and header",
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "Bytes that a class may send in its turn: shares are as the quanta.",
+    effect: "Bytes that a class may send per round: classes share the link in proportion to their quanta.",
 };
 
-/// What follows `class add ... classid H:C drr`.
+/// The words after `class add ... classid H:C drr`.
 static CLASS: Discipline = Discipline {
     name: "drr class",
     summary: "A class of a drr: `class add dev X parent H: classid H:C drr ...`.",
@@ -72,7 +72,7 @@ static CLASS: Discipline = Discipline {
 impl Grammar for Drr {
     const DISCIPLINE: Discipline = Discipline {
         name: "drr",
-        summary: "Deficit round robin: classes that share by quanta, to which filters send packets.",
+        summary: "Deficit round robin: filters assign packets to classes, which share the link by quanta.",
         source: "tc-drr(8)",
         parameters: &[],
         not_implemented: &[],

@@ -1,19 +1,19 @@
-//! `dualpi2`: two queues, one for L4S, with coupled PI2 (RFC 9332; tc-dualpi2(8), iproute2
+//! `dualpi2`: a queue for L4S and a classic queue with coupled PI2 (RFC 9332; tc-dualpi2(8), iproute2
 //! `tc/q_dualpi2.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `limit PACKETS` (10000), `memlimit BYTES` (none: twice the frames of the limit, as the kernel takes) | yes |
+//! | `limit PACKETS` (10000), `memlimit BYTES` (default: twice the frame size for each packet of the limit, as in the kernel) | yes |
 //! | `target TIME` (15 ms), `tupdate TIME` (16 ms): whole microseconds | yes |
-//! | `alpha FLOAT` (0.16), `beta FLOAT` (3.2): in Hz, cut off to 1/256; 0 and above 65535 | yes; refused |
+//! | `alpha FLOAT` (0.16), `beta FLOAT` (3.2): in Hz, truncated to 1/256; 0 and above 65535 | yes; refused |
 //! | `coupling_factor NUMBER` (2), 0 to 255 | yes |
 //! | `step_thresh TIME` (1 ms) or `PACKETS` (`3p`, `3pkt`, `3packets`) | yes |
 //! | `min_qlen_step PACKETS` (0) | yes |
 //! | `drop_on_overload`, `overflow`; `drop_dequeue`, `drop_enqueue` | yes |
 //! | `classic_protection PERCENTAGE` (10), whole per cent | yes |
 //! | `l4s_ect`, `any_ect`; `split_gso`, `no_split_gso` | yes |
-//! | `max_rtt TIME`, `typical_rtt TIME`: `target`, `tupdate`, `alpha` and `beta` follow | yes |
-//! | the same beside one of these four, which tc then ignores | refused |
+//! | `max_rtt TIME`, `typical_rtt TIME`: set `target`, `tupdate`, `alpha` and `beta` | yes |
+//! | both beside one of these four, which tc then ignores | refused |
 //! | filters that choose the queue (`tc filter`, the priority 1:1 and 1:2) | no |
 
 use super::codel::{check_time, show_time, time_text};
@@ -33,57 +33,55 @@ use parameters::{
     TARGET, TUPDATE, TYPICAL_RTT,
 };
 
-/// `ALPHA_BETA_SCALE`: a gain is a whole number of 1/256 Hz.
+/// `ALPHA_BETA_SCALE`: gains are multiples of 1/256 Hz.
 pub const GAINS_PER_HZ: u32 = 1 << 8;
 /// `ALPHA_BETA_MAX`, in 1/256 Hz.
 const LARGEST_GAIN: u32 = (1 << 24) - 1;
-/// `RTT_TYP_TO_MAX`: what the one round trip is of the other where one is given.
+/// `RTT_TYP_TO_MAX`: ratio of the maximum to the typical round-trip time if only one is given.
 const MAX_OF_TYPICAL: u32 = 6;
 const ALL_PERCENT: u8 = 100;
 const PPB_PER_PERCENT: u32 = 10_000_000;
 const PACKET_UNITS: &[&str] = &["p", "pkt", "pkts", "packet", "packets"];
 
-/// A queue for L4S and one for the rest, with a probability of marks and drops steered towards a
-/// delay of the latter.
+/// An L4S queue and a classic queue. A PI controller steers the marking and drop probability toward a target
+/// delay of the classic queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dualpi2 {
-    /// Packets that may wait in both queues; at least 1.
+    /// Limit of both queues together, packets; at least 1.
     pub limit_packets: u32,
-    /// Bytes of the kernel's memory that they may take; none for twice the interface's frame for
-    /// each packet of the limit.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Limit of kernel memory, bytes. None: twice the interface's frame size for each packet of the limit.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub memlimit_bytes: Option<u32>,
-    /// The queueing delay steered to, ns: whole microseconds, 1 us to 2^32 - 1 us.
+    /// Target queueing delay, ns: whole microseconds, 1 us to 2^32 - 1 us.
     pub target_ns: u64,
-    /// How often the probability is updated, ns: as the target.
+    /// Update period of the probability, ns: range as the target.
     pub tupdate_ns: u64,
-    /// Weight of the deviation from the target, 1/256 Hz; 1 to 2^24 - 1.
+    /// Gain for the deviation from the target, 1/256 Hz; 1 to 2^24 - 1.
     pub alpha: u32,
-    /// Weight of the delay's trend: as alpha.
+    /// Gain for the change of the delay, 1/256 Hz; 1 to 2^24 - 1.
     pub beta: u32,
-    /// How many times the base probability packets of L4S are marked with.
+    /// Ratio of the L4S marking probability to the base probability.
     pub coupling_factor: u8,
-    /// Sojourn time above which a packet of L4S is marked, ns: as the target; none if the
-    /// threshold is in packets.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Sojourn time above which an L4S packet is marked, ns: range as the target; none if the threshold is in
+    /// packets.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub step_thresh_ns: Option<u64>,
-    /// Packets in the queue of L4S above which the one that leaves is marked, at least 1; none if the
+    /// Length of the L4S queue above which the departing packet is marked, packets, at least 1; none if the
     /// threshold is a time.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub step_thresh_packets: Option<u32>,
-    /// Packets that have to be in the queue of L4S, beside the one that comes, for the threshold to
-    /// count for it.
+    /// Packets, besides the arriving one, that the L4S queue must hold for the threshold to apply.
     pub min_qlen_step_packets: u32,
-    /// Whether overload is met by drops in both queues, or by letting them grow.
+    /// Whether overload causes drops in both queues, or lets them grow.
     pub drop_on_overload: bool,
-    /// Whether packets are dropped and marked when they leave, or when they come.
+    /// Whether packets are dropped and marked at dequeue, or at enqueue.
     pub drop_dequeue: bool,
-    /// Share of the link that the other queue has at least while both wait, per cent; at most 100.
+    /// Smallest share of the link for the classic queue while both are backlogged, per cent; at most 100.
     pub classic_protection_percent: u8,
-    /// Whether the queue of L4S is for ECT(1) and CE, or for ECT(0) too.
+    /// Whether the L4S queue takes ECT(1) and CE only, or ECT(0) too.
     pub l4s_ect: bool,
-    /// Whether GSO packets come in segments.
+    /// Whether GSO packets are split into segments.
     pub split_gso: bool,
 }
 
@@ -258,14 +256,14 @@ impl Grammar for Dualpi2 {
 }
 
 impl Dualpi2 {
-    /// Bytes of the kernel's memory that packets may take, at an interface with such frames.
+    /// Limit of kernel memory for packets, bytes, at an interface with this frame size.
     pub fn memory_limit_bytes(&self, frame_bytes: u32) -> u32 {
         let of_limit = u64::from(self.limit_packets) * 2 * u64::from(frame_bytes);
         let of_limit = u32::try_from(of_limit).unwrap_or(u32::MAX);
         self.memlimit_bytes.unwrap_or(of_limit)
     }
 
-    /// The threshold after its word, which tc takes for a time if it can.
+    /// The threshold after its keyword. tc reads it as a time if possible.
     fn set_step(
         &mut self,
         words: &mut Words,
@@ -286,7 +284,7 @@ impl Dualpi2 {
         Ok(())
     }
 
-    /// RFC 9332 appendix A.1, figure 2, by the numbers of tc: floats of 32 bits for 0.1 and 0.3.
+    /// RFC 9332 appendix A.1, figure 2, with tc's constants: 32-bit floats for 0.1 and 0.3.
     fn set_round_trips(
         &mut self,
         max_us: Option<u32>,
@@ -324,7 +322,7 @@ impl Dualpi2 {
     }
 }
 
-/// What the kernel keeps of a gain in its own steps of 15,625,000 / 2^32 Hz, and gives back.
+/// A gain as the kernel stores it, in steps of 15,625,000 / 2^32 Hz, and reports it.
 fn gain_shown(gain: u32) -> f64 {
     const STEPS: u64 = 15_625_000;
     const ONE: u64 = u32::MAX as u64;
@@ -333,7 +331,7 @@ fn gain_shown(gain: u32) -> f64 {
     back as f64 / f64::from(GAINS_PER_HZ)
 }
 
-/// A decimal number of 32 bits, of which tc takes 0 for not given.
+/// A 32-bit decimal number; tc treats 0 as not given.
 fn count(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     let count = words.unsigned(parameter, Base::Ten)?;
     words.above_zero(parameter, count, Reason::Ignored)
@@ -362,7 +360,7 @@ fn whole_percent(words: &mut Words, parameter: &'static Parameter) -> Result<u8,
     }
 }
 
-/// A gain in Hz; tc reads 32 bits of a float and cuts off what is below 1/256.
+/// A gain in Hz; tc reads a 32-bit float and truncates to 1/256.
 fn gain(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     let hz = words.real(parameter)?;
     let gain = hz as f32 * GAINS_PER_HZ as f32;
@@ -372,7 +370,7 @@ fn gain(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscEr
     }
 }
 
-/// Hz with the digits that 1/256 has, of which there are 8.
+/// Formats Hz with all 8 decimal digits of 1/256.
 fn gain_text(gain: u32) -> String {
     let hz = f64::from(gain) / f64::from(GAINS_PER_HZ);
     let text = format!("{hz:.8}");

@@ -3,13 +3,13 @@
 use crate::reason::Reason;
 use crate::units::{UnitError, did_you_mean};
 
-/// Why tc text, or the JSON of a discipline, was refused. Every variant has a value, what is
-/// allowed, and perhaps a hint: see the accessors.
+/// Why tc text, or the JSON of a discipline, was refused. Every variant has the refused value, what is
+/// allowed, and sometimes a hint: see the accessors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the fields are the same everywhere: see the accessors
 pub enum QdiscError {
-    /// There is no text.
+    /// The text is empty.
     #[error("a queue discipline is missing; allowed: {allowed}")]
     Empty {
         value: String,
@@ -23,21 +23,21 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// The first word is no discipline of tc.
+    /// The first word is not a discipline of tc.
     #[error("no queue discipline is called {value:?}; allowed: {allowed}{}", did_you_mean(.hint))]
     UnknownDiscipline {
         value: String,
         allowed: String,
         hint: Option<String>,
     },
-    /// The first word is a discipline of tc that this laboratory does not have.
+    /// The first word is a discipline of tc that is not implemented here.
     #[error("queue discipline {value:?} is not implemented yet; implemented: {allowed}")]
     DisciplineNotImplemented {
         value: String,
         allowed: String,
         hint: Option<String>,
     },
-    /// The first word is a discipline that Linux had.
+    /// The first word is a discipline that was removed from Linux.
     #[error("queue discipline {value:?} is no longer in Linux; use {instead}; allowed: {allowed}")]
     RemovedDiscipline {
         value: String,
@@ -45,7 +45,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A word the discipline does not have.
+    /// A word that the discipline does not have.
     #[error("{discipline} has no parameter {value:?}; allowed: {allowed}{}", did_you_mean(.hint))]
     UnknownWord {
         discipline: &'static str,
@@ -53,7 +53,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A word tc has for this discipline and this laboratory does not.
+    /// A word that tc has for this discipline and that is not implemented here.
     #[error("{discipline} {value:?} is not implemented yet; implemented: {allowed}")]
     WordNotImplemented {
         discipline: &'static str,
@@ -61,7 +61,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// The text ends after a word that takes a value.
+    /// The text ends after a word that needs a value.
     #[error("{discipline} {value:?} has no value; allowed: {allowed}")]
     MissingValue {
         discipline: &'static str,
@@ -69,7 +69,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A parameter that must be there is not.
+    /// A required parameter is missing.
     #[error("{discipline}: {value} is required{when}; allowed: {allowed}")]
     Missing {
         discipline: &'static str,
@@ -78,7 +78,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// Two parameters of which only one may be there.
+    /// Two parameters that exclude each other.
     #[error("{discipline} takes either {other} or {value}, not both; allowed: {allowed}")]
     Conflict {
         discipline: &'static str,
@@ -87,17 +87,17 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A line of several does not fit the lines before it, or is no line of tc.
+    /// A line that does not fit the lines before it, or is not a line of tc.
     #[error("line {value:?}: {reason}; allowed: {allowed}{}", did_you_mean(.hint))]
     BadLine {
         value: String,
         reason: String,
-        /// Where tc takes it.
+        /// The reason, if tc accepts the line.
         why: Option<Reason>,
         allowed: String,
         hint: Option<String>,
     },
-    /// A parameter is given twice that tc takes once.
+    /// A parameter that tc accepts once is given twice.
     #[error("{discipline} {value:?} is given twice; allowed: {allowed}")]
     Repeated {
         discipline: &'static str,
@@ -105,7 +105,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A parameter's value is no size, rate or time.
+    /// A parameter's value is not a size, rate or time.
     #[error("{discipline} {parameter}: {source}")]
     BadUnit {
         discipline: &'static str,
@@ -121,7 +121,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// A parameter's value is below or above what the kernel can hold or what makes sense.
+    /// A parameter's value is outside what the kernel can store or what makes sense.
     #[error("{discipline} {parameter}: {value:?} is out of range; allowed: {allowed}")]
     OutOfRange {
         discipline: &'static str,
@@ -130,7 +130,7 @@ pub enum QdiscError {
         allowed: String,
         hint: Option<String>,
     },
-    /// tc takes a parameter's value, but it would not be what is written.
+    /// tc accepts a parameter's value but would change it.
     #[error("{discipline} {parameter}: {value:?}: {reason}; allowed: {allowed}{}", did_you_mean(.hint))]
     NotTaken {
         discipline: &'static str,
@@ -150,7 +150,7 @@ pub enum QdiscError {
     },
 }
 
-/// The same part of every variant, [`UnitError`]'s own for [`QdiscError::BadUnit`].
+/// A part common to all variants; [`QdiscError::BadUnit`] takes it from its [`UnitError`].
 macro_rules! part {
     ($error:expr, $part:ident, $of_unit:expr, $of_other:expr) => {
         match $error {
@@ -176,7 +176,7 @@ macro_rules! part {
 }
 
 impl QdiscError {
-    /// The same of a value that tc takes, with what is allowed beside the other values.
+    /// The same error with other words for what is allowed, for a value that depends on others.
     pub(super) fn with_allowed(mut self, words: String) -> Self {
         if let QdiscError::NotTaken { allowed, .. } = &mut self {
             *allowed = words;
@@ -194,7 +194,7 @@ impl QdiscError {
         part!(self, allowed, UnitError::allowed, String::as_str)
     }
 
-    /// Why it is refused although tc takes it, where that is so.
+    /// Why it is refused although tc accepts it.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             QdiscError::NotTaken { reason, .. } => Some(*reason),
@@ -204,7 +204,7 @@ impl QdiscError {
         }
     }
 
-    /// What was probably meant, ready to be typed.
+    /// The probably intended text, ready to be typed.
     pub fn hint(&self) -> Option<&str> {
         part!(self, hint, UnitError::hint, Option::as_deref)
     }

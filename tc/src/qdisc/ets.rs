@@ -1,14 +1,13 @@
-//! `ets`: bands of which some are strict and the others share by quanta (tc-ets(8), iproute2
-//! `tc/q_ets.c`).
+//! `ets`: strict-priority bands followed by bands that share by quanta (tc-ets(8), iproute2 `tc/q_ets.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `bands N`, 1 to 16; without it as many as `strict` and `quanta` name | yes |
+//! | `bands N`, 1 to 16; default: the number that `strict` and `quanta` name | yes |
 //! | `strict N`: the first N bands | yes |
-//! | `quanta Q1 Q2 ...` of the bands after those, 1514 bytes (Ethernet's MTU) where none is named | yes |
-//! | `priomap P1 ... P16`; the last band for priorities that it does not name | yes |
-//! | `tc class change ... ets quantum Q` | no, as no `change` is |
-//! | a discipline in class `H:N`, band N - 1 | yes; a pfifo of 1000 packets without |
+//! | `quanta Q1 Q2 ...` of the bands after those; 1514 bytes (Ethernet's MTU) for bands not listed | yes |
+//! | `priomap P1 ... P16`; the last band for priorities not listed | yes |
+//! | `tc class change ... ets quantum Q` | no, `class change` is not implemented |
+//! | a discipline in class `H:N`, band N - 1 | yes; by default a pfifo of 1000 packets |
 //! | filters that name the class | yes, see `Filter` |
 
 use super::words::{Token, Words};
@@ -31,17 +30,17 @@ const PRIORITIES: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ets {
-    /// How many, 1 to 16.
+    /// Number of bands, 1 to 16.
     pub bands: u8,
-    /// How many of them are strict, the first ones.
+    /// Number of strict bands, which are the first ones.
     pub strict: u8,
-    /// Of each band after the strict ones the bytes of a turn, at least 1.
+    /// Quantum of each band after the strict ones, bytes, at least 1.
     pub quanta_bytes: Vec<u32>,
     /// The band of each of the 16 priorities, which follow from the TOS byte.
     pub priomap: [u8; PRIORITIES],
-    /// What queues in each band; none for the `pfifo` that the kernel puts there.
+    /// The discipline of each band; None for the `pfifo` that the kernel attaches.
     pub children: Vec<Option<Box<Qdisc>>>,
-    /// In the order in which they are asked.
+    /// In the order in which they are evaluated.
     pub filters: Vec<Filter>,
 }
 
@@ -52,10 +51,10 @@ const BANDS: Parameter = Parameter {
     key: "bands",
     unit: "bands",
     default: Value::Number(3),
-    default_source: "required where neither strict nor quanta is there",
-    range: "1 to 16, at least those that strict and quanta name",
+    default_source: "required without strict and quanta",
+    range: "1 to 16, at least the number that strict and quanta name",
     bounds: Bounds::within(1, MOST_BANDS as i64),
-    effect: "Number of queues. Those that are not strict share what the strict ones leave.",
+    effect: "Number of bands. Bands that are not strict share what the strict ones leave.",
 };
 
 const STRICT: Parameter = Parameter {
@@ -79,19 +78,19 @@ const QUANTA: Parameter = Parameter {
     unit: "bytes",
     default: Value::Numbers(&[1514, 1514, 1514]),
     default_source: "the interface's MTU and header",
-    range: "as many numbers from 1 to 4294967295 as bands are not strict, or fewer; without unit",
+    range: "numbers from 1 to 4294967295 without unit, at most one for each band that is not strict",
     bounds: Bounds::NONE,
-    effect: "Bytes that a band may send in its turn (deficit round robin): shares are as the quanta.",
+    effect: "Bytes that a band may send per round (deficit round robin): bands share in proportion.",
 };
 
 const MAP: Parameter = Parameter {
     default: Value::Numbers(&[2; PRIORITIES]),
     default_source: "the last band",
-    range: "up to 16 numbers below bands, the last band for the others",
+    range: "up to 16 numbers below bands; priorities not listed get the last band",
     ..prio::MAP
 };
 
-/// What a number without a word of its own belongs to.
+/// The parameter that a bare number belongs to.
 #[derive(Clone, Copy)]
 enum List {
     Quanta,
@@ -211,7 +210,7 @@ impl Grammar for Ets {
     prio::of_bands!();
 }
 
-/// The number after `bands` or `strict`, which tc takes once; but 0 is none to it.
+/// The number after `bands` or `strict`. tc accepts it once, and treats 0 as not given.
 fn number_of_bands(
     words: &mut Words,
     parameter: &'static Parameter,
@@ -234,7 +233,7 @@ fn quantum(bytes: u32) -> Result<u32, QdiscError> {
     }
 }
 
-/// More bands are named by `strict` and `quanta` than there are.
+/// `strict` and `quanta` name more bands than `bands`.
 fn too_many(named: usize) -> QdiscError {
     Ets::DISCIPLINE.out_of_range(&BANDS, named)
 }
@@ -242,7 +241,7 @@ fn too_many(named: usize) -> QdiscError {
 fn priomap_of(given: &[u32], bands: u8) -> Result<[u8; PRIORITIES], QdiscError> {
     let mut map = [bands.saturating_sub(1); PRIORITIES];
     for (index, number) in given.iter().enumerate() {
-        // tc keeps the last eight bits of it.
+        // tc keeps only its last eight bits.
         let wraps = |_| Ets::DISCIPLINE.not_taken(&MAP, number, Reason::Wraps);
         let band = u8::try_from(*number).map_err(wraps)?;
         let place = map.get_mut(index).filter(|_| band < bands);

@@ -1,5 +1,4 @@
-//! Filters: which packets go to which class (tc(8), tc-u32(8), tc-flower(8), tc-fw(8),
-//! tc-matchall(8)).
+//! Filters: they assign packets to classes (tc(8), tc-u32(8), tc-flower(8), tc-fw(8), tc-matchall(8)).
 //!
 //! | clause | here |
 //! | --- | --- |
@@ -8,14 +7,14 @@
 //! | `u32 match u8\|u16\|u32 VALUE MASK at OFFSET` | yes, of the fields above |
 //! | `flower src_ip\|dst_ip\|ip_proto\|src_port\|dst_port\|ip_tos ...` | yes |
 //! | `basic match 'meta(priority eq N)'` | yes, as u32 |
-//! | `handle MARK[/MASK] fw` | yes; no packet here has a mark, so that it matches none |
-//! | `protocol ip` or `all` | yes; of others no packet is here |
+//! | `handle MARK[/MASK] fw` | yes; no simulated packet has a mark, so it matches none |
+//! | `protocol ip` or `all` | yes; every simulated packet is IPv4 |
 //! | `prio` (or `pref`): the lowest first | yes |
 //! | without `prio`: 49152, then one less than the lowest above 32767 | yes |
 //! | several filters of one `prio`: of one kind and protocol, in the order given | yes |
-//! | flower, one `prio`: those that look at the same fields together, by the first of them | yes |
+//! | flower, one `prio`: filters on the same fields are grouped, in the order of the first of each group | yes |
 //! | `flowid` (or `classid`) `H:C` | yes |
-//! | `:C` or `C` | of prio and ets, where it is the same |
+//! | `:C` or `C` | for prio and ets, where it means the same |
 //! | filters at a class, actions, `police`, hash tables, `bpf`, `flow` | no |
 
 pub(super) mod basic;
@@ -33,25 +32,25 @@ use crate::reason::Reason;
 use crate::units::shortened;
 use serde::{Deserialize, Serialize};
 
-/// What Linux numbers the first filter that says no `prio` (`tcf_auto_prio`); the next gets one
-/// less than the lowest of those that are not below [`FIRST_AUTOMATIC`].
+/// Priority that Linux gives the first filter without `prio` (`tcf_auto_prio`). Each further one gets the
+/// lowest priority not below [`FIRST_AUTOMATIC`], minus one.
 const FIRST_PRIORITY: u16 = 0xC000;
-/// Where Linux looks for the lowest (`tc_new_tfilter`).
+/// Lower bound of the search for that lowest priority (`tc_new_tfilter`).
 const FIRST_AUTOMATIC: u16 = 0x8000;
 
 /// A filter of a classful discipline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
-    /// Filters are asked in ascending order of this, at least 1.
+    /// Filters are evaluated in ascending order of this number, at least 1.
     pub priority: u16,
-    /// Which packets it is asked of.
+    /// The packets that it is evaluated for.
     pub protocol: Protocol,
-    /// In which words tc is told of it.
+    /// The tc syntax in which it is written.
     pub kind: Kind,
-    /// What must hold, in ascending order of the fields; every packet matches none.
+    /// The conditions, in ascending order of the fields; without conditions every packet matches.
     pub conditions: Vec<Condition>,
-    /// The class that the packets go to.
+    /// The class of matching packets.
     pub minor: u16,
 }
 
@@ -59,7 +58,7 @@ pub struct Filter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
-    /// Any.
+    /// Any protocol.
     All,
     /// IPv4.
     Ip,
@@ -69,18 +68,18 @@ pub enum Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Of every packet.
+    /// Matches every packet.
     Matchall,
-    /// By bits of the headers.
+    /// Matches bits of the headers.
     U32,
-    /// By fields of the headers.
+    /// Matches fields of the headers.
     Flower,
-    /// By the mark of a firewall.
+    /// Matches the firewall mark.
     Fw,
 }
 
-/// Disciplines that look at no more of a class than its number among theirs. Others find no class
-/// `:C`, and packets go where those go that no filter has.
+/// Disciplines that evaluate only the minor number of a class. In others the class `:C` is not found, and
+/// packets are treated as unmatched.
 pub(super) const MINORS_ALONE: [&str; 2] = ["prio", "ets"];
 
 const KINDS: &[(&str, Kind)] = &[
@@ -89,9 +88,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("flower", Kind::Flower),
     ("fw", Kind::Fw),
 ];
-/// Of tc, and not here.
+/// Filter kinds of tc that are not implemented.
 const OTHER_KINDS: &[&str] = &["bpf", "flow", "route", "rsvp", "tcindex", "xt"];
-/// Protocols of tc that no packet here has.
+/// Protocols of tc that no simulated packet has.
 const OTHER_PROTOCOLS: &[&str] = &[
     "ipv6", "arp", "802.1q", "802.1Q", "802_3", "802.1ad", "802.1AD", "rarp", "ppp_ses",
     "ppp_disc", "mpls_uc", "mpls_mc", "ipx", "atalk", "aarp", "loop", "batman", "tipc", "lldp",
@@ -101,7 +100,7 @@ const OTHER_PROTOCOLS: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) said: String,
-    /// Where tc takes them.
+    /// The reason, if tc accepts them.
     pub(super) why: Option<Reason>,
     pub(super) hint: Option<String>,
 }
@@ -116,7 +115,7 @@ impl Refused {
         }
     }
 
-    /// tc takes it.
+    /// Words that tc accepts.
     pub(super) fn not_modelled(said: impl Into<String>) -> Refused {
         let why = Some(Reason::NotModelled);
         Refused {
@@ -131,7 +130,7 @@ impl Refused {
     }
 }
 
-/// What a line says before the kind.
+/// The words of a line before the filter kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Heading<'a> {
     pub(super) protocol: Option<Protocol>,
@@ -139,7 +138,7 @@ pub(super) struct Heading<'a> {
 }
 
 impl Protocol {
-    /// None of one that no packet here has.
+    /// None for a protocol that no simulated packet has.
     pub(super) fn read(word: &str) -> Result<Option<Protocol>, Refused> {
         let said = shortened(word);
         match word {
@@ -147,7 +146,7 @@ impl Protocol {
             "ip" | "ipv4" => Ok(Some(Protocol::Ip)),
             other if OTHER_PROTOCOLS.contains(&other) => Ok(None),
             _ => {
-                let refused = Refused::wrong(format!("protocol {said:?} is not ip or all"));
+                let refused = Refused::wrong(format!("protocol {said:?} is neither ip nor all"));
                 Err(refused.with_hint(word, &["ip", "all"]))
             }
         }
@@ -162,7 +161,7 @@ impl Protocol {
 }
 
 impl Filter {
-    /// Whether a packet with these headers goes to the class.
+    /// Whether a packet with these headers matches.
     pub fn matches(&self, header: &Header) -> bool {
         let looks = condition::Looks {
             into_first_fragments: self.kind != Kind::Flower,
@@ -170,17 +169,17 @@ impl Filter {
         { self.conditions.iter() }.all(|condition| condition.holds(header, looks))
     }
 
-    /// Whether it looks at more than the byte of DSCP and ECN.
+    /// Whether it uses more than the TOS byte (DSCP and ECN).
     pub fn looks_past_tos(&self) -> bool {
         { self.conditions.iter() }.any(|condition| condition.field != Field::Tos)
     }
 
-    /// Whether it is by the mark of a firewall, which no packet has.
+    /// Whether it matches the firewall mark, which no packet has.
     pub fn is_of_marks(&self) -> bool {
         self.kind == Kind::Fw
     }
 
-    /// What is to be known where no flow has packets for it.
+    /// The notice that no flow matches.
     pub fn matches_no_flow(&self) -> Notice {
         let mut ports = self.conditions.iter().filter_map(|each| match *each {
             Condition {
@@ -199,12 +198,12 @@ impl Filter {
         };
         Notice::MatchesNoFlow {
             value: self.matched_words(),
-            means: "a match of no packet".to_owned(),
+            means: "no packet".to_owned(),
             instead,
         }
     }
 
-    /// What follows `filter add dev X parent H:`, with `handle` before the class.
+    /// The words after `filter add dev X parent H:`, with `handle` as the major number of the class.
     pub(super) fn words(&self, handle: u16) -> String {
         let Filter {
             priority, minor, ..
@@ -223,7 +222,7 @@ impl Filter {
         }
     }
 
-    /// What it matches, as one would type it.
+    /// The match as tc text.
     pub fn matched_words(&self) -> String {
         match self.kind {
             Kind::Matchall => "matchall".to_owned(),
@@ -233,7 +232,7 @@ impl Filter {
         }
     }
 
-    /// Reads the words from the kind on. The class is `(major, minor)`, major 0 where none is said.
+    /// Parses the words from the kind on. The class is `(major, minor)`, with major 0 if none is given.
     pub(super) fn read(words: &str, heading: Heading<'_>) -> Result<(Filter, (u16, u16)), Refused> {
         let mut rest = words.split_ascii_whitespace().peekable();
         let name = rest.next().unwrap_or_default();
@@ -245,7 +244,7 @@ impl Filter {
             (_, None) => {}
             (_, Some(handle)) => {
                 let handle = shortened(handle);
-                let said = format!("handle {handle:?} of a filter that is not fw; leave it out");
+                let said = format!("handle {handle:?} is only for fw filters; leave it out");
                 return Err(Refused::not_modelled(said));
             }
         }
@@ -257,7 +256,7 @@ impl Filter {
                 (_, "action") => {
                     let action = shortened(rest.next().unwrap_or_default());
                     return Err(Refused::not_modelled(format!(
-                        "action {action:?}; a filter here has a flowid and nothing else"
+                        "action {action:?}: a filter here takes a flowid and no action"
                     )));
                 }
                 (Kind::U32, "match") => conditions.add_all(u32::read_match(&mut rest)?)?,
@@ -265,15 +264,15 @@ impl Filter {
                 (Kind::Flower, word) => flower.read(word, rest.next(), &mut conditions)?,
                 (Kind::Fw, "police") => return Err(u32::refused(word)),
                 _ => {
-                    let said = format!("{name} {:?} is no word of it", shortened(word));
+                    let said = format!("{name} has no word {:?}", shortened(word));
                     return Err(Refused::wrong(said));
                 }
             }
         }
         if kind == Kind::U32 && !conditions.is_given {
-            return Err(Refused::wrong("u32 says nothing to match"));
+            return Err(Refused::wrong("u32 has no match"));
         }
-        let class = class.ok_or_else(|| Refused::not_modelled("it says no flowid"))?;
+        let class = class.ok_or_else(|| Refused::not_modelled("it has no flowid"))?;
         if class == (0, 0) {
             let said = "flowid 0 names no class; write H:C, or H:0 for where packets go that no \
                         filter has";
@@ -290,16 +289,16 @@ impl Filter {
     }
 }
 
-/// Conditions as they are read, one for each field.
+/// Conditions read so far, one for each field.
 #[derive(Default)]
 struct Conditions {
     found: Vec<Condition>,
-    /// Whether something was said, though it be no condition.
+    /// Whether a match was given, even if it is no condition.
     is_given: bool,
 }
 
 impl Conditions {
-    /// Adds one; of a field that is there already both must hold, as tc makes one of them.
+    /// Adds a condition. If the field has one already, both must hold, as in tc.
     fn add(&mut self, new: Condition) -> Result<(), Refused> {
         self.is_given = true;
         if new.is_always() {
@@ -314,7 +313,7 @@ impl Conditions {
             Some(old) => {
                 *old = { old.and(new) }.ok_or_else(|| {
                     let field = new.field.name();
-                    Refused::wrong(format!("it wants two values of the {field}"))
+                    Refused::wrong(format!("it requires two values of the {field}"))
                 })?;
             }
             None => self.found.insert(place, new),
@@ -340,7 +339,7 @@ fn kind_of(name: &str) -> Result<Kind, Refused> {
         )));
     }
     let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-    let refused = Refused::wrong(format!("{said:?} is no kind of filter"));
+    let refused = Refused::wrong(format!("{said:?} is not a filter kind"));
     Err(refused.with_hint(name, &known))
 }
 
@@ -351,8 +350,8 @@ fn fw_mark(handle: Option<&str>) -> Result<Condition, Refused> {
     let number = |text: &str| unsigned(text, Base::ByPrefix, u64::from(u32::MAX));
     let (mark, mask) = (number(mark)?, number(mask)?);
     if mark & mask == 0 {
-        // Without a flowid Linux takes the mark itself for the class, as its first versions did.
-        return Err(Refused::not_modelled("fw needs a mark that is not 0"));
+        // Without a flowid Linux takes the mark itself as the class, as its first versions did.
+        return Err(Refused::not_modelled("fw needs a nonzero mark"));
     }
     Ok(Condition::masked(Field::Mark, mark as u32, mask as u32))
 }
@@ -368,19 +367,19 @@ fn fw_words(conditions: &[Condition]) -> String {
     }
 }
 
-/// Why no packet here can match the words of a filter: by what no host here has.
+/// Why no simulated packet can match the words of a filter, if so.
 pub(super) fn of_others(words: &str) -> Option<&'static str> {
     let mut words = words.split_ascii_whitespace();
     let kind = words.next();
     let mut has_ether = || words.any(|word| word == "ether");
     match kind {
-        Some("cgroup") => Some("no program here is in a control group with a class"),
-        Some("u32") if has_ether() => Some("no card here has such an Ethernet address"),
+        Some("cgroup") => Some("no simulated program is in a control group with a class"),
+        Some("u32") if has_ether() => Some("no simulated device has this Ethernet address"),
         _ => None,
     }
 }
 
-/// Puts a filter in its place among the others, in the order in which they are asked.
+/// Inserts a filter in evaluation order.
 pub(super) fn insert(
     filters: &mut Vec<Filter>,
     mut filter: Filter,
@@ -407,13 +406,15 @@ fn automatic(filters: &[Filter]) -> Result<u16, Refused> {
     let mut later = { filters.iter() }.filter(|other| other.priority >= FIRST_AUTOMATIC);
     match later.next().map(|lowest| lowest.priority) {
         None => Ok(FIRST_PRIORITY),
-        Some(FIRST_AUTOMATIC) => Err(Refused::wrong("beside prio 32768 it needs a prio")),
+        Some(FIRST_AUTOMATIC) => Err(Refused::wrong(
+            "it needs a prio: 32768, the lowest automatic one, is taken",
+        )),
         Some(lowest) => Ok(lowest - 1),
     }
 }
 
 impl Filter {
-    /// Whether two look at the same bits.
+    /// Whether two filters use the same bits.
     fn looks_as(&self, other: &Filter) -> bool {
         let shape = |filter: &Filter| -> Vec<_> {
             let conditions = filter.conditions.iter();
@@ -425,7 +426,7 @@ impl Filter {
     }
 }
 
-/// Whether the filters can be there together.
+/// Whether the filters can exist together.
 pub(super) fn check(discipline: &'static str, filters: &[Filter]) -> Result<(), QdiscError> {
     let refused = |value: String, allowed: &str| QdiscError::OutOfRange {
         discipline,
@@ -448,7 +449,7 @@ pub(super) fn check(discipline: &'static str, filters: &[Filter]) -> Result<(), 
                 value: filter.matched_words(),
                 reason: Reason::NotModelled,
                 allowed: format!(
-                    "of the {} all or none of 32768 to 60999, of which Linux gives a sender any",
+                    "for the {} all or none of 32768 to 60999, the range of Linux's ephemeral ports",
                     field.name()
                 ),
                 hint: None,
@@ -462,7 +463,7 @@ pub(super) fn check(discipline: &'static str, filters: &[Filter]) -> Result<(), 
             Kind::Flower => flower::check(filter.protocol, &filter.conditions),
         };
         if !fits {
-            let allowed = "conditions that its kind of filter has words for";
+            let allowed = "conditions that its filter kind can express";
             return Err(refused(filter.matched_words(), allowed));
         }
     }
@@ -479,11 +480,11 @@ pub(super) fn check(discipline: &'static str, filters: &[Filter]) -> Result<(), 
             continue;
         }
         if (first.kind, first.protocol) != (second.kind, second.protocol) {
-            let allowed = "one kind of filter and one protocol in each prio";
+            let allowed = "one filter kind and one protocol in each prio";
             return Err(refused(priority.to_string(), allowed));
         }
         if second.kind == Kind::Matchall {
-            let allowed = "a prio of its own for matchall";
+            let allowed = "matchall alone in its prio";
             return Err(refused(priority.to_string(), allowed));
         }
         if second.kind == Kind::Fw && !first.looks_as(second) {
@@ -502,26 +503,26 @@ pub(super) fn check(discipline: &'static str, filters: &[Filter]) -> Result<(), 
     Ok(())
 }
 
-/// A class as tc reads it: hexadecimal, with or without the discipline's number before.
+/// A class as tc reads it: hexadecimal, optionally with the discipline's major number.
 fn class_id(text: Option<&str>) -> Result<(u16, u16), Refused> {
     let text = text.unwrap_or_default();
     let hex = |digits: &str| u16::try_from(strtol(digits, Base::Sixteen)?).ok();
     let parts = match text.split_once(':') {
-        // `:C` is a class of the discipline that the filter belongs to.
+        // `:C` is a class of the filter's own discipline.
         Some(("", minor)) => hex(minor).map(|minor| (0, minor)),
         Some((major, minor)) => hex(major).zip(hex(minor)),
         None => hex(text).map(|minor| (0, minor)),
     };
-    parts.ok_or_else(|| Refused::wrong(format!("flowid {:?} is no H:C", shortened(text))))
+    parts.ok_or_else(|| Refused::wrong(format!("flowid {:?} is not a class H:C", shortened(text))))
 }
 
-/// A number from 0 to `most` as tc's `get_unsigned` reads it.
+/// A number from 0 to `most`, as tc's `get_unsigned` reads it.
 fn unsigned(text: &str, base: Base, most: u64) -> Result<u64, Refused> {
     let number = strtol(text, base).and_then(|number| u64::try_from(number).ok());
     number.filter(|number| *number <= most).ok_or_else(|| {
         let text = shortened(text);
         Refused::wrong(format!(
-            "{text:?} is no number from 0 to {most} ({most:#x})"
+            "{text:?} is not a number from 0 to {most} ({most:#x})"
         ))
     })
 }

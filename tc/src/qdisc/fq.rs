@@ -1,13 +1,13 @@
-//! `fq`: fair queueing of flows, which holds packets of TCP until they may leave (tc-fq(8),
+//! `fq`: fair queueing of flows with pacing: TCP packets are held until their departure time (tc-fq(8),
 //! iproute2 `tc/q_fq.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `limit PACKETS` (10000), `flow_limit PACKETS` (100); the kernel takes 0, which drops all | yes, from 1 |
+//! | `limit PACKETS` (10000), `flow_limit PACKETS` (100); the kernel also accepts 0, which drops all | yes, from 1 |
 //! | `quantum BYTES` (two frames), `initial_quantum BYTES` (ten), without unit | yes; null in the JSON where not given |
 //! | `pacing` (on), `nopacing`; `maxrate RATE` | yes; null in the JSON where not given |
 //! | `refill_delay TIME` (40 ms), `low_rate_threshold RATE` (550 kbit/s) | yes |
-//! | `timer_slack TIME` (10 us), of which tc reads whole nanoseconds, a bare number as such | yes |
+//! | `timer_slack TIME` (10 us); tc reads whole nanoseconds, also without unit | yes |
 //! | `ce_threshold TIME` | yes; null in the JSON where not given |
 //! | `horizon TIME` (10 s), `horizon_drop` (on), `horizon_cap` | yes |
 //! | `buckets`, `orphan_mask`: how flows are hashed | no |
@@ -25,48 +25,48 @@ use crate::units::{format_rate, format_time, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What the kernel takes of a quantum.
+/// Largest quantum that the kernel accepts.
 const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
-/// The same of the first one.
+/// Largest initial quantum that the kernel accepts.
 const LARGEST_INITIAL_QUANTUM_BYTES: u32 = i32::MAX as u32;
-/// Rates are told as 32 bits of bytes per second, of which the largest means none.
+/// tc passes rates as 32 bits of bytes per second; the largest value means none.
 const LARGEST_RATE_BPS: u64 = 8 * (u32::MAX as u64 - 1);
-/// Hash buckets and the mask of flows without a socket, as the kernel has them when tc says nothing.
+/// Hash buckets of the kernel, and its mask for flows without a socket, when tc gives neither.
 const BUCKETS: u32 = 1024;
-/// As above.
+/// See `BUCKETS`.
 const ORPHAN_MASK: u32 = 1023;
 
-/// Deficit round robin among flows, which leave when their senders' TCP lets them.
+/// Deficit round robin among flows; TCP packets leave at their departure times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fq {
-    /// Packets that may wait in all; at least 1.
+    /// Limit of all flows together, packets; at least 1.
     pub limit_packets: u32,
-    /// Packets of one flow that may wait; at least 1.
+    /// Limit of each flow, packets; at least 1.
     pub flow_limit_packets: u32,
-    /// Bytes a flow may send in a round; 1 to 2^20; none for two frames of the link's MTU.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Quantum, bytes; 1 to 2^20. None: two frames of the link's MTU.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub quantum_bytes: Option<u32>,
-    /// Bytes a new flow may send before its first round; none for ten frames.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Credit of a new flow, bytes. None: ten frames.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub initial_quantum_bytes: Option<u32>,
-    /// Most that a flow may send, bit/s, whole bytes per second; none for no limit.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Largest rate of each flow, bit/s, whole bytes per second; none for no limit.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub maxrate_bps: Option<u64>,
-    /// Whether packets of TCP are held until they may leave.
+    /// Whether TCP packets are held until their departure time.
     pub pacing: bool,
-    /// A flow that has been away for longer has its quantum again, ns: whole microseconds.
+    /// A flow that was idle for longer gets a new quantum, ns: whole microseconds.
     pub refill_delay_ns: u64,
-    /// At most at this rate a flow's credit ends with each packet, bit/s.
+    /// If `maxrate` is at most this, each packet uses up a flow's credit, bit/s.
     pub low_rate_threshold_bps: u64,
-    /// How late its timer may be, ns.
+    /// Slack of its timer, ns.
     pub timer_slack_ns: u32,
-    /// As for [`super::Codel`].
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// See [`super::Codel`].
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub ce_threshold_ns: Option<u64>,
-    /// How far in the future a packet may be to leave, ns: whole microseconds.
+    /// Largest distance of a departure time from now, ns: whole microseconds.
     pub horizon_ns: u64,
-    /// Whether one that is farther is dropped, and not let go then.
+    /// Whether packets beyond the horizon are dropped instead of sent at the horizon.
     pub horizon_drop: bool,
 }
 
@@ -94,14 +94,14 @@ const LIMIT: Parameter = packets(
     "limit",
     "limit_packets",
     10_000,
-    "A packet that arrives while this many wait in all is dropped.",
+    "Limit of all flows together; a packet that arrives when it is reached is dropped.",
 );
 
 const FLOW_LIMIT: Parameter = packets(
     "flow_limit",
     "flow_limit_packets",
     100,
-    "A packet that arrives while this many of its flow wait is dropped.",
+    "Limit of each flow; a packet that arrives when its flow has reached it is dropped.",
 );
 
 const QUANTUM: Parameter = Parameter {
@@ -114,7 +114,7 @@ const QUANTUM: Parameter = Parameter {
     default_source: "Linux: twice the interface's MTU and header, 3028",
     range: "1 to 1048576, bytes without unit",
     bounds: Bounds::within(1, 1_048_576),
-    effect: "How many bytes a flow may send before it is another's turn.",
+    effect: "Bytes that a flow may send per round.",
 };
 
 const INITIAL_QUANTUM: Parameter = Parameter {
@@ -127,7 +127,7 @@ const INITIAL_QUANTUM: Parameter = Parameter {
     default_source: "Linux: ten times the interface's MTU and header, 15140",
     range: "0 to 2147483647, bytes without unit",
     bounds: Bounds::within(0, 2_147_483_647),
-    effect: "The same of a flow's first turn.",
+    effect: "Bytes that a new flow may send in its first round.",
 };
 
 const MAXRATE: Parameter = Parameter {
@@ -140,7 +140,7 @@ const MAXRATE: Parameter = Parameter {
     default_source: "Linux: none",
     range: "8bit to 34359738352bit",
     bounds: Bounds::within(8, 34_359_738_352),
-    effect: "The most that each flow may send, over TCP or not, where there is `pacing`.",
+    effect: "Largest rate of each flow, TCP or not; only with `pacing`.",
 };
 
 const PACING: Parameter = Parameter {
@@ -153,8 +153,8 @@ const PACING: Parameter = Parameter {
     default_source: "Linux",
     range: "a word without value",
     bounds: Bounds::NONE,
-    effect: "TCP senders of this host, of whatever controller, say of each packet when it may leave \
-             at the earliest, by their pacing rate, and it waits here until then.",
+    effect: "Every TCP sender of this host, with any controller, stamps each packet with its earliest \
+             departure time, from its pacing rate; the packet is held until then.",
 };
 
 const fn time(
@@ -195,8 +195,8 @@ const LOW_RATE_THRESHOLD: Parameter = Parameter {
     default_source: "Linux",
     range: "8bit to 34359738352bit",
     bounds: Bounds::within(8, 34_359_738_352),
-    effect: "Where `maxrate` is at most this, what does not come from TCP of this host is spaced \
-             packet by packet, and not quantum by quantum.",
+    effect: "If `maxrate` is at most this, traffic other than TCP of this host is paced packet by packet \
+             instead of quantum by quantum.",
 };
 
 const TIMER_SLACK: Parameter = Parameter {
@@ -229,10 +229,10 @@ const HORIZON_DROP: Parameter = Parameter {
     default_source: "Linux",
     range: "a word without value",
     bounds: Bounds::NONE,
-    effect: "Drops packets beyond the `horizon`.",
+    effect: "Drops packets whose departure time is beyond `horizon`.",
 };
 
-/// What has a time that tc hands over in 32 bits of microseconds.
+/// Times that tc passes in 32 bits of microseconds.
 const TIMES: [&Parameter; 2] = [&REFILL_DELAY, &HORIZON];
 
 impl Grammar for Fq {
@@ -385,17 +385,17 @@ impl Grammar for Fq {
     }
 }
 
-/// Whether tc can tell the kernel the rate: 32 bits of bytes per second.
+/// Whether tc can pass the rate to the kernel: 32 bits of bytes per second.
 fn fits(rate_bps: u64) -> bool {
     is_rate(rate_bps) && rate_bps <= LARGEST_RATE_BPS
 }
 
-/// The time after its word; 0 is one.
+/// The time after its keyword; 0 is accepted.
 fn time_ns(words: &mut Words, parameter: &'static Parameter) -> Result<u64, QdiscError> {
     Ok(u64::from(words.time_us(parameter)?) * 1000)
 }
 
-/// Above this the kernel takes the longest time that its timers have.
+/// Above this the kernel uses its longest timer.
 const LONGEST_REFILL_DELAY_US: u64 = 4_294_965_296;
 
 fn refill_delay_ns(words: &mut Words, parameter: &'static Parameter) -> Result<u64, QdiscError> {

@@ -4,11 +4,11 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `limit PACKETS` (10240), `flows NUMBER` (1024, at most 65536), `drop_batch PACKETS` (64) | yes |
-//! | `memory_limit SIZE` (32 MB); above 2^31 bytes the kernel takes 2^31 | yes, to 2^31 |
-//! | `quantum BYTES`, without unit; below 256 the kernel takes 256 | yes, 256 to 2^20 |
+//! | `memory_limit SIZE` (32 MB); above 2^31 bytes the kernel uses 2^31 | yes, to 2^31 |
+//! | `quantum BYTES`, without unit; below 256 the kernel uses 256 | yes, 256 to 2^20 |
 //! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
 //! | `target`, `interval`, `ecn` (on), `noecn`, `ce_threshold`: as `codel` | yes |
-//! | `ce_threshold_selector VALUE/MASK`, of 8 bits each; VALUE 255, which tc takes for not given, is refused | yes |
+//! | `ce_threshold_selector VALUE/MASK`, 8 bits each; VALUE 255, which tc treats as not given, is refused | yes |
 //! | filters that choose the flow (`tc filter`) | no |
 
 use super::codel::{
@@ -28,60 +28,59 @@ pub(super) const LEAST_QUANTUM_BYTES: u32 = 256;
 pub(super) const LARGEST_QUANTUM_BYTES: u32 = 1 << 20;
 pub(super) const MOST_FLOWS: u32 = 65_536;
 const MOST_MEMORY_BYTES: u32 = 1 << 31;
-/// What tc takes for no selector.
+/// Value with which tc encodes no selector.
 const NO_SELECTOR: u8 = 0xff;
 
-/// To what packets a threshold for marks applies: by the byte that holds DSCP and ECN.
+/// The packets to which a marking threshold applies, selected by the TOS byte (DSCP and ECN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Selector {
-    /// What the byte's bits have to be.
+    /// Required value of the masked bits.
     pub value: u8,
-    /// Which of them count; at least one.
+    /// Bits that are compared; at least one.
     pub mask: u8,
 }
 
 impl Selector {
-    /// Whether the threshold applies to packets of this class.
+    /// Whether the threshold applies to this TOS byte.
     pub fn selects(self, traffic_class: u8) -> bool {
         traffic_class & self.mask == self.value
     }
 }
 
-/// Deficit round robin among flows, each with CoDel; new flows first.
+/// Deficit round robin among flows, each with CoDel; new flows go first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqCodel {
-    /// Packets that may wait in all; at least 1.
+    /// Limit of all flows together, packets; at least 1.
     pub limit_packets: u32,
-    /// Queues that flows are hashed to; 1 to 65536.
+    /// Number of hash buckets, one queue each; 1 to 65536.
     pub flows: u32,
-    /// Bytes a flow may send in a round; 256 to 2^20; none for the link's MTU and
-    /// 14.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Quantum, bytes; 256 to 2^20. None: the link's MTU plus 14.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub quantum_bytes: Option<u32>,
-    /// As for [`super::Codel`].
+    /// See [`super::Codel`].
     pub target_ns: u64,
-    /// As for [`super::Codel`].
+    /// See [`super::Codel`].
     pub interval_ns: u64,
-    /// As for [`super::Codel`].
+    /// See [`super::Codel`].
     pub ecn: bool,
-    /// As for [`super::Codel`].
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// See [`super::Codel`].
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub ce_threshold_ns: Option<u64>,
-    /// To what packets that threshold applies; none for all.
-    #[serde(default)] // descriptions of before 0.9.0 have none
+    /// The packets to which that threshold applies; none for all.
+    #[serde(default)] // missing in descriptions from before 0.9.0
     pub ce_threshold_selector: Option<Selector>,
-    /// Bytes of the kernel's memory that packets may take in all; 1 to 2^31.
+    /// Limit of kernel memory for packets, bytes; 1 to 2^31.
     pub memory_limit_bytes: u32,
-    /// Packets dropped at once when a limit is exceeded; at least 1.
+    /// Packets dropped at a time when a limit is exceeded; at least 1.
     pub drop_batch_packets: u32,
 }
 
 const LIMIT: Parameter = Parameter {
     default: Value::Number(10_240),
-    effect: "When a packet would be more than this many in all, the flow with the longest backlog \
-             loses packets from its head: half its bytes, but at most `drop_batch` packets.",
+    effect: "Limit of all flows together. When it is exceeded, packets are dropped from the head of the \
+             flow with the largest backlog: half its bytes, at most `drop_batch` packets.",
     ..codel::LIMIT
 };
 
@@ -95,7 +94,7 @@ pub(super) const FLOWS: Parameter = Parameter {
     default_source: "Linux",
     range: "1 to 65536",
     bounds: Bounds::within(1, 65_536),
-    effect: "How many queues flows are hashed to; two flows in one queue share its turn.",
+    effect: "Number of queues that flows are hashed to. Flows in the same queue share its quantum.",
 };
 
 pub(super) const QUANTUM: Parameter = Parameter {
@@ -108,7 +107,7 @@ pub(super) const QUANTUM: Parameter = Parameter {
     default_source: "Linux: the interface's MTU and header, 1514",
     range: "256 to 1048576, bytes without unit",
     bounds: Bounds::within(256, 1_048_576),
-    effect: "How many bytes a queue may send before it is another's turn.",
+    effect: "Bytes that a queue may send per round.",
 };
 
 const ECN: Parameter = Parameter {
@@ -134,7 +133,7 @@ const SELECTOR: Parameter = Parameter {
     default_source: "Linux: every packet",
     range: "0 to 254, and 1 to 255; `0x1/0x3` for ECT(1)",
     bounds: Bounds::within(0, 254),
-    effect: "`ce_threshold` marks only packets whose byte of DSCP and ECN, masked, is the value.",
+    effect: "`ce_threshold` marks only packets whose TOS byte (DSCP and ECN), masked, equals the value.",
 };
 
 pub(super) const MEMORY_LIMIT: Parameter = Parameter {
@@ -147,8 +146,7 @@ pub(super) const MEMORY_LIMIT: Parameter = Parameter {
     default_source: "Linux",
     range: "1 to 2147483648 bytes",
     bounds: Bounds::within(1, 2_147_483_648),
-    effect: "As `limit`, of the memory the kernel would need for the packets (2304 bytes for one \
-             of 1514).",
+    effect: "As `limit`, for the kernel memory of the packets (a packet of 1514 bytes takes 2304).",
 };
 
 const DROP_BATCH: Parameter = Parameter {
@@ -161,7 +159,7 @@ const DROP_BATCH: Parameter = Parameter {
     default_source: "Linux",
     range: "1 to 4294967295 packets",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "How many packets are dropped at most when a limit is exceeded.",
+    effect: "Largest number of packets dropped at a time when a limit is exceeded.",
 };
 
 impl Grammar for FqCodel {
@@ -284,7 +282,7 @@ impl Grammar for FqCodel {
     }
 }
 
-/// The quantum after its word; of less than 256 the kernel makes 256.
+/// The quantum after its keyword; the kernel raises values below 256 to 256.
 fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     match words.count(parameter)? {
         bytes @ 1..LEAST_QUANTUM_BYTES => {
@@ -294,7 +292,7 @@ fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32
     }
 }
 
-/// Bits of a byte as C's `%#x` prints them, which has no prefix for 0.
+/// A byte as C's `%#x` prints it: 0 has no prefix.
 fn c_hex(bits: u8) -> String {
     match bits {
         0 => "0".to_owned(),
@@ -302,7 +300,7 @@ fn c_hex(bits: u8) -> String {
     }
 }
 
-/// `VALUE/MASK` after its word.
+/// `VALUE/MASK` after its keyword.
 fn selector(words: &mut Words, parameter: &'static Parameter) -> Result<Selector, QdiscError> {
     let text = words.value(parameter)?;
     let out_of_range = || FqCodel::DISCIPLINE.out_of_range(parameter, text);
@@ -319,7 +317,7 @@ fn selector(words: &mut Words, parameter: &'static Parameter) -> Result<Selector
     Ok(Selector { value, mask })
 }
 
-/// The limit after its word; above 2^31 the kernel takes 2^31.
+/// The limit after its keyword; the kernel lowers values above 2^31 to 2^31.
 fn memory_limit_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     match words.size_bytes(parameter, Reason::DropsAll)? {
         bytes if bytes > MOST_MEMORY_BYTES => {

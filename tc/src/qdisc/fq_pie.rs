@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | `limit PACKETS` (10240), `flows NUMBER` (1024, at most 65536) | yes |
 //! | `target`, `tupdate`, `alpha`, `beta`, `bytemode`, `dq_rate_estimator`: as `pie` | yes |
-//! | `quantum SIZE`; below 256 the kernel takes 256 | yes, 256 to 2^20 |
+//! | `quantum SIZE`; below 256 the kernel uses 256 | yes, 256 to 2^20 |
 //! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
-//! | `memory_limit SIZE` (32 MB): Linux counts how often it is passed, and drops nothing for it | yes, nothing is dropped |
+//! | `memory_limit SIZE` (32 MB): Linux counts how often it is exceeded and drops nothing | yes, nothing is dropped |
 //! | `ecn`, `noecn` (off); `ecn_prob PERCENT` (10), below 100 | yes |
 //! | filters that choose the flow (`tc filter`) | no |
 
@@ -22,40 +22,40 @@ use std::fmt;
 
 const MOST_ECN_PERCENT: u32 = 99;
 
-/// Deficit round robin among flows, each with PIE; new flows first.
+/// Deficit round robin among flows, each with PIE; new flows go first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqPie {
-    /// Packets that may wait in all; at least 1.
+    /// Limit of all flows together, packets; at least 1.
     pub limit_packets: u32,
-    /// Queues that flows are hashed to; 1 to 65536.
+    /// Number of hash buckets, one queue each; 1 to 65536.
     pub flows: u32,
-    /// As for [`super::Pie`].
+    /// See [`super::Pie`].
     pub target_ns: u64,
-    /// As for [`super::Pie`].
+    /// See [`super::Pie`].
     pub tupdate_ns: u64,
-    /// As for [`super::Pie`].
+    /// See [`super::Pie`].
     pub alpha: u32,
-    /// As for [`super::Pie`].
+    /// See [`super::Pie`].
     pub beta: u32,
-    /// Bytes a flow may send in a round; 256 to 2^20; none for the link's MTU and 14.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Quantum, bytes; 256 to 2^20. None: the link's MTU plus 14.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub quantum_bytes: Option<u32>,
-    /// Bytes of the kernel's memory from which on it counts packets; at least 1.
+    /// Kernel memory above which arrivals are counted, bytes; at least 1.
     pub memory_limit_bytes: u32,
-    /// Per cent: the largest probability at which packets are marked; 1 to 99.
+    /// Largest probability at which packets are marked, per cent; 1 to 99.
     pub ecn_prob_percent: u32,
-    /// Whether packets that can be marked are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// As for [`super::Pie`].
+    /// See [`super::Pie`].
     pub bytemode: bool,
-    /// As for [`super::Pie`].
+    /// See [`super::Pie`].
     pub dq_rate_estimator: bool,
 }
 
 const LIMIT: Parameter = Parameter {
     default: Value::Number(10_240),
-    effect: "A packet that arrives while this many wait in all is dropped.",
+    effect: "Limit of all flows together; a packet that arrives when it is reached is dropped.",
     ..codel::LIMIT
 };
 
@@ -68,7 +68,7 @@ pub(super) const QUANTUM: Parameter = Parameter {
 const MEMORY_LIMIT: Parameter = Parameter {
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "None on packets: Linux counts those that come while the others need more memory.",
+    effect: "No packet is dropped for it: Linux only counts the arrivals that exceed it.",
     ..fq_codel::MEMORY_LIMIT
 };
 
@@ -82,13 +82,13 @@ const ECN_PROB: Parameter = Parameter {
     default_source: "Linux; RFC 8033 section 5.1",
     range: "1 to 99, a whole number without unit",
     bounds: Bounds::within(1, 99),
-    effect: "With `ecn`: above this probability packets are dropped all the same.",
+    effect: "With `ecn`: above this probability packets are dropped instead of marked.",
 };
 
 impl Grammar for FqPie {
     const DISCIPLINE: Discipline = Discipline {
         name: "fq_pie",
-        summary: "Fair queueing with PIE: round robin among flows, new ones first, and PIE in each.",
+        summary: "Fair queueing with PIE: round robin among flows, new flows first, with PIE in each.",
         source: "tc-fq_pie(8); RFC 8033; iproute2 tc/q_fq_pie.c; Linux net/sched/sch_fq_pie.c",
         parameters: &[
             LIMIT,
@@ -151,7 +151,7 @@ impl Grammar for FqPie {
                 }
                 "ecn_prob" => {
                     let percent = words.count(parameter)?;
-                    // tc refuses it where it stands, also where another follows.
+                    // tc refuses it at this place, even if a second value follows.
                     if percent > MOST_ECN_PERCENT {
                         return Err(Self::DISCIPLINE.out_of_range(parameter, percent));
                     }
@@ -215,7 +215,7 @@ impl Grammar for FqPie {
     }
 }
 
-/// The quantum after its word; of less than 256 the kernel makes 256.
+/// The quantum after its keyword; the kernel raises values below 256 to 256.
 fn quantum_bytes(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     match words.size_bytes(parameter, Reason::Ignored)? {
         bytes @ 1..LEAST_QUANTUM_BYTES => {

@@ -2,13 +2,13 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `default C` (hexadecimal); without, what no filter has is dropped | yes |
+//! | `default C` (hexadecimal); without it unmatched packets are dropped | yes |
 //! | class: `rt`, `ls`, `sc` (both), `ul`, each with a service curve | yes |
 //! | a curve: `[ m1 RATE d TIME ] m2 RATE` | yes |
-//! | a curve: `[ umax SIZE dmax TIME ] rate RATE`, so much within a time, then a rate | yes, as `m1`, `d` and `m2`, which it is held as |
-//! | `ul` without `ls`, as tc-hfsc(8) forbids it | refused |
-//! | a class with classes below it and without `ls` | refused: nothing below it would be sent but by `rt` |
-//! | a discipline in a leaf | yes; a pfifo of 1000 packets without |
+//! | a curve: `[ umax SIZE dmax TIME ] rate RATE`: this size within this time, then a rate | yes, stored as `m1`, `d` and `m2` |
+//! | `ul` without `ls`, which tc-hfsc(8) forbids | refused |
+//! | an inner class without `ls` | refused: its leaves would be served by `rt` only |
+//! | a discipline in a leaf | yes; by default a pfifo of 1000 packets |
 //! | filters at the discipline; filters at a class | yes, see `Filter`; no |
 
 use super::classes::{self, Class};
@@ -24,7 +24,7 @@ use crate::units::in_tc::is_rate;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Rates are handed over as bytes a second in 32 bits.
+/// tc passes rates as 32 bits of bytes per second.
 const LARGEST_RATE_BPS: u64 = 8 * u32::MAX as u64;
 const US_PER_S: u64 = 1_000_000;
 
@@ -32,11 +32,11 @@ const US_PER_S: u64 = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hfsc {
-    /// The class of packets that no filter has; 0 for none: they are dropped.
+    /// The class of unmatched packets; 0 for none: they are dropped.
     pub default_minor: u16,
     /// Parents before their children.
     pub classes: Vec<HfscClass>,
-    /// In the order in which they are asked.
+    /// In the order in which they are evaluated.
     pub filters: Vec<Filter>,
 }
 
@@ -48,29 +48,29 @@ pub struct HfscClass {
     pub minor: u16,
     /// The class above; 0 at the root.
     pub parent_minor: u16,
-    /// What a leaf is guaranteed.
+    /// Real-time curve: the guarantee of a leaf.
     #[serde(deserialize_with = "Option::deserialize")]
     pub rt: Option<ServiceCurve>,
-    /// By what it shares with its siblings what real-time leaves.
+    /// Link-sharing curve: its share, among its siblings, of what real-time leaves.
     #[serde(deserialize_with = "Option::deserialize")]
     pub ls: Option<ServiceCurve>,
-    /// What it may have of that at most.
+    /// Upper-limit curve: the most that it gets by link-sharing.
     #[serde(deserialize_with = "Option::deserialize")]
     pub ul: Option<ServiceCurve>,
-    /// What queues in a leaf; none for the `pfifo` that the kernel puts there.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// The discipline of a leaf; None for the `pfifo` that the kernel attaches.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub child: Option<Box<Qdisc>>,
 }
 
-/// How much service is due after a time: a first rate, then a second one.
+/// A two-piece linear service curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceCurve {
-    /// The first, bit/s, a multiple of 8.
+    /// Slope of the first piece, bit/s, a multiple of 8.
     pub m1_bps: u64,
-    /// How long it lasts, us.
+    /// Duration of the first piece, us.
     pub d_us: u32,
-    /// The second, as the first.
+    /// Slope of the second piece, bit/s, a multiple of 8.
     pub m2_bps: u64,
 }
 
@@ -84,7 +84,7 @@ const DEFAULT: Parameter = Parameter {
     default_source: "tc: none",
     range: "0 to ffff, hexadecimal",
     bounds: Bounds::NONE,
-    effect: "The class of packets that no filter has. Without such a leaf they are dropped.",
+    effect: "The leaf of packets that no filter matches. Without it they are dropped.",
 };
 
 const CURVE: &str = "[ m1 RATE d TIME ] m2 RATE | [ umax SIZE dmax TIME ] rate RATE";
@@ -114,16 +114,16 @@ const RT: Parameter = curve_of(
 const LS: Parameter = curve_of(
     "ls",
     "ls",
-    "Link-sharing: what is left is shared among siblings as their curves; it is the ratios that count.",
+    "Link-sharing: siblings share what real-time leaves in the ratio of their curves.",
 );
 const SC: Parameter = curve_of("sc", "ls", "Both, `rt` and `ls`.");
 const UL: Parameter = curve_of(
     "ul",
     "ul",
-    "Upper limit: what link-sharing gives it at most. It needs `ls`.",
+    "Upper limit: the most that a class gets by link-sharing. Requires `ls`.",
 );
 
-/// What follows `class add ... classid H:C hfsc`.
+/// The words after `class add ... classid H:C hfsc`.
 static CLASS: Discipline = Discipline {
     name: "hfsc class",
     summary: "A class of an hfsc: `class add dev X parent H:[C] classid H:C hfsc ...`.",
@@ -137,7 +137,7 @@ static CLASS: Discipline = Discipline {
 impl Grammar for Hfsc {
     const DISCIPLINE: Discipline = Discipline {
         name: "hfsc",
-        summary: "Hierarchical fair service curves: guarantees by real-time, the rest shared in a tree.",
+        summary: "Hierarchical fair service curve: real-time guarantees for leaves, link-sharing in a tree.",
         source: "tc-hfsc(8); tc-hfsc(7); Stoica, Zhang and Ng, SIGCOMM 1997",
         parameters: &[DEFAULT],
         not_implemented: &[],
@@ -153,7 +153,7 @@ impl Grammar for Hfsc {
             filters: Vec::new(),
         };
         while let Some(parameter) = words.parameter()? {
-            // tc takes it once, but 0 is none to it.
+            // tc accepts it once, and treats 0 as not given.
             if hfsc.default_minor > 0 {
                 words.refuse_again(parameter)?;
             }
@@ -171,8 +171,8 @@ impl Grammar for Hfsc {
                 return Err(QdiscError::OutOfRange {
                     discipline: HfscClass::NAME,
                     parameter: "ls",
-                    value: format!("none in class {minor:x}, which has classes below it"),
-                    allowed: "ls or sc in every class that has classes".to_owned(),
+                    value: format!("none in class {minor:x}, which has child classes"),
+                    allowed: "ls or sc in every inner class".to_owned(),
                     hint: None,
                 });
             }
@@ -237,20 +237,20 @@ impl Grammar for Hfsc {
 }
 
 impl Hfsc {
-    /// The leaf of this number.
+    /// The leaf with this number.
     pub fn leaf(&self, minor: u16) -> Option<&HfscClass> {
         let found = classes::find(&self.classes, minor);
         found.filter(|_| classes::is_leaf(&self.classes, minor))
     }
 
-    /// A class and those above it.
+    /// A class and its ancestors.
     pub fn way_up<'a>(&'a self, class: &'a HfscClass) -> impl Iterator<Item = &'a HfscClass> {
         std::iter::successors(Some(class), |class| {
             classes::find(&self.classes, class.parent_minor)
         })
     }
 
-    /// The rate that a class may have over a long time; none where nothing limits it.
+    /// Largest long-term rate of a class; None if nothing limits it.
     fn most_bps(&self, class: &HfscClass) -> Option<u64> {
         let below = { self.classes.iter() }.filter(|other| other.parent_minor == class.minor);
         let guaranteed = |class: &HfscClass| class.rt.map_or(0, |curve| curve.m2_bps);
@@ -265,7 +265,7 @@ impl Hfsc {
         let sum = |sum: u64, bps: Option<u64>| bps.map(|bps| sum.saturating_add(bps));
         let together = parts.try_fold(0, sum);
         match (limit, together) {
-            // What is guaranteed below goes beyond a limit.
+            // Guarantees below it can exceed its limit.
             (Some(limit), _) => {
                 let leaves = { self.classes.iter() }.filter(|leaf| {
                     let mut way = self.way_up(leaf);
@@ -304,7 +304,7 @@ impl HfscClass {
     fn check(&self) -> Result<(), QdiscError> {
         let refuse = |parameter, value: &str| Err(CLASS.out_of_range(parameter, value));
         if self.rt.is_none() && self.ls.is_none() {
-            return refuse(&RT, "nothing of rt, ls and sc");
+            return refuse(&RT, "none of rt, ls and sc");
         }
         if self.ul.is_some() && self.ls.is_none() {
             return refuse(&UL, "ul without ls");
@@ -322,7 +322,7 @@ impl HfscClass {
 }
 
 impl ServiceCurve {
-    /// The words after `rt` and the like, in this order alone.
+    /// The curve after `rt` and the like, whose words have a fixed order.
     fn parse(parameter: &'static Parameter, words: &mut Words) -> Result<ServiceCurve, QdiscError> {
         let rate = |words: &mut Words| match words.any_rate_bps(parameter)? {
             bps if bps <= LARGEST_RATE_BPS => Ok(bps),
@@ -357,8 +357,8 @@ impl ServiceCurve {
         Ok(curve)
     }
 
-    /// As many bytes within a time, then the second rate: by a first rate above that one, or else by
-    /// none until what is left of the time is enough at the second one.
+    /// The curve that serves `umax` within `dmax`, then the second rate. The first slope is higher if needed;
+    /// otherwise it is 0 until the second slope suffices.
     fn serving(
         self,
         bytes: u64,
@@ -373,7 +373,7 @@ impl ServiceCurve {
                 _ => Err(CLASS.out_of_range(parameter, "umax without dmax")),
             };
         };
-        // Rounded up, as tc does.
+        // Rounded up, as in tc.
         let first = first + u64::from(!(bytes * US_PER_S).is_multiple_of(within_us));
         let (m1_bps, d_us) = if first > second {
             (first * 8, within_us)

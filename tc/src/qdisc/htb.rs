@@ -1,15 +1,14 @@
-//! `htb`: classes with a rate of their own that borrow from each other (tc-htb(8), iproute2
-//! `tc/q_htb.c`).
+//! `htb`: classes with an own rate that borrow from their parents (tc-htb(8), iproute2 `tc/q_htb.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | `default C` (hexadecimal), `r2q N` (10), `direct_qlen P` (1000, txqueuelen) | yes |
 //! | class: `rate` (required), `ceil` (the rate), `prio` (0), `quantum` (rate / r2q, 1000 to 200000) | yes |
-//! | class: `burst`, `cburst`; without, rate / HZ of the clock (10^9) + `mtu` (1600) | yes |
-//! | a discipline in a leaf | yes; a pfifo of 1000 packets without |
+//! | class: `burst`, `cburst`; default rate / HZ of the clock (10^9) + `mtu` (1600) | yes |
+//! | a discipline in a leaf | yes; by default a pfifo of 1000 packets |
 //! | filters at the root of the tree | yes, see `Filter` |
 //! | `mpu`, `overhead`, `linklayer`, `offload`, `BURST/CELL` | no |
-//! | a class whose parent is not there (the kernel makes it a root, silently) | refused |
+//! | a class whose parent does not exist (the kernel silently makes it a root) | refused |
 
 use super::classes::{self, Class};
 use super::words::Words;
@@ -25,7 +24,7 @@ use crate::units::{format_rate, format_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `get_hz` of tc where timers are of high resolution.
+/// `get_hz` of tc with high-resolution timers.
 const CLOCK_HZ: u64 = 1_000_000_000;
 const DEFAULT_MTU_BYTES: u32 = 1600;
 const LARGEST_R2Q: u32 = i32::MAX as u32;
@@ -36,15 +35,15 @@ const PRIORITIES: u8 = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Htb {
-    /// The class of packets that no filter has; 0 for none: they pass unshaped.
+    /// The class of unmatched packets; 0 for none: they pass unshaped.
     pub default_minor: u16,
     /// A leaf's quantum is its rate in bytes per second over this; at least 1.
     pub r2q: u32,
-    /// Packets that may wait to pass unshaped.
+    /// Limit of the queue of unshaped packets.
     pub direct_qlen_packets: u32,
     /// Parents before their children.
     pub classes: Vec<HtbClass>,
-    /// In the order in which they are asked.
+    /// In the order in which they are evaluated.
     pub filters: Vec<Filter>,
 }
 
@@ -56,20 +55,20 @@ pub struct HtbClass {
     pub minor: u16,
     /// The class it borrows from; 0 at the root.
     pub parent_minor: u16,
-    /// Rate it has for itself, bit/s, a multiple of 8, at least 8.
+    /// Guaranteed rate, bit/s, a multiple of 8, at least 8.
     pub rate_bps: u64,
-    /// Rate it may reach by borrowing, as above.
+    /// Largest rate with borrowing, bit/s, a multiple of 8, at least 8.
     pub ceil_bps: u64,
-    /// Bucket of the rate, at least 1.
+    /// Bucket of the rate, bytes, at least 1.
     pub burst_bytes: u32,
-    /// Bucket of the ceiling, at least 1.
+    /// Bucket of the ceiling, bytes, at least 1.
     pub cburst_bytes: u32,
-    /// Leaves of a lower one borrow first, 0 to 7.
+    /// Priority, 0 to 7: leaves with a lower number borrow first.
     pub prio: u8,
-    /// Bytes a leaf sends in its turn among those of its priority; 0 for rate / r2q.
+    /// Quantum of a leaf among those of its priority, bytes; 0 for rate / r2q.
     pub quantum_bytes: u32,
-    /// What queues in a leaf; none for the `pfifo` that the kernel puts there.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// The discipline of a leaf; None for the `pfifo` that the kernel attaches.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub child: Option<Box<Qdisc>>,
 }
 
@@ -83,8 +82,7 @@ const DEFAULT: Parameter = Parameter {
     default_source: "tc: none",
     range: "0 to ffff, hexadecimal",
     bounds: Bounds::NONE,
-    effect: "The class of packets that no filter has. Without such a leaf they pass at once, \
-             before all others.",
+    effect: "The leaf of packets that no filter matches. Without it they pass unshaped, before all others.",
 };
 
 const R2Q: Parameter = Parameter {
@@ -97,8 +95,8 @@ const R2Q: Parameter = Parameter {
     default_source: "tc",
     range: "1 to 2147483647",
     bounds: Bounds::within(1, 2_147_483_647),
-    effect: "The quantum of a leaf that says none: its rate in bytes per second over this, from \
-             1000 to 200000 bytes.",
+    effect: "Default quantum of a leaf: its rate in bytes per second divided by this, from 1000 to 200000 \
+             bytes.",
 };
 
 const DIRECT_QLEN: Parameter = Parameter {
@@ -111,11 +109,11 @@ const DIRECT_QLEN: Parameter = Parameter {
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
     range: "0 to 4294967294 packets",
     bounds: Bounds::within(0, 4_294_967_294),
-    effect: "Packets that may wait to pass unshaped.",
+    effect: "Limit of the queue of unshaped packets.",
 };
 
 const RATE: Parameter = Parameter {
-    effect: "What the class has whatever others do, link headers counted.",
+    effect: "Guaranteed rate of the class, link headers counted.",
     ..tbf::RATE
 };
 
@@ -123,14 +121,13 @@ const CEIL: Parameter = Parameter {
     name: "ceil",
     key: "ceil_bps",
     default_source: "the rate",
-    effect: "What it may reach by borrowing from its parent.",
+    effect: "Largest rate, reached by borrowing from the parent.",
     ..RATE
 };
 
 const BURST: Parameter = Parameter {
     default_source: "rate / 10^9 s + mtu",
-    effect: "Bucket of the rate. A class sends while it has any tokens, so that a packet may \
-             overdraw it.",
+    effect: "Bucket of the rate. A class may send while it has any tokens, so one packet can overdraw it.",
     ..tbf::BURST
 };
 
@@ -153,7 +150,7 @@ const PRIO: Parameter = Parameter {
     default_source: "tc",
     range: "0 to 7",
     bounds: Bounds::within(0, 7),
-    effect: "Leaves of a lower number send first, and are offered what can be borrowed first.",
+    effect: "Leaves with a lower number are served first and borrow first.",
 };
 
 const QUANTUM: Parameter = Parameter {
@@ -166,7 +163,7 @@ const QUANTUM: Parameter = Parameter {
     default_source: "tc: rate / r2q",
     range: "1 to 4294967295, a number",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "Bytes that a leaf sends before the next of its priority has its turn.",
+    effect: "Bytes that a leaf may send per round among leaves of its priority.",
 };
 
 const MTU: Parameter = Parameter {
@@ -179,10 +176,10 @@ const MTU: Parameter = Parameter {
     default_source: "tc",
     range: "1 to 4294967295, a number",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "Added to a burst or cburst that is not said.",
+    effect: "Added to the default of burst and cburst.",
 };
 
-/// What follows `class add ... classid H:C htb`.
+/// The words after `class add ... classid H:C htb`.
 static CLASS: Discipline = Discipline {
     name: "htb class",
     summary: "A class of an htb: `class add dev X parent H:[C] classid H:C htb ...`.",
@@ -205,7 +202,7 @@ static CLASS: Discipline = Discipline {
 impl Grammar for Htb {
     const DISCIPLINE: Discipline = Discipline {
         name: "htb",
-        summary: "Hierarchical token bucket: classes with rates, which borrow what others leave.",
+        summary: "Hierarchical token bucket: classes with guaranteed rates that borrow unused bandwidth.",
         source: "tc-htb(8); iproute2 tc/q_htb.c; Linux net/sched/sch_htb.c",
         parameters: &[DEFAULT, R2Q, DIRECT_QLEN],
         not_implemented: &["debug", "offload"],
@@ -251,7 +248,7 @@ impl Grammar for Htb {
         let mut options = Options::default()
             .show("r2q", r2q, &format!("r2q {r2q} "))
             .show("default", default.clone(), &format!("default {default} "));
-        // How many packets passed unshaped is not known here, but where none can.
+        // The number of unshaped packets is known here only if there can be none.
         if !self.may_pass_unshaped() {
             options = options.show("direct_packets_stat", 0u32, "direct_packets_stat 0 ");
         }
@@ -311,7 +308,7 @@ impl Grammar for Htb {
 }
 
 impl Htb {
-    /// Whether a packet can reach no leaf (`htb_classify`): by default, or sent to the root.
+    /// Whether a packet can miss every leaf (`htb_classify`): by default, or by a filter to the root.
     fn may_pass_unshaped(&self) -> bool {
         let mut filters = self.filters.iter();
         let has_default = classes::is_leaf(&self.classes, self.default_minor);
@@ -409,7 +406,7 @@ impl HtbClass {
     }
 }
 
-/// The divisor after its word; of 0, and of what is negative in 32 bits, the kernel makes 1.
+/// The divisor after its keyword. The kernel uses 1 for 0 and for values negative in 32 bits.
 fn r2q(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     match words.unsigned(parameter, Base::Ten)? {
         number @ 1..=LARGEST_R2Q => Ok(number),
@@ -417,7 +414,7 @@ fn r2q(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscErr
     }
 }
 
-/// The length after its word. tc has no other mark for "not given" than the largest number.
+/// The length after its keyword. tc encodes "not given" as the largest number.
 fn direct_qlen(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     match words.unsigned(parameter, Base::Ten)? {
         u32::MAX => Err(Htb::DISCIPLINE.not_taken(parameter, u32::MAX, Reason::Ignored)),
@@ -425,7 +422,7 @@ fn direct_qlen(words: &mut Words, parameter: &'static Parameter) -> Result<u32, 
     }
 }
 
-/// The priority after its word; of more than 7 the kernel makes 7.
+/// The priority after its keyword; the kernel lowers values above 7 to 7.
 fn priority(words: &mut Words, parameter: &'static Parameter) -> Result<u8, QdiscError> {
     let number = words.unsigned(parameter, Base::Ten)?;
     match u8::try_from(number) {
@@ -434,7 +431,7 @@ fn priority(words: &mut Words, parameter: &'static Parameter) -> Result<u8, Qdis
     }
 }
 
-/// The number after its word, in the decimal system; without it, another value is computed.
+/// A decimal number after its keyword; without it a value is computed.
 fn decimal(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     let number = words.unsigned(parameter, Base::Ten)?;
     words.above_zero(parameter, number, Reason::Ignored)

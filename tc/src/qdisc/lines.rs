@@ -1,18 +1,17 @@
-//! A discipline with its children: which handles they have, and the lines one types to tc.
+//! A discipline with its children as tc command lines, with their handles.
 
 use super::Qdisc;
 
 /// Where a discipline is attached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment<'a> {
-    /// The network device; none for lines that are read back by [`super::parse`].
+    /// The network device; None for lines that [`super::parse`] reads back.
     pub device: Option<&'a str>,
-    /// The class it is put into, such as `1:1`; none for the device's root.
+    /// The parent class, such as `1:1`; None for the device's root.
     pub parent: Option<&'a str>,
-    /// Its own handle: the number before the colon. Those inside count on from it.
+    /// Its handle: the number before the colon. Handles of children follow it.
     pub handle: u16,
-    /// Words between the handle and the discipline's name, such as `stab overhead 10`, or
-    /// nothing.
+    /// Words between the handle and the discipline's name, such as `stab overhead 10`; may be empty.
     pub options: &'a str,
 }
 
@@ -28,8 +27,8 @@ impl Default for Attachment<'_> {
 }
 
 impl Qdisc {
-    /// The lines, each what follows `tc `, in an order that works: a discipline, its classes and
-    /// filters, then what is inside.
+    /// The lines, without the leading `tc`, in an order that tc accepts: a discipline, its classes and
+    /// filters, then its children.
     pub fn lines(&self, attachment: &Attachment) -> Vec<String> {
         let mut writer = Writer {
             device: attachment.device,
@@ -45,14 +44,14 @@ impl Qdisc {
         writer.lines
     }
 
-    /// It and what is inside it, each before what is in its classes.
+    /// The discipline and its descendants, parents first.
     pub(super) fn placed(&self, handle: u16) -> Vec<Placed<'_>> {
         let mut found = Vec::new();
         self.place(handle, None, true, &mut found);
         found
     }
 
-    /// Adds itself and what is inside; the handle that is next.
+    /// Adds itself and its descendants. Returns the next free handle.
     fn place<'a>(
         &'a self,
         handle: u16,
@@ -78,13 +77,13 @@ impl Qdisc {
     }
 }
 
-/// A discipline in its tree.
+/// A discipline at its place in the tree.
 pub(super) struct Placed<'a> {
     pub(super) qdisc: &'a Qdisc,
     pub(super) handle: u16,
-    /// The class it is in; none for the root of the tree.
+    /// The parent class; None for the root of the tree.
     pub(super) parent: Option<String>,
-    /// Whether every packet that the root takes goes through it.
+    /// Whether every packet accepted by the root passes through it.
     pub(super) has_every_packet: bool,
 }
 

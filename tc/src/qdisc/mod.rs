@@ -1,20 +1,20 @@
-//! Queue disciplines: what follows `tc qdisc add dev X root`.
+//! Queue disciplines: the words after `tc qdisc add dev X root`.
 //!
-//! [`parse`] reads the text, [`Qdisc`]'s `Display` writes it back, [`Qdisc::to_json`] and
-//! [`Qdisc::from_json`] convert to and from the canonical JSON in which every default is filled
-//! in. [`Qdisc::shown`] is what `tc -d qdisc show` prints of it. [`disciplines`] is the table of
-//! what there is, from which documentation is made.
+//! [`parse`] reads the text; `Display` of [`Qdisc`] writes it back. [`Qdisc::to_json`] and
+//! [`Qdisc::from_json`] convert to and from the canonical JSON, which has every default filled in.
+//! [`Qdisc::shown`] is the output of `tc -d qdisc show`. [`disciplines`] is the table from which
+//! documentation is made.
 //!
-//! Words are read as iproute2 6.1 reads them: in any order, of one that is repeated the last where
-//! tc takes it again ([`Discipline::once`]), abbreviated where tc knows the beginning
-//! ([`Discipline::abbreviated`]), numbers as C reads them. What tc takes and would not be what is
-//! written is refused with a [`Reason`](crate::Reason); what may surprise comes with a [`Notice`].
+//! Words are read as iproute2 6.1 reads them: in any order; the last of a repeated word counts where tc
+//! accepts repetition ([`Discipline::once`]); abbreviated where tc accepts prefixes
+//! ([`Discipline::abbreviated`]); numbers as C reads them. A value that tc accepts but would change is
+//! refused with a [`Reason`](crate::Reason). A value that is easily misread comes with a [`Notice`].
 //!
-//! Disciplines with children are written as several lines, each what follows `tc`: see
-//! [`parse`] and [`Qdisc::lines`].
+//! A discipline with children is written as several lines, each without the leading `tc`: see [`parse`] and
+//! [`Qdisc::lines`].
 //!
-//! A further discipline is one file here, with a type that implements `Grammar`, and one line in
-//! the list given to the macro `qdiscs` below.
+//! To add a discipline, write one file here with a type that implements `Grammar`, and add one line to the
+//! list given to the macro `qdiscs` below.
 
 mod bfifo;
 pub mod cake;
@@ -81,66 +81,65 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use words::Words;
 
-/// The longest text or JSON read as one discipline with its children.
+/// Largest size of the text or JSON of one discipline with its children.
 pub const MAX_TEXT_BYTES: usize = 16_384;
 
-/// How deep disciplines may lie in each other, the root counted; as the kernel's own limit on
-/// chains (`check_loop` in `sch_api.c`).
+/// Largest nesting depth of disciplines, the root included; the kernel's own limit (`check_loop` in
+/// `sch_api.c`).
 pub const MAX_DEPTH: usize = 8;
 
-/// What a discipline's file provides.
+/// What the file of a discipline provides.
 trait Grammar: Sized + fmt::Display {
-    /// Its line in the table.
+    /// Its row of the table.
     const DISCIPLINE: Discipline;
 
-    /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it is asked
-    /// and holds nothing without a transmitter behind it.
+    /// Whether it is a plain FIFO: it sends whenever it is asked, and holds nothing without a transmitter
+    /// behind it.
     const IS_PLAIN_FIFO: bool = false;
 
-    /// Of one whose classes are added: a class's line in the table.
+    /// For a discipline with added classes: the table row of a class.
     const CLASS: Option<&'static Discipline> = None;
 
-    /// What is typed, and what `tc -d qdisc show` prints of it, as text and as JSON. Of those that have
-    /// none here `tests/shown.rs` has some.
+    /// Example: the text typed, and the output of `tc -d qdisc show` as text and as JSON. Disciplines without
+    /// one here have some in `tests/shown.rs`.
     #[cfg_attr(not(test), expect(dead_code, reason = "an example for tests"))]
     const SHOWN: Option<(&'static str, &'static str, &'static str)> = None;
 
-    /// Reads the words after its name; tc's defaults for what is not said.
+    /// Parses the words after its name; parameters not given get tc's defaults.
     fn parse(words: &mut Words) -> Result<Self, QdiscError>;
 
-    /// Whether every value is one that [`Grammar::parse`] can produce. Children are checked
-    /// apart.
+    /// Checks that every value is one that [`Grammar::parse`] can produce. Children are checked separately.
     fn check(&self) -> Result<(), QdiscError>;
 
-    /// What `tc -d qdisc show` prints of it (`print_opt` in iproute2).
+    /// Its options as `tc -d qdisc show` prints them (`print_opt` in iproute2).
     fn options(&self, device: Device) -> Options;
 
-    /// As [`Qdisc::shaped_bps`].
+    /// See [`Qdisc::shaped_bps`].
     fn shaped_bps(&self) -> u64 {
         0
     }
 
-    /// The disciplines put into its classes, in the order of the classes.
+    /// The disciplines in its classes, in the order of the classes.
     fn branches(&self) -> Vec<Branch<'_>> {
         Vec::new()
     }
 
-    /// The class that `minor` means, if a discipline can be put there.
+    /// The class that `minor` refers to, if a discipline can be attached there.
     fn class(&self, _minor: u16) -> Option<u16> {
         None
     }
 
-    /// The place of the discipline in a class.
+    /// Where the discipline of a class is attached.
     fn slot(&mut self, _minor: u16) -> Option<&mut Option<Box<Qdisc>>> {
         None
     }
 
-    /// What follows `class add dev X` for each of its classes, where tc is told of them.
+    /// The words after `class add dev X` for each class that needs a line of its own.
     fn class_lines(&self, _handle: u16) -> Vec<String> {
         Vec::new()
     }
 
-    /// Adds a class; `words` are those after the discipline's name. What is to be known of them.
+    /// Adds a class; `words` are those after the discipline's name. Returns notices about them.
     fn add_class(
         &mut self,
         _minor: u16,
@@ -149,19 +148,19 @@ trait Grammar: Sized + fmt::Display {
     ) -> Result<Vec<Notice>, QdiscError> {
         Err(QdiscError::BadLine {
             value: "class".to_owned(),
-            reason: format!("{} has no classes that are added", Self::DISCIPLINE.name),
+            reason: format!("{} has no classes to add", Self::DISCIPLINE.name),
             why: None,
             allowed: "class lines for drr, hfsc and htb".to_owned(),
             hint: None,
         })
     }
 
-    /// Its filters, in the order in which they are asked.
+    /// Its filters, in the order in which they are evaluated.
     fn filters(&self) -> &[Filter] {
         &[]
     }
 
-    /// The same, if it takes filters.
+    /// Its filters, if it accepts filters.
     fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
         None
     }
@@ -175,7 +174,7 @@ struct Branch<'a> {
     takes_every_packet: bool,
 }
 
-/// The enum of all disciplines and what must go through each of them.
+/// Declares the enum of all disciplines and the methods that dispatch to them.
 macro_rules! qdiscs {
     ($($kind:ident;)+) => {
         /// A queue discipline with all its parameters.
@@ -189,17 +188,17 @@ macro_rules! qdiscs {
 
         static DISCIPLINES: &[Discipline] = &[$($kind::DISCIPLINE),+];
 
-        /// [`Grammar::SHOWN`] of each of them.
+        /// [`Grammar::SHOWN`] of each discipline.
         #[cfg(test)]
         const SHOWN: &[Option<(&str, &str, &str)>] = &[$($kind::SHOWN),+];
 
-        /// Of each of them.
+        /// [`Grammar::IS_PLAIN_FIFO`] of each discipline.
         const ARE_PLAIN_FIFOS: &[bool] = &[$($kind::IS_PLAIN_FIFO),+];
 
-        /// As above.
+        /// [`Grammar::CLASS`] of each discipline.
         const CLASSES: &[Option<&Discipline>] = &[$($kind::CLASS),+];
 
-        /// Reads the words after `discipline`'s name.
+        /// Parses the words after `discipline`'s name.
         fn parse_words(
             discipline: &'static Discipline,
             words: &mut Words,
@@ -211,27 +210,27 @@ macro_rules! qdiscs {
         }
 
         impl Qdisc {
-            /// Its line in the table of [`disciplines`].
+            /// Its row in the table of [`disciplines`].
             pub fn discipline(&self) -> &'static Discipline {
                 match self {
                     $(Qdisc::$kind(_) => const { &$kind::DISCIPLINE },)+
                 }
             }
 
-            /// Whether it is a first-in-first-out queue and nothing else, which sends whenever it
-            /// is asked and holds nothing without a transmitter behind it.
+            /// Whether it is a plain FIFO: it sends whenever it is asked, and holds nothing without a
+            /// transmitter behind it.
             pub fn is_plain_fifo(&self) -> bool {
                 match self {
                     $(Qdisc::$kind(_) => $kind::IS_PLAIN_FIFO,)+
                 }
             }
 
-            /// Rate that packets leave at over a long time, however fast the transmitter is; 0
-            /// where some packets are held to no rate.
+            /// Long-term rate of departures however fast the transmitter is, bit/s; 0 if some packets are not
+            /// limited to a rate.
             ///
-            /// Of token buckets (tc-tbf(8)), of `netem rate` (tc-netem(8)), and what htb's classes
-            /// may reach, their ceilings (tc-htb(8)); of prio the sum of its children's. The
-            /// `maxrate` of fq is of each flow, and counts for none.
+            /// The rate of token buckets (tc-tbf(8)) and of `netem rate` (tc-netem(8)); for htb the ceilings
+            /// of its classes (tc-htb(8)); for prio the sum over its children. The `maxrate` of fq limits
+            /// each flow and does not count.
             pub fn shaped_bps(&self) -> u64 {
                 match self {
                     $(Qdisc::$kind(discipline) => discipline.shaped_bps(),)+
@@ -332,7 +331,7 @@ qdiscs! {
     Sfq;
 }
 
-/// As one would type it to tc; [`parse`] reads it back. One with children takes several lines.
+/// Formats tc text that [`parse`] reads back. A discipline with children takes several lines.
 impl fmt::Display for Qdisc {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let lines = self.lines(&Attachment::default());
@@ -343,7 +342,7 @@ impl fmt::Display for Qdisc {
     }
 }
 
-/// Disciplines of tc that are not here, so that the answer is "not yet" and not "unknown".
+/// Disciplines of tc that are not implemented; the error then differs from that for unknown ones.
 const NOT_IMPLEMENTED: &[&str] = &[
     "blackhole",
     "cbs",
@@ -362,16 +361,16 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "taprio",
 ];
 
-/// Disciplines that Linux had and no longer has, and what does the same.
+/// Disciplines removed from Linux, and their replacements.
 const REMOVED: &[(&str, &str)] = &[("cbq", "htb"), ("dsmark", "prio with filters by dsfield")];
 
-/// Every discipline there is, with its parameters, their units, defaults and effects.
+/// All disciplines, with parameters, units, defaults and effects.
 pub fn disciplines() -> &'static [Discipline] {
     DISCIPLINES
 }
 
-/// The table of [`disciplines`] as JSON, each with its `usage`, the `example` of the shortest text
-/// that is accepted, a `short_example` with room for few packets, and whether it `is_plain_fifo` ([`Qdisc::is_plain_fifo`]).
+/// The table of [`disciplines`] as JSON, each with its `usage`, the shortest accepted text as `example`, a
+/// `short_example` with a small limit, and `is_plain_fifo` ([`Qdisc::is_plain_fifo`]).
 pub fn disciplines_json() -> String {
     #[derive(Serialize)]
     struct Described {
@@ -381,7 +380,7 @@ pub fn disciplines_json() -> String {
         example: String,
         short_example: String,
         is_plain_fifo: bool,
-        /// Of one whose classes are added: a class's table.
+        /// For a discipline with added classes: the table of a class.
         class: Option<&'static Discipline>,
     }
     let described: Vec<Described> = { DISCIPLINES.iter().zip(ARE_PLAIN_FIFOS).zip(CLASSES) }
@@ -394,13 +393,12 @@ pub fn disciplines_json() -> String {
             class: *class,
         })
         .collect();
-    // As for Qdisc::to_json.
+    // Serialization cannot fail: see Qdisc::to_json.
     serde_json::to_string(&described).unwrap_or_default()
 }
 
-/// Reads what follows `tc qdisc add dev X root`, such as `netem rate 1mbit`; or several lines,
-/// parted by line ends or `;`, each what one types to tc:
-///
+/// Parses the words after `tc qdisc add dev X root`, such as `netem rate 1mbit`; or several tc command lines,
+/// separated by line ends or `;`:
 /// ```text
 /// [tc] [qdisc|class|filter add|replace] [dev X] root|parent H [handle H] [classid H] KIND ...
 /// ```
@@ -412,10 +410,10 @@ pub fn parse(text: &str) -> Result<Qdisc, QdiscError> {
     parse_noting(text).map(|(qdisc, _)| qdisc)
 }
 
-/// As [`parse`], with what is to be known of the text.
+/// As [`parse`], with notices about the text.
 ///
 /// # Errors
-/// As there.
+/// The errors of [`parse`].
 pub fn parse_noting(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(QdiscError::TooLong {
@@ -430,7 +428,7 @@ pub fn parse_noting(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     parse_one(text)
 }
 
-/// Reads a discipline's name and parameters.
+/// Parses the name and parameters of one discipline.
 fn parse_one(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     let mut words = text.split_ascii_whitespace();
     let Some(name) = words.next() else {
@@ -455,10 +453,9 @@ impl std::str::FromStr for Qdisc {
 }
 
 impl Qdisc {
-    /// Whether every value, of children too, is one that tc text can express.
-    ///
+    /// Checks that every value, also of children, can be expressed as tc text.
     /// # Errors
-    /// [`QdiscError::OutOfRange`] for the first that is not.
+    /// [`QdiscError::OutOfRange`] for the first that cannot.
     pub fn check(&self) -> Result<(), QdiscError> {
         self.check_to_depth(MAX_DEPTH)
     }
@@ -469,7 +466,7 @@ impl Qdisc {
                 discipline: self.discipline().name,
                 parameter: "parent",
                 value: (MAX_DEPTH + 1).to_string(),
-                allowed: format!("at most {MAX_DEPTH} disciplines inside each other"),
+                allowed: format!("at most {MAX_DEPTH} levels of disciplines"),
                 hint: None,
             });
         }
@@ -478,30 +475,29 @@ impl Qdisc {
         branches.try_for_each(|branch| branch.child.check_to_depth(depth - 1))
     }
 
-    /// The disciplines inside it, not those inside them.
+    /// Its children, without their children.
     pub fn children(&self) -> impl Iterator<Item = &Qdisc> {
         self.branches().into_iter().map(|branch| branch.child)
     }
 
-    /// All filters, of it and of those inside it.
+    /// All filters, its own and those of its descendants.
     pub fn every_filter(&self) -> Vec<&Filter> {
         let inside = self.children().flat_map(Qdisc::every_filter);
         self.filters().iter().chain(inside).collect()
     }
 
-    /// Whether a filter, of it or inside it, looks at more of packets than DSCP and ECN.
+    /// Whether any filter in the tree uses more than the TOS byte (DSCP and ECN).
     pub fn looks_past_tos(&self) -> bool {
         self.every_filter().into_iter().any(Filter::looks_past_tos)
     }
 
     /// The canonical JSON: no blanks, `kind` first, every parameter, units in the keys.
     pub fn to_json(&self) -> String {
-        // Only a map with keys that are no strings, or a failing Serialize, could be an error.
+        // Serialization could fail only for a map with keys that are not strings.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the JSON that [`Qdisc::to_json`] writes, in any order of keys.
-    ///
+    /// Parses the JSON that [`Qdisc::to_json`] writes; keys may be in any order.
     /// # Errors
     /// [`QdiscError::BadJson`] for missing, unknown or repeated keys and wrong types;
     /// [`QdiscError::OutOfRange`] for values that tc text cannot express.
@@ -516,7 +512,7 @@ impl Qdisc {
             return Err(bad_json(format!("above {MAX_TEXT_BYTES} bytes")));
         }
         let qdisc: Qdisc = serde_json::from_str(json).map_err(|error| {
-            // serde repeats the text as it is; a message must not drive a terminal.
+            // serde quotes the input unchanged; control characters must not reach a terminal.
             let reason = error.to_string().replace(char::is_control, "\u{fffd}");
             bad_json(shortened(&reason))
         })?;
@@ -557,7 +553,7 @@ fn unknown_discipline(name: &str) -> QdiscError {
     }
 }
 
-/// The names of all, for errors.
+/// The names of all disciplines, for errors.
 fn kinds() -> String {
     let names: Vec<&str> = DISCIPLINES.iter().map(|each| each.name).collect();
     names.join(", ")

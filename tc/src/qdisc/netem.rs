@@ -4,30 +4,29 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `limit PACKETS` (1000), the packet being sent included | yes |
-//! | `delay TIME [ JITTER [ CORRELATION ] ]`, or `latency` | yes |
-//! | `distribution normal`, `pareto`, `paretonormal`; without it: uniform | yes |
-//! | `distribution experimental` or a file of one's own | no: a measured table, made from no formula |
+//! | `limit PACKETS` (1000), including the packet in transmission | yes |
+//! | `distribution normal`, `pareto`, `paretonormal`; default: uniform | yes |
+//! | `distribution experimental` or a file of the user's own | no: measured tables, not computed from a formula |
 //! | `loss [ random ] PERCENT [ CORRELATION ]`, or `drop` | yes |
 //! | `loss state P13 [ P31 [ P32 [ P23 [ P14 ] ] ] ]` | yes |
 //! | `loss gemodel P [ R [ 1-H [ 1-K ] ] ]` | yes |
-//! | `ecn`: mark what would be lost; only with `loss` | yes |
+//! | `ecn`: marks packets instead of losing them; only with `loss` | yes |
 //! | `duplicate PERCENT [ CORRELATION ]` | yes |
 //! | `reorder PERCENT [ CORRELATION ]`, `gap DISTANCE`; only with `delay` | yes |
-//! | `rate RATE [ PACKETOVERHEAD [ CELLSIZE [ CELLOVERHEAD ] ] ]` | yes, in whole bytes per second as tc hands it to the kernel |
+//! | `rate RATE [ PACKETOVERHEAD [ CELLSIZE [ CELLOVERHEAD ] ] ]` | yes, in whole bytes per second as tc passes it to the kernel |
 //! | `rate 5%` (of the device's speed) | no |
-//! | a discipline as its child, in whatever class is said | yes |
+//! | a child discipline, in any class | yes |
 //! | `corrupt`, `slot`, `seed`, `jitter` as a word | no |
-//! | `rate 0`, `gap 0` (to tc not given), `limit 0` (drops every packet) | refused |
-//! | a percentage of more digits than parts per billion hold, where the kernel sees them | refused |
+//! | `rate 0`, `gap 0` (not given, to tc), `limit 0` (drops every packet) | refused |
+//! | a percentage with more digits than parts per billion, if the kernel would see the difference | refused |
 //!
-//! A percentage is held in parts per billion, and becomes the kernel's 32-bit fraction only
-//! where it is used.
+//! Percentages are stored in parts per billion and converted to the kernel's 32-bit fraction where they are
+//! used.
 //!
-//! iproute2 from before March 2024 ("netem: use 64 bit value for latency and jitter") reads delay
-//! and jitter in whole microseconds and hands them over in 32 bits of ticks of 64 ns, cut off:
-//! `delay 10us` is 9984 ns, and so it is here. It hands the correlation of `duplicate` to the
-//! kernel only when some other correlation is given, and is refused here otherwise; the text
-//! written here then gives the delay's, as 0%.
+//! iproute2 from before March 2024 ("netem: use 64 bit value for latency and jitter") reads delay and jitter
+//! in whole microseconds and passes them in 32 bits of ticks of 64 ns, truncated: `delay 10us` is 9984 ns,
+//! and so it is here. It passes the correlation of `duplicate` to the kernel only if another correlation is
+//! given too. Here it is otherwise refused, and the text written here adds the delay's correlation as 0%.
 
 mod loss;
 mod options;
@@ -45,71 +44,69 @@ use parameters::*;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// All packets, in parts per billion.
+/// A share of 1, in parts per billion.
 pub const ALL_PPB: u32 = 1_000_000_000;
 
 /// Delay, loss, duplication, reordering and a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Netem {
-    /// Packets that may be inside, the one being sent included; at least 1.
+    /// Limit in packets, including the packet in transmission; at least 1.
     pub limit_packets: u32,
-    /// Mean delay, nanoseconds: one that tc makes of whole microseconds, up to 274 s, in its ticks
-    /// of 64 ns.
+    /// Mean delay, ns: from whole microseconds, up to 274 s, in tc's ticks of 64 ns.
     pub delay_ns: u64,
-    /// By how much the delay varies, nanoseconds: half the width of the uniform distribution,
-    /// the scale of the others. As the delay, and at most `i32::MAX`: the kernel's arithmetic has
-    /// 32 bits.
+    /// Jitter, ns: half the width of the uniform distribution, the scale of the others. In ticks as the
+    /// delay, and at most `i32::MAX`: the kernel computes it in 32 bits.
     pub jitter_ns: u64,
-    /// How much of a delay's random number is the one before it; at most [`ALL_PPB`].
+    /// Correlation of a delay with the previous one, in parts per billion; at most [`ALL_PPB`].
     pub delay_correlation_ppb: u32,
-    /// How the delay varies.
+    /// Distribution of the delay.
     pub distribution: Distribution,
-    /// Which packets are lost.
+    /// The loss model.
     pub loss: Option<Loss>,
-    /// Whether packets that could be marked are, in place of being lost.
+    /// Whether ECN-capable packets are marked instead of lost.
     pub ecn: bool,
-    /// How many packets are sent twice; at most [`ALL_PPB`].
+    /// Share of packets that are sent twice; at most [`ALL_PPB`].
     pub duplicate_ppb: u32,
-    /// As `delay_correlation_ppb`.
+    /// Correlation, as `delay_correlation_ppb`.
     pub duplicate_correlation_ppb: u32,
-    /// How many packets go to the head of the queue, of those that `gap_packets` lets choose;
-    /// at most [`ALL_PPB`].
+    /// Share of packets that go to the head of the queue, among those that `gap_packets` makes eligible; at
+    /// most [`ALL_PPB`].
     pub reorder_ppb: u32,
-    /// As `delay_correlation_ppb`.
+    /// Correlation, as `delay_correlation_ppb`.
     pub reorder_correlation_ppb: u32,
-    /// Only when this number of packets, less one, were delayed since the last that was reordered, may
-    /// one be again; 0 without reordering, which needs at least 1.
+    /// A packet is eligible for reordering only after this number of packets, less one, were delayed since
+    /// the last reordered one. 0 without reordering; otherwise at least 1.
     pub gap_packets: u32,
     /// Rate in bit/s, a multiple of 8; 0 for no rate.
     pub rate_bps: u64,
-    /// Bytes that the rate counts for a packet besides its own; may be below 0.
+    /// Bytes that the rate adds to each packet; may be negative.
     pub packet_overhead_bytes: i32,
-    /// If above 0, the rate counts whole cells of this number of bytes.
+    /// If above 0, the rate counts whole cells of this size, bytes.
     pub cell_size_bytes: u32,
-    /// Bytes that the rate counts for a cell besides its own; may be below 0.
+    /// Bytes that the rate adds to each cell; may be negative.
     pub cell_overhead_bytes: i32,
-    /// What packets come to when their time has come; none where they leave then.
+    /// Receives packets whose delay has expired; without it they leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Box<Qdisc>>,
 }
 
-/// How netem's delay varies.
+/// Distribution of netem's delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// Within the jitter on either side, tc's default.
+    /// Uniform within the jitter on either side, tc's default.
     Uniform,
-    /// Normal, of which the jitter is the standard deviation.
+    /// Normal; the jitter is the standard deviation.
     Normal,
-    /// Pareto of shape 3, shifted to mean 0, times 4/3 and cut off at four jitters.
+    /// Pareto with shape 3, shifted to mean 0, times 4/3, clipped at four jitters.
     Pareto,
-    /// A quarter of the normal quantile and three of the Pareto's.
+    /// One quarter of the normal quantile plus three quarters of the Pareto quantile.
     Paretonormal,
 }
 
 impl Distribution {
-    /// As typed.
+    /// The keyword.
     pub fn word(self) -> &'static str {
         match self {
             Distribution::Uniform => "uniform",
@@ -120,7 +117,7 @@ impl Distribution {
     }
 }
 
-/// What `netem` alone means.
+/// Parameters of `netem` without words.
 impl Default for Netem {
     fn default() -> Netem {
         Netem {
@@ -173,7 +170,7 @@ impl Grammar for Netem {
 
     fn parse(words: &mut Words) -> Result<Netem, QdiscError> {
         let mut netem = Netem::default();
-        // Whether tc hands over the correlations, that of `duplicate` among them.
+        // Whether tc passes the correlations, including that of `duplicate`.
         let mut said_correlation = false;
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
@@ -256,7 +253,7 @@ impl Grammar for Netem {
         child.into_iter().collect()
     }
 
-    /// Whatever number is said, the kernel means the one.
+    /// The kernel has one class, whatever number is given.
     fn class(&self, _: u16) -> Option<u16> {
         Some(1)
     }
@@ -271,7 +268,7 @@ impl Grammar for Netem {
 }
 
 impl Netem {
-    /// Reads what follows `delay`; what is not said stays. Whether a correlation was said.
+    /// Parses the values of `delay`; values not given stay. Returns whether a correlation was given.
     fn parse_delay(
         &mut self,
         words: &mut Words,
@@ -291,8 +288,8 @@ impl Netem {
         Ok(correlation.is_some())
     }
 
-    /// Reads what follows `loss`. tc takes it again where the loss was 0 before, and then keeps
-    /// that one's correlation. Whether a correlation was said.
+    /// Parses the values of `loss`. tc accepts a second `loss` if the first was 0, and then keeps the first
+    /// correlation. Returns whether a correlation was given.
     fn parse_loss(
         &mut self,
         words: &mut Words,
@@ -314,8 +311,8 @@ impl Netem {
         Ok(said_correlation)
     }
 
-    /// Reads what follows `rate`: an overhead is known by its sign or digit, a cell's size by its
-    /// digit, and what is not said stays.
+    /// Parses the values of `rate`: an overhead starts with a sign or digit, a cell size with a digit. Values
+    /// not given stay.
     fn parse_rate(
         &mut self,
         words: &mut Words,
@@ -338,7 +335,7 @@ impl Netem {
         self.check_cells()
     }
 
-    /// Without a cell its overhead does nothing; with one, a cell has to be of some length.
+    /// Without cells a cell overhead has no effect; with cells, the size of a cell must be positive.
     fn check_cells(&self) -> Result<(), QdiscError> {
         let (size, overhead) = (i64::from(self.cell_size_bytes), self.cell_overhead_bytes);
         match size > 0 && size + i64::from(overhead) <= 0 {
@@ -347,8 +344,7 @@ impl Netem {
         }
     }
 
-    /// tc's rules on words that need each other, on what was typed. What `gap` is without the
-    /// word is tc's too.
+    /// Checks tc's rules on words that require each other, on the text. Sets tc's default of `gap`.
     fn require_company(&mut self, words: &Words) -> Result<(), QdiscError> {
         if self.reorder_ppb > 0 {
             words.require(&DELAY, " with reorder")?;
@@ -366,7 +362,7 @@ impl Netem {
         Ok(())
     }
 
-    /// The same on values.
+    /// The same rules on values.
     fn check_company(&self) -> Result<(), QdiscError> {
         let refuse = |parameter, value: u64| Err(Netem::DISCIPLINE.out_of_range(parameter, value));
         if self.reorder_ppb > 0 && (self.delay_ns == 0 || self.gap_packets == 0) {
@@ -408,14 +404,14 @@ impl Netem {
             }
         }
         self.check_cells()?;
-        // Only a rate can be typed before an overhead.
+        // An overhead can be typed only after a rate.
         if self.rate_bps == 0 && (packet, size, cell) != (0, 0, 0) {
             return refuse(&RATE, 0);
         }
         Ok(())
     }
 
-    /// Whether tc from before 2024 would leave the correlation of `duplicate` out.
+    /// Whether tc from before 2024 would omit the correlation of `duplicate`.
     fn needs_another_correlation(&self) -> bool {
         let of_loss =
             matches!(self.loss, Some(Loss::Random { correlation_ppb, .. }) if correlation_ppb > 0);
@@ -423,7 +419,7 @@ impl Netem {
     }
 }
 
-/// What is typed for `time_ns` nanoseconds of ticks.
+/// Formats `time_ns` nanoseconds of ticks.
 fn ticks_text(time_ns: u64) -> String {
     format_time_us(of_ticks_us(time_ns).unwrap_or(time_ns / 1000))
 }

@@ -3,10 +3,10 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `limit PACKETS` | yes |
-//! | no `limit`: the interface's txqueuelen | 1000, what Linux gives an Ethernet or veth |
+//! | no `limit`: the interface's txqueuelen | 1000, Linux's default for Ethernet and veth |
 //! | `limit 0` (the kernel then drops every packet) | refused |
-//! | a limit is read as a size: `1.5` is 1, `100kb` is 102400 packets | yes, with a notice for a unit |
-//! | `1000p`, as tc prints it (and refuses it) | refused |
+//! | a limit is read as a size: `1.5` is 1, `100kb` is 102400 packets | yes, with a notice if there is a unit |
+//! | `1000p`, which tc prints and does not read | refused |
 
 use super::words::Words;
 use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError, Value};
@@ -16,11 +16,11 @@ use std::fmt;
 /// txqueuelen of an Ethernet device (`DEFAULT_TX_QUEUE_LEN` in the kernel, 1000 since 2.4).
 pub(super) const DEFAULT_TXQUEUELEN_PACKETS: u32 = 1000;
 
-/// First in, first out, limited in packets.
+/// A FIFO limited in packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pfifo {
-    /// Packets that may wait; at least 1.
+    /// Limit in packets; at least 1.
     pub limit_packets: u32,
 }
 
@@ -34,13 +34,13 @@ pub(super) const LIMIT: Parameter = Parameter {
     default_source: "the interface's txqueuelen, 1000 for Ethernet and veth",
     range: "1 to 4294967295 packets",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "A packet that arrives while this many wait is dropped.",
+    effect: "A packet that arrives when this many are queued is dropped.",
 };
 
 impl Grammar for Pfifo {
     const DISCIPLINE: Discipline = Discipline {
         name: "pfifo",
-        summary: "First in, first out; drops what arrives while the limit of packets wait.",
+        summary: "FIFO with a limit in packets; a packet that arrives when it is reached is dropped.",
         source: "tc-pfifo(8); iproute2 tc/q_fifo.c; Linux net/sched/sch_fifo.c",
         parameters: &[LIMIT],
         not_implemented: &[],

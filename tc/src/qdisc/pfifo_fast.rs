@@ -1,8 +1,8 @@
-//! `pfifo_fast`: three bands of first in, first out (tc-pfifo_fast(8)).
+//! `pfifo_fast`: three strict-priority FIFO bands (tc-pfifo_fast(8)).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | no parameters: each band holds the interface's txqueuelen | 1000, as Linux gives Ethernet |
+//! | no parameters: each band holds the interface's txqueuelen | 1000, Linux's default for Ethernet |
 //! | the map from TOS to bands | fixed, as in the kernel |
 
 use super::prio::{DEFAULT_BANDS, PRIOMAP, bands_options};
@@ -11,7 +11,7 @@ use super::{Device, Discipline, Grammar, Options, QdiscError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Three bands, the first served first.
+/// Three bands in strict priority, the first served first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PfifoFast {}
@@ -40,7 +40,7 @@ impl Grammar for PfifoFast {
         Ok(())
     }
 
-    /// The kernel describes it as a prio that cannot be changed.
+    /// The kernel reports it as a prio with fixed parameters.
     fn options(&self, _: Device) -> Options {
         bands_options(DEFAULT_BANDS, &PRIOMAP)
     }

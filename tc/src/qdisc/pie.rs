@@ -7,8 +7,8 @@
 //! | `alpha NUMBER` (2), `beta NUMBER` (20): sixteenths, 1 to 32 | yes |
 //! | `ecn`, `noecn` (off); `bytemode`, `nobytemode` (off) | yes |
 //! | `dq_rate_estimator`, `no_dq_rate_estimator` (off) | yes |
-//! | `alpha 0`, `beta 0`, other zeros (tc does not pass them on) | refused |
-//! | `linux_3_14`: not a word of tc; the pie of kernels 3.14 to 5.0 | yes |
+//! | `alpha 0`, `beta 0`, other zeros (tc does not pass them) | refused |
+//! | `linux_3_14`: not a word of tc; selects the pie of kernels 3.14 to 5.0 | yes |
 
 use super::codel::{LIMIT, check_time, show_time, time_text};
 use super::words::Words;
@@ -22,28 +22,27 @@ pub(super) const LARGEST_GAIN: u32 = 32;
 const OLD_TARGET_NS: u64 = 20_000_000;
 const OLD_TUPDATE_NS: u64 = 30_000_000;
 
-/// First in, first out, that drops arrivals with a probability it steers towards a delay.
+/// A FIFO that drops arrivals with a probability that a PI controller steers toward a target delay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pie {
-    /// Packets that may wait; at least 1.
+    /// Limit in packets; at least 1.
     pub limit_packets: u32,
-    /// The queueing delay steered to, ns: whole microseconds, 1 us to 2^32 - 1 us.
+    /// Target queueing delay, ns: whole microseconds, 1 us to 2^32 - 1 us.
     pub target_ns: u64,
-    /// How often the probability is updated, ns: as the target; the kernel rounds it up to whole
-    /// ticks.
+    /// Update period of the probability, ns: range as the target; the kernel rounds it up to whole ticks.
     pub tupdate_ns: u64,
-    /// Sixteenths of a hertz: weight of the deviation from the target; 1 to 32.
+    /// Gain for the deviation from the target, sixteenths of a hertz; 1 to 32.
     pub alpha: u32,
-    /// Sixteenths of a hertz: weight of the delay's trend; 1 to 32.
+    /// Gain for the change of the delay, sixteenths of a hertz; 1 to 32.
     pub beta: u32,
-    /// Whether packets that can be marked are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Whether shorter packets are dropped less.
+    /// Whether the drop probability is scaled by packet size.
     pub bytemode: bool,
-    /// Whether the delay is the backlog over an estimated rate, in place of measured.
+    /// Whether the delay is the backlog over an estimated departure rate, instead of measured.
     pub dq_rate_estimator: bool,
-    /// Whether the kernel is one of 3.14 to 5.0.
+    /// Whether to behave as kernels 3.14 to 5.0.
     pub linux_3_14: bool,
 }
 
@@ -57,7 +56,7 @@ pub(super) const TARGET: Parameter = Parameter {
     default_source: "Linux; RFC 8033 section 4.2 (QDELAY_REF)",
     range: "1us to 4294967295us, whole microseconds",
     bounds: Bounds::within(1_000, 4_294_967_295_000),
-    effect: "The queueing delay it steers to. A bare number is microseconds.",
+    effect: "The target queueing delay. A bare number is microseconds.",
 };
 
 pub(super) const TUPDATE: Parameter = Parameter {
@@ -70,8 +69,7 @@ pub(super) const TUPDATE: Parameter = Parameter {
     default_source: "Linux; RFC 8033 section 4.2 (T_UPDATE)",
     range: "1us to 4294967295us, whole microseconds",
     bounds: Bounds::within(1_000, 4_294_967_295_000),
-    effect: "How often the probability is updated; rounded up to whole ticks of the kernel's \
-             timer.",
+    effect: "The update period of the probability; rounded up to whole ticks of the kernel's timer.",
 };
 
 pub(super) const ALPHA: Parameter = Parameter {
@@ -84,7 +82,7 @@ pub(super) const ALPHA: Parameter = Parameter {
     default_source: "Linux; RFC 8033 section 4.2 (1/8)",
     range: "1 to 32",
     bounds: Bounds::within(1, 32),
-    effect: "How much the probability follows the deviation from the target.",
+    effect: "Gain for the deviation of the delay from the target.",
 };
 
 pub(super) const BETA: Parameter = Parameter {
@@ -97,14 +95,14 @@ pub(super) const BETA: Parameter = Parameter {
     default_source: "Linux; RFC 8033 section 4.2 (1 + 1/4)",
     range: "1 to 32",
     bounds: Bounds::within(1, 32),
-    effect: "How much the probability follows the trend of the delay.",
+    effect: "Gain for the change of the delay since the last update.",
 };
 
 pub(super) const BYTEMODE: Parameter = Parameter::flag(
     "bytemode",
     "Linux",
     &["nobytemode"],
-    "Scales the probability by a packet's length over the interface's MTU and header.",
+    "Scales the probability by the packet size divided by the interface's MTU and header.",
 );
 
 impl Grammar for Pie {
@@ -209,13 +207,13 @@ impl Grammar for Pie {
     }
 }
 
-/// Adds the words of flags that are on.
+/// Writes the words of the flags that are on.
 pub(super) fn write_flags(f: &mut fmt::Formatter, flags: &[(bool, &str)]) -> fmt::Result {
     let mut on = flags.iter().filter(|(is_on, _)| *is_on);
     on.try_for_each(|(_, word)| write!(f, " {word}"))
 }
 
-/// The weight after its word.
+/// The gain after its keyword.
 pub(super) fn gain(
     words: &mut Words,
     parameter: &'static Parameter,

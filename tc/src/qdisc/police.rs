@@ -1,16 +1,16 @@
-//! The action `police`: a token bucket that passes a packet or drops it, and holds none
-//! (tc-police(8), iproute2 `tc/m_police.c`).
+//! The action `police`: a token bucket that passes a packet or drops it, without a queue (tc-police(8),
+//! iproute2 `tc/m_police.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | `rate RATE`, `burst SIZE` (or `buffer`, `maxburst`): required | yes |
-//! | `mtu SIZE` (or `minburst`) | yes; not given: 2040, which is what tc's tables make of it |
+//! | `mtu SIZE` (or `minburst`) | yes; default 2040, from tc's tables |
 //! | `peakrate RATE`, with `mtu` | yes |
-//! | `drop` (or `shot`) for what exceeds the rate: required here | yes |
+//! | `drop` (or `shot`) for packets above the rate: required here | yes |
 //! | `conform-exceed`, and other verdicts (tc's own default is `reclassify`) | no |
-//! | `avrate`, `pkts_rate`, `pkts_burst`, `overhead`, `mpu`, `linklayer`, `index` | no |
+//! | `avrate`, `pkts_rate`, `pkts_burst`, `overhead`, `mpu`, `linklayer`, `index` | no
 //!
-//! It is no discipline: it stands in front of one, at an interface's `clsact` egress hook.
+//! |It is not a discipline: it is placed in front of one, at an interface's `clsact` egress hook.
 
 use super::words::Words;
 use super::{Bounds, Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value, tbf};
@@ -21,31 +21,30 @@ use crate::units::{format_rate, format_size, shortened};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Linux's `mtu` where tc was given none: 255 cells of 8 bytes.
+/// Linux's `mtu` if tc gives none: 255 cells of 8 bytes.
 const DEFAULT_MTU_BYTES: u64 = 2040;
 
 /// A policer with all its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Police {
-    /// Rate of the tokens in bit/s, a multiple of 8, at least 8.
+    /// Token rate in bit/s, a multiple of 8, at least 8.
     pub rate_bps: u64,
-    /// Bytes the bucket holds, at least 1.
+    /// Bucket size in bytes, at least 1.
     pub burst_bytes: u32,
-    /// Longer packets are dropped; with a peak rate the bytes that its bucket holds.
+    /// Longer packets are dropped; with a peak rate, the size of its bucket in bytes.
     pub mtu_bytes: u32,
     /// Rate of the second bucket in bit/s, a multiple of 8 above the rate; 0 for none.
     pub peakrate_bps: u64,
 }
 
 const RATE: Parameter = Parameter {
-    effect: "Tokens for this number of bits come into the bucket each second; over a long time no more \
-             passes.",
+    effect: "Token rate: the long-term limit of the rate of passed packets.",
     ..tbf::RATE
 };
 
 const BURST: Parameter = Parameter {
-    effect: "Bytes of tokens that the bucket holds: what may pass at once after a pause.",
+    effect: "Bucket size: the bytes that may pass at once after an idle time.",
     ..tbf::BURST
 };
 
@@ -57,7 +56,7 @@ const MTU: Parameter = Parameter {
 };
 
 const PEAKRATE: Parameter = Parameter {
-    effect: "The rate of a second bucket, that of mtu.",
+    effect: "Token rate of the second bucket, whose size is mtu.",
     ..tbf::PEAKRATE
 };
 
@@ -71,19 +70,19 @@ const DROP: Parameter = Parameter {
     default_source: REQUIRED,
     range: "a word without value",
     bounds: Bounds::NONE,
-    effect: "What exceeds the rate is dropped.",
+    effect: "Drops packets for which the bucket has too few tokens.",
 };
 
-/// The line of the table as JSON, as [`disciplines_json`](super::disciplines_json) has disciplines.
+/// The table row as JSON, in the format of [`disciplines_json`](super::disciplines_json).
 pub fn police_table_json() -> String {
-    // As for Qdisc::to_json.
+    // Serialization cannot fail: see Qdisc::to_json.
     serde_json::to_string(&POLICE).unwrap_or_default()
 }
 
-/// The line of the table, from which errors and documentation are made.
+/// The table row from which errors and documentation are made.
 pub static POLICE: Discipline = Discipline {
     name: "police",
-    summary: "Policer: passes what the bucket has tokens for and drops the rest; nothing waits.",
+    summary: "Policer: passes packets for which the bucket has tokens and drops the others; no queue.",
     source: "tc-police(8); iproute2 tc/m_police.c; Linux net/sched/act_police.c",
     parameters: &[RATE, BURST, MTU, PEAKRATE, DROP],
     not_implemented: &[
@@ -121,8 +120,8 @@ pub static POLICE: Discipline = Discipline {
     ],
 };
 
-/// Reads what follows `action` in a filter: `police rate 4mbit burst 10kb drop`, the first word
-/// with or without.
+/// Parses the words after `action` in a filter: `police rate 4mbit burst 10kb drop`, with or without the
+/// first word.
 ///
 /// # Errors
 /// [`QdiscError`], for text above [`MAX_TEXT_BYTES`], an unknown word, one that is not
@@ -131,10 +130,10 @@ pub fn parse_police(text: &str) -> Result<Police, QdiscError> {
     parse_police_noting(text).map(|(police, _)| police)
 }
 
-/// As [`parse_police`], with what is to be known of the text.
+/// As [`parse_police`], with notices about the text.
 ///
 /// # Errors
-/// As there.
+/// The errors of [`parse_police`].
 pub fn parse_police_noting(text: &str) -> Result<(Police, Vec<Notice>), QdiscError> {
     if text.len() > MAX_TEXT_BYTES {
         return Err(QdiscError::TooLong {
@@ -160,7 +159,7 @@ pub fn parse_police_noting(text: &str) -> Result<(Police, Vec<Notice>), QdiscErr
             "burst" => police.burst_bytes = words.bucket_bytes(parameter, Reason::Ignored)?,
             "mtu" => police.mtu_bytes = words.bucket_bytes(parameter, ignored)?,
             "peakrate" => police.peakrate_bps = words.rate_bps(parameter, ignored)?,
-            _ => {} // drop: it must be there, and says nothing more
+            _ => {} // drop: required, without value
         }
     }
     words.require_all()?;
@@ -177,12 +176,11 @@ pub fn parse_police_noting(text: &str) -> Result<(Police, Vec<Notice>), QdiscErr
 impl Police {
     /// As JSON: every parameter, units in the keys.
     pub fn to_json(&self) -> String {
-        // Only a map with keys that are no strings, or a failing Serialize, could be an error.
+        // Serialization could fail only for a map with keys that are not strings.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the JSON that [`Police::to_json`] writes, in any order of keys.
-    ///
+    /// Parses the JSON that [`Police::to_json`] writes; keys may be in any order.
     /// # Errors
     /// [`QdiscError::BadJson`] for missing, unknown or repeated keys and wrong types;
     /// [`QdiscError::OutOfRange`] for values that tc text cannot express.
@@ -202,7 +200,7 @@ impl Police {
         Ok(police)
     }
 
-    /// Whether every value is one that [`parse_police`] can produce.
+    /// Checks that every value is one that [`parse_police`] can produce.
     ///
     /// # Errors
     /// [`QdiscError::OutOfRange`] for the first that is not.
@@ -227,7 +225,7 @@ impl Police {
     }
 }
 
-/// As one would type it after `action`; [`parse_police`] reads it back.
+/// The tc text after `action`; [`parse_police`] reads it back.
 impl fmt::Display for Police {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "police rate {}", format_rate(self.rate_bps))?;

@@ -1,11 +1,11 @@
-//! `prio`: bands, of which the first that has a packet sends (tc-prio(8), iproute2 `tc/q_prio.c`).
+//! `prio`: bands in strict priority (tc-prio(8), iproute2 `tc/q_prio.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | `bands N` (3), 2 to 16 | yes |
 //! | `priomap P1 ... P16` (1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1), or fewer | yes |
-//! | `multiqueue` (without effect in kernels since 2.6.27) | no |
-//! | a discipline in class `H:N`, band N - 1 | yes; a pfifo of 1000 packets without |
+//! | `multiqueue` (no effect in kernels since 2.6.27) | no |
+//! | a discipline in class `H:N`, band N - 1 | yes; by default a pfifo of 1000 packets |
 //! | filters that name the class | yes, see `Filter` |
 
 use super::words::{Token, Words};
@@ -17,21 +17,21 @@ use crate::c_numbers::Base;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The kernel's map from a packet's priority to a band (`prio2band`, `sch_generic.c`).
+/// The kernel's map from packet priority to band (`prio2band`, `sch_generic.c`).
 pub const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 pub(super) const DEFAULT_BANDS: u8 = 3;
 
-/// Bands by priority.
+/// Bands in strict priority.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prio {
-    /// How many, 2 to 16.
+    /// Number of bands, 2 to 16.
     pub bands: u8,
     /// The band of each of the 16 priorities, which follow from the TOS byte.
     pub priomap: [u8; 16],
-    /// What queues in each band; none for the `pfifo` that the kernel puts there.
+    /// The discipline of each band; None for the `pfifo` that the kernel attaches.
     pub children: Vec<Option<Box<Qdisc>>>,
-    /// In the order in which they are asked.
+    /// In the order in which they are evaluated.
     pub filters: Vec<Filter>,
 }
 
@@ -45,7 +45,7 @@ const BANDS: Parameter = Parameter {
     default_source: "tc",
     range: "2 to 16",
     bounds: Bounds::within(2, 16),
-    effect: "Number of queues; one sends when those before it are empty.",
+    effect: "Number of bands; a band sends only when all lower-numbered bands are empty.",
 };
 
 pub(super) const MAP: Parameter = Parameter {
@@ -56,13 +56,13 @@ pub(super) const MAP: Parameter = Parameter {
     unit: "band",
     default: Value::Numbers(&[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]),
     default_source: "tc",
-    range: "up to 16 numbers below bands, others as they are without; the default needs 3 bands",
+    range: "up to 16 numbers below bands; priorities not listed keep the default, which needs 3 bands",
     bounds: Bounds::NONE,
     effect: "The band of each priority that Linux gives a packet by its TOS byte: 0 best effort, \
              2 bulk (TOS 0x08), 6 interactive (0x10), 4 both.",
 };
 
-/// What `prio` and `ets` have alike: each band is a class, which may have a discipline, and filters
+/// What `prio` and `ets` have in common: each band is a class, which may have a discipline, and filters
 /// choose among them.
 macro_rules! of_bands {
     () => {
@@ -98,7 +98,7 @@ pub(super) use of_bands;
 impl Grammar for Prio {
     const DISCIPLINE: Discipline = Discipline {
         name: "prio",
-        summary: "Queues of which the first with a packet sends: strict priority.",
+        summary: "Strict priority: the first band with a packet sends.",
         source: "tc-prio(8); iproute2 tc/q_prio.c; Linux net/sched/sch_prio.c, net/ipv4/route.c",
         parameters: &[BANDS, MAP],
         not_implemented: &["multiqueue"],
@@ -109,7 +109,7 @@ impl Grammar for Prio {
     fn parse(words: &mut Words) -> Result<Prio, QdiscError> {
         let mut bands = i128::from(DEFAULT_BANDS);
         let mut map = PRIOMAP;
-        // How many numbers there have been after `priomap`; bands may be said among them.
+        // Number of values read after `priomap`; `bands` may follow among them.
         let mut given = None;
         while let Some(token) = words.token()? {
             match (token, given) {
@@ -120,7 +120,7 @@ impl Grammar for Prio {
                 (Token::Value(word), None) => return Err(words.unknown(word)),
                 (Token::Value(word), Some(index)) => {
                     let band = words.unsigned_of(&MAP, Base::Ten, word)?;
-                    // tc compares without sign: below 0 bands, any band is one of them.
+                    // tc compares unsigned: with a negative number of bands every band is valid.
                     let is_band = i128::from(band) < bands || bands < 0;
                     let place = map.get_mut(index).filter(|_| is_band);
                     let place = place.ok_or_else(|| Prio::DISCIPLINE.out_of_range(&MAP, word))?;
@@ -162,7 +162,7 @@ impl Grammar for Prio {
     of_bands!();
 }
 
-/// The rate of all bands, or classes, together; 0 where one is not shaped.
+/// Sum of the rates of all bands, or classes; 0 if one of them is not shaped.
 pub(super) fn shaped_together_bps<'a>(bands: impl IntoIterator<Item = Option<&'a Qdisc>>) -> u64 {
     let bands = bands.into_iter();
     let mut bands = bands.map(|child| child.map_or(0, Qdisc::shaped_bps));
@@ -170,7 +170,7 @@ pub(super) fn shaped_together_bps<'a>(bands: impl IntoIterator<Item = Option<&'a
     bands.try_fold(0, sum).unwrap_or(0)
 }
 
-/// The disciplines of the bands that have one, by the class of the band.
+/// The disciplines of the bands that have one, with the class of the band.
 pub(super) fn branches_of(bands: &[Option<Box<Qdisc>>]) -> Vec<Branch<'_>> {
     let branches = (1..).zip(bands).filter_map(|(minor, child)| {
         let child = child.as_deref()?;
@@ -183,7 +183,7 @@ pub(super) fn branches_of(bands: &[Option<Box<Qdisc>>]) -> Vec<Branch<'_>> {
     branches.collect()
 }
 
-/// What `q_prio.c` prints.
+/// Options as `q_prio.c` prints them.
 pub(super) fn bands_options(bands: u8, priomap: &[u8; 16]) -> Options {
     let numbers: Vec<String> = priomap.iter().map(u8::to_string).collect();
     let text = format!("priomap {}", numbers.join(" "));

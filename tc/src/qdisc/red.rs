@@ -8,14 +8,13 @@
 //! | `probability P` (0.02), in units of 10^-9; `bandwidth RATE` (10mbit) | yes |
 //! | `ecn`, `harddrop`, `nodrop` (only with `ecn`) | yes |
 //! | `adaptive`, or `adaptative` (Floyd, Gummadi and Shenker 2001) | yes |
-//! | `burst` too small or too large for a weight (Wlog), `max` from 2^30 on | refused |
+//! | `burst` too small or too large for a weight (Wlog), `max` of 2^30 and above | refused |
 //! | `min` equal to `max` | yes |
-//! | `probability 1` and above, a packet sent in less than 1 us (tc makes other numbers of them) | refused |
-//! | a probability of more digits than 10^-9 holds, where the kernel sees them | refused |
+//! | `probability 1` and above, a packet sent in less than 1 us (tc computes other numbers from them) | refused |
+//! | a probability with more digits than 10^-9, if the kernel would see the difference | refused |
 //! | `bandwidth 5%` (of the device's speed), `qevent` | no |
-//!
-//! tc computes the averaging weight, the scale of the probability and the table of idle times
-//! from these words ([`Red::weight_log2`], [`Red::idle_table`]) and the kernel keeps only those.
+//! tc computes the averaging weight, the scale of the probability and the table of idle times from these
+//! words ([`Red::weight_log2`], [`Red::idle_table`]); the kernel stores only the results.
 
 use super::pie::write_flags;
 use super::words::{PPB, Words};
@@ -30,49 +29,47 @@ use std::fmt;
 
 /// Entries of the table of idle times (`RED_STAB_SIZE`).
 pub const IDLE_TABLE_SIZE: usize = 256;
-/// With the largest weight of 1/2 the kernel's 32 bits hold no more.
+/// Largest `max` that fits the kernel's 32 bits with the largest weight, 1/2.
 const MOST_MAX_BYTES: u32 = (1 << 30) - 1;
-/// The kernel's probability of 1, which its 32 bits do not hold.
+/// The kernel's probability 1, which its 32 bits cannot represent.
 const PROBABILITY_ONE: f64 = 4_294_967_296.0;
-/// Shifts of 32 bits and more are none.
+/// Shifts by 32 bits and more are undefined in C.
 const LARGEST_SHIFT: u8 = 31;
 
-/// First in, first out, that drops arrivals with a probability that grows with the average
-/// backlog.
+/// A FIFO that drops arrivals with a probability that grows with the average backlog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Red {
-    /// Bytes that may wait; at least 1.
+    /// Limit in bytes; at least 1.
     pub limit_bytes: u32,
-    /// Average backlog in bytes above which packets may be dropped; at least 1, at most the
-    /// maximum.
+    /// Average backlog above which packets may be dropped, bytes; at least 1, at most the maximum.
     pub min_bytes: u32,
-    /// Average backlog in bytes from which every packet is dropped.
+    /// Average backlog from which every packet is dropped, bytes.
     pub max_bytes: u32,
-    /// Bytes of an average packet; at least 1.
+    /// Size of an average packet, bytes; at least 1.
     pub avpkt_bytes: u32,
-    /// Packets of a burst that is to pass: sets the weight of the average.
+    /// Burst that may pass without drops, packets; sets the weight of the average.
     pub burst_packets: u32,
-    /// Probability at the maximum, in units of 10^-9; 1 to 10^9 - 1.
+    /// Drop probability at the maximum, in units of 10^-9; 1 to 10^9 - 1.
     pub probability_ppb: u32,
-    /// Rate of the link in bit/s, a multiple of 8, for idle times.
+    /// Rate of the link in bit/s, a multiple of 8; used for idle times.
     pub bandwidth_bps: u64,
-    /// Whether packets that can be marked are marked instead of dropped.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Whether above the maximum they are dropped all the same.
+    /// Whether they are dropped above the maximum.
     pub harddrop: bool,
-    /// Whether the probability adapts to keep the average between the thresholds.
+    /// Whether the maximum probability adapts to keep the average between the thresholds.
     pub adaptive: bool,
-    /// Whether packets that cannot be marked are kept; with `ecn` only.
+    /// Whether packets that are not ECN-capable are kept; only with `ecn`.
     pub nodrop: bool,
 }
 
-/// How long the queue was idle, to how many times the average halves.
+/// Number of halvings of the average for each idle time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleTable {
-    /// An entry is for this number of microseconds, a power of two: this is its logarithm.
+    /// Logarithm of the number of microseconds per entry, a power of two.
     pub cell_log2: u8,
-    /// The number of halvings for each span of idle time.
+    /// Number of halvings for each idle time.
     pub halvings: [u8; IDLE_TABLE_SIZE],
 }
 
@@ -86,8 +83,7 @@ const LIMIT: Parameter = Parameter {
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "A packet that would make the backlog longer is dropped; larger than `max` and a \
-             burst.",
+    effect: "A packet that would make the backlog longer is dropped. Should exceed `max` by a burst.",
 };
 
 const MIN: Parameter = Parameter {
@@ -126,8 +122,8 @@ pub(super) const AVPKT: Parameter = Parameter {
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "Length of an average packet: sets with `burst` and `bandwidth` how fast the average \
-             follows.",
+    effect: "Size of an average packet: with `burst` and `bandwidth` it sets how fast the average follows the \
+             backlog.",
 };
 
 const BURST: Parameter = Parameter {
@@ -138,10 +134,9 @@ const BURST: Parameter = Parameter {
     unit: "packets",
     default: Value::Number(55),
     default_source: "computed: (2 min + max) / (3 avpkt)",
-    range: "from min / avpkt on, while there is a weight that lets them pass",
+    range: "at least min / avpkt, up to where an averaging weight exists",
     bounds: Bounds::at_least(1),
-    effect: "How many packets may come at once before any is dropped: sets the weight of the \
-             average.",
+    effect: "Burst of packets that may pass without drops: sets the weight of the average.",
 };
 
 pub(super) const PROBABILITY: Parameter = Parameter {
@@ -167,14 +162,14 @@ pub(super) const BANDWIDTH: Parameter = Parameter {
     default_source: "tc",
     range: "at least 8 bit/s, in whole bytes per second, below 2^35 bit/s",
     bounds: Bounds::at_least(8),
-    effect: "The link's rate: how many packets would have left while the queue was empty.",
+    effect: "The link's rate, from which the decay of the average during idle times is computed.",
 };
 
 const NODROP: Parameter = Parameter::flag(
     "nodrop",
     "tc",
     &[],
-    "Keeps packets that cannot be marked; only with `ecn`.",
+    "Keeps packets that are not ECN-capable; only with `ecn`.",
 );
 
 impl Grammar for Red {
@@ -202,7 +197,7 @@ impl Grammar for Red {
                 "harddrop",
                 "tc",
                 &[],
-                "Drops from `max` on, even with `ecn`.",
+                "Drops packets from `max` on, even with `ecn`.",
             ),
             Parameter::flag(
                 "adaptive",
@@ -295,7 +290,7 @@ impl Grammar for Red {
         Ok(())
     }
 
-    /// Without the words that only `-d` adds.
+    /// Omits the words that only `-d` adds.
     fn options(&self, _: Device) -> Options {
         let mut options = Options::default();
         for (word, bytes) in [
@@ -324,7 +319,7 @@ impl Grammar for Red {
 }
 
 impl Red {
-    /// What tc computes from the rest, in 32 bits.
+    /// Computes the parameters that tc derives, in 32 bits.
     fn fill_in(&mut self) -> Result<(), QdiscError> {
         let wraps =
             |parameter| move || Red::DISCIPLINE.not_taken(parameter, "computed", Reason::Wraps);
@@ -347,7 +342,8 @@ impl Red {
         Ok(())
     }
 
-    /// Whether tc finds a slope of the probability (`tc_red_eval_P`): a byte above the minimum must count.
+    /// Whether tc finds a slope of the probability (`tc_red_eval_P`): one byte above the minimum must change
+    /// it.
     pub(super) fn is_steep(&self) -> bool {
         let width_bytes = self.max_bytes - self.min_bytes;
         let slope = f64::from(self.probability_ppb) / f64::from(PPB) / f64::from(width_bytes);
@@ -355,24 +351,27 @@ impl Red {
         (1..PPB).contains(&self.probability_ppb) && is_steep
     }
 
-    /// Whether tc finds a weight of the average (`tc_red_eval_ewma`) that the kernel takes: it keeps
-    /// thresholds with -log2 W bits after the point, in 32 bits in all (`red_check_params`).
+    /// Whether tc finds a weight of the average (`tc_red_eval_ewma`) that the kernel accepts: thresholds have
+    /// -log2 W fractional bits, in 32 bits in all (`red_check_params`).
     fn has_weight(&self) -> bool {
         { self.weight_log2() }.is_some_and(|log2| u32::from(log2) < self.max_bytes.leading_zeros())
     }
 
-    /// Why an average packet has no time in tc's ticks: it is too short, or its time too long.
+    /// Why an average packet has no transmission time in tc's ticks: too short, or too long.
     fn without_time(&self) -> QdiscError {
         let bandwidth = format_rate(self.bandwidth_bps);
         let fastest_bps = 8_000_000 * u64::from(self.avpkt_bytes);
         if self.bandwidth_bps <= fastest_bps {
             return Red::DISCIPLINE.not_taken(&BANDWIDTH, bandwidth, Reason::Wraps);
         }
-        let allowed = format!("at most avpkt a microsecond, {}", format_rate(fastest_bps));
+        let allowed = format!(
+            "at most one avpkt per microsecond, {}",
+            format_rate(fastest_bps)
+        );
         (Red::DISCIPLINE.not_taken(&BANDWIDTH, bandwidth, Reason::NoTime)).with_allowed(allowed)
     }
 
-    /// Why there is no weight, with the bursts for which there would be one.
+    /// Why there is no weight, with the bursts for which there is one.
     fn without_weight(&self) -> QdiscError {
         let refused = |parameter: &Parameter, value: u32, allowed| {
             let value = format!("{} {value}", parameter.name);
@@ -390,7 +389,7 @@ impl Red {
             let allowed = format!("more than avpkt ({} bytes)", self.avpkt_bytes);
             return refused(&MIN, self.min_bytes, allowed);
         }
-        // One packet more asks for a smaller weight, so those that have one lie side by side.
+        // A larger burst requires a smaller weight, so the valid bursts are contiguous.
         let (mut most, mut too_many) = (least, u32::MAX);
         while too_many - most > 1 {
             let middle = most + (too_many - most) / 2;
@@ -404,13 +403,12 @@ impl Red {
         } else {
             format!("{least} to {most}")
         };
-        let allowed = format!("{range} with this min, max and avpkt; more with a larger min");
+        let allowed = format!("{range} with this min, max and avpkt; a larger min allows more");
         refused(&BURST, self.burst_packets, allowed)
     }
 
-    /// The averaging weight W as -log2 W: the largest W that lets a burst pass, that is
-    /// `burst + 1 - min / avpkt <= (1 - (1 - W)^burst) / W` (the paper's inequality 3). None if
-    /// there is none.
+    /// The averaging weight W as -log2 W: the largest W that lets a burst pass, which is `burst + 1 - min /
+    /// avpkt <= (1 - (1 - W)^burst) / W` (the paper's inequality 3). None if there is none.
     pub fn weight_log2(&self) -> Option<u8> {
         let burst = f64::from(self.burst_packets);
         let excess = burst + 1.0 - f64::from(self.min_bytes) / f64::from(self.avpkt_bytes);
@@ -424,14 +422,14 @@ impl Red {
         (1..=LARGEST_SHIFT).find(passes)
     }
 
-    /// The probability at the maximum as the kernel keeps it: in units of 2^-32.
+    /// The probability at the maximum as the kernel stores it: in units of 2^-32.
     pub fn probability_q32(&self) -> u32 {
         let scaled = (u64::from(self.probability_ppb) << 32) / u64::from(PPB);
         u32::try_from(scaled).unwrap_or(u32::MAX)
     }
 
-    /// Transmission time of an average packet in tc's ticks (`tc_calc_xmittime`); None where it is
-    /// none, so that tc would divide by 0, or does not fit.
+    /// Transmission time of an average packet in tc's ticks (`tc_calc_xmittime`). None if it is 0, by which
+    /// tc would divide, or does not fit.
     fn packet_ticks(&self) -> Option<u32> {
         let seconds = f64::from(self.avpkt_bytes) / (self.bandwidth_bps / 8) as f64;
         let time_us = seconds * 1e6;
@@ -440,12 +438,12 @@ impl Red {
         u32::try_from(in_ticks_ns(time_us)? / TICK_NS).ok()
     }
 
-    /// The table of idle times: after a time t the average has decayed by `(1 - W)^(t / s)`, s
-    /// being the transmission time of an average packet. None if no table can hold it.
+    /// The table of idle times: after a time t the average has decayed by `(1 - W)^(t / s)`, where s is the
+    /// transmission time of an average packet. None if it cannot be represented.
     pub fn idle_table(&self) -> Option<IdleTable> {
         let weight = libm::exp2(-f64::from(self.weight_log2()?));
-        // tc counts transmission times in ticks (`tc_calc_xmittime`), while the kernel looks the
-        // table up by microseconds: the average decays slower than in the paper.
+        // tc counts transmission times in ticks (`tc_calc_xmittime`), but the kernel indexes the table in
+        // microseconds, so the average decays more slowly than in the paper.
         let per_tick = -libm::log(1.0 - weight) / f64::from(self.packet_ticks()?);
         let longest = f64::from(LARGEST_SHIFT) / per_tick;
         let fits = |log2: &u8| longest / libm::exp2(f64::from(*log2)) < 512.0;
@@ -493,7 +491,7 @@ impl fmt::Display for Red {
     }
 }
 
-/// The probability after its word: one of which the kernel has the same part of 2^32.
+/// The probability after its keyword, rounded only if the kernel's value in 2^-32 is the same.
 pub(super) fn probability_ppb(
     words: &mut Words,
     parameter: &'static Parameter,
@@ -515,7 +513,7 @@ pub(super) fn probability_ppb(
     Ok(ppb)
 }
 
-/// As a decimal number, without zeros at the end.
+/// A decimal number without trailing zeros.
 pub(super) fn probability_text(ppb: u32) -> String {
     format!("0.{}", format!("{ppb:09}").trim_end_matches('0'))
 }

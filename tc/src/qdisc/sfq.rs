@@ -5,10 +5,10 @@
 //! | --- | --- |
 //! | `limit NUMBER` (127), 2 to `depth` times `flows` | yes |
 //! | `depth NUMBER` (127), 1 to 127; `headdrop` | yes |
-//! | `flows NUMBER` (128, or `divisor` or `limit` if less), to 65408 | yes |
+//! | `flows NUMBER` (128, or `divisor` or `limit` if smaller), to 65408 | yes |
 //! | `divisor NUMBER` (1024), a power of two to 65536 | yes |
 //! | `perturb SECS` (0: never) | yes |
-//! | `quantum SIZE`; below 256 the kernel takes 256 | yes, 256 to 2^20 |
+//! | `quantum SIZE`; below 256 the kernel uses 256 | yes, 256 to 2^20 |
 //! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
 //! | RED in each flow: `redflowlimit`, `min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop` | no |
 //! | filters that choose the flow (`tc filter`) | no |
@@ -23,7 +23,7 @@ use crate::units::{format_size, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// `SFQ_MAX_DEPTH`, also the limit that has no word.
+/// `SFQ_MAX_DEPTH`, also the default limit.
 const MOST_DEPTH_PACKETS: u32 = 127;
 /// `SFQ_MAX_FLOWS`.
 const MOST_FLOWS: u32 = 65_408;
@@ -34,24 +34,24 @@ const DEFAULT_DIVISOR: u32 = 1024;
 /// `INT_MAX / HZ` of a kernel with 1000 ticks a second.
 const LONGEST_PERTURB_S: u32 = i32::MAX as u32 / 1000;
 
-/// Deficit round robin among flows; a full queue drops a packet of the longest.
+/// Deficit round robin among flows; when the queue is full, a packet of the longest flow is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sfq {
-    /// Packets that may wait in all; 2 to `depth_packets` times `flows`, or 127.
+    /// Limit of all flows together, packets; 2 to `depth_packets` times `flows`, or 127.
     pub limit_packets: u32,
-    /// Packets that may wait of one flow; 1 to 127.
+    /// Limit of each flow, packets; 1 to 127.
     pub depth_packets: u32,
-    /// Flows that may wait at once; 1 to 65408.
+    /// Largest number of backlogged flows; 1 to 65408.
     pub flows: u32,
-    /// Values of the hash; a power of two, 1 to 65536.
+    /// Number of hash values; a power of two, 1 to 65536.
     pub divisor: u32,
-    /// Bytes a flow may send in a round; 256 to 2^20; none for the link's MTU and 14.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// Quantum, bytes; 256 to 2^20. None: the link's MTU plus 14.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub quantum_bytes: Option<u32>,
-    /// Seconds until the hash has another key; 0 for never.
+    /// Seconds until the hash gets a new key; 0 for never.
     pub perturb_s: u32,
-    /// Whether a flow loses its oldest packet, and not the newest.
+    /// Whether the oldest packet of a flow is dropped instead of the newest.
     pub headdrop: bool,
 }
 
@@ -65,8 +65,8 @@ const LIMIT: Parameter = Parameter {
     default_source: "Linux",
     range: "2 to depth times flows packets",
     bounds: Bounds::at_least(2),
-    effect: "When a packet would be more than this many in all, the flow with the most packets loses \
-             its newest, or its oldest with `headdrop`.",
+    effect: "Limit of all flows together. When it is exceeded, the flow with the most packets loses its \
+             newest packet, or its oldest with `headdrop`.",
 };
 
 const DEPTH: Parameter = Parameter {
@@ -79,8 +79,8 @@ const DEPTH: Parameter = Parameter {
     default_source: "Linux",
     range: "1 to 127 packets",
     bounds: Bounds::within(1, 127),
-    effect: "A packet of a flow of which this many wait is dropped, or with `headdrop` takes the place \
-             of the flow's oldest.",
+    effect: "Limit of each flow. A packet that arrives when its flow has reached it is dropped; with \
+             `headdrop` the flow's oldest packet is dropped instead.",
 };
 
 const FLOWS: Parameter = Parameter {
@@ -90,10 +90,10 @@ const FLOWS: Parameter = Parameter {
     key: "flows",
     unit: "queues",
     default: Value::Number(DEFAULT_FLOWS as u64),
-    default_source: "Linux: 128, or divisor or limit if less",
+    default_source: "Linux: 128, or divisor or limit if smaller",
     range: "1 to 65408, at most divisor and limit",
     bounds: Bounds::within(1, 65_408),
-    effect: "How many flows may have packets at once; one more is refused.",
+    effect: "Largest number of backlogged flows; packets of further flows are dropped.",
 };
 
 const DIVISOR: Parameter = Parameter {
@@ -106,11 +106,11 @@ const DIVISOR: Parameter = Parameter {
     default_source: "Linux",
     range: "a power of two, 1 to 65536",
     bounds: Bounds::within(1, 65_536),
-    effect: "How many values the hash has; flows of the same value are one to it.",
+    effect: "Number of hash values; flows with the same value share a queue.",
 };
 
 const QUANTUM: Parameter = Parameter {
-    effect: "How many bytes a flow may send before it is another's turn.",
+    effect: "Bytes that a flow may send per round.",
     ..fq_pie::QUANTUM
 };
 
@@ -124,14 +124,14 @@ const PERTURB: Parameter = Parameter {
     default_source: "tc: never",
     range: "0 to 2147483 seconds, a whole number without unit",
     bounds: Bounds::within(0, 2_147_483),
-    effect: "After so long the hash has another key, so that flows that share a queue do so no longer; \
-             packets that wait move with it.",
+    effect: "Period after which the hash gets a new key, which separates flows that shared a queue; queued \
+             packets are rehashed.",
 };
 
 impl Grammar for Sfq {
     const DISCIPLINE: Discipline = Discipline {
         name: "sfq",
-        summary: "Stochastic fairness queueing: round robin among flows, which a hash tells apart.",
+        summary: "Stochastic fairness queueing: round robin among flows, which are identified by a hash.",
         source: "McKenney, IEEE INFOCOM 1990; tc-sfq(8); iproute2 tc/q_sfq.c; Linux net/sched/sch_sfq.c",
         parameters: &[
             LIMIT,
@@ -144,7 +144,7 @@ impl Grammar for Sfq {
                 "headdrop",
                 "tc",
                 &[],
-                "A flow loses its oldest packet, so that its sender hears of it earlier.",
+                "Drops the oldest packet of a flow, so that its sender detects the loss earlier.",
             ),
         ],
         not_implemented: &[
@@ -190,7 +190,7 @@ impl Grammar for Sfq {
         }
         sfq.divisor = divisor.unwrap_or(sfq.divisor);
         sfq.limit_packets = limit.unwrap_or(sfq.limit_packets);
-        // The kernel has no more queues than what is said of the hash and of packets leaves to them.
+        // The kernel has no more queues than the hash values and the limit in packets allow.
         let most_flows = divisor
             .unwrap_or(MOST_FLOWS)
             .min(limit.unwrap_or(MOST_FLOWS));
@@ -215,7 +215,7 @@ impl Grammar for Sfq {
         if self.divisor != DEFAULT_DIVISOR && self.flows > self.divisor {
             return refuse(&FLOWS, self.flows);
         }
-        // The default is no word, and so holds other numbers to nothing.
+        // A limit equal to the default is not written as a word, and does not constrain other parameters.
         if self.limit_packets == DEFAULT_LIMIT_PACKETS {
             return Ok(());
         }
@@ -253,7 +253,7 @@ impl Grammar for Sfq {
 }
 
 impl Sfq {
-    /// Whether each number is one that the kernel takes as it is, whatever the others are.
+    /// Checks each number by itself, independent of the others.
     fn check_alone(&self) -> Result<(), QdiscError> {
         let discipline = &Sfq::DISCIPLINE;
         let (flows, depth, divisor) = (self.flows, self.depth_packets, self.divisor);
@@ -295,7 +295,7 @@ impl Sfq {
     }
 }
 
-/// The seconds after the word (`get_integer`).
+/// The seconds after the keyword (`get_integer`).
 fn perturb_s(words: &mut Words, parameter: &'static Parameter) -> Result<u32, QdiscError> {
     let range = 0..=i64::from(LONGEST_PERTURB_S);
     words
@@ -306,7 +306,7 @@ fn perturb_s(words: &mut Words, parameter: &'static Parameter) -> Result<u32, Qd
 impl fmt::Display for Sfq {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("sfq")?;
-        // Said, these would hold the number of flows to theirs.
+        // If written, they would limit the number of flows.
         if self.limit_packets != DEFAULT_LIMIT_PACKETS {
             write!(f, " limit {}", self.limit_packets)?;
         }

@@ -1,17 +1,15 @@
-//! Disciplines as `tc -d qdisc show` prints them, in text and as `tc -j` does, without what they
-//! have counted.
+//! Disciplines as `tc -d qdisc show` prints them, as text and as JSON (`tc -j`), without statistics.
 
 use super::Qdisc;
 use serde::{Serialize, Serializer};
 
-/// What Ethernet puts before a packet, which the kernel counts to a device's frames
-/// (`psched_mtu`).
+/// Length of the Ethernet header, which the kernel includes in a device's frame size (`psched_mtu`).
 pub(super) const LINK_HEADER_BYTES: u32 = 14;
 
-/// What the kernel takes from the device where a discipline's words leave it out.
+/// Properties of the device from which the kernel derives defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Device {
-    /// The longest packet, without the link's header.
+    /// The longest packet, without the link header.
     pub mtu_bytes: u32,
 }
 
@@ -24,17 +22,17 @@ impl Device {
 
 /// A discipline's options, as text and as JSON.
 ///
-/// A discipline prints itself as its `print_opt` in iproute2 does, option by option
-/// ([`Options::show`] is `print_uint(PRINT_ANY, ...)` and its like), blanks included.
+/// A discipline prints itself as its `print_opt` in iproute2 does, option by option ([`Options::show`]
+/// corresponds to `print_uint(PRINT_ANY, ...)` and the like), including blanks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Options {
-    /// What follows its place in the tree.
+    /// The text after its parent and handle.
     pub text: String,
-    /// The same as `tc -j` has it.
+    /// The JSON of `tc -j`.
     pub json: Fields,
 }
 
-/// An object of JSON whose keys stay in their order.
+/// A JSON object whose keys keep their order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fields(pub Vec<(&'static str, Field)>);
 
@@ -42,19 +40,19 @@ pub struct Fields(pub Vec<(&'static str, Field)>);
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Field {
-    /// A whole number.
+    /// An integer.
     Number(i64),
-    /// Any other, or one that tc prints with its fraction.
+    /// Another number, or one that tc prints with a fraction.
     Real(f64),
-    /// An option that is there or not.
+    /// An option that is present or absent.
     Flag(bool),
-    /// One whose word says all (`print_null`).
+    /// A keyword without value (`print_null`).
     Nothing,
-    /// What tc prints as text in JSON, too.
+    /// A value that tc prints as text in JSON too.
     Text(String),
-    /// Several.
+    /// A list.
     Numbers(Vec<u32>),
-    /// An object inside.
+    /// A nested object.
     Fields(Fields),
 }
 
@@ -90,7 +88,7 @@ impl Options {
         self
     }
 
-    /// Adds one if `is_on`: its word, and `true`.
+    /// Adds a flag if `is_on`: its keyword, and `true`.
     pub(super) fn flag(self, word: &'static str, is_on: bool) -> Self {
         match is_on {
             true => self.show(word, Field::Flag(true), &format!("{word} ")),
@@ -98,24 +96,23 @@ impl Options {
         }
     }
 
-    /// Adds to the text what JSON has elsewhere, or not.
+    /// Adds text that has no counterpart in JSON at this place.
     pub(super) fn text(mut self, text: &str) -> Self {
         self.text.push_str(text);
         self
     }
 }
 
-/// A discipline in its tree, as it is shown.
+/// A discipline at its place in the tree, as it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shown {
-    /// What tc calls it.
+    /// Its name in tc.
     pub kind: &'static str,
     /// Its handle, such as `1:`.
     pub handle: String,
-    /// The class it is in, such as `1:1`; none for the root.
+    /// The parent class, such as `1:1`; None for the root.
     pub parent: Option<String>,
-    /// Whether every packet that the root takes goes through it, so that what the one counts the
-    /// other does.
+    /// Whether every packet accepted by the root passes through it, so that both have the same counters.
     pub has_every_packet: bool,
     /// Its options as text.
     pub text: String,
@@ -124,10 +121,10 @@ pub struct Shown {
 }
 
 impl Qdisc {
-    /// It and what is inside it, in the order and with the handles of [`Qdisc::lines`].
+    /// The discipline and its descendants, in the order and with the handles of [`Qdisc::lines`].
     ///
-    /// Those that the kernel puts in by itself, such as the bands of a bare prio, are left out, as
-    /// tc does.
+    /// Disciplines that the kernel attaches by itself, such as the bands of a bare prio, are left out, as in
+    /// tc.
     pub fn shown(&self, device: Device, handle: u16) -> Vec<Shown> {
         let placed = self.placed(handle).into_iter().map(|placed| {
             let Options { text, json } = placed.qdisc.options(device);
@@ -143,9 +140,9 @@ impl Qdisc {
         placed.collect()
     }
 
-    /// The same as a list in JSON.
+    /// The same as a JSON list.
     pub fn shown_json(&self, device: Device, handle: u16) -> String {
-        // As for Qdisc::to_json.
+        // Serialization cannot fail: see Qdisc::to_json.
         serde_json::to_string(&self.shown(device, handle)).unwrap_or_default()
     }
 }

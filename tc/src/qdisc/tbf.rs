@@ -6,14 +6,14 @@
 //! | `limit SIZE` or `latency TIME`: one of the two, not both | yes |
 //! | `latency`: limit = min(rate x latency + burst, peakrate x latency + mtu), latency in whole microseconds | yes |
 //! | `peakrate RATE` above `rate`, with `mtu SIZE` (or `minburst`) | yes |
-//! | `mtu` without `peakrate` | read, and without effect, as in tc |
-//! | a discipline as child of its class `:1`, in place of the FIFO that `limit` makes | yes |
-//! | `burst SIZE/CELL`, `mtu SIZE/CELL` (sizes of tables that kernels since 3.8 do not read) | no |
+//! | `mtu` without `peakrate` | read, no effect, as in tc |
+//! | a child discipline in class `:1`, in place of the FIFO of `limit` | yes |
+//! | `burst SIZE/CELL`, `mtu SIZE/CELL` (cell sizes of tables that kernels since 3.8 do not read) | no |
 //! | `mpu`, `overhead`, `linklayer` | no |
 //!
-//! tc also hands the kernel the burst in ticks of 64 ns (`tc_calc_xmittime`), from which
-//! `tc qdisc show` computes it back (`10239b` for 10 kb at 6.55 Mbit/s). Kernels since 3.14 take
-//! the bytes (`TCA_TBF_BURST`), so no tick shows in what they do.
+//! tc also passes the burst in ticks of 64 ns (`tc_calc_xmittime`), from which `tc qdisc show` computes the
+//! bytes (`10239b` for 10 kb at 6.55 Mbit/s). Kernels since 3.14 use the bytes (`TCA_TBF_BURST`), so the
+//! ticks do not affect packets.
 
 use super::words::Words;
 use super::{
@@ -27,22 +27,22 @@ use crate::units::{format_rate, format_size};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A token bucket, or two, in front of a queue.
+/// One or two token buckets in front of a queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tbf {
-    /// Rate of the tokens in bit/s, a multiple of 8, at least 8.
+    /// Token rate in bit/s, a multiple of 8, at least 8.
     pub rate_bps: u64,
-    /// Bytes the bucket holds; longer packets are dropped. At least 1.
+    /// Bucket size in bytes, at least 1; longer packets are dropped.
     pub burst_bytes: u32,
-    /// Bytes that may wait, unless there is a child; at least 1.
+    /// Limit in bytes, unless there is a child; at least 1.
     pub limit_bytes: u32,
     /// Rate of the second bucket in bit/s, a multiple of 8 above the rate; 0 for none.
     pub peakrate_bps: u64,
-    /// Bytes the second bucket holds; at least 1 with a peak rate.
+    /// Size of the second bucket in bytes; at least 1 with a peak rate.
     pub mtu_bytes: u32,
-    /// What queues in place of a `bfifo` of the limit.
-    #[serde(deserialize_with = "Option::deserialize")] // null, but not left out
+    /// The discipline in place of a `bfifo` of the limit.
+    #[serde(deserialize_with = "Option::deserialize")] // may be null, must be present
     pub child: Option<Box<Qdisc>>,
 }
 
@@ -56,8 +56,7 @@ pub(super) const RATE: Parameter = Parameter {
     default_source: REQUIRED,
     range: "at least 8 bit/s, in whole bytes per second",
     bounds: Bounds::at_least(8),
-    effect: "Tokens for this number of bits come into the bucket each second, link headers counted; \
-             over a long time nothing leaves faster.",
+    effect: "Token rate, link headers counted: the long-term limit of the departure rate.",
 };
 
 pub(super) const BURST: Parameter = Parameter {
@@ -70,8 +69,7 @@ pub(super) const BURST: Parameter = Parameter {
     default_source: REQUIRED,
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "Bytes of tokens that the bucket holds: what may leave at once after a pause. A \
-             longer packet is dropped.",
+    effect: "Bucket size: the bytes that may leave at once after an idle time. Longer packets are dropped.",
 };
 
 const LIMIT: Parameter = Parameter {
@@ -84,8 +82,8 @@ const LIMIT: Parameter = Parameter {
     default_source: "required, or latency",
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "Bytes that may wait for tokens, link headers counted: the limit of the bfifo \
-             inside, if no other discipline is put there.",
+    effect: "Limit of the bytes that wait for tokens, link headers counted: that of the inner bfifo, if it is \
+             not replaced by another discipline.",
 };
 
 const LATENCY: Parameter = Parameter {
@@ -113,7 +111,7 @@ pub(super) const PEAKRATE: Parameter = Parameter {
     default_source: "tc: none",
     range: "above rate, in whole bytes per second; needs mtu",
     bounds: Bounds::at_least(1),
-    effect: "The rate of a second bucket, that of mtu: bursts leave at this rate, not at once.",
+    effect: "Token rate of the second bucket, whose size is mtu: bursts leave at this rate, not at once.",
 };
 
 pub(super) const MTU: Parameter = Parameter {
@@ -208,7 +206,7 @@ impl Grammar for Tbf {
     fn options(&self, _: Device) -> Options {
         let rate = self.rate_bps / 8;
         let bucket = Bucket::of(rate, self.burst_bytes);
-        // After the slash the size of a cell in tables of rates, 1 since kernels have none.
+        // The cell size of rate tables follows the slash; it is 1 because kernels no longer use tables.
         let burst = format!("{}/1", shown::size(bucket.bytes()));
         let mut latency_us = self.latency_us(rate, bucket);
         let mut options = Options::default()
@@ -250,7 +248,7 @@ impl Grammar for Tbf {
     }
 
     fn class(&self, minor: u16) -> Option<u16> {
-        // Linux takes any class for its only one (`tbf_find`), which tc shows as :1.
+        // Linux accepts any number for the only class (`tbf_find`), which tc shows as :1.
         (minor <= 1).then_some(1)
     }
 
@@ -260,13 +258,12 @@ impl Grammar for Tbf {
 }
 
 impl Tbf {
-    /// The longest wait in microseconds that a bucket allows; below 0 where it holds more than may
-    /// wait.
+    /// The longest wait in microseconds that a bucket allows; negative if the bucket exceeds the limit.
     fn latency_us(&self, bytes_per_s: u64, bucket: Bucket) -> f64 {
         1e6 * (f64::from(self.limit_bytes) / bytes_per_s as f64) - bucket.time_us()
     }
 
-    /// What `latency` means in bytes, as tc computes it: in doubles, without a look at overflow.
+    /// The limit in bytes that `latency` means, as tc computes it: in doubles, without an overflow check.
     fn limit_of_latency(&self, latency_us: u32) -> Result<u32, QdiscError> {
         let value = || format!("{latency_us}us");
         let held = |rate_bps: u64, bucket_bytes: u32| {

@@ -300,7 +300,7 @@ fn a_bandwidth_at_which_a_packet_takes_no_time_names_the_fastest_that_will_do() 
     assert!(
         error
             .to_string()
-            .contains("at most avpkt a microsecond, 6864mbit"),
+            .contains("at most one avpkt per microsecond, 6864mbit"),
         "{error}"
     );
     assert!(crate::parse_qdisc("red limit 60kb avpkt 858 bandwidth 6864mbit").is_ok());
@@ -313,12 +313,12 @@ fn a_burst_without_an_averaging_weight_is_told_from_bad_thresholds() {
         (
             "red limit 82346 min 1040 max 4160 avpkt 1040 burst 20",
             "burst 20",
-            "1 with this min, max and avpkt; more with a larger min",
+            "1 with this min, max and avpkt; a larger min allows more",
         ),
         (
             "red limit 60000 min 5000 max 15000 avpkt 1000 burst 4",
             "burst 4",
-            "5 to 1025 with this min, max and avpkt; more with a larger min",
+            "5 to 1025 with this min, max and avpkt; a larger min allows more",
         ),
         (
             "red limit 60000 min 500 max 15000 avpkt 1000 burst 3",
@@ -366,9 +366,9 @@ fn what_may_be_meant_otherwise_is_noted() {
     assert_eq!(
         notes("netem rate 10Mbps delay 5 2"),
         [
-            "\"10Mbps\" is 80mbit: bps is bytes per second to tc; for bits write \"10Mbit\"",
-            "\"5\" is 5us: no unit is microseconds to tc; for milliseconds write \"5ms\"",
-            "\"2\" is 2us: no unit is microseconds to tc; for milliseconds write \"2ms\"",
+            "\"10Mbps\" is 80mbit: in tc, bps means bytes per second; for bits write \"10Mbit\"",
+            "\"5\" is 5us: tc reads a time without unit in microseconds; for milliseconds write \"5ms\"",
+            "\"2\" is 2us: tc reads a time without unit in microseconds; for milliseconds write \"2ms\"",
         ]
     );
     assert_eq!(
@@ -377,7 +377,9 @@ fn what_may_be_meant_otherwise_is_noted() {
     );
     assert_eq!(
         notes("pfifo limit 100kb"),
-        ["\"100kb\" is 102400: tc multiplies packets by a unit, too; for packets write \"100\""]
+        [
+            "\"100kb\" is 102400: tc multiplies a number of packets by its unit; for packets write \"100\""
+        ]
     );
     assert!(notes("tbf rate 1mbit burst 5kb latency 50ms").is_empty());
     let tree = "root handle 1: htb; class add parent 1: classid 1:1 htb rate 1mbps ceil 2mbps
@@ -577,7 +579,7 @@ fn tbf_says_what_is_missing_or_too_much() {
         ),
         (
             "tbf rate 1gbit burst 10kb latency 100s",
-            "tbf latency: \"100000000us\": tc or the kernel would make another number",
+            "tbf latency: \"100000000us\": it does not fit, and tc or the kernel would use another number",
         ),
         (
             "tbf rate 1mbit burst 10kb brust 1kb",

@@ -1,4 +1,4 @@
-//! The words after a discipline's name: parameters and their values.
+//! Parses the words after a discipline's name: parameters and their values.
 
 use super::{Discipline, Parameter, QdiscError};
 use crate::c_numbers::{Base, strtod, strtol};
@@ -8,13 +8,13 @@ use crate::reason::Reason;
 use crate::units::{UnitError, in_tc, shortened};
 use std::ops::RangeInclusive;
 
-/// A probability of 1 in units of 10^-9.
+/// Probability 1 in units of 10^-9.
 pub(super) const PPB: u32 = 1_000_000_000;
 
 const NS_PER_US: u64 = 1_000;
 
-/// A stream of words read against a discipline's table of parameters, so that a discipline's
-/// own code only says which parameter goes where.
+/// A stream of words, read against a discipline's parameter table. The discipline's own code only stores the
+/// values.
 pub(super) struct Words<'a> {
     discipline: &'static Discipline,
     rest: std::str::SplitAsciiWhitespace<'a>,
@@ -24,7 +24,7 @@ pub(super) struct Words<'a> {
     notices: Vec<Notice>,
 }
 
-/// What a word is where values stand by themselves.
+/// A word where values may stand alone.
 pub(super) enum Token<'a> {
     Parameter(&'static Parameter),
     Value(&'a str),
@@ -44,18 +44,18 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Notes what is to be known of a word.
+    /// Records a notice about a word.
     pub(super) fn note(&mut self, notice: Option<Notice>) {
         self.notices.extend(notice);
     }
 
-    /// What is to be known of what was read.
+    /// The notices about the words read.
     pub(super) fn into_notices(self) -> Vec<Notice> {
         self.notices
     }
 
-    /// The next parameter; `None` at the end. Where one is given again, the last stands, but for
-    /// those that tc takes once.
+    /// The next parameter; `None` at the end. Refuses a repeated parameter that tc accepts once; of others
+    /// the last value counts.
     pub(super) fn parameter(&mut self) -> Result<Option<&'static Parameter>, QdiscError> {
         match self.token()? {
             Some(Token::Parameter(parameter)) => Ok(Some(parameter)),
@@ -64,7 +64,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word; one that is no parameter is a value.
+    /// The next word; a word that is not a parameter is a value.
     pub(super) fn token(&mut self) -> Result<Option<Token<'a>>, QdiscError> {
         let Some(word) = self.rest.next() else {
             return Ok(None);
@@ -109,12 +109,12 @@ impl<'a> Words<'a> {
         self.last
     }
 
-    /// Whether the flag `parameter`, just read, was set (`ecn`) or switched off (`noecn`).
+    /// Whether the flag just read was set (`ecn`) or cleared (`noecn`).
     pub(super) fn flag(&self, parameter: &'static Parameter) -> bool {
         parameter.is_set_by(self.last)
     }
 
-    /// The count after `parameter`, of which tc takes 0 for not given (`get_unsigned`).
+    /// The count after `parameter`; tc treats 0 as not given (`get_unsigned`).
     pub(super) fn count(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
         let count = self.unsigned(parameter, Base::ByPrefix)?;
         self.above_zero(parameter, count, Reason::Ignored)
@@ -130,7 +130,7 @@ impl<'a> Words<'a> {
         self.unsigned_of(parameter, base, text)
     }
 
-    /// The number that a word is.
+    /// The number that a word stands for.
     pub(super) fn unsigned_of(
         &self,
         parameter: &'static Parameter,
@@ -139,7 +139,7 @@ impl<'a> Words<'a> {
     ) -> Result<u32, QdiscError> {
         let number = strtol(text, base).ok_or_else(|| self.not_a_count(parameter, text))?;
         u32::try_from(number).map_err(|_| {
-            // strtoul gives 2^64 less so much, which may be little again.
+            // strtoul returns 2^64 minus the absolute value, which may fit 32 bits again.
             match number < 0 && u32::try_from(number.saturating_add(1 << 64)).is_ok() {
                 true => self.discipline.not_taken(parameter, text, Reason::Wraps),
                 false => self.discipline.out_of_range(parameter, text),
@@ -147,8 +147,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The whole number after `parameter`, with its sign; outside the range it is refused, where
-    /// tc takes it for this reason.
+    /// The integer after `parameter`, signed. Refused outside the range; `reason` says what tc does then.
     pub(super) fn signed(
         &mut self,
         parameter: &'static Parameter,
@@ -173,10 +172,10 @@ impl<'a> Words<'a> {
         strtol(text, Base::Ten).ok_or_else(|| self.not_a_count(parameter, text))
     }
 
-    /// The number of a class after `parameter`: hexadecimal, with or without `0x`.
+    /// The class number after `parameter`: hexadecimal, with or without `0x`.
     pub(super) fn class_minor(&mut self, parameter: &'static Parameter) -> Result<u16, QdiscError> {
         let number = self.unsigned(parameter, Base::Sixteen)?;
-        // The kernel keeps all of it and looks for the class of the last 16 bits.
+        // The kernel stores the whole number and looks up the class by its last 16 bits.
         let wraps = |_| {
             let text = format!("{number:x}");
             self.discipline.not_taken(parameter, text, Reason::Wraps)
@@ -184,12 +183,11 @@ impl<'a> Words<'a> {
         u16::try_from(number).map_err(wraps)
     }
 
-    /// The packets after `parameter`, which tc reads as it reads a size; with none, every packet
-    /// would be dropped.
+    /// The number of packets after `parameter`, which tc reads as a size; 0 would drop every packet.
     pub(super) fn packets(&mut self, parameter: &'static Parameter) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
         let packets = in_tc::parse_size_bytes(text).map_err(|error| {
-            // As tc prints it, and does not read it.
+            // tc prints this form but does not read it.
             match text.strip_suffix(['p', 'P']).map(in_tc::parse_size_bytes) {
                 Some(Ok(_)) => self.not_a_count(parameter, text),
                 _ => self.bad_unit(parameter, error),
@@ -210,8 +208,7 @@ impl<'a> Words<'a> {
         self.above_zero(parameter, bytes, at_zero)
     }
 
-    /// As [`Words::size_bytes`]. After a `/`, tc takes the size of a cell of its tables, which
-    /// kernels since 3.8 do not look at.
+    /// As [`Words::size_bytes`], with an optional cell size after a `/`, which kernels since 3.8 ignore.
     pub(super) fn bucket_bytes(
         &mut self,
         parameter: &'static Parameter,
@@ -235,8 +232,8 @@ impl<'a> Words<'a> {
         self.above_zero(parameter, bytes, at_zero)
     }
 
-    /// The rate after `parameter`, in bit/s: as tc hands it to the kernel, a whole number of
-    /// bytes per second, and at least one; see [`Words::size_bytes`].
+    /// The rate after `parameter`, bit/s: a whole number of bytes per second, at least one, as tc passes it
+    /// to the kernel.
     pub(super) fn rate_bps(
         &mut self,
         parameter: &'static Parameter,
@@ -248,7 +245,7 @@ impl<'a> Words<'a> {
         self.above_zero(parameter, rate_bps, at_zero)
     }
 
-    /// The rate that is the next word, which may be 0.
+    /// The rate that is the next word; may be 0.
     pub(super) fn any_rate_bps(
         &mut self,
         parameter: &'static Parameter,
@@ -259,7 +256,7 @@ impl<'a> Words<'a> {
         Ok(rate_bps)
     }
 
-    /// The size that is the next word, which may be 0.
+    /// The size that is the next word; may be 0.
     pub(super) fn any_size_bytes(
         &mut self,
         parameter: &'static Parameter,
@@ -273,7 +270,7 @@ impl<'a> Words<'a> {
         self.rest.clone().next() == Some(word)
     }
 
-    /// Takes the next word if it is this one.
+    /// Takes the next word if it equals this one.
     pub(super) fn take(&mut self, word: &str) -> bool {
         let is_it = self.next_is(word);
         if is_it {
@@ -282,7 +279,7 @@ impl<'a> Words<'a> {
         is_it
     }
 
-    /// Takes the next word, which has to be this one.
+    /// Takes the next word, which must equal this one.
     pub(super) fn expect(
         &mut self,
         word: &str,
@@ -297,7 +294,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The time after `parameter`, in ns, of which tc takes 0 for not given.
+    /// The time after `parameter`, ns; tc treats 0 as not given.
     pub(super) fn time_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
         let time_us = self.time_us(parameter)?;
         let time_us = self.above_zero(parameter, time_us, Reason::Ignored)?;
@@ -312,7 +309,7 @@ impl<'a> Words<'a> {
         Ok(time_us)
     }
 
-    /// The time after `parameter`, of which tc and the kernel have whole nanoseconds.
+    /// The time after `parameter`, which tc and the kernel store in whole nanoseconds.
     pub(super) fn long_time_ns(
         &mut self,
         parameter: &'static Parameter,
@@ -321,7 +318,7 @@ impl<'a> Words<'a> {
         self.read(parameter, in_tc::parse_time_ns(text))
     }
 
-    /// The time after `parameter`, in ns, as tc hands it over in its ticks.
+    /// The time after `parameter`, ns, as tc passes it in ticks.
     pub(super) fn ticks_ns(&mut self, parameter: &'static Parameter) -> Result<u64, QdiscError> {
         let time_us = self.time_us(parameter)?;
         let too_long = || {
@@ -341,7 +338,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Refuses 0, which tc takes for this reason, at least as the first of two.
+    /// Refuses 0, of the first of two values at least; `reason` says how tc treats it.
     pub(super) fn above_zero<T: Default + PartialEq + ToString>(
         &self,
         parameter: &'static Parameter,
@@ -360,7 +357,7 @@ impl<'a> Words<'a> {
         self.read(parameter, in_tc::parse_percent_ppb(text))
     }
 
-    /// A further percentage, `parameter`, if there is one.
+    /// An optional further percentage, `parameter`.
     pub(super) fn further_percent_ppb(
         &mut self,
         parameter: &'static Parameter,
@@ -371,7 +368,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What the word after `parameter` means.
+    /// The meaning of the keyword after `parameter`.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         parameter: &'static Parameter,
@@ -384,7 +381,7 @@ impl<'a> Words<'a> {
             .ok_or_else(|| self.discipline.out_of_range(parameter, text))
     }
 
-    /// Which of these words follows; none where a number does.
+    /// Which of these keywords follows; None if a number does.
     pub(super) fn model(
         &mut self,
         parameter: &'static Parameter,
@@ -397,20 +394,19 @@ impl<'a> Words<'a> {
         self.one_of(parameter, &models).map(Some)
     }
 
-    /// Whether the next word begins as a number, by which tc knows a further argument.
+    /// Whether the next word starts with a digit, by which tc recognizes a further argument.
     pub(super) fn number_follows(&self) -> bool {
         let next = self.rest.clone().next().unwrap_or_default();
         next.starts_with(|first: char| first.is_ascii_digit())
     }
 
-    /// The same where a number may be below 0.
+    /// Whether the next word starts with a sign or digit.
     pub(super) fn signed_number_follows(&self) -> bool {
         let next = self.rest.clone().next().unwrap_or_default();
         next.starts_with(|first: char| first.is_ascii_digit() || first == '-')
     }
 
-    /// Refuses the end of the text while a required parameter is missing, or while both of
-    /// two that exclude each other are there.
+    /// At the end of the text: refuses a missing required parameter, and two that exclude each other.
     pub(super) fn require_all(&self) -> Result<(), QdiscError> {
         for parameter in self.discipline.parameters {
             let alternative = self.discipline.alternative_to(parameter);
@@ -432,7 +428,7 @@ impl<'a> Words<'a> {
         Ok(())
     }
 
-    /// Refuses the end of the text without `parameter`, which is required `when`.
+    /// At the end of the text: refuses a missing `parameter`, which is required `when`.
     pub(super) fn require(
         &self,
         parameter: &Parameter,
@@ -455,7 +451,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The error for a word that is no parameter here.
+    /// The error for a word that is not a parameter here.
     pub(super) fn unknown(&self, word: &str) -> QdiscError {
         let discipline = self.discipline.name;
         let (value, allowed) = (shortened(word), self.discipline.usage());
@@ -477,8 +473,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What tc takes a word for that it knows by its beginning (`matches`): the first of its
-    /// words that begins so.
+    /// Expands an abbreviation as tc does (`matches`): the first of its words with this prefix.
     fn whole_word(&self, word: &'a str) -> &'a str {
         if self.find(word).is_some() {
             return word;
@@ -504,7 +499,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// What a word is, or why it is none such.
+    /// Parses a word, or says why it is invalid.
     pub(super) fn read<T>(
         &self,
         parameter: &'static Parameter,

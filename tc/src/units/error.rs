@@ -7,7 +7,7 @@ use crate::reason::Reason;
 #[non_exhaustive]
 #[allow(missing_docs)] // the fields are the same everywhere: see the accessors
 pub enum UnitError {
-    /// There is no text.
+    /// The text is empty.
     #[error("a {quantity} is missing; allowed: {allowed}")]
     Empty {
         quantity: &'static str,
@@ -23,7 +23,7 @@ pub enum UnitError {
         allowed: String,
         hint: Option<String>,
     },
-    /// It does not begin with a finite decimal number.
+    /// It does not start with a finite decimal number.
     #[error("{quantity} {value:?} is not a number with a unit; allowed: {allowed}{}", did_you_mean(.hint))]
     NotANumber {
         quantity: &'static str,
@@ -47,7 +47,7 @@ pub enum UnitError {
         allowed: String,
         hint: Option<String>,
     },
-    /// The text after the number is no unit of this quantity.
+    /// The text after the number is not a unit of this quantity.
     #[error("{quantity} {value:?}: no such unit; allowed: {allowed}{}", did_you_mean(.hint))]
     UnknownUnit {
         quantity: &'static str,
@@ -55,7 +55,7 @@ pub enum UnitError {
         allowed: String,
         hint: Option<String>,
     },
-    /// tc reads it, but it would not be what is written.
+    /// tc accepts it, but would use another value.
     #[error("{quantity} {value:?}: {reason}; allowed: {allowed}{}", did_you_mean(.hint))]
     NotTaken {
         quantity: &'static str,
@@ -64,7 +64,7 @@ pub enum UnitError {
         allowed: String,
         hint: Option<String>,
     },
-    /// Zero where that has no meaning, a fraction that would become zero, or overflow.
+    /// Zero where it has no meaning, a fraction that would become zero, or overflow.
     #[error("{quantity} {value:?} is out of range; allowed: {allowed}")]
     OutOfRange {
         quantity: &'static str,
@@ -74,7 +74,7 @@ pub enum UnitError {
     },
 }
 
-/// The same part of every variant.
+/// A part common to all variants.
 macro_rules! part {
     ($error:expr, $part:ident) => {
         match $error {
@@ -91,12 +91,12 @@ macro_rules! part {
 }
 
 impl UnitError {
-    /// What was being read: `size`, `rate` or `time`.
+    /// The quantity: `size`, `rate` or `time`.
     pub fn quantity(&self) -> &'static str {
         part!(self, quantity)
     }
 
-    /// The text refused, shortened if long.
+    /// The refused text, shortened if long.
     pub fn value(&self) -> &str {
         part!(self, value)
     }
@@ -106,7 +106,7 @@ impl UnitError {
         part!(self, allowed)
     }
 
-    /// Why it is refused although tc reads it, where that is so.
+    /// Why it is refused although tc accepts it.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             UnitError::NotTaken { reason, .. } => Some(*reason),
@@ -114,7 +114,7 @@ impl UnitError {
         }
     }
 
-    /// What was probably meant, ready to be typed.
+    /// The probably intended text, ready to be typed.
     pub fn hint(&self) -> Option<&str> {
         part!(self, hint).as_deref()
     }
@@ -128,7 +128,7 @@ pub(crate) fn did_you_mean(hint: &Option<String>) -> String {
     }
 }
 
-/// `text`, or its beginning when it is too long to be repeated in a message.
+/// `text`, shortened if it is too long for a message.
 pub(crate) fn shortened(text: &str) -> String {
     const SHOWN_CHARS: usize = 60;
     match text.char_indices().nth(SHOWN_CHARS) {

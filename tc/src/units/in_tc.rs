@@ -1,9 +1,9 @@
-//! Quantities inside tc text: what iproute2 6.1 makes of them, to the last digit.
+//! Quantities inside tc text, exactly as iproute2 6.1 computes them.
 //!
-//! A number as C's `strtod` reads it times its unit, in doubles, the fraction cut off (`get_size`
-//! and `get_rate64` in `lib/utils_math.c`, `get_time` in `lib/utils.c`, `parse_percent` in
-//! `tc/tc_util.c`). So `2.01ms` is 2009 us. tc looks for overflow in sizes only: a rate, a time
-//! and a percentage that C would make another number of are refused here.
+//! The value is a number of C's `strtod` times its unit, in doubles, truncated (`get_size` and `get_rate64`
+//! in `lib/utils_math.c`, `get_time` in `lib/utils.c`, `parse_percent` in `tc/tc_util.c`). So `2.01ms` is
+//! 2009 us. tc checks overflow for sizes only; rates, times and percentages that would wrap in C are refused
+//! here.
 
 use super::error::shortened;
 use super::{
@@ -14,10 +14,10 @@ use crate::c_numbers::strtod;
 use crate::notice::Notice;
 use crate::reason::Reason;
 
-/// tc's ticks are of this number of nanoseconds (`PSCHED_SHIFT` in the kernel's `net/pkt_sched.h`).
+/// Length of tc's tick, ns (`PSCHED_SHIFT` in the kernel's `net/pkt_sched.h`).
 pub const TICK_NS: u64 = 64;
 
-/// `get_time` of tc before 2024 does not read `ns`: those of [`TIME_UNITS`] before it.
+/// `get_time` of tc before 2024, which does not read `ns`: the larger units of [`TIME_UNITS`].
 const TIME_IN_TC: Quantity = Quantity {
     units: TIME_UNITS.split_at(9).0,
     allowed: "a number of microseconds, or one with a unit: s, ms or us (also sec, msec, usec), \
@@ -25,7 +25,7 @@ const TIME_IN_TC: Quantity = Quantity {
     ..TIME
 };
 
-/// `get_time64`, which reads `ns`, and a bare number as such.
+/// `get_time64`, which reads `ns`; a bare number is nanoseconds.
 const LONG_TIME: Quantity = Quantity {
     allowed: "a number of nanoseconds, or one with a unit: s, ms, us or ns (also sec, msec, usec, \
               nsec), such as 10us, at most 4294967295ns",
@@ -44,7 +44,7 @@ const PERCENTAGE: Quantity = Quantity {
 /// One per cent, in parts per billion.
 const PERCENT: Unit = unit("%", 10_000_000);
 
-/// All, in parts per billion.
+/// A share of 1, in parts per billion.
 const PPB: f64 = 1e9;
 
 /// Bytes of a size; a bare number is bytes.
@@ -60,11 +60,11 @@ pub fn parse_size_bytes(text: &str) -> Result<u32, UnitError> {
     }
 }
 
-/// Bit/s of a rate, in the whole bytes per second that tc hands to the kernel, so that a rate may
-/// become 0; a bare number is bit/s.
+/// Bit/s of a rate, rounded down to the whole bytes per second that tc passes to the kernel, so it may become
+/// 0; a bare number is bit/s.
 ///
 /// # Errors
-/// [`UnitError`]: no number, an unknown unit, or what tc would make another number of.
+/// [`UnitError`]: no number, an unknown unit, or a value that would wrap in tc.
 pub fn parse_rate_bps(text: &str) -> Result<u64, UnitError> {
     if text.contains('%') {
         return Err(not_taken(&RATE, text, Reason::NeedsDevice));
@@ -78,8 +78,7 @@ pub fn parse_rate_bps(text: &str) -> Result<u64, UnitError> {
 /// Microseconds of a time; a bare number is microseconds.
 ///
 /// # Errors
-/// [`UnitError`]: no number, an unknown unit (`ns` is one), or what tc would make another number
-/// of.
+/// [`UnitError`]: no number, an unknown unit (`ns` is one), or a value that would wrap in tc.
 pub fn parse_time_us(text: &str) -> Result<u32, UnitError> {
     const NS_PER_US: u64 = 1_000;
     let value_us = read(text, &TIME_IN_TC, NS_PER_US);
@@ -88,11 +87,11 @@ pub fn parse_time_us(text: &str) -> Result<u32, UnitError> {
     u32::try_from(time_us).map_err(|_| not_taken(&TIME_IN_TC, text, Reason::Wraps))
 }
 
-/// Parts per billion of a percentage from 0% to 100%, with or without its sign: `0.5%` and `0.5`
-/// are 5000000. The kernel's fraction of 32 bits is the same as that of what was typed.
+/// Parts per billion of a percentage from 0% to 100%, with or without its sign: `0.5%` and `0.5` are 5000000.
+/// The kernel's 32-bit fraction of the result equals that of the text.
 ///
 /// # Errors
-/// As for rates; and for more digits than parts per billion hold, where they make a difference.
+/// As for rates; also more digits than parts per billion can represent, if they make a difference.
 pub fn parse_percent_ppb(text: &str) -> Result<u32, UnitError> {
     let text = trimmed(text, &PERCENTAGE)?;
     let (number, rest) = number_of(text, &PERCENTAGE)?;
@@ -116,7 +115,7 @@ pub fn parse_percent_ppb(text: &str) -> Result<u32, UnitError> {
     }
 }
 
-/// The kernel's fraction of 32 bits, to which tc rounds a share (`set_percent` of `q_netem.c`).
+/// The kernel's 32-bit fraction to which tc rounds a share (`set_percent` of `q_netem.c`).
 pub fn fraction_of_ppb(ppb: u32) -> u32 {
     fraction(f64::from(ppb) / PPB)
 }
@@ -125,12 +124,12 @@ fn fraction(share: f64) -> u32 {
     libm::rint(share * f64::from(u32::MAX)) as u32
 }
 
-/// What is to be known of a rate that [`parse_rate_bps`] reads.
+/// The notice for a rate that [`parse_rate_bps`] reads.
 pub(crate) fn rate_notice(text: &str, rate_bps: u64) -> Option<Notice> {
     bytes_per_second(text, rate_bps)
 }
 
-/// What is to be known of a time that [`parse_time_us`] reads: that it has no unit.
+/// The notice for a time that [`parse_time_us`] reads without unit.
 pub(crate) fn time_notice(text: &str, time_us: u32) -> Option<Notice> {
     let (_, unit) = strtod(text)?;
     (unit.is_empty() && time_us > 0).then(|| Notice::Microseconds {
@@ -140,7 +139,7 @@ pub(crate) fn time_notice(text: &str, time_us: u32) -> Option<Notice> {
     })
 }
 
-/// What is to be known of a count that tc reads as a size: that it has a unit.
+/// The notice for a count that tc reads as a size with a unit.
 pub(crate) fn packets_notice(text: &str, packets: u32) -> Option<Notice> {
     let (number, unit) = strtod(text)?;
     (!unit.is_empty() && number != f64::from(packets)).then(|| Notice::PacketsWithUnit {
@@ -150,19 +149,18 @@ pub(crate) fn packets_notice(text: &str, packets: u32) -> Option<Notice> {
     })
 }
 
-/// A time as every version of tc reads it, such as `200ms` or `1.5ms`, in microseconds and (since
-/// 2024, for netem) in nanoseconds. [`parse_time_us`] reads it back.
+/// Formats a time, in microseconds, so that every version of tc reads it, such as `200ms` or `1.5ms`.
+/// [`parse_time_us`] reads it back.
 pub fn format_time_us(time_us: u64) -> String {
     format_time(time_us.saturating_mul(1000))
 }
 
-/// Whether a rate is one that can be typed: whole bytes per second that a double holds, as far as
-/// it has to.
+/// Whether a rate can be typed: whole bytes per second, represented exactly enough by a double.
 pub fn is_rate(rate_bps: u64) -> bool {
     parse_rate_bps(&format_rate(rate_bps)) == Ok(rate_bps)
 }
 
-/// A percentage as tc takes it, such as `0.5%`, exact.
+/// Formats a percentage for tc, such as `0.5%`, exactly.
 pub fn format_percent(ppb: u32) -> String {
     let whole = u64::from(ppb) / PERCENT.scale;
     let fraction = format!("{:07}", u64::from(ppb) % PERCENT.scale);
@@ -172,28 +170,27 @@ pub fn format_percent(ppb: u32) -> String {
     }
 }
 
-/// The nanoseconds that the kernel has of a time that tc hands over in its ticks (`get_ticks` of
-/// `q_netem.c`); None where they do not fit 32 bits, which tc refuses.
+/// The nanoseconds that the kernel computes from a time passed in ticks (`get_ticks` of `q_netem.c`); None if
+/// they do not fit 32 bits, which tc refuses.
 pub fn in_ticks_ns(time_us: u32) -> Option<u64> {
     let ticks = u64::from(time_us) * 1000 / TICK_NS;
     u32::try_from(ticks).is_ok().then_some(ticks * TICK_NS)
 }
 
-/// Whether the time that a bucket of the given number of bytes lasts fits the 32 bits of ticks in which tc
-/// hands it over (`tc_calc_xmittime` in `tc/tc_core.c`).
+/// Whether the time to drain a bucket of this size fits the 32 bits of ticks in which tc passes it
+/// (`tc_calc_xmittime` in `tc/tc_core.c`).
 pub fn fits_ticks(rate_bps: u64, size_bytes: u32) -> bool {
     let time_us = 1e6 * (f64::from(size_bytes) / (rate_bps / 8) as f64);
     time_us < f64::from(u32::MAX) && in_ticks_ns(time_us as u32).is_some()
 }
 
-/// The microseconds to be typed for `time_ns` nanoseconds of ticks; None where no whole number of
-/// microseconds becomes them.
+/// The microseconds to type for `time_ns` nanoseconds of ticks; None if no integer gives them.
 pub fn of_ticks_us(time_ns: u64) -> Option<u64> {
     let time_us = u32::try_from(time_ns.div_ceil(1000)).ok()?;
     (in_ticks_ns(time_us)? == time_ns).then_some(time_us.into())
 }
 
-/// The error for what tc reads and is refused here.
+/// The error for text that tc accepts and that is refused here.
 fn not_taken(quantity: &Quantity, text: &str, reason: Reason) -> UnitError {
     UnitError::NotTaken {
         quantity: quantity.name,
@@ -208,10 +205,10 @@ fn number_of<'a>(text: &'a str, quantity: &Quantity) -> Result<(f64, &'a str), U
     strtod(text).ok_or_else(|| refused!(NotANumber, quantity, text, None))
 }
 
-/// Nanoseconds of a time for which tc has 64 bits and the kernel 32; a bare number is nanoseconds.
+/// Nanoseconds of a time that has 64 bits in tc and 32 in the kernel; a bare number is nanoseconds.
 ///
 /// # Errors
-/// [`UnitError`]: no number, an unknown unit, or what does not fit.
+/// [`UnitError`]: no number, an unknown unit, or a value that does not fit.
 pub fn parse_time_ns(text: &str) -> Result<u32, UnitError> {
     let value_ns = read(text, &LONG_TIME, 1)?;
     let fits = value_ns > -1.0 && value_ns < f64::from(u32::MAX) + 1.0;
@@ -221,7 +218,7 @@ pub fn parse_time_ns(text: &str) -> Result<u32, UnitError> {
     }
 }
 
-/// A number times its unit, in units of `base`; without one, the number.
+/// A number times its unit, in units of `base`; a number without unit is returned as is.
 fn read(text: &str, quantity: &Quantity, base: u64) -> Result<f64, UnitError> {
     let text = trimmed(text, quantity)?;
     let (number, unit_text) = number_of(text, quantity)?;
@@ -232,7 +229,7 @@ fn read(text: &str, quantity: &Quantity, base: u64) -> Result<f64, UnitError> {
     Ok(number * scale as f64)
 }
 
-/// What C keeps of a number as a whole one, if it is the same.
+/// The truncated integer that C stores, if it equals the value.
 fn whole(quantity: &Quantity, text: &str, value: f64) -> Result<u64, UnitError> {
     let fits = value > -1.0 && value < u64::MAX as f64;
     match fits {
@@ -241,7 +238,7 @@ fn whole(quantity: &Quantity, text: &str, value: f64) -> Result<u64, UnitError> 
     }
 }
 
-/// Of a time in `ns`, the hint in microseconds if it is a whole number of them.
+/// Adds a hint in microseconds to the error for a time in `ns`, if it is a whole number of them.
 fn without_ns(error: UnitError, text: &str) -> UnitError {
     let UnitError::UnknownUnit {
         quantity,

@@ -1,8 +1,8 @@
-//! Quantities as tc shows them: rounded, and on the way through the ticks of the kernel.
+//! Quantities as tc shows them: rounded, and converted through the kernel's ticks.
 //!
-//! What is shown need not read back ([`format_size`](super::format_size) and the others do). From
-//! iproute2 6.1: `sprint_size` and `sprint_time` in `lib/utils.c` and `lib/json_print_math.c`,
-//! `sprint_rate` in `tc/tc_util.c`, `tc_calc_xmittime` and `tc_calc_xmitsize` in `tc/tc_core.c`.
+//! The text need not read back ([`format_size`](super::format_size) and the others do). From iproute2 6.1:
+//! `sprint_size` and `sprint_time` in `lib/utils.c` and `lib/json_print_math.c`, `sprint_rate` in
+//! `tc/tc_util.c`, `tc_calc_xmittime` and `tc_calc_xmitsize` in `tc/tc_core.c`.
 
 use super::in_tc::{TICK_NS, fraction_of_ppb};
 use super::{KIBI, MEBI};
@@ -13,7 +13,7 @@ const US_PER_S: f64 = 1e6;
 /// `clock_factor` of the kernel's clock.
 const TICKS_PER_US: f64 = NS_PER_US as f64 / TICK_NS as f64;
 
-/// A size (`sprint_size`): whole `Mb` or `Kb` (of 1024) where that is near, else bytes.
+/// A size (`sprint_size`): `Mb` or `Kb` (of 1024) if close to an integer, else bytes.
 pub fn size(bytes: u64) -> String {
     for (unit, name, near) in [(MEBI, "Mb", 1024.0), (KIBI, "Kb", 16.0)] {
         let whole = libm::rint(bytes as f64 / unit as f64);
@@ -24,8 +24,8 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes}b")
 }
 
-/// A rate (`sprint_rate`) of bytes per second, in bits: a whole number of the largest unit that
-/// loses nothing, or no more than a thousandth.
+/// A rate (`sprint_rate`) of bytes per second, in bits: an integer of the largest unit that loses at most a
+/// thousandth.
 pub(crate) fn rate(bytes_per_s: u64) -> String {
     let mut rate = u128::from(bytes_per_s) * 8;
     for unit in ["", "K", "M", "G"] {
@@ -48,12 +48,12 @@ pub(crate) fn time(time_us: f64) -> String {
     }
 }
 
-/// A time, of which tc has whole microseconds.
+/// A time that tc stores in whole microseconds.
 pub fn time_ns(time_ns: u64) -> String {
     time(whole_us(time_ns) as f64)
 }
 
-/// A time that tc has in nanoseconds (`sprint_time64`): three digits of the largest unit, or whole ones.
+/// A time that tc stores in nanoseconds (`sprint_time64`): three digits of the largest unit, or an integer.
 pub(crate) fn long_time_ns(time_ns: u64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     let unit = units.iter().find(|(scale, _)| time_ns as f64 >= *scale);
@@ -63,18 +63,18 @@ pub(crate) fn long_time_ns(time_ns: u64) -> String {
     }
 }
 
-/// Whole microseconds, the fraction cut off.
+/// Whole microseconds, truncated.
 pub(crate) fn whole_us(time_ns: u64) -> u64 {
     time_ns / NS_PER_US
 }
 
-/// A share, by way of the kernel's fraction of 32 bits.
+/// A share, converted through the kernel's 32-bit fraction.
 pub(crate) fn percent(ppb: u32) -> String {
     let share = 100.0 * f64::from(fraction_of_ppb(ppb)) / f64::from(u32::MAX);
     format!("{}%", general(share, 6))
 }
 
-/// A token bucket as the kernel has it from tc and gives it back: by the time it lasts.
+/// A token bucket as tc passes it to the kernel and back: by the time to drain it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bucket {
     bytes_per_s: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// That of `bytes` bytes, at a rate above 0 (`tc_calc_xmittime`).
+    /// The bucket of `bytes` bytes at a rate above 0 (`tc_calc_xmittime`).
     pub(crate) fn of(bytes_per_s: u64, bytes: u32) -> Bucket {
         let time_us = US_PER_S * (f64::from(bytes) / bytes_per_s as f64);
         Bucket {
@@ -91,7 +91,7 @@ impl Bucket {
         }
     }
 
-    /// Whole microseconds that it lasts (`tc_core_tick2time`).
+    /// Its drain time in whole microseconds (`tc_core_tick2time`).
     pub(crate) fn time_us(self) -> f64 {
         libm::trunc(self.ticks / TICKS_PER_US)
     }
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// 10 kb at 6.55 Mbit/s come back as 10239 bytes: `tc qdisc show` of a kernel says so.
+    /// 10 kb at 6.55 Mbit/s come back as 10239 bytes, as in the kernel's `tc qdisc show`.
     #[test]
     fn a_bucket_loses_what_its_time_does_not_hold() {
         let bucket = Bucket::of(818_750, 10_240);

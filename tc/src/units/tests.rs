@@ -152,7 +152,7 @@ fn bytes_per_second_are_noted() {
     );
     assert_eq!(
         notice.to_string(),
-        "\"10Mbps\" is 80mbit: bps is bytes per second to tc; for bits write \"10Mbit\""
+        "\"10Mbps\" is 80mbit: in tc, bps means bytes per second; for bits write \"10Mbit\""
     );
     for text in ["10mbit", "1000bit", "bps", "10 Mbps", "10\u{fffd}bps"] {
         assert_eq!(rate_notice(text), None, "{text}");

@@ -1,23 +1,22 @@
-//! What a link adds to a packet, as cake's words say it (tc-cake(8), "Overhead compensation
-//! parameters").
+//! Framing of packets on a link, by cake's keywords (tc-cake(8), "Overhead compensation parameters").
 
 use serde::{Deserialize, Serialize};
 
-/// How a link carries a packet.
+/// How a link frames a packet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkLayer {
-    /// Whole.
+    /// No cells.
     #[default]
     Noatm,
-    /// In cells of 53 bytes, of which 48 are payload.
+    /// Cells of 53 bytes with 48 bytes of payload.
     Atm,
-    /// With a byte more for each 64, or part of them.
+    /// One extra byte for every 64 bytes or part of them.
     Ptm,
 }
 
 impl LinkLayer {
-    /// Its word.
+    /// Its keyword.
     pub(super) fn word(self) -> &'static str {
         match self {
             LinkLayer::Noatm => "noatm",
@@ -27,15 +26,14 @@ impl LinkLayer {
     }
 }
 
-/// What a word does to the overhead said before it.
+/// How a keyword changes the overhead given before it.
 enum Overhead {
     Is(i32),
     Add(i32),
     Stays,
 }
 
-/// A word that says how packets are framed: what becomes of the overhead, of the link layer and of the
-/// least size.
+/// A framing keyword: its effect on the overhead, the link layer and the minimum size.
 type Framing = (&'static str, Overhead, Option<LinkLayer>, Option<u32>);
 
 use LinkLayer::{Atm, Noatm, Ptm};
@@ -63,7 +61,7 @@ const FRAMINGS: &[Framing] = &[
     ("ptm", Stays, Some(Ptm), None),
 ];
 
-/// What has been said of the framing.
+/// The framing parameters read so far.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) overhead_bytes: i32,
@@ -74,18 +72,18 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// A number of bytes.
+    /// `overhead` with a number of bytes.
     pub(super) fn overhead(&mut self, bytes: i32) {
         self.overhead_bytes = bytes;
         self.has_overhead = true;
     }
 
-    /// The least size.
+    /// `mpu` with a number of bytes.
     pub(super) fn mpu(&mut self, bytes: u32) {
         self.mpu_bytes = bytes;
     }
 
-    /// One of the words.
+    /// A framing keyword.
     pub(super) fn word(&mut self, word: &str) {
         let Some((name, overhead, layer, mpu)) = FRAMINGS.iter().find(|it| it.0 == word) else {
             return;
@@ -100,7 +98,7 @@ impl Said {
         self.has_raw |= *name == "raw";
     }
 
-    /// Whether the device's own size counts: nothing was said, or `raw`, whatever else was.
+    /// Whether the device's packet size counts: no framing parameter was given, or `raw` was.
     pub(super) fn is_raw(&self) -> bool {
         self.has_raw || !self.has_overhead
     }

@@ -1,8 +1,8 @@
-//! The table of cake's words.
+//! The parameter table of cake.
 
 use super::super::{Bounds, Parameter, Value};
 
-/// One of several words that stand by themselves, the default first.
+/// A choice of keywords, the default first.
 const fn words(
     name: &'static str,
     aliases: &'static [&'static str],
@@ -62,9 +62,10 @@ pub(super) const TINS: Parameter = words(
     ],
     "tins",
     "Linux",
-    "How packets come to tins, by their DSCP: three (bulk a sixteenth, voice a quarter of the \
-     bandwidth), one, four (`diffserv` is `diffserv4`), eight, or eight by the DSCP's first three \
-     bits. A tin above its share of the bandwidth comes after those within theirs.",
+    "Assigns packets to tins by DSCP. `diffserv3`: bulk (a sixteenth of the bandwidth), best \
+             effort, voice (a quarter). `besteffort`: one tin. `diffserv4` (or `diffserv`): four. \
+             `diffserv8`: eight. `precedence`: eight, by the first three bits of the DSCP. A tin that exceeds \
+             its share of the bandwidth is served after the tins within theirs.",
 );
 
 pub(super) const FLOWS: Parameter = words(
@@ -80,9 +81,10 @@ pub(super) const FLOWS: Parameter = words(
     ],
     "isolation",
     "Linux",
-    "Who has fair shares in a tin: sources and destinations, and flows within them; nobody; \
-     sources; destinations; pairs of them; flows; sources, and flows within them; destinations, \
-     and flows within them.",
+    "What fairness applies to within a tin. `triple-isolate`: sources and destinations, then \
+             flows of each. `flowblind`: none, one queue. `srchost`: sources. `dsthost`: destinations. `hosts`: \
+             pairs of both. `flows`: flows. `dual-srchost`: sources, then flows of each. `dual-dsthost`: \
+             destinations, then flows of each.",
 );
 
 pub(super) const NAT: Parameter = Parameter {
@@ -95,23 +97,24 @@ pub(super) const NAT: Parameter = Parameter {
     default_source: "in place of nonat",
     range: "a word without value",
     bounds: Bounds::NONE,
-    effect: "Looks for hosts behind a translation of addresses. There is none here, so it does \
-             nothing and is written nowhere.",
+    effect: "Isolates hosts behind network address translation. No address is translated here, so it has \
+             no effect and is not written back.",
 };
 
 pub(super) const WASH: Parameter = Parameter::flag(
     "wash",
     "Linux",
     &["nowash"],
-    "Clears the DSCP of each packet when it has chosen the tin; ECN stays.",
+    "Clears the DSCP of each packet after the tin is chosen; the ECN field stays.",
 );
 
 pub(super) const INGRESS: Parameter = Parameter::flag(
     "ingress",
     "Linux",
     &["egress"],
-    "Counts what is dropped in the shaper too, as it has passed the link before, and lets COBALT \
-     wait for two packets of each flow with a backlog.",
+    "For a shaper behind the bottleneck: dropped packets count in the shaper too, because they \
+             have already crossed the link, and COBALT's target is \
+             at least the transmission time of two packets of each backlogged flow.",
 );
 
 pub(super) const SPLIT_GSO: Parameter = Parameter {
@@ -124,7 +127,7 @@ pub(super) const SPLIT_GSO: Parameter = Parameter {
     default_source: "Linux",
     range: "a word without value",
     bounds: Bounds::NONE,
-    effect: "GSO packets come to it segment by segment.",
+    effect: "Splits GSO packets into segments before they are enqueued.",
 };
 
 pub(super) const RTT: Parameter = Parameter {
@@ -137,8 +140,8 @@ pub(super) const RTT: Parameter = Parameter {
     default_source: "Linux",
     range: "1us to 4294967295us",
     bounds: Bounds::within(1_000, 4_294_967_295_000),
-    effect: "The round trip that COBALT is set for: its interval; its target is a twentieth of it, \
-             and at least one and a half times what a packet of the MTU takes at the bandwidth.",
+    effect: "The round-trip time that COBALT is tuned for: its interval. Its target is a twentieth of it, \
+             and at least one and a half transmission times of a packet of the MTU at the bandwidth.",
 };
 
 pub(super) const RTT_WORDS: Parameter = Parameter {
@@ -159,7 +162,7 @@ pub(super) const RTT_WORDS: Parameter = Parameter {
     default_source: "in place of rtt",
     range: "one of these words",
     bounds: Bounds::NONE,
-    effect: "`rtt` of 100 ms, 100 us, 1 ms, 10 ms, 30 ms, 300 ms, 1 s and 1000 s.",
+    effect: "Keywords for an `rtt` of 100 ms, 100 us, 1 ms, 10 ms, 30 ms, 300 ms, 1 s and 1000 s.",
 };
 
 pub(super) const FRAMING: Parameter = Parameter {
@@ -204,7 +207,7 @@ pub(super) const OVERHEAD: Parameter = Parameter {
     default_source: "Linux",
     range: "-64 to 256, bytes without unit",
     bounds: Bounds::within(-64, 256),
-    effect: "The shaper counts this many bytes more than a packet's IP size.",
+    effect: "Bytes that the shaper adds to the IP size of each packet.",
 };
 
 pub(super) const MPU: Parameter = Parameter {
@@ -217,7 +220,7 @@ pub(super) const MPU: Parameter = Parameter {
     default_source: "Linux",
     range: "0 to 256, bytes without unit",
     bounds: Bounds::within(0, 256),
-    effect: "The least that the shaper counts for a packet, with the overhead and before cells.",
+    effect: "Smallest size that the shaper counts for a packet, overhead included, before cell framing.",
 };
 
 pub(super) const LINK_LAYER: Parameter = words(
@@ -225,8 +228,8 @@ pub(super) const LINK_LAYER: Parameter = words(
     &["atm", "ptm"],
     "link_layer",
     "Linux",
-    "The shaper counts cells: none, those of ATM (53 bytes for 48, the last one filled up), or a \
-     byte more for each 64 of PTM.",
+    "Cell framing that the shaper accounts for: none, ATM (53 bytes for 48 of payload, the last \
+             cell padded), or PTM (one more byte for each 64).",
 );
 
 pub(super) const MEMLIMIT: Parameter = Parameter {
@@ -239,8 +242,8 @@ pub(super) const MEMLIMIT: Parameter = Parameter {
     default_source: "Linux: 4 times rtt at the bandwidth, at least 4 MiB; at most 10240 packets of the MTU",
     range: "1 to 4294967295 bytes",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "When packets take more of the kernel's memory (2304 bytes for one of 1514), the \
-             longest queue of all tins loses packets from its head.",
+    effect: "Limit of kernel memory for packets (a packet of 1514 bytes takes 2304). When it is \
+             exceeded, packets are dropped from the head of the longest queue of all tins.",
 };
 
 pub(super) const ACK_FILTER: Parameter = Parameter {

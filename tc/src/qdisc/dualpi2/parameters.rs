@@ -1,11 +1,11 @@
-//! The table of dualpi2's words.
+//! The parameter table of dualpi2.
 
 use super::super::{Bounds, Parameter, Value};
 
 const LINUX: &str = "Linux 6.17";
 const DERIVED: &str = "in place of target, tupdate, alpha and beta";
 
-/// One of two words, the first of which is the default.
+/// A choice of two keywords, the default first.
 const fn choice(
     name: &'static str,
     other: &'static [&'static str],
@@ -76,7 +76,7 @@ pub(super) const LIMIT: Parameter = Parameter {
     default_source: LINUX,
     range: "1 to 4294967295 packets",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "A packet that arrives while this many wait in both queues is dropped.",
+    effect: "Limit of both queues together; a packet that arrives when it is reached is dropped.",
 };
 
 pub(super) const MEMLIMIT: Parameter = Parameter {
@@ -89,8 +89,7 @@ pub(super) const MEMLIMIT: Parameter = Parameter {
     default_source: "Linux 6.17: two frames of the interface for each packet of limit",
     range: "1 to 4294967295 bytes, without unit",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "As `limit`, of the memory the kernel would need for the packets (2304 bytes for one \
-             of 1514).",
+    effect: "Limit of kernel memory for packets (a packet of 1514 bytes takes 2304).",
 };
 
 pub(super) const COUPLING_FACTOR: Parameter = Parameter {
@@ -103,8 +102,8 @@ pub(super) const COUPLING_FACTOR: Parameter = Parameter {
     default_source: "Linux 6.17; RFC 9332 section 2.5.1 (k)",
     range: "0 to 255",
     bounds: Bounds::within(0, 255),
-    effect: "Packets of L4S are marked with this many times the base probability; all others are \
-             dropped or marked with its square.",
+    effect: "L4S packets are marked with the base probability times this factor; classic packets are \
+             dropped or marked with the square of the base probability.",
 };
 
 pub(super) const STEP_THRESH_TIME: Parameter = time(
@@ -112,7 +111,7 @@ pub(super) const STEP_THRESH_TIME: Parameter = time(
     "step_thresh_ns",
     1_000_000,
     LINUX,
-    "A packet of L4S that has waited longer is marked when it leaves.",
+    "An L4S packet with a longer sojourn time is marked at dequeue.",
 );
 
 pub(super) const STEP_THRESH_PACKETS: Parameter = Parameter {
@@ -125,8 +124,8 @@ pub(super) const STEP_THRESH_PACKETS: Parameter = Parameter {
     default_source: "Linux 6.17: a time",
     range: "1p to 4294967295p (or pkt, pkts, packet, packets)",
     bounds: Bounds::at_least(1),
-    effect: "The same, in place of a time, while more packets wait in the queue of L4S, the one \
-             that leaves among them.",
+    effect: "Threshold in packets instead of a time: an L4S packet is marked at dequeue if the L4S queue, \
+             including this packet, is longer.",
 };
 
 pub(super) const MIN_QLEN_STEP: Parameter = Parameter {
@@ -139,27 +138,27 @@ pub(super) const MIN_QLEN_STEP: Parameter = Parameter {
     default_source: LINUX,
     range: "0 to 4294967295 packets",
     bounds: Bounds::within(0, 4_294_967_295),
-    effect: "The threshold counts only for packets that find this many in the queue of L4S.",
+    effect: "The threshold applies only to packets that find at least this many in the L4S queue.",
 };
 
 pub(super) const DROP_ON_OVERLOAD: Parameter = choice(
     "drop_on_overload",
     &["overflow"],
-    "When marks of L4S have come to 100 %, packets of both queues are dropped with the square of \
-     the base probability, ECN or not; `overflow` lets the queues grow to the limit.",
+    "When the L4S marking probability reaches 100 %, packets of both queues are dropped with the \
+             square of the base probability, ECN-capable or not; `overflow` lets the queues grow to the limit.",
 );
 
 pub(super) const DROP_DEQUEUE: Parameter = choice(
     "drop_dequeue",
     &["drop_enqueue"],
-    "Packets are dropped and marked when they leave; `drop_enqueue`: when they arrive. The \
-     threshold marks when they leave in any case.",
+    "Packets are dropped and marked at dequeue; `drop_enqueue`: at enqueue. The step threshold \
+             always marks at dequeue.",
 );
 
 pub(super) const L4S_ECT: Parameter = choice(
     "l4s_ect",
     &["any_ect"],
-    "The queue of L4S is for ECT(1) and CE; with `any_ect` for ECT(0), too.",
+    "The L4S queue takes ECT(1) and CE; with `any_ect` also ECT(0).",
 );
 
 pub(super) const CLASSIC_PROTECTION: Parameter = Parameter {
@@ -172,7 +171,7 @@ pub(super) const CLASSIC_PROTECTION: Parameter = Parameter {
     default_source: LINUX,
     range: "0% to 100%, whole per cent",
     bounds: Bounds::within(0, 100),
-    effect: "Share of the bytes that the other queue sends at least while packets wait in both.",
+    effect: "Smallest share of the bytes sent by the classic queue while both queues are backlogged.",
 };
 
 pub(super) const MAX_RTT: Parameter = Parameter {
@@ -197,7 +196,7 @@ pub(super) const TYPICAL_RTT: Parameter = Parameter {
         "typical_rtt_ns",
         0,
         DERIVED,
-        "The round trip of most traffic: sets `target`. A sixth of `max_rtt` where only that is given.",
+        "The typical round-trip time: sets `target`. A sixth of `max_rtt` if only that is given.",
     )
 };
 
@@ -206,7 +205,7 @@ pub(super) const TARGET: Parameter = time(
     "target_ns",
     15_000_000,
     "Linux 6.17; RFC 9332 appendix A.1",
-    "The queueing delay that the base probability is steered to. A bare number is microseconds.",
+    "The target queueing delay of the classic queue. A bare number is microseconds.",
 );
 
 pub(super) const TUPDATE: Parameter = time(
@@ -214,25 +213,25 @@ pub(super) const TUPDATE: Parameter = time(
     "tupdate_ns",
     16_000_000,
     "Linux 6.17; RFC 9332 appendix A.1",
-    "How often the base probability is updated.",
+    "The update period of the base probability.",
 );
 
 pub(super) const ALPHA: Parameter = gain(
     "alpha",
     41,
     "Linux 6.17: 0.16 Hz; RFC 9332 appendix A.1",
-    "How much the base probability follows the deviation from the target.",
+    "Gain for the deviation of the delay from the target.",
 );
 
 pub(super) const BETA: Parameter = gain(
     "beta",
     819,
     "Linux 6.17: 3.2 Hz; RFC 9332 appendix A.1",
-    "How much the base probability follows the trend of the delay.",
+    "Gain for the change of the delay since the last update.",
 );
 
 pub(super) const SPLIT_GSO: Parameter = choice(
     "split_gso",
     &["no_split_gso"],
-    "Takes a GSO packet in segments, each with marks of its own; `no_split_gso` takes it as one.",
+    "Splits GSO packets into segments, which are marked individually; `no_split_gso` keeps them whole.",
 );

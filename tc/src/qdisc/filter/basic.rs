@@ -1,18 +1,18 @@
-//! `basic`: a match by what the kernel knows of a packet (tc-basic(8), tc-ematch(8)).
+//! `basic`: matches on kernel metadata of a packet (tc-basic(8), tc-ematch(8)).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `match 'meta(priority eq N)'`, N one that a TOS byte gives: 0, 2, 4 or 6 | yes, as the bits of that byte |
+//! | `match 'meta(priority eq N)'`, N a priority derived from the TOS byte: 0, 2, 4 or 6 | yes, as a match on that byte |
 //! | other priorities, other matches, `and`, `or`, `not` | no |
 
 use super::Refused;
 use crate::units::shortened;
 use std::borrow::Cow;
 
-/// Priorities and the bits 0x18 of the TOS byte that have them (`ip_tos2prio`).
+/// Priorities and the TOS bits 0x18 they are derived from (`ip_tos2prio`).
 const PRIORITIES: &[(&str, &str)] = &[("0", "0x00"), ("2", "0x08"), ("6", "0x10"), ("4", "0x18")];
 
-/// The same filter in words of u32; other filters as they are.
+/// Translates the filter to u32; returns other filters unchanged.
 pub(in super::super) fn in_u32(words: &str) -> Result<Cow<'_, str>, Refused> {
     let Some(rest) = words.strip_prefix("basic ") else {
         return Ok(Cow::Borrowed(words));

@@ -1,67 +1,67 @@
-//! What a filter wants of a packet's headers.
+//! Conditions on the headers of a packet.
 
 use serde::{Deserialize, Serialize};
 
-/// What filters look at.
+/// The header fields that filters use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Header {
     /// DSCP and ECN.
     pub tos: u8,
     /// 1 ICMP, 6 TCP, 17 UDP.
     pub protocol: u8,
-    /// The address that it comes from.
+    /// Source address.
     pub source: u32,
-    /// The address that it goes to.
+    /// Destination address.
     pub destination: u32,
-    /// Of ICMP type and code, as they lie where the others have the port.
+    /// Source port; for ICMP the type and code, which are at its place.
     pub source_port: u16,
-    /// Of ICMP 0, in place of the checksum.
+    /// Destination port; for ICMP 0, in place of the checksum.
     pub destination_port: u16,
-    /// Of a datagram in fragments.
+    /// Whether the packet is a fragment.
     pub fragment: Fragment,
 }
 
-/// Whether the ports are in a packet.
+/// Whether a packet has a transport header with ports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Fragment {
-    /// It is no fragment.
+    /// Not a fragment.
     #[default]
     None,
-    /// The first, with the header of UDP.
+    /// The first fragment, with the UDP header.
     First,
-    /// A later one, without.
+    /// A later fragment, without it.
     Later,
 }
 
-/// A part of the headers; in the order of this list.
+/// A header field; filters order conditions as in this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// Version (4) and length (5 words) of the IP header, a byte.
+    /// Version (4) and header length (5 words) of the IP header, one byte.
     VersionAndLength,
-    /// DSCP and ECN, a byte.
+    /// TOS byte: DSCP and ECN.
     Tos,
-    /// The protocol, a byte.
+    /// The protocol, one byte.
     Protocol,
     /// The source address.
     Source,
     /// The destination address.
     Destination,
-    /// The source port; of ICMP type and code.
+    /// The source port; for ICMP the type and code.
     SourcePort,
     /// The destination port.
     DestinationPort,
-    /// The mark that a firewall puts on a packet; it is 0 here.
+    /// The firewall mark; always 0 here.
     Mark,
 }
 
-/// Version 4, a header of 5 words.
+/// IP version 4, header of 5 words.
 const VERSION_AND_LENGTH: u8 = 0x45;
-/// `net.ipv4.ip_local_port_range`: of these Linux gives a sender which it likes.
+/// `net.ipv4.ip_local_port_range`: the ephemeral ports, which Linux chooses freely.
 const LOCAL_PORTS: std::ops::RangeInclusive<u32> = 32_768..=60_999;
 
 impl Field {
-    /// All bits that it has.
+    /// The mask of all its bits.
     pub(super) fn bits(self) -> u32 {
         match self {
             Field::VersionAndLength | Field::Tos | Field::Protocol => 0xff,
@@ -70,10 +70,10 @@ impl Field {
         }
     }
 
-    /// Its name in a sentence.
+    /// Its name in a message.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Field::VersionAndLength => "first byte of the header",
+            Field::VersionAndLength => "first byte of the IP header",
             Field::Tos => "DSCP or ECN",
             Field::Protocol => "protocol",
             Field::Source => "source address",
@@ -102,22 +102,22 @@ impl Field {
     }
 }
 
-/// What a field must be.
+/// The required value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Wanted {
-    /// So in the bits of the mask.
+    /// Equal under a mask.
     Masked {
-        /// Only bits of the mask.
+        /// The value; only bits of the mask.
         value: u32,
-        /// At least a bit.
+        /// The mask; at least one bit.
         mask: u32,
     },
-    /// From the first number to the last, which is larger.
+    /// Within a range, both ends included.
     Range {
-        /// The least.
+        /// The first value.
         first: u32,
-        /// The most.
+        /// The last value, larger than the first.
         last: u32,
     },
 }
@@ -130,7 +130,7 @@ impl Wanted {
         }
     }
 
-    /// Which bits it looks at; none of a range.
+    /// The mask; None for a range.
     pub(super) fn mask(self) -> Option<u32> {
         match self {
             Wanted::Masked { mask, .. } => Some(mask),
@@ -139,20 +139,20 @@ impl Wanted {
     }
 }
 
-/// One field and what it must be.
+/// A field and its required value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
-    /// Which.
+    /// The field.
     pub field: Field,
-    /// What.
+    /// Its required value.
     pub wanted: Wanted,
 }
 
-/// Where a kind of filter looks for ports.
+/// How a filter kind treats fragments.
 #[derive(Clone, Copy)]
 pub(super) struct Looks {
-    /// u32 looks at bytes, flower takes no fragment apart: it has port 0 of each.
+    /// u32 compares bytes, so it sees ports of first fragments. flower sees port 0 in every fragment.
     pub(super) into_first_fragments: bool,
 }
 
@@ -183,7 +183,7 @@ impl Condition {
         self.wanted.is(number)
     }
 
-    /// Both of one field; none where they contradict each other.
+    /// The conjunction of two conditions on one field; None if they contradict each other.
     pub(super) fn and(self, other: Condition) -> Option<Condition> {
         match (self.wanted, other.wanted) {
             (
@@ -203,7 +203,7 @@ impl Condition {
         }
     }
 
-    /// Whether ports that Linux gives senders as it likes are told apart.
+    /// Whether it distinguishes ephemeral ports from each other.
     fn parts_local_ports(self) -> bool {
         self.field.is_port() && {
             let mut all = LOCAL_PORTS.map(|port| self.wanted.is(port));
@@ -213,7 +213,7 @@ impl Condition {
     }
 }
 
-/// Whether it is what can be read; or what is allowed.
+/// Checks conditions; the error says what is allowed.
 pub(super) fn check(conditions: &[Condition]) -> Result<(), &'static str> {
     if !conditions.is_sorted_by(|one, other| one.field < other.field) {
         return Err("each field once, in order");
@@ -228,11 +228,11 @@ pub(super) fn check(conditions: &[Condition]) -> Result<(), &'static str> {
     };
     match conditions.iter().all(fits) {
         true => Ok(()),
-        false => Err("values that the field and the mask have"),
+        false => Err("values within the field and the mask"),
     }
 }
 
-/// The field by which ports are told apart that Linux gives senders as it likes.
+/// The port field that distinguishes ephemeral ports from each other, if any.
 pub(super) fn of_local_ports(conditions: &[Condition]) -> Option<Field> {
     let found = { conditions.iter() }.find(|condition| condition.parts_local_ports());
     found.map(|condition| condition.field)

@@ -1,4 +1,4 @@
-//! `flower`: fields of a packet's headers (tc-flower(8)).
+//! `flower`: matches fields of the headers (tc-flower(8)).
 
 use super::condition::{Condition, Field, Wanted};
 use super::u32::{EVERY_ADDRESS, as_prefix, prefix};
@@ -9,7 +9,7 @@ use crate::units::shortened;
 const WORDS: &[&str] = &[
     "ip_proto", "src_ip", "dst_ip", "src_port", "dst_port", "ip_tos", "flowid", "classid",
 ];
-/// Of tc, and not here.
+/// Words of tc that are not implemented.
 const OTHER_WORDS: &[&str] = &[
     "eth_type",
     "src_mac",
@@ -33,10 +33,10 @@ const OTHER_WORDS: &[&str] = &[
     "verbose",
 ];
 const PROTOCOLS: &[(&str, u8)] = &[("icmp", 1), ("tcp", 6), ("udp", 17), ("sctp", 132)];
-/// Those that have ports.
+/// Protocols with ports.
 const WITH_PORTS: [u8; 3] = [6, 17, 132];
 
-/// Reads the words of one filter.
+/// Parses the words of one filter.
 pub(super) struct Reader {
     protocol: Protocol,
     ip_proto: Option<u8>,
@@ -50,7 +50,7 @@ impl Reader {
         }
     }
 
-    /// Reads a word and its value.
+    /// Parses a keyword and its value.
     pub(super) fn read(
         &mut self,
         word: &str,
@@ -59,7 +59,7 @@ impl Reader {
     ) -> Result<(), Refused> {
         let said = shortened(word);
         if OTHER_WORDS.contains(&word) {
-            let said = format!("flower {said:?}; there are {}", WORDS.join(", "));
+            let said = format!("flower {said:?}; implemented: {}", WORDS.join(", "));
             return Err(Refused::not_modelled(said));
         }
         if !WORDS.contains(&word) {
@@ -67,7 +67,7 @@ impl Reader {
         }
         if self.protocol != Protocol::Ip {
             let said = format!("flower {word} needs protocol ip before the kind of filter");
-            // Of ip_tos alone tc does not ask that.
+            // tc does not require it for ip_tos alone.
             return Err(match word {
                 "ip_tos" => Refused::not_modelled(said),
                 _ => Refused::wrong(said),
@@ -86,7 +86,7 @@ impl Reader {
             "dst_port" => self.ports(word, Field::DestinationPort, value)?,
             _ => tos(value)?,
         };
-        // Of a word that is repeated tc sends both, and the kernel takes the last.
+        // tc sends both values of a repeated keyword, and the kernel uses the last.
         conditions.found.retain(|old| old.field != condition.field);
         conditions.add(condition)
     }
@@ -103,14 +103,15 @@ impl Reader {
         let Some((first, last)) = text.split_once('-') else {
             return match number(text)? {
                 0 => Err(Refused::wrong(format!(
-                    "flower {word} is no port from 1 to 65535"
+                    "flower {word} is not a port from 1 to 65535"
                 ))),
                 port => Ok(Condition::masked(field, port, 0xffff)),
             };
         };
         let (first, last) = (number(first)?, number(last)?);
         if first == 0 || last <= first {
-            let said = format!("flower {word} {text:?}: the second port is not the larger one");
+            let said =
+                format!("flower {word} {text:?}: the second port must be larger than the first");
             return Err(Refused::not_modelled(said));
         }
         Ok(Condition {
@@ -125,7 +126,7 @@ fn ip_proto(text: &str) -> Result<u8, Refused> {
         return Ok(*number);
     }
     if text == "icmpv6" {
-        let said = "flower ip_proto \"icmpv6\": every packet here is IPv4";
+        let said = "flower ip_proto \"icmpv6\": every simulated packet is IPv4";
         return Err(Refused::not_modelled(said));
     }
     unsigned(text, Base::Sixteen, 0xff).map(|number| number as u8)
@@ -134,7 +135,7 @@ fn ip_proto(text: &str) -> Result<u8, Refused> {
 fn address(field: Field, text: &str) -> Result<Condition, Refused> {
     if EVERY_ADDRESS.contains(&text) {
         // The kernel refuses what tc sends for it.
-        let said = format!("flower takes no {text:?} for an address; leave the word out");
+        let said = format!("flower does not take {text:?} as an address; leave the word out");
         return Err(Refused::wrong(said));
     }
     let (value, mask) = prefix(text)?;
@@ -142,7 +143,7 @@ fn address(field: Field, text: &str) -> Result<Condition, Refused> {
 }
 
 fn tos(text: &str) -> Result<Condition, Refused> {
-    // Decimal, or else hexadecimal.
+    // Decimal, else hexadecimal.
     let byte = |text| {
         let decimal = unsigned(text, Base::Ten, 0xff);
         decimal.or_else(|_| unsigned(text, Base::Sixteen, 0xff))
@@ -154,7 +155,7 @@ fn tos(text: &str) -> Result<Condition, Refused> {
     Ok(Condition::masked(Field::Tos, value as u32, mask as u32))
 }
 
-/// As one would type them.
+/// Formats conditions as tc text.
 pub(super) fn words(conditions: &[Condition]) -> String {
     let words = conditions.iter().map(|condition| {
         let name = match condition.field {
@@ -185,7 +186,7 @@ pub(super) fn words(conditions: &[Condition]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether there are words for them.
+/// Whether the conditions can be expressed.
 pub(super) fn check(protocol: Protocol, conditions: &[Condition]) -> bool {
     let whole = |condition: &Condition| condition.wanted.mask() == Some(condition.field.bits());
     let with_ports = conditions.iter().any(|each| {

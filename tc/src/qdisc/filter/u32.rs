@@ -1,4 +1,4 @@
-//! `u32`: bits of a packet's headers (tc-u32(8)).
+//! `u32`: matches bits of the headers (tc-u32(8)).
 
 use super::condition::{Condition, Field, Wanted};
 use super::{Refused, unsigned};
@@ -7,7 +7,7 @@ use crate::units::shortened;
 use std::iter::Peekable;
 use std::net::Ipv4Addr;
 
-/// After `match ip`: a word, how many bits follow, where they are.
+/// Keywords after `match ip`: name, size in bits, offset.
 const FIELDS: &[(&str, Size, i64)] = &[
     ("dsfield", Size::Byte, 1),
     ("tos", Size::Byte, 1),
@@ -21,10 +21,10 @@ const FIELDS: &[(&str, Size, i64)] = &[
     ("icmp_type", Size::Byte, 20),
     ("icmp_code", Size::Byte, 21),
 ];
-/// After `match ip`, and not here: of fragments, which are not told apart.
+/// Keywords after `match ip` that are not implemented, on fragments.
 const OTHER_FIELDS: &[&str] = &["nofrag", "firstfrag", "df", "mf"];
 const RAW: &[(&str, Size)] = &[("u8", Size::Byte), ("u16", Size::Half), ("u32", Size::Word)];
-/// Of a word in the header: where it begins, which field, which bits of it.
+/// Header words: offset, field, bits of the field.
 const PLACES: &[(i64, Field, u32)] = &[
     (0, Field::VersionAndLength, 24),
     (0, Field::Tos, 16),
@@ -34,9 +34,9 @@ const PLACES: &[(i64, Field, u32)] = &[
     (20, Field::SourcePort, 16),
     (20, Field::DestinationPort, 0),
 ];
-/// Words of tc for a prefix of no bits.
+/// tc's keywords for a prefix of length 0.
 pub(super) const EVERY_ADDRESS: [&str; 3] = ["any", "all", "default"];
-/// Bytes that every packet has.
+/// Header bytes that every packet has.
 const LEAST_BYTES: i64 = 28;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +61,12 @@ impl Size {
     }
 }
 
-/// Why a word is none that is read here.
+/// The refusal of an unknown keyword.
 pub(super) fn refused(word: &str) -> Refused {
     let said = shortened(word);
     match word {
         "police" => Refused::not_modelled(
-            "police in a filter; a link has a policer of its own, the key `police`",
+            "police in a filter is not implemented; use the link's key `police`",
         ),
         "ht" | "link" | "divisor" | "hashkey" | "offset" | "order" | "sample" | "mark"
         | "indev" | "skip_sw" | "skip_hw" => Refused::not_modelled(format!(
@@ -77,7 +77,7 @@ pub(super) fn refused(word: &str) -> Refused {
     }
 }
 
-/// The words after `match`.
+/// Parses the words after `match`.
 pub(super) fn read_match<'a>(
     rest: &mut Peekable<impl Iterator<Item = &'a str>>,
 ) -> Result<Vec<Condition>, Refused> {
@@ -90,11 +90,11 @@ pub(super) fn read_match<'a>(
         "ip" => {}
         "ip6" | "tcp" | "udp" | "icmp" | "mark" => {
             return Err(Refused::not_modelled(format!(
-                "u32 match {said:?}; write match ip (sport and dport are there, too) or u8, u16, u32"
+                "u32 match {said:?}; use match ip (also for sport and dport) or u8, u16, u32"
             )));
         }
         _ => {
-            let refused = Refused::wrong(format!("u32 match {said:?} is no header"));
+            let refused = Refused::wrong(format!("u32 match {said:?} is not a header"));
             return Err(refused.with_hint(layer, &["ip", "u8", "u16", "u32"]));
         }
     }
@@ -105,14 +105,14 @@ pub(super) fn read_match<'a>(
     let known: Vec<&str> = FIELDS.iter().map(|(name, ..)| *name).collect();
     let said = shortened(name);
     if OTHER_FIELDS.contains(&name) {
-        let said = format!("u32 match ip {said:?}; there are {}", known.join(", "));
+        let said = format!("u32 match ip {said:?}; implemented: {}", known.join(", "));
         return Err(Refused::not_modelled(said));
     }
     let refused = Refused::wrong(format!("u32 match ip has no {said:?}"));
     Err(refused.with_hint(name, &known))
 }
 
-/// A value, its mask, and perhaps where they are.
+/// Parses a value, its mask, and optionally an offset.
 fn read_value<'a>(
     size: Size,
     offset: i64,
@@ -131,21 +131,21 @@ fn read_value<'a>(
     if rest.next_if_eq(&"at").is_some() {
         let text = rest.next().unwrap_or_default();
         if text.starts_with("nexthdr") {
-            let said = "u32 at nexthdr; headers here have 20 bytes, so that it is at 20";
+            let said = "u32 at nexthdr; IP headers have 20 bytes here, so use offset 20";
             return Err(Refused::not_modelled(said));
         }
         let number = strtol(text, Base::ByPrefix).and_then(|number| i32::try_from(number).ok());
-        let not_a_number = || Refused::wrong(format!("at {:?} is no offset", shortened(text)));
+        let not_a_number = || Refused::wrong(format!("at {:?} is not an offset", shortened(text)));
         offset = i64::from(number.ok_or_else(not_a_number)?);
     }
     in_words(size, offset, value, mask)
 }
 
-/// A value of some bytes, field by field.
+/// Splits a value of several bytes into fields.
 fn in_words(size: Size, offset: i64, value: u32, mask: u32) -> Result<Vec<Condition>, Refused> {
     let within = offset & 3;
     if within & (size.bytes() - 1) != 0 {
-        let said = format!("at {offset} is no multiple of {} bytes", size.bytes());
+        let said = format!("at {offset} is not a multiple of {} bytes", size.bytes());
         return Err(Refused::not_modelled(said));
     }
     let word = offset - within;
@@ -171,13 +171,13 @@ fn in_words(size: Size, offset: i64, value: u32, mask: u32) -> Result<Vec<Condit
     Ok(found)
 }
 
-/// An address and its mask: `10.10.1.0/24`, `10.10.1.2`, `any`.
+/// Parses an address and mask: `10.10.1.0/24`, `10.10.1.2`, `any`.
 pub(super) fn prefix(text: &str) -> Result<(u32, u32), Refused> {
     if EVERY_ADDRESS.contains(&text) {
         return Ok((0, 0));
     }
     let no_address = || {
-        let said = format!("{:?} is no address or prefix", shortened(text));
+        let said = format!("{:?} is not an address or prefix", shortened(text));
         Refused::wrong(said)
     };
     let (address, length) = match text.split_once('/') {
@@ -200,7 +200,7 @@ pub(super) fn prefix(text: &str) -> Result<(u32, u32), Refused> {
     Ok((u32::from_be_bytes(bytes) & mask, mask))
 }
 
-/// A prefix's length, or its mask.
+/// Parses a prefix length or mask.
 fn mask_of(text: &str) -> Option<u32> {
     if let Some(length) = strtol(text, Base::ByPrefix) {
         let length = u32::try_from(length).ok().filter(|length| *length <= 32)?;
@@ -210,13 +210,13 @@ fn mask_of(text: &str) -> Option<u32> {
     (mask.leading_ones() + mask.trailing_zeros() >= 32).then_some(mask)
 }
 
-/// An address with the length of its mask, if it is one of a prefix.
+/// Formats an address with its prefix length, if the mask is that of a prefix.
 pub(super) fn as_prefix(value: u32, mask: u32) -> Option<String> {
     let is_prefix = mask.leading_ones() == mask.count_ones();
     is_prefix.then(|| format!("{}/{}", Ipv4Addr::from(value), mask.count_ones()))
 }
 
-/// As one would type them.
+/// Formats conditions as tc text.
 pub(super) fn words(conditions: &[Condition]) -> String {
     if conditions.is_empty() {
         return "match u32 0 0".to_owned();
@@ -247,7 +247,7 @@ pub(super) fn words(conditions: &[Condition]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether there are words for them.
+/// Whether the conditions can be expressed.
 pub(super) fn check(conditions: &[Condition]) -> bool {
     { conditions.iter() }.all(|each| each.field != Field::Mark && each.wanted.mask().is_some())
 }

@@ -1,4 +1,4 @@
-//! Which packets netem loses.
+//! Loss models of netem.
 
 use super::options::{correlation_text, share};
 use super::parameters::LOSS;
@@ -10,15 +10,15 @@ use crate::units::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A model of loss. All probabilities in parts per billion, at most [`ALL_PPB`].
+/// A loss model. All probabilities in parts per billion, at most [`ALL_PPB`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Loss {
-    /// Each packet by chance.
+    /// Random loss.
     Random {
-        /// How likely a packet is lost.
+        /// Loss probability of a packet.
         probability_ppb: u32,
-        /// How much of its random number is the one before it.
+        /// Correlation of its random number with the previous one.
         correlation_ppb: u32,
     },
     /// A Markov chain of four states (Salsano, Ludovici, Ordine and Giannuzzi, "Definition of a
@@ -39,20 +39,20 @@ pub enum Loss {
     /// A Markov chain of a good and a bad state, each with its own loss (Gilbert 1960, Elliott
     /// 1963).
     Gemodel {
-        /// p, from good to bad.
+        /// p, from the good to the bad state.
         p_ppb: u32,
-        /// r, from bad to good.
+        /// r, from the bad to the good state.
         r_ppb: u32,
-        /// 1 - h, how likely a packet is lost in the bad state.
+        /// 1 - h, loss probability in the bad state.
         loss_in_bad_ppb: u32,
-        /// 1 - k, how likely a packet is lost in the good state.
+        /// 1 - k, loss probability in the good state.
         loss_in_good_ppb: u32,
     },
 }
 
 impl Loss {
-    /// What follows `loss`, with tc's defaults for what is not said, and whether a correlation is;
-    /// `before_ppb` is what it was.
+    /// Parses the values of `loss`, with tc's defaults, and whether a correlation is given; `before_ppb` is
+    /// the previous correlation.
     pub(super) fn parse(
         words: &mut Words,
         parameter: &'static Parameter,
@@ -103,7 +103,7 @@ impl Loss {
         }
     }
 
-    /// Whether tc takes it for no model at all.
+    /// Whether tc treats it as no model.
     pub(super) fn is_none(&self) -> bool {
         matches!(
             self,
@@ -114,7 +114,7 @@ impl Loss {
         )
     }
 
-    /// Adds what tc prints of the model.
+    /// Adds the model as tc prints it.
     pub(super) fn show(&self, options: Options) -> Options {
         let (key, model, words): (_, _, &[&'static str]) = match *self {
             Loss::Random {

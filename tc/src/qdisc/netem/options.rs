@@ -43,7 +43,7 @@ impl Netem {
             text += &format!("  {}", shown::time_ns(self.jitter_ns));
             text += &correlation_text(self.delay_correlation_ppb);
         }
-        // tc shows whole microseconds of its ticks, and in JSON as seconds.
+        // tc shows whole microseconds of its ticks, in JSON as seconds.
         let seconds = |time_ns| Field::Real(shown::whole_us(time_ns) as f64 / 1e6);
         let fields = vec![
             ("delay", seconds(self.delay_ns)),
@@ -84,7 +84,7 @@ fn show_chance(options: Options, word: &'static str, ppb: u32, correlation_ppb: 
     options.show(word, Field::Fields(Fields(fields)), &text)
 }
 
-/// Nothing where there is none.
+/// Empty if there is no correlation.
 pub(super) fn correlation_text(ppb: u32) -> String {
     match ppb {
         0 => String::new(),
@@ -92,7 +92,7 @@ pub(super) fn correlation_text(ppb: u32) -> String {
     }
 }
 
-/// As JSON has it, from 0 to 1.
+/// A share from 0 to 1, as in JSON.
 pub(super) fn share(ppb: u32) -> Field {
     Field::Real(f64::from(ppb) / f64::from(ALL_PPB))
 }

@@ -4,28 +4,27 @@ use super::Distribution;
 use crate::qdisc::{Bounds, Parameter, Value};
 use std::ops::RangeInclusive;
 
-/// tc's own default, whatever the interface (`tc/q_netem.c`).
+/// tc's default limit, for every interface (`tc/q_netem.c`).
 pub(super) const DEFAULT_LIMIT_PACKETS: u32 = 1000;
 
-/// Those that have a word. `uniform` has none that tc accepts: it looks for a table of the
-/// name, and there is none.
+/// Distributions with a keyword. tc does not accept `uniform`: it looks for a table of that name, which does
+/// not exist.
 pub(super) const DISTRIBUTIONS: &[(&str, Distribution)] = &[
     ("normal", Distribution::Normal),
     ("pareto", Distribution::Pareto),
     ("paretonormal", Distribution::Paretonormal),
 ];
 
-/// The kernel cuts off what is more (`netem_change`).
+/// The kernel truncates larger values (`netem_change`).
 pub(super) const MOST_JITTER_NS: u64 = i32::MAX as u64;
 
-/// From what leaves nothing of the shortest IP packet with a port; below, the kernel's unsigned
-/// length would wrap.
+/// Down to the size of the shortest IP packet with a port; below it the kernel's unsigned length would wrap.
 pub(super) const PACKET_OVERHEAD_BYTES: RangeInclusive<i64> = -28..=65_535;
 
 /// The kernel multiplies in 32 bits.
 pub(super) const CELL_SIZE_BYTES: RangeInclusive<i64> = 0..=65_535;
 
-/// As above.
+/// The kernel multiplies in 32 bits.
 pub(super) const CELL_OVERHEAD_BYTES: RangeInclusive<i64> = -65_535..=65_535;
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -57,8 +56,8 @@ pub(super) const LIMIT: Parameter = Parameter {
     default_source: "tc",
     range: "1 to 4294967295 packets",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "A packet that arrives while this many are inside, the one being sent included, is \
-             dropped.",
+    effect: "Limit in packets, including the packet in transmission; a packet that arrives when it is \
+             reached is dropped.",
 };
 
 pub(super) const DELAY: Parameter = Parameter {
@@ -86,8 +85,8 @@ pub(super) const JITTER: Parameter = Parameter {
     default_source: "tc: constant delay",
     range: "0 to 2147483us; above 0 with distribution",
     bounds: Bounds::within(0, 2_147_483_000),
-    effect: "How far the delay varies: uniformly within this on either side, or as distribution \
-             says. Packets overtake each other when it exceeds their distance.",
+    effect: "Jitter: the delay varies uniformly within this on either side, or by `distribution`. Packets \
+             are reordered if the jitter exceeds their spacing.",
 };
 
 pub(super) const DELAY_CORRELATION: Parameter = Parameter {
@@ -112,8 +111,8 @@ pub(super) const DISTRIBUTION: Parameter = Parameter {
     key: "distribution",
     unit: "word",
     default: Value::Word("uniform"),
-    default_source: "tc, without the word",
-    range: "normal, pareto or paretonormal; uniform is what there is without the word",
+    default_source: "tc: uniform if not given",
+    range: "normal, pareto or paretonormal; uniform if not given",
     bounds: Bounds::NONE,
     effect: "How the delay varies, in units of the jitter: iproute2's tables of 4096 values, \
              made here from the same formulas.",
@@ -148,7 +147,7 @@ pub(super) const ECN: Parameter = Parameter {
     default_source: "tc",
     range: "only with loss",
     bounds: Bounds::NONE,
-    effect: "Packets of ECN-capable transports are marked in place of being lost.",
+    effect: "ECN-capable packets are marked instead of lost.",
 };
 
 pub(super) const DUPLICATE: Parameter = Parameter {
@@ -161,8 +160,8 @@ pub(super) const DUPLICATE: Parameter = Parameter {
     default_source: "tc",
     range: "0% to 100%",
     bounds: Bounds::within(0, 1_000_000_000),
-    effect: "This share of packets is sent twice: the copy goes through the root discipline again, \
-             and is not copied once more.",
+    effect: "This share of packets is duplicated: the copy is enqueued at the root discipline again and is \
+             not duplicated a second time.",
 };
 
 pub(super) const DUPLICATE_CORRELATION: Parameter = Parameter {
@@ -175,8 +174,8 @@ pub(super) const DUPLICATE_CORRELATION: Parameter = Parameter {
     default_source: "tc: independent",
     range: "0% to 100%, with another correlation",
     bounds: Bounds::within(0, 1_000_000_000),
-    effect: "As for loss. tc hands it to the kernel only when another correlation is given too, \
-             such as `delay 0ms 0ms 0%`; without one it is refused.",
+    effect: "Correlation, as for loss. tc passes it to the kernel only if another correlation is given too, \
+             such as `delay 0ms 0ms 0%`; otherwise it is refused.",
 };
 
 pub(super) const REORDER: Parameter = Parameter {
@@ -189,7 +188,7 @@ pub(super) const REORDER: Parameter = Parameter {
     default_source: "tc",
     range: "0% to 100%; needs delay",
     bounds: Bounds::within(0, 1_000_000_000),
-    effect: "This share of packets is not delayed but leaves at once, before all others.",
+    effect: "This share of packets is not delayed and leaves at once, before all others.",
 };
 
 pub(super) const REORDER_CORRELATION: Parameter = Parameter {
@@ -202,7 +201,7 @@ pub(super) const REORDER_CORRELATION: Parameter = Parameter {
     default_source: "tc: independent",
     range: "0% to 100%",
     bounds: Bounds::within(0, 1_000_000_000),
-    effect: "As for loss.",
+    effect: "Correlation, as for loss.",
 };
 
 pub(super) const GAP: Parameter = Parameter {
@@ -215,8 +214,7 @@ pub(super) const GAP: Parameter = Parameter {
     default_source: "tc: 1 with reorder",
     range: "1 to 4294967295 packets; needs reorder",
     bounds: Bounds::within(1, 4_294_967_295),
-    effect: "One packet of this number may be reordered: the others since the last one are \
-             delayed for certain.",
+    effect: "Of every this many packets one may be reordered; the others are always delayed.",
 };
 
 pub(super) const RATE: Parameter = Parameter {
@@ -229,8 +227,8 @@ pub(super) const RATE: Parameter = Parameter {
     default_source: "tc: no rate",
     range: "at least 8 bit/s, in whole bytes per second; no rate: leave it out",
     bounds: Bounds::at_least(8),
-    effect: "Packets leave one after the other at this rate, link headers counted; rounded down \
-             to whole bytes per second, and a bare number is bit/s.",
+    effect: "Packets leave one after the other at this rate, link headers counted; rounded down to whole \
+             bytes per second. A bare number is bit/s.",
 };
 
 pub(super) const PACKET_OVERHEAD: Parameter = Parameter {
@@ -243,7 +241,7 @@ pub(super) const PACKET_OVERHEAD: Parameter = Parameter {
     default_source: "tc",
     range: "-28 to 65535 bytes",
     bounds: Bounds::within(-28, 65_535),
-    effect: "The rate counts this number of bytes more, or fewer, for each packet.",
+    effect: "Bytes that the rate adds to (or subtracts from) each packet.",
 };
 
 pub(super) const CELL_SIZE: Parameter = Parameter {
@@ -256,7 +254,7 @@ pub(super) const CELL_SIZE: Parameter = Parameter {
     default_source: "tc: no cells",
     range: "0 to 65535 bytes",
     bounds: Bounds::within(0, 65_535),
-    effect: "The rate counts whole cells of this number of bytes (ATM: 48).",
+    effect: "The rate counts whole cells of this size, bytes (ATM: 48).",
 };
 
 pub(super) const CELL_OVERHEAD: Parameter = Parameter {
@@ -269,5 +267,5 @@ pub(super) const CELL_OVERHEAD: Parameter = Parameter {
     default_source: "tc",
     range: "-65535 to 65535 bytes, and a cell longer than 0",
     bounds: Bounds::within(-65_535, 65_535),
-    effect: "The rate counts this number of bytes more, or fewer, for each cell (ATM: 5).",
+    effect: "Bytes that the rate adds to (or subtracts from) each cell (ATM: 5).",
 };

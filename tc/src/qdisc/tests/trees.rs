@@ -49,11 +49,11 @@ fn lines_that_do_not_fit_are_named() {
     for (text, reason) in [
         (
             format!("{tbf}; parent 2:1 pfifo"),
-            "nothing has the handle 2: (the lines before have 1:)",
+            "no discipline has the handle 2: (the lines before have 1:)",
         ),
         (
             "root pfifo; parent 1: pfifo".to_owned(),
-            "no handle was given",
+            "the lines before give no handle",
         ),
         (
             "root handle 1: pfifo; parent 1:1 pfifo".to_owned(),
@@ -67,32 +67,35 @@ fn lines_that_do_not_fit_are_named() {
             format!("{tbf}; parent 1: pfifo; parent 1:1 pfifo"),
             "class 1:1 has a discipline already",
         ),
-        (format!("{tbf}; {tbf}"), "handle 1: is there already"),
+        (format!("{tbf}; {tbf}"), "handle 1: exists already"),
         (
             "root pfifo; root pfifo".to_owned(),
             "there is a root already",
         ),
-        ("parent 1:1 pfifo".to_owned(), "nothing has the handle 1:"),
+        (
+            "parent 1:1 pfifo".to_owned(),
+            "no discipline has the handle 1:",
+        ),
         (
             "root handle 1: pfifo; bfifo".to_owned(),
-            "it says neither root nor parent",
+            "it has neither root nor parent",
         ),
         ("tc qdisc del dev eth0 root".to_owned(), "there is no root"),
         (
             "tc qdisc change dev eth0 root pfifo".to_owned(),
-            "nothing is there that could be changed",
+            "there is no discipline to change",
         ),
         (
             "qdisc add dev eth0 root handle 1:1 pfifo".to_owned(),
-            "ends with its colon",
+            "has no minor number: write H:",
         ),
         (
             "qdisc add dev a root handle 1: netem; dev b parent 1:1 pfifo".to_owned(),
-            "\"b\" is another device",
+            "\"b\" is not the device of the lines before",
         ),
         (
             format!("{tbf}; parent 1:zz pfifo"),
-            "parent \"1:zz\" is no H: or H:C",
+            "parent \"1:zz\" is not a handle H: or class H:C",
         ),
     ] {
         let error = refused(&text);
@@ -302,7 +305,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         (
             "root handle 1: htb; class add parent 1: classid 2:1 htb rate 1mbit",
-            "of one discipline",
+            "to the same discipline",
         ),
         (
             "root handle 1: htb; class add parent 1: htb rate 1mbit",
@@ -310,11 +313,11 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         (
             "root handle 1: htb; class add parent 1: classid 1:1 tbf rate 1mbit",
-            "is no \"tbf\"",
+            "cannot be of kind \"tbf\"",
         ),
         (
             "root handle 1: prio; class add parent 1: classid 1:1 prio",
-            "prio has no classes that are added",
+            "prio has no classes to add",
         ),
         (
             &format!("{htb}; class add parent 1: classid 1:1 htb rate 1mbit"),
@@ -331,11 +334,11 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         (
             &format!("{htb}; filter add parent 1: matchall"),
-            "it says no flowid",
+            "it has no flowid",
         ),
         (
             &format!("{htb}; filter add parent 1:1 matchall flowid 1:1"),
-            "a discipline H: as parent",
+            "of a filter is a discipline H:",
         ),
         (
             &format!("{htb}; filter add parent 1: u32 match ip sports 1 1 flowid 1:1"),
@@ -343,7 +346,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         (
             &format!("{htb}; filter add parent 1: u32 match ip tos 1 256 flowid 1:1"),
-            "\"256\" is no number from 0 to 255",
+            "\"256\" is not a number from 0 to 255",
         ),
         (
             &format!("{htb}; filter add parent 1: fw flowid 1:1"),
@@ -369,7 +372,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
             &format!(
                 "{htb}; filter add parent 1: protocol ip flower ip_proto tcp dst_port 0 flowid 1:1"
             ),
-            "no port from 1",
+            "not a port from 1",
         ),
         (
             "root handle 1: drr quantum 1500",
@@ -386,7 +389,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ("hfsc default 1 default 2", "is given twice"),
         (
             "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc",
-            "nothing of rt, ls and sc",
+            "none of rt, ls and sc",
         ),
         (
             "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc rt m2 1mbit ul m2 2mbit",
@@ -403,7 +406,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         (
             "root handle 1: hfsc; class add parent 1: classid 1:1 hfsc rt m2 1mbit; \
              class add parent 1:1 classid 1:2 hfsc ls m2 1mbit",
-            "which has classes below it",
+            "which has child classes",
         ),
         (
             "root handle 1: htb; qdisc change root handle 1: htb default 2",
@@ -411,7 +414,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         (
             "root handle 1: pfifo; qdisc change root handle 1: codel",
-            "what is there is pfifo, not codel",
+            "the existing discipline is pfifo, not codel",
         ),
         (
             "root handle 1: netem delay 10ms 1ms 25%; qdisc change root netem delay 5ms",
@@ -443,7 +446,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
             &format!(
                 "{htb}; filter add parent 1: prio 1 matchall flowid 1:1; filter add parent 1: prio 1 matchall flowid 1:1"
             ),
-            "a prio of its own for matchall",
+            "matchall alone in its prio",
         ),
         (
             "root handle 1: pfifo; filter add parent 1: matchall flowid 1:1",
