@@ -1,8 +1,7 @@
 //! Many runs on many threads.
 //!
-//! Runs share nothing, so their results do not depend on how many threads there are or which
-//! finishes first. The caller feeds work in and takes results out from one thread; workers
-//! never see anything but a description and a channel.
+//! Runs share no state, so their results do not depend on the number of threads or on the order in which runs
+//! finish. One thread submits work and collects results; workers see only a description and a channel.
 
 use crate::capture::Output;
 use crate::cca::external::{ModuleLoader, NoModules};
@@ -17,34 +16,34 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Opens what a capture is written to, or says why it cannot be.
+/// Opens the output of a capture, or returns why it cannot be opened.
 pub type OpenOutput = Box<dyn FnOnce() -> Result<Output, String> + Send>;
 
-/// A run that has come to its end, one way or the other.
+/// A run that has ended, with a result or an error.
 #[derive(Debug)]
 pub struct Completed {
-    /// Where it stood among those submitted.
+    /// Index among the submitted runs.
     pub index: usize,
-    /// Which replication.
+    /// Number of the replication.
     pub replication: u64,
-    /// What came of it.
+    /// The outcome.
     pub result: Result<RunOutput, EngineError>,
-    /// Keeps what its tables take on the account of the batch until it goes.
+    /// Holds the run's memory on the account of the batch until dropped.
     pub monitor: Arc<Monitor>,
 }
 
-/// How far the batch is.
+/// Progress of the batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Progress {
-    /// Submitted.
+    /// Runs submitted.
     pub started: usize,
-    /// Ended.
+    /// Runs ended.
     pub finished: usize,
-    /// Not ended yet.
+    /// Runs not ended yet.
     pub running: usize,
-    /// Sum over running ones of the share of virtual time done.
+    /// Sum over unfinished runs of the fraction of virtual time done.
     pub virtual_fraction: f64,
-    /// Events done by running and ended ones.
+    /// Events of finished and unfinished runs.
     pub events: u64,
 }
 
@@ -53,7 +52,7 @@ struct RunningJob {
     duration_ps: u64,
 }
 
-/// A pool of threads with its results.
+/// A thread pool that runs simulations and returns their results.
 pub struct Batch {
     pool: rayon::ThreadPool,
     threads: usize,
@@ -69,13 +68,13 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A pool of `threads` threads, 0 for one a core, whose runs share a limit of memory.
+    /// A pool of `threads` threads (0: one per core) whose runs share a memory limit.
     pub fn new(threads: usize, memory_bytes: u64) -> Result<Batch, EngineError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| EngineError::Internal(error.to_string()))?;
         let (sender, receiver) = channel();
         let threads = pool.current_num_threads();
-        // While each thread has a run in hand, as many may be over and not taken yet.
+        // Each thread may have one run in progress and one finished run not collected yet.
         let runs = 2 * threads as u64;
         Ok(Batch {
             threads,
@@ -92,37 +91,36 @@ impl Batch {
         })
     }
 
-    /// The same with fast paths or without, which changes no result.
+    /// Turns fast paths on or off; results are the same.
     #[must_use]
     pub fn with_fast_paths(mut self, fast_paths: FastPaths) -> Batch {
         self.fast_paths = fast_paths;
         self
     }
 
-    /// The same, with modules of controllers that are not of the simulator.
+    /// Adds modules of controllers that the simulator does not have.
     #[must_use]
     pub fn with_modules(mut self, modules: Arc<dyn ModuleLoader>) -> Batch {
         self.modules = modules;
         self
     }
 
-    /// The memory of its runs.
+    /// The memory budget of its runs.
     pub fn memory(&self) -> &Budget {
         &self.memory
     }
 
-    /// Whether another run would find a thread soon. Descriptions are read as they are needed.
+    /// Whether another run would soon find a free thread. The caller then reads the next description.
     pub fn wants_more(&self) -> bool {
         self.running.len() < 2 * self.threads
     }
 
-    /// How many have been submitted and not ended.
+    /// Number of runs submitted and not ended.
     pub fn running(&self) -> usize {
         self.running.len()
     }
 
-    /// Starts a run. Its capture is written to what `output` gives when the run begins, on its
-    /// own thread, if there is a capture to write.
+    /// Starts a run. `output` opens the file of its capture, if it has one, on the run's own thread.
     pub fn submit(
         &mut self,
         experiment: Arc<Experiment>,
@@ -163,7 +161,7 @@ impl Batch {
                     text.unwrap_or_else(|| "a panic".to_owned()),
                 ))
             });
-            // The receiver is gone only when nobody wants the result any more.
+            // The receiver is dropped only when no caller needs the result.
             let _ = sender.send(Completed {
                 index,
                 replication,
@@ -173,7 +171,7 @@ impl Batch {
         });
     }
 
-    /// The next run to end, waiting at most so long; None when none did.
+    /// Waits at most `timeout` for the next run to end.
     pub fn wait(&mut self, timeout: Duration) -> Option<Completed> {
         match self.receiver.recv_timeout(timeout) {
             Ok(completed) => {
@@ -188,14 +186,14 @@ impl Batch {
         }
     }
 
-    /// Asks every running one to stop; they end as cancelled.
+    /// Asks all unfinished runs to stop; they end as cancelled.
     pub fn cancel(&self) {
         for running in self.running.values() {
             running.monitor.cancel.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How far the batch is.
+    /// The progress of the batch.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress {
             started: self.started,
@@ -214,7 +212,7 @@ impl Batch {
 }
 
 impl Drop for Batch {
-    /// Threads must not go on computing for nobody.
+    /// Stops the threads: no caller can collect their results.
     fn drop(&mut self) {
         self.cancel();
     }

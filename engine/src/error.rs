@@ -1,18 +1,18 @@
-//! What can go wrong, said so that the person who wrote the experiment can mend it.
+//! Errors of a run, worded so that the author of the experiment can fix them.
 
 use crate::spec::SpecError;
 use thiserror::Error;
 
-/// Why a run did not give a result.
+/// Why a run gave no result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EngineError {
     /// The description cannot be run.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Somebody asked for the run to stop.
+    /// The caller asked the run to stop.
     #[error("the run was cancelled")]
     Cancelled,
-    /// Events without an end in one instant.
+    /// Events at one instant without end.
     #[error(
         "stopped: {events} events at the same instant ({at_ns} ns), so its virtual time would not \
          go on; give the links on the way of its traffic a rate or a delay"
@@ -20,21 +20,21 @@ pub enum EngineError {
     Standstill {
         /// The instant.
         at_ns: u64,
-        /// Events done in it.
+        /// Events done at it.
         events: u64,
     },
-    /// The run takes much longer than was foreseen.
+    /// The run takes far more events than estimated.
     #[error(
-        "stopped at {at_ns} ns: {events} events, and {expected} were foreseen for all of it, as its \
+        "stopped at {at_ns} ns: {events} events, and {expected} were estimated for the whole run, as its \
          traffic differs much from its means (heavy tails, very short round trips), or pie's timer \
          found a delay of minutes; shorten it, or lower its rates or sizes"
     )]
     TooManyEvents {
-        /// How far it was.
+        /// Virtual time reached.
         at_ns: u64,
         /// Events done.
         events: u64,
-        /// Events foreseen.
+        /// Events estimated.
         expected: u64,
     },
     /// The run does not fit in memory.
@@ -44,20 +44,20 @@ pub enum EngineError {
         needed_bytes.div_ceil(1_000_000), budget_bytes / 1_000_000
     )]
     OutOfMemory {
-        /// How far it was.
+        /// Virtual time reached.
         at_ns: u64,
-        /// What it would use with its tables, bytes.
+        /// Memory needed with its tables, bytes.
         needed_bytes: u64,
-        /// What it may use.
+        /// Memory allowed, bytes.
         budget_bytes: u64,
     },
-    /// What passed a queue could not be written down.
+    /// The capture could not be written.
     #[error("writing the capture: {0}")]
     Capture(String),
-    /// A controller that is not of the simulator can do nothing any more.
+    /// A controller loaded from a module failed.
     #[error("{0}")]
     Controller(String),
-    /// A fault of the simulator itself.
+    /// A bug in the simulator.
     #[error("the simulator failed: {0}")]
     Internal(String),
 }

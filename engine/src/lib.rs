@@ -7,30 +7,30 @@
 //!
 //! # A run
 //!
-//! 1. [`spec`] parses the description and checks it by itself. [`run`] then checks what only the
-//!    whole network shows: that every loop of packets takes time ([`run::check_passing_time`]), and
-//!    that the run is not too large ([`run::Estimate`]).
-//! 2. `net::plan` gives each direction of each link a role. The ordinary role makes one event of an
-//!    arrival and one of a departure. The others give the same tables with fewer events, where
-//!    something is known beforehand: a pipe knows at the arrival when a packet will leave.
-//! 3. The world (`sim::world`) holds the links, the flows and the pending events. Its loop takes the
-//!    earliest event, lets one component react, and notes when that component wants to be called
-//!    next. Events at one instant are ordered by class (changes of links, departures, arrivals,
-//!    sources, samples), then by the order of the description, so a tie is never left to chance.
+//! 1. [`spec`] parses the description and checks it by itself. [`run`] then checks properties of the whole
+//!    network: every loop of packets takes time ([`run::check_passing_time`]), and the run is not too large
+//!    ([`run::Estimate`]).
+//! 2. `net::plan` assigns a role to each direction of each link. The ordinary role has one event for each
+//!    arrival and one for each departure. The other roles give the same tables with fewer events, where
+//!    departures are known in advance: a pipe computes the departure of a packet at its arrival.
+//! 3. The world (`sim::world`) holds the links, the flows and the pending events. Its loop takes the earliest
+//!    event, calls the component that it belongs to, and schedules the component's next event. Events at one
+//!    instant are ordered by class (link changes, departures, arrivals, sources, samples), then by the order
+//!    of the description, so that ties are deterministic.
 //! 4. [`tables`] turns counters, histograms and records into columns. Their digest (SHA-256) names
 //!    the result.
 //!
 //! # A packet
 //!
-//! A source ([`spec::source`]) or a TCP sender ([`tcp`]) makes it; [`traffic`] knows the
-//! conversation that it belongs to. It enters a link of [`net`]: its discipline ([`qdisc`]) accepts
-//! it, marks it or drops it; the transmitter takes `bytes / rate`; the delay brings it to the next
-//! host, which forwards it, or hands it to its conversation. It has 32 bytes and is copied from ring
-//! to ring. What TCP adds stays in the segment store of its flow, which only the receiver reads.
+//! A source ([`spec::source`]) or a TCP sender ([`tcp`]) creates a packet for its conversation ([`traffic`]).
+//! The packet enters a link of [`net`]: the discipline ([`qdisc`]) accepts, marks or drops it; the
+//! transmitter takes `bytes / rate`; after the propagation delay the next host forwards it or hands it to its
+//! conversation. A packet has 32 bytes and is copied from ring to ring. The TCP header is stored in the
+//! segment store of the flow; only the receiver reads it.
 //!
 //! # Modules
 //!
-//! Each imports only those above it; `tests/floors.rs` checks that.
+//! A module imports only modules above it; `tests/floors.rs` checks this.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -44,17 +44,17 @@
 //!
 //! The disciplines, TCP and the descriptions are crates of their own and know nothing of the world.
 //!
-//! # To rely on
+//! Guarantees
 //!
 //! - *Time* is a `u64` of picoseconds. A transmission time is exact over a run: the remainder of each
 //!   division goes to the next packet.
-//! - *Random draws* come from a stream for each (seed, replication, component), so an unrelated flow
-//!   changes nobody's draws.
-//! - *Conservation*: what a link accepted it delivered, lost, or still holds. Tests add it up for
+//! - *Random draws* come from a stream for each (seed, replication, component), so adding an unrelated flow
+//!   does not change the draws of others.
+//! - *Conservation*: what a link accepted has been delivered or lost, or is still there. Tests verify it for
 //!   random networks.
-//! - *Fast paths* give the digest of the ordinary path, for every network that a test can draw.
+//! - *Fast paths* give the same digest as the ordinary path, for every network that a test can draw.
 //!
-//! `docs/architecture.md` has the same at length, with the other crates and the Python side.
+//! `docs/architecture.md` describes the same in more detail, with the other crates and the Python side.
 //!
 //! ```
 //! let resolved = r#"{"schema":1,"name":"two hosts","seed":1,"duration_ns":1000000000,

@@ -21,31 +21,31 @@ pub use estimate::Estimate;
 pub use incremental::IncrementalRun;
 pub use memory::{Account, Budget, OverBudget};
 
-/// What came of a run.
+/// The output of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutput {
-    /// What happened.
+    /// The tables.
     pub tables: Tables,
-    /// Hash of the tables.
+    /// Digest of the tables.
     pub digest: String,
-    /// How many events it took.
+    /// Number of events.
     pub events: u64,
     /// Peak accounted memory, its tables included, in bytes.
     pub memory_bytes: u64,
-    /// What was foreseen.
+    /// The estimate made before the run.
     pub expected: Estimate,
 }
 
-/// How a running simulation is watched and stopped from outside.
+/// Lets another thread watch and stop a running simulation.
 #[derive(Debug, Default)]
 pub struct Monitor {
-    /// Set to stop it.
+    /// Set to stop the run.
     pub cancel: AtomicBool,
-    /// Its virtual time, picoseconds.
+    /// Virtual time of the run, picoseconds.
     pub now_ps: AtomicU64,
-    /// Its events so far.
+    /// Number of events so far.
     pub events: AtomicU64,
-    /// The memory it may use, and uses.
+    /// The memory account of the run.
     pub memory: Account,
 }
 
@@ -55,7 +55,7 @@ pub fn simulate_one(resolved_json: &str, replication: u64) -> Result<RunOutput, 
     run(&experiment, replication, &Monitor::default())
 }
 
-/// Runs one replication of a checked description, if it is one that can be simulated.
+/// Runs one replication of a checked description, if it can be simulated.
 pub fn run(
     experiment: &Experiment,
     replication: u64,
@@ -71,8 +71,8 @@ pub fn run(
     )
 }
 
-/// As `run`, with somewhere to write the capture, where the description asks for one; with fast paths or
-/// without; and with modules of controllers that are not of the simulator.
+/// As `run`, with an output for the capture if the description asks for one, with fast paths on or off, and
+/// with modules of controllers that the simulator does not have.
 pub fn run_captured(
     experiment: &Experiment,
     replication: u64,

@@ -1,4 +1,4 @@
-//! The tables of a network: what happened, as columns. The Python package documents each of them.
+//! The tables of a run, as columns. The Python package documents each of them.
 
 use crate::net::link::Link;
 use crate::observe::records::NO_CLASS;
@@ -78,7 +78,7 @@ fn f64s<Row>(
     }
 }
 
-/// What TCP senders counted.
+/// Columns of what TCP senders counted.
 fn of_senders(
     name: &'static str,
     flows: &[Conversation],
@@ -101,13 +101,13 @@ fn index(name: &'static str, rows: usize) -> Column {
     }
 }
 
-/// The tables of a finished run, which has its samples no more.
+/// The tables of a finished run; takes its samples.
 pub fn of(world: &mut World) -> Tables {
     until(world, &AtomicBool::new(false))
 }
 
-/// Those tables of a run that is not over that mean the same before its end; transfers that go on
-/// have counted what they did so far.
+/// The tables of an unfinished run that have the same meaning before its end; open transfers have their
+/// counts so far.
 pub fn so_far(world: &World) -> Tables {
     let never = AtomicBool::new(false);
     Tables(vec![
@@ -120,7 +120,7 @@ pub fn so_far(world: &World) -> Tables {
     ])
 }
 
-/// As `of`, given up soon after `stop` is set: then they are of no use.
+/// As `of`, abandoned soon after `stop` is set; the tables are then incomplete.
 pub fn until(world: &mut World, stop: &AtomicBool) -> Tables {
     let samples = mem::take(&mut world.samples);
     Tables(vec![
@@ -179,7 +179,7 @@ fn flows(world: &World) -> Table {
     }
 }
 
-/// The statistics of a queue that is observed.
+/// The statistics of an observed queue.
 fn whole(link: &Link) -> Option<&LinkStatistics> {
     Some(&link.statistics).filter(|statistics| statistics.is_whole())
 }
@@ -190,7 +190,7 @@ fn queues(world: &World) -> Table {
     let per_measured = |integral: u128| integral as f64 / measured_ps as f64;
     let seconds = |ps: u64| ps as f64 / PS_PER_S as f64;
     type Row = Link;
-    // NaN and -1 where the queue is not observed.
+    // NaN and -1 if the queue is not observed.
     let times = |name, value: &dyn Fn(&LinkStatistics) -> f64| {
         f64s(name, links, |link: &Row| {
             whole(link).map_or(f64::NAN, value)
@@ -383,8 +383,8 @@ fn flow_samples(samples: FlowSamples) -> Table {
     }
 }
 
-/// What applications have handed to TCP, a row a flow over TCP and sampling instant: beside the
-/// tables of a run, so that its digest is what it is without. To be asked before the samples are taken.
+/// Payload written by applications to TCP, one row for each TCP flow and sampling instant. It is separate
+/// from the tables of a run, so it does not change the digest. Call it before the samples are taken.
 pub fn writes(world: &World) -> Table {
     let samples = &world.samples.flows;
     let rows = || {
@@ -404,8 +404,8 @@ pub fn writes(world: &World) -> Table {
     }
 }
 
-/// What TCP senders do, in the order of `flow_samples`: beside the tables of a run, so that its
-/// digest is what it is without. The sample at the end of a run is not in it before the run is over.
+/// Activity of TCP senders, in the order of `flow_samples`. It is separate from the tables of a run, so it
+/// does not change the digest. The sample at the end of a run is missing before the run is over.
 pub fn activities(world: &World) -> Table {
     Table {
         name: "flow_activities",
@@ -416,8 +416,8 @@ pub fn activities(world: &World) -> Table {
     }
 }
 
-/// Which queue of its discipline each packet of `packets` comes to, in the order of that table: beside the
-/// tables of a run, so that its digest is what it is without.
+/// Class of each packet of `packets`, in the order of that table. It is separate from the tables of a run, so
+/// it does not change the digest.
 pub fn packet_classes(world: &World) -> Table {
     let never = AtomicBool::new(false);
     let class = |class: u16| match class {
@@ -431,8 +431,8 @@ pub fn packet_classes(world: &World) -> Table {
     }
 }
 
-/// Rows of several lists one after the other, each with the place of its list, and its own from 1
-/// on. How many there are is known, so that columns are made in one piece.
+/// Rows of several lists in sequence, each with the index of its list and its own number from 1. The total is
+/// known, so columns are allocated once.
 struct NumberedRows<'a, T> {
     lists: Vec<(i64, &'a ChunkedVec<T>)>,
     stop: &'a AtomicBool,

@@ -1,46 +1,46 @@
-//! Addresses and ports of the packets of a description, as the Linux kernel's hosts have them:
-//! `python/dumbbell/spec/topology.py` gives the same addresses, `guest/src/traffic.rs` and
-//! `guest/src/probes.rs` the same ports. What Linux chooses freely is chosen here by a rule: a
-//! sender's ports follow one another in `ip_local_port_range`.
+//! Addresses and ports of the packets of a description, the same as those of the Linux kernel's hosts:
+//! `python/dumbbell/spec/topology.py` assigns the same addresses, `guest/src/traffic.rs` and
+//! `guest/src/probes.rs` the same ports. Ports that Linux chooses freely are assigned by a rule: a sender's
+//! ports are consecutive in `ip_local_port_range`.
 
 use crate::spec::route::Routes;
 use crate::spec::{Experiment, ProbeKind, Transport};
 
-/// Probe i over UDP asks from this port and i more.
+/// Source port of UDP probe 0; probe i uses the i-th port after it.
 pub(super) const FIRST_PROBE_PORT: u16 = 30_000;
 const ECHO_PORT: u16 = 7;
 /// `net.ipv4.ip_local_port_range`.
 pub(super) const FIRST_LOCAL_PORT: u16 = 32_768;
 pub(super) const LOCAL_PORTS: u32 = 28_232;
-/// Number of flows that have a port of their own.
+/// Largest number of flows with a port of their own.
 pub const MOST_FLOWS: usize = 55_535;
-/// Number of probes that have one.
+/// Largest number of probes with a port of their own.
 pub const MOST_PROBES: usize = (u16::MAX - FIRST_PROBE_PORT) as usize;
 const LINKS_A_NET: usize = 254;
 
-/// Between whom a conversation is.
+/// Addresses and ports of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct ConversationAddresses {
-    /// Of who begins.
+    /// Address of the host that starts it.
     pub source: [u8; 4],
-    /// Of who answers or receives.
+    /// Address of the host that answers or receives.
     pub destination: [u8; 4],
-    /// Where it is sent.
+    /// Destination port of its packets.
     pub destination_port: u16,
-    /// What its first connection is sent from; of pings over ICMP the identifier.
+    /// Source port of its first connection; for ICMP the identifier.
     pub source_port: u16,
-    /// Whether it is ICMP.
+    /// Whether it uses ICMP.
     pub is_icmp: bool,
 }
 
 impl ConversationAddresses {
-    /// The port that a connection is made from.
+    /// The source port of a connection.
     pub fn port_of_connection(&self, connection: u32) -> u16 {
         FIRST_LOCAL_PORT + (connection.wrapping_sub(1) % LOCAL_PORTS) as u16
     }
 }
 
-/// The address of the interface of a queue: link i is the network of 24 bits number i.
+/// The address of a queue's interface: link i is the i-th /24 network.
 fn address(queue: u32) -> [u8; 4] {
     let link = queue as usize / 2;
     let (net, subnet) = (link / LINKS_A_NET, link % LINKS_A_NET);
@@ -48,7 +48,7 @@ fn address(queue: u32) -> [u8; 4] {
     [10, 10 + net as u8, 1 + subnet as u8, host]
 }
 
-/// Of flows, then of probes.
+/// Addresses of all flows, then of all probes.
 pub fn of(experiment: &Experiment) -> Vec<ConversationAddresses> {
     let hops = experiment.hops();
     let host = |name: &str| experiment.host_index(name).expect("hosts were checked");
@@ -65,7 +65,7 @@ pub fn of(experiment: &Experiment) -> Vec<ConversationAddresses> {
         let path = routes.path(&hops, routes.row(*to), *from, *to);
         let path = path.expect("ways were checked");
         let (first, last) = (path[0], path[path.len() - 1]);
-        // As Linux chooses: the address of the first interface on the way out.
+        // As in Linux: the address of the outgoing interface.
         (address(first), address(last ^ 1))
     });
     let count = experiment.flows.len();
@@ -98,7 +98,7 @@ fn of_flow(experiment: &Experiment, index: usize) -> (u16, u16, bool) {
 fn of_probe(experiment: &Experiment, index: usize) -> (u16, u16, bool) {
     match experiment.probes[index].kind {
         ProbeKind::Ping => (index as u16, index as u16, true),
-        // irtt has a port of its own, but never runs here (`spec/simulator.rs`).
+        // irtt has a port of its own but does not run in the simulator (`spec/simulator.rs`).
         ProbeKind::Udp | ProbeKind::Irtt => (FIRST_PROBE_PORT + index as u16, ECHO_PORT, false),
     }
 }

@@ -1,4 +1,4 @@
-//! A packet of the simulator as a frame: what `tcpdump` would have seen of it.
+//! Converts a simulated packet to a frame as `tcpdump` would have recorded it.
 
 use super::addresses::ConversationAddresses;
 use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
@@ -9,25 +9,25 @@ use crate::traffic::tcp_flow::TcpFlow;
 use dumbbell_capture::decode::flags;
 use dumbbell_capture::frame::{ETHERNET_BYTES, FrameMaker, OuterHeaders, SynOptions, TcpHeader};
 
-/// Bytes of the largest headers of a packet that is only a size (`size_at = "wire"`).
+/// Headers assumed for a packet that has only a size (`size_at = "wire"`), bytes.
 const LEAST_IP_BYTES: u32 = IP_HEADER_BYTES + UDP_HEADER_BYTES;
 const MOST_SACK_BLOCKS: usize = 4;
 
-/// The segment of a packet, and what its connection agreed on.
+/// The segment of a packet, with what its connection negotiated.
 #[derive(Debug, Clone, Copy)]
 pub struct CarriedSegment {
-    /// Header.
+    /// The segment.
     pub segment: Segment,
     /// Number of the connection in its flow, from 1.
     pub connection: u32,
-    /// Of the connection.
+    /// Options negotiated by the connection.
     pub options: SynOptions,
-    /// Of the segment among those of its flow.
+    /// IP identification: the segment's number among those of the flow.
     pub number: u16,
 }
 
 impl CarriedSegment {
-    /// What a packet of a flow carries, by the place of its segment.
+    /// The segment of a packet of a flow, looked up by its place in the segment store.
     pub fn of(flow: &TcpFlow, place: u32) -> CarriedSegment {
         let (segment, connection) = flow.segment(place);
         let settings = flow.settings();
@@ -49,22 +49,22 @@ impl CarriedSegment {
     }
 }
 
-/// Where a packet is seen.
+/// Where a packet is captured.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameContext<'a> {
-    /// Index of the queue whose link it is on.
+    /// Index of the queue of the link.
     pub queue: u32,
-    /// Bytes a packet carries there besides its IP size.
+    /// Link overhead per packet, besides the IP size, bytes.
     pub overhead_bytes: u32,
-    /// Its conversation's number and ends.
+    /// Index of its conversation.
     pub conversation: u32,
-    /// As above.
+    /// Addresses of its conversation.
     pub addressed: &'a ConversationAddresses,
-    /// Of a datagram in fragments: what each but the last carries, and its payload, bytes.
+    /// For a fragmented datagram: payload of each fragment but the last, and of the datagram, bytes.
     pub fragmented: (u16, u16),
 }
 
-/// Makes the frame of a packet. Returns what is kept of it, and its length.
+/// Builds the frame of a packet. Returns the bytes to store and the length of the frame.
 pub fn frame<'a>(
     maker: &'a mut FrameMaker,
     packet: &Packet,
@@ -98,7 +98,7 @@ pub fn frame<'a>(
     (bytes, length)
 }
 
-/// An ideal packet's size is that on the wire; it has no headers, and its frame has the least.
+/// An ideal packet has a size on the wire and no headers; its frame gets the smallest headers.
 fn ip_bytes(packet: &Packet, overhead_bytes: u32) -> u32 {
     let bytes = u32::from(packet.bytes);
     if !packet.has_size_on_wire() {
@@ -128,9 +128,9 @@ fn outer(
         source,
         destination,
         traffic_class: packet.traffic_class,
-        // Fragments share their datagram's number. A segment that is sent again is another packet
-        // (RFC 6864 section 4.1 leaves the number of what is never cut free): as on Linux they
-        // are counted, for tools take a number that soon comes again for a copy.
+        // Fragments of a datagram share its number. A retransmitted segment is a new packet. RFC 6864 section
+        // 4.1 does not require unique numbers for packets that are never fragmented; as in Linux they are
+        // numbered in sequence, because analysis tools take a number that repeats soon for a duplicate.
         identification: carried.map_or(packet.number as u16, |carried| carried.number),
         ip_bytes: ip_bytes as u16,
     }
@@ -144,8 +144,8 @@ fn mix(value: u64) -> u64 {
     value ^ value >> 31
 }
 
-/// The first sequence number of a connection, by direction; below 2^28, so that few captures see
-/// one wrap, and never 0.
+/// The initial sequence number of a connection, by direction: below 2^28, so that few captures contain a
+/// wrap, and never 0.
 fn initial_sequence(conversation: u32, connection: u32, is_reply: bool) -> u32 {
     let which = u64::from(conversation) << 32 | u64::from(connection);
     let mixed = mix(which ^ u64::from(is_reply) << 63);

@@ -1,14 +1,12 @@
-//! What passes a queue, packet by packet: as a capture file, and as flows counted from it.
+//! Captures the packets at a queue: as a capture file, and as flow counters.
 //!
-//! | place | what passes there | when |
+//! | point | packets seen | time |
 //! | --- | --- | --- |
-//! | before | every packet that comes to the queue, dropped ones too | it comes |
-//! | after | every packet that leaves the queue | its transmission begins |
-//! | arrived | every packet that the link brings to the other end | it arrives |
+//! | before | every packet offered to the queue, dropped ones included | its arrival |
+//! | after | every packet that leaves the queue | start of its transmission |
+//! | arrived | every packet that the link delivers to the far end | its arrival there
 //!
-//! The file is written through what the caller gives, a frame at a time; nothing is kept. Flows
-//! (`capture_flows`) are those that somebody sees at the sending end of a link, as `tcpdump` does
-//! there: what passes the queue, before or after it, and what arrives from the other end.
+//! |The file is written frame by frame to an output of the caller; nothing is buffered. Flow counters (`capture_flows`) count at the sending end of a link, as `tcpdump` does there: what passes the queue, before and after it, and what arrives from the far end.
 
 pub mod addresses;
 pub mod frames;
@@ -30,24 +28,25 @@ use std::fmt;
 use std::io::Write;
 use tables::Receiver;
 
-/// Headers with all their options: Ethernet 14, IPv4 20, TCP at most 60; as the kernel's guest.
+/// Bytes stored of each frame, enough for all headers with options: Ethernet 14, IPv4 20, TCP at most 60; as
+/// in the guest.
 pub const SNAP_BYTES: u32 = 128;
-/// Connections counted at each place.
+/// Largest number of connections counted at each point.
 pub const MOST_CONNECTIONS: usize = 1 << 20;
-/// Datagrams in fragments whose size is remembered until their first fragment has passed.
+/// Largest number of fragmented datagrams whose size is remembered until the first fragment is seen.
 const DATAGRAMS_REMEMBERED: usize = 65_536;
 
-/// Where the file goes.
+/// Output of the capture file.
 pub type Output = Box<dyn Write + Send>;
 
 /// Where a packet is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapturePoint {
-    /// It comes to the queue.
+    /// At its arrival at the queue.
     Before = 0,
-    /// It leaves the queue.
+    /// At its departure from the queue.
     After = 1,
-    /// It reaches the other end of the link.
+    /// At the far end of the link.
     Arrived = 2,
 }
 
@@ -57,24 +56,24 @@ const CAPTURE_POINTS: [(CapturePoint, &str); 3] = [
     (CapturePoint::Arrived, "arrived"),
 ];
 
-/// Of one queue.
+/// Capture state of one queue.
 #[derive(Debug, Default)]
 struct QueueInterfaces {
     overhead_bytes: u32,
-    /// Interface of the file, before the queue; the others follow.
+    /// Interface number in the file of the point before the queue; the other points follow.
     interface: Option<u32>,
-    /// Before and after the queue.
+    /// Flow counters before and after the queue.
     flows: Option<Box<[FlowTable; 2]>>,
 }
 
-/// A capture under way.
+/// A capture in progress.
 pub struct Capture {
     addresses: Vec<ConversationAddresses>,
-    /// Flows by where they are received.
+    /// Flow index by receiving address and port.
     receivers: HashMap<Receiver, i32>,
     points: Vec<QueueInterfaces>,
     writer: Option<PcapngWriter<Output>>,
-    /// Packets by interface.
+    /// Packets written by interface.
     written: Vec<u64>,
     maker: FrameMaker,
     datagrams: HashMap<(u32, u32), u16>,
@@ -106,10 +105,10 @@ fn receivers(
 }
 
 impl Capture {
-    /// A capture of the queues that ask for one; none where no queue does.
+    /// Starts the capture at the queues that ask for one; None if no queue does.
     ///
     /// # Errors
-    /// The beginning of the file cannot be written.
+    /// The header of the file cannot be written.
     pub fn new(
         experiment: &Experiment,
         output: Option<Output>,
@@ -162,7 +161,7 @@ impl Capture {
         Ok(first)
     }
 
-    /// A datagram is about to be sent in fragments.
+    /// Records the payload size of a datagram that is about to be sent in fragments.
     pub fn note_fragmented(&mut self, conversation: u32, number: u32, payload_bytes: u32) {
         let key = (conversation, number);
         self.datagrams.insert(key, payload_bytes as u16);
@@ -174,7 +173,7 @@ impl Capture {
         }
     }
 
-    /// A packet is seen.
+    /// Records a packet at a capture point.
     pub fn see(
         &mut self,
         now: Time,
@@ -189,7 +188,7 @@ impl Capture {
         let most = conversation.mtu_bytes.saturating_sub(20) / 8 * 8;
         let payload = if packet.kind() == Kind::Udp && packet.fragments() > 1 {
             let known = self.datagrams.get(&(number, packet.number));
-            // Forgotten ones were as large as their fragments allow.
+            // The size of a forgotten datagram is the largest that its fragments allow.
             known
                 .copied()
                 .unwrap_or((most * u32::from(packet.fragments()) - 8) as u16)
@@ -211,7 +210,7 @@ impl Capture {
             }
             self.written[interface as usize] += 1;
         }
-        // What arrives is seen at the other queue's host, before and after that.
+        // A packet that arrives belongs to the queue of the receiving host: before and after it.
         let (owner, tables) = match place {
             CapturePoint::Before => (queue, 0..1),
             CapturePoint::After => (queue, 1..2),
@@ -226,22 +225,22 @@ impl Capture {
         }
     }
 
-    /// Connections found so far, at all places where flows are counted.
+    /// Number of connections found so far at all points with flow counters.
     pub fn connections(&self) -> usize {
         let tables = self.points.iter().filter_map(|point| point.flows.as_ref());
         let tables = tables.flat_map(|both| both.iter());
         tables.map(FlowTable::connections).sum()
     }
 
-    /// Why the file could not be written on.
+    /// The error that ended writing, if any.
     pub fn failure(&mut self) -> Option<EngineError> {
         self.failure.take().map(failed)
     }
 
-    /// Ends the file: its interfaces say how many packets they have, and that none was missed.
+    /// Ends the file: writes the number of packets of each interface, with none missed.
     ///
     /// # Errors
-    /// The file cannot be written to its end.
+    /// The file cannot be completed.
     pub fn finish(&mut self, end: Time) -> Result<(), EngineError> {
         if let Some(error) = self.failure() {
             return Err(error);

@@ -7,14 +7,14 @@ use dumbbell_capture::flows::{FlowRow, NUMBERS};
 use dumbbell_capture::frame::{ICMP, TCP};
 use std::net::IpAddr;
 
-/// Where there is no flow or no probe.
+/// Marks the absence of a flow or probe.
 const NONE: i32 = -1;
 
 struct QueueFlow {
     queue: i32,
     place: i8,
     row: FlowRow,
-    /// None of probes.
+    /// None for probes.
     flow: Option<i32>,
 }
 
@@ -22,7 +22,7 @@ struct QueueFlow {
 pub(super) type Receiver = (u8, IpAddr, u16);
 
 impl QueueFlow {
-    /// The port of who does not begin; of ICMP the identifier.
+    /// The port of the passive side; for ICMP the identifier.
     fn called_port(&self) -> u16 {
         match self.row.is_reply {
             false => self.row.ends.destination_port,
@@ -49,7 +49,7 @@ impl QueueFlow {
         }
     }
 
-    /// Each connection has a port of its own, until they begin anew.
+    /// Number of the connection, from its source port; ports repeat after the range is used up.
     fn connection(&self) -> i64 {
         if self.row.ends.protocol != TCP {
             return i64::from(self.row.connection);
@@ -60,7 +60,7 @@ impl QueueFlow {
 }
 
 impl Capture {
-    /// The flows of every queue that asks for them; None where none does.
+    /// The flow counters of every queue that asks for them; None if no queue does.
     pub fn table(&self) -> Option<Table> {
         let mut rows = Vec::new();
         let flow_of = |row: &FlowRow| {

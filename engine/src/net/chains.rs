@@ -1,34 +1,34 @@
-//! Chains of links: every packet that enters one link comes out of one other link.
+//! Chains of links: every packet that enters one link continues into one other link.
 //!
-//! Most paths have such hops: access link, bottleneck, access link. So does the way of acknowledgements back
-//! through a tree. The arrival of a packet at such a link and its departure are computed when it enters the
-//! chain, so only the exit from the chain is an event (`net/pipe.rs`, `sim/world/chained.rs`). Where several
-//! links lead into one, their packets are merged in order of arrival first (`net/merge.rs`).
+//! Most paths have such hops: access link, bottleneck, access link; also the return path of acknowledgements.
+//! The arrival and departure of a packet at each link of a chain are computed when it enters the chain, so
+//! only the exit from the chain is an event (`net/pipe.rs`, `sim/world/chained.rs`). Where several links lead
+//! into one, their packets are first merged in order of arrival (`net/merge.rs`).
 
 use super::plan::preconditions::LinkFacts;
 
-/// Where packets go that come out of a link.
+/// Where the packets of a link go next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Downstream {
     /// Out of the chain, by an event.
     Out,
-    /// All of them into this link, which only they go into.
+    /// All into this link, which has no other upstream.
     Into(u32),
-    /// All of them into a link that others lead into too.
+    /// All into a link that has several upstream links.
     Joins {
-        /// Where to.
+        /// That link.
         link: u32,
-        /// Which of those that lead there this is.
+        /// Index of this link among its upstream links.
         upstream: u32,
     },
-    /// Some of them into links that only they go into: their routes say which.
+    /// Some into links that have no other upstream; the route of the packet decides.
     ByRoute,
-    /// All of them into a queue with events of its own, which only they go into. What comes while that
-    /// cannot send is taken in before it sends next (`sim/world/deferred_enqueue.rs`).
+    /// All into a queue with events of its own, which has no other upstream. Packets that arrive while it
+    /// cannot send are enqueued before its next transmission (`sim/world/deferred_enqueue.rs`).
     IntoQueue(u32),
 }
 
-/// What stands at one side of a link, over all paths.
+/// The neighbour on one side of a link, over all paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Neighbour {
     Unknown,
@@ -46,17 +46,17 @@ impl Neighbour {
     }
 }
 
-/// What stands at both sides of each link, over all ways that packets take, there and back.
+/// The neighbours on both sides of each link, over all paths of packets, in both directions.
 pub struct LinkNeighbours<'a> {
     facts: &'a [LinkFacts],
     before: Vec<Neighbour>,
     after: Vec<Neighbour>,
-    /// Of each link those all of whose packets go into it.
+    /// For each link the links all of whose packets go into it.
     leading_into: Vec<Vec<usize>>,
 }
 
 impl<'a> LinkNeighbours<'a> {
-    /// Of links of which this is known, in a network where packets take these ways.
+    /// From the facts about each link and the paths that packets take.
     pub fn new(facts: &'a [LinkFacts], ways: impl Iterator<Item = Vec<u32>>) -> LinkNeighbours<'a> {
         let mut before = vec![Neighbour::Unknown; facts.len()];
         let mut after = before.clone();
@@ -64,7 +64,7 @@ impl<'a> LinkNeighbours<'a> {
             let Some((first, last)) = way.first().zip(way.last()) else {
                 continue;
             };
-            // Hosts send into it, or take what comes out.
+            // Hosts send into the first link and receive from the last.
             before[*first as usize].add(Neighbour::Several);
             after[*last as usize].add(Neighbour::Several);
             for pair in way.windows(2) {
@@ -87,7 +87,7 @@ impl<'a> LinkNeighbours<'a> {
         }
     }
 
-    /// The link that all packets of this one come out of.
+    /// The only upstream link of this one, if all its packets come from one link.
     pub fn only_before(&self, link: usize) -> Option<usize> {
         match self.before[link] {
             Neighbour::Only(upstream) => Some(upstream),
@@ -100,13 +100,12 @@ impl<'a> LinkNeighbours<'a> {
         &self.leading_into[link]
     }
 
-    /// Whether all packets of the one go into the other.
+    /// Whether all packets of `upstream` go into `fed`.
     pub fn is_only_way(&self, upstream: usize, fed: usize) -> bool {
         self.after[upstream] == Neighbour::Only(fed)
     }
 
-    /// Where packets of the one link that leads into another go from it; None where the two do not allow a
-    /// chain.
+    /// How packets continue from the only upstream link; None if the two links do not allow a chain.
     pub fn chained(&self, upstream: usize, fed: usize) -> Option<Downstream> {
         let is_onward = self.is_only_way(upstream, fed);
         let source = self.source(upstream);
@@ -124,8 +123,8 @@ impl<'a> LinkNeighbours<'a> {
         Some(downstream)
     }
 
-    /// The link whose event brings packets out of this one: itself, or one before those that they pass
-    /// in that instant.
+    /// The link whose event brings packets out of this one: itself, or the nearest upstream link that packets
+    /// do not pass in the same instant.
     fn source(&self, link: usize) -> usize {
         match self.before[link] {
             Neighbour::Only(before) if self.passes(link) => self.source(before),
@@ -133,8 +132,7 @@ impl<'a> LinkNeighbours<'a> {
         }
     }
 
-    /// Whether packets may go on through a link as through part of a chain: what they pass in an instant
-    /// is one only if a link follows that is.
+    /// Whether the link may be part of a chain. A pass-through link is part of one only if the next link is.
     fn goes_on(&self, link: usize) -> bool {
         match self.after[link] {
             Neighbour::Only(after) if self.passes(link) => self.goes_on(after),
@@ -142,8 +140,8 @@ impl<'a> LinkNeighbours<'a> {
         }
     }
 
-    /// Whether all of one other link's packets pass a link in an instant, and go into one that has no
-    /// others.
+    /// Whether all packets of one other link pass this link in an instant and go into one without other
+    /// upstreams.
     fn passes(&self, link: usize) -> bool {
         let Neighbour::Only(after) = self.after[link] else {
             return false;

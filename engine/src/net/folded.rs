@@ -1,9 +1,9 @@
-//! A plain FIFO in front of a transmitter of constant rate, without events for departures.
+//! A plain FIFO in front of a transmitter with a constant rate, without events for departures.
 //!
-//! The departure time of a packet is known when it is enqueued: its transmission starts when the one before it
-//! ends. Statistics of departures are entered later: at the next arrival, at a sample, or at the end of the run.
-//! A departure is an event only where a host waits for the packet, to forward it or to answer it. With a delay
-//! behind the transmitter no host does, and the only event is the arrival at the far end.
+//! The departure time of a packet is known when it is enqueued, because its transmission starts when the
+//! previous one ends. Statistics of departures are recorded later: at the next arrival, at a sample, or at
+//! the end of the run. A departure is an event only if a host must forward or answer the packet at that time.
+//! With a propagation delay no host does, and the only event is the arrival at the far end.
 //!
 //! The ordinary path (`Link::send`) has an event for each departure; both give the same digest
 //! (`tests/folding.rs`). Links with loss, changes or records take the ordinary path.
@@ -15,45 +15,45 @@ use crate::sim::rate::Rate;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 
-/// A packet in the system whose departure is known.
+/// A packet in the system with its known departure.
 #[derive(Debug, Clone, Copy)]
 pub struct ScheduledDeparture {
     /// The packet.
     pub packet: Packet,
-    /// When its transmission ends.
+    /// End of its transmission.
     pub departure: Time,
 }
 
-/// A packet that has left.
+/// A packet that has departed.
 #[derive(Debug, Clone, Copy)]
 pub struct DepartedPacket {
     /// The packet.
     pub packet: Packet,
-    /// When its transmission ended.
+    /// End of its transmission.
     pub departure: Time,
-    /// How long its transmission took.
+    /// Duration of its transmission.
     pub service: Time,
 }
 
-/// Queue and transmitter in one.
+/// Queue and transmitter of a folded link.
 #[derive(Debug, Clone)]
 pub struct FoldedFifo {
-    /// First to leave first. Those on the way lie in front of the one in transmission, so that
-    /// a packet is written once and read where it arrives.
+    /// In order of departure. Packets that have departed and are propagating come first, then the one in
+    /// transmission, so each packet is written once and read where it arrives.
     scheduled: Ring<ScheduledDeparture>,
-    /// Number of those that have left and not been taken out.
+    /// Number of departed packets not taken out yet.
     on_the_way: usize,
-    /// Bytes on the wire of all but the first.
+    /// Bytes on the wire of all packets in the system but the first.
     waiting_bytes: u64,
-    /// When the first of them leaves, or `NEVER`.
+    /// Departure of the first packet in the system, or `NEVER`.
     next_departure: Time,
-    /// When the last of them leaves.
+    /// Departure of the last packet.
     last_departure: Time,
-    /// When the last one before them left.
+    /// Departure of the last packet that has left.
     latest_departed: Time,
-    /// Departures that somebody waits for.
+    /// Departures that need an event because a host forwards or answers the packet.
     awaited: Ring<Time>,
-    /// The first of these, or `NEVER`.
+    /// The first of `awaited`, or `NEVER`.
     next_awaited: Time,
     limit: Limit,
     rate: Rate,
@@ -78,8 +78,8 @@ impl FoldedFifo {
         }
     }
 
-    /// Takes a packet and fixes its departure; false when the queue is full. Departures before
-    /// now have been caught up with.
+    /// Enqueues a packet and computes its departure; false if the queue is full. Departures before `now` must
+    /// have been processed.
     #[inline(always)]
     pub fn offer(&mut self, packet: Packet, bytes: u32, now: Time, is_awaited: bool) -> bool {
         let system_pkts = self.scheduled.len() - self.on_the_way;
@@ -109,7 +109,7 @@ impl FoldedFifo {
         true
     }
 
-    /// The next packet that leaves before `bound`. It is on the way then: `take_out`.
+    /// Departs the next packet due before `bound`. It then propagates until `take_out`.
     #[inline(always)]
     pub fn depart_before(&mut self, bound: Time) -> Option<DepartedPacket> {
         if self.next_departure >= bound {
@@ -136,7 +136,7 @@ impl FoldedFifo {
         })
     }
 
-    /// Takes out the first packet on the way, if it left before `bound`, and says when it did.
+    /// Removes the first propagating packet, if it departed before `bound`, with its departure time.
     #[inline(always)]
     pub fn take_out(&mut self, bound: Time) -> Option<(Time, Packet)> {
         let first = self.scheduled.front()?;
@@ -153,8 +153,8 @@ impl FoldedFifo {
         self.next_awaited = self.awaited.front().copied().unwrap_or(Time::NEVER);
     }
 
-    /// When the transmission of the packet that was taken last begins, if it waits for another's
-    /// end. Departures before now have been caught up with.
+    /// Start of transmission of the packet enqueued last, if it must wait. Departures before now must have
+    /// been processed.
     pub fn last_begins_at(&self) -> Option<Time> {
         let system_pkts = self.scheduled.len() - self.on_the_way;
         let before = self.scheduled.len().checked_sub(2)?;
@@ -162,7 +162,7 @@ impl FoldedFifo {
         Some(before.departure)
     }
 
-    /// The next departure that somebody waits for.
+    /// The next departure that needs an event.
     #[inline]
     pub fn next_awaited(&self) -> Time {
         self.next_awaited
@@ -179,7 +179,7 @@ impl FoldedFifo {
         }
     }
 
-    /// Every packet in queue and transmission, and on the way.
+    /// Every packet in queue, in transmission and in propagation.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.scheduled.iter().map(|scheduled| &scheduled.packet)
     }

@@ -1,41 +1,29 @@
-//! Generic receive offload: a device merges frames of one connection that follow each other.
-//!
-//! | clause of Linux 6.1 (`dev_gro_receive`, `tcp_gro_receive`, `skb_gro_receive`) | here |
-//! | --- | --- |
-//! | what came since the last interrupt is taken in one poll, and nothing is held beyond it | `interval` after the first frame; 0: what came in the same instant |
-//! | of one connection and direction, next in sequence, no longer than the first | yes |
-//! | flags equal but for PSH and FIN; acknowledgement, timestamps and SACK blocks equal | yes |
-//! | the ECN field equal (`inet_gro_receive`) | yes |
-//! | a shorter segment, PSH or FIN ends it | yes |
-//! | less than 65,536 bytes (`gro_max_size`) | yes: 45 segments of 1448 bytes |
-//! | without payload nothing is merged, but what was held goes first | yes |
-//! | what is a super-packet already goes on as it is | yes |
-//! | eight connections a bucket, flushed bucket by bucket | any number, in the order they began |
+//! Generic receive offload: a device merges consecutive frames of one connection.
 
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
 use crate::tcp::segment::{Flags, Segment};
 
-/// Bytes with the IP header that a merged packet stays below (`GRO_LEGACY_MAX_SIZE`).
+/// Upper bound of a merged packet, with the IP header, exclusive (`GRO_LEGACY_MAX_SIZE`).
 const MOST_BYTES: u32 = 65_536;
 
-/// What a device has received since it was last asked.
+/// Frames received since the last poll.
 #[derive(Debug)]
 pub struct Gro {
     interval: Time,
     frames: Vec<Packet>,
 }
 
-/// What of a frame decides whether it is merged.
+/// Header fields that decide whether a frame is merged.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameHeader {
-    /// Of its flow.
+    /// The connection, within the flow.
     pub connection: u32,
-    /// Its header.
+    /// The segment.
     pub segment: Segment,
 }
 
-/// Frames that are one packet so far.
+/// Frames merged so far into one packet.
 struct MergedFrames {
     frames: Vec<Packet>,
     first: FrameHeader,
@@ -43,7 +31,7 @@ struct MergedFrames {
 }
 
 impl Gro {
-    /// A device that takes frames `interval_ns` nanoseconds after the first of them.
+    /// A device that polls `interval_ns` nanoseconds after the first frame.
     pub fn new(interval_ns: u64) -> Gro {
         Gro {
             interval: Time::from_ns(interval_ns),
@@ -51,25 +39,25 @@ impl Gro {
         }
     }
 
-    /// A frame has come. Returns when all are to be taken, if it is the first.
+    /// Adds a frame. For the first one, returns the time of the poll.
     pub fn gather(&mut self, frame: Packet, now: Time) -> Option<Time> {
         self.frames.push(frame);
         (self.frames.len() == 1).then(|| now.saturating_add(self.interval))
     }
 
-    /// Takes what has come.
+    /// Takes all frames received.
     pub fn take(&mut self) -> Vec<Packet> {
         std::mem::take(&mut self.frames)
     }
 
-    /// What has come and was not taken.
+    /// The frames not polled yet.
     pub fn gathered(&self) -> impl Iterator<Item = &Packet> {
         self.frames.iter()
     }
 }
 
-/// Packets in the order in which the host has them, each as its frames. `header` says what a frame of
-/// TCP has.
+/// Packets in the order in which the host receives them, each as a list of frames. `header` returns the
+/// header fields of a TCP frame.
 pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> FrameHeader) -> Vec<Vec<Packet>> {
     let mut done = Vec::new();
     let mut held: Vec<MergedFrames> = Vec::new();
@@ -102,7 +90,7 @@ pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> FrameHeader) -> V
     done
 }
 
-/// Whether nothing is merged behind it.
+/// Whether no further frame is merged after this one.
 fn has_end(header: &FrameHeader) -> bool {
     let flags = header.segment.flags;
     flags.has(Flags::PSH) || flags.has(Flags::FIN) || flags.has(Flags::SYN)
@@ -145,7 +133,7 @@ impl MergedFrames {
             && has_room
     }
 
-    /// Of the headers of the first.
+    /// Header bytes of the first frame.
     fn overhead(&self) -> u32 {
         u32::from(self.frames[0].bytes) - self.first.segment.payload_bytes
     }
@@ -163,14 +151,14 @@ mod tests {
 
     const FULL_BYTES: u32 = 1448;
 
-    /// A segment, by its place among the headers of a test.
+    /// A frame, by its index among the headers of a test.
     fn frame(headers: &[FrameHeader], at: usize) -> Packet {
         let header = &headers[at];
         let bytes = header.segment.payload_bytes as u16 + 52;
         Packet::new(Kind::Tcp, 0, at as u32, bytes, Time::ZERO).with_segment(at as u32, false)
     }
 
-    /// Full segments that follow each other.
+    /// Consecutive full segments.
     fn headers(count: u32) -> Vec<FrameHeader> {
         let header = |number| FrameHeader {
             connection: 1,
@@ -186,7 +174,7 @@ mod tests {
         (0..count).map(header).collect()
     }
 
-    /// What is merged of frames with these headers: how many of each packet.
+    /// Number of frames in each merged packet.
     fn sizes(headers: &[FrameHeader]) -> Vec<usize> {
         sizes_of(
             headers,
@@ -211,7 +199,7 @@ mod tests {
             let mut six = headers(6);
             six[2].segment.flags |= flag;
             assert_eq!(sizes(&six), [3, 3]);
-            // With nothing to be merged to it goes on at once, before those that wait.
+            // With nothing to merge with, it is passed on at once, before held frames.
             six[3].segment.flags |= flag;
             assert_eq!(sizes(&six), [3, 1, 2]);
         }
@@ -268,7 +256,7 @@ mod tests {
             next[number as usize] += u64::from(FULL_BYTES);
         }
         assert_eq!(sizes(&six), [4, 2]);
-        // A bare acknowledgement of the first goes on, behind what was held.
+        // A bare acknowledgement is passed on after the held frames are flushed.
         six[4].segment.payload_bytes = 0;
         six[5].segment.seq = six[4].segment.seq;
         assert_eq!(sizes(&six), [2, 1, 2, 1]);

@@ -1,49 +1,49 @@
-//! GSO packets: several segments of TCP that a host's own queue takes for one packet.
+//! GSO packets: several TCP segments that a host's queue treats as one packet.
 //!
-//! Linux hands an sk_buff of several segments to the root discipline of its own host whatever the
-//! network card can do: there it is one packet with the bytes of all (`qdisc_pkt_len_init`), is dropped
-//! or marked as one, and is cut into segments when it has left (`validate_xmit_skb`). So a queue
-//! whose senders do so keeps the segments beside its discipline, which sees one packet.
+//! Linux hands an sk_buff of several segments to the root discipline of its host, whatever the network card
+//! supports. In the queue it is one packet with the bytes of all segments (`qdisc_pkt_len_init`). It is
+//! dropped or marked as a whole, and segmented after it leaves (`validate_xmit_skb`). So a queue whose
+//! senders use GSO stores the segments beside its discipline, which sees one packet.
 //!
 //! | clause of Linux 6.1 | here |
 //! | --- | --- |
-//! | a limit in packets counts one, `tc -s qdisc` too | yes |
-//! | one of bytes counts each segment with its headers (`qdisc_pkt_len_init`) | yes; with `stab overhead` for each segment, where Linux adds it once |
-//! | a mark is on every segment (`tcp_gso_segment`) | yes |
-//! | `tbf` cuts one that is longer than its bucket (`tbf_segment`) | at the root |
-//! | a policer before the queue takes or drops all of it | yes |
-//! | segments leave the host's account with the last of them | `tcp::sender` |
-//! | with `tso on` it is sent as it is, in the time of all its bytes, and lost as one | `leave_whole` |
+//! | a limit in packets counts it once, as does `tc -s qdisc` | yes |
+//! | a limit in bytes counts each segment with its headers (`qdisc_pkt_len_init`) | yes; `stab overhead` is added for each segment, where Linux adds it once |
+//! | a mark applies to every segment (`tcp_gso_segment`) | yes |
+//! | `tbf` segments a packet longer than its bucket (`tbf_segment`) | at the root |
+//! | a policer in front of the queue passes or drops the whole packet | yes |
+//! | the host's queue accounting releases all segments with the last one | `tcp::sender` |
+//! | with `tso on` it is transmitted whole, in the time of all its bytes, and lost whole | `leave_whole` |
 
 use crate::qdisc::Events;
 use crate::sim::packet::Packet;
 use std::collections::VecDeque;
 use std::slice;
 
-/// What a queue keeps of GSO packets.
+/// The GSO packets of a queue.
 #[derive(Debug, Default)]
 pub struct Gso {
     bursts: Vec<Burst>,
-    /// Places of `bursts` that are in no use.
+    /// Free places in `bursts`.
     free: Vec<u32>,
-    /// Segments that the discipline holds, less the packets that stand for them.
+    /// Segments in the discipline minus the GSO packets that contain them.
     hidden_pkts: u32,
-    /// Segments of the packet that left last: they are sent one after the other.
+    /// Segments of the packet that was dequeued last: they are sent one after the other.
     leaving: VecDeque<Packet>,
     leaving_bytes: u64,
-    /// Those of them whose beginning nobody has been told.
+    /// Those of them whose start of transmission has not been reported.
     begun: VecDeque<Packet>,
 }
 
 #[derive(Debug, Default)]
 struct Burst {
     segments: Vec<Packet>,
-    /// How many packets stand for them: a discipline may copy one.
+    /// Number of packets that refer to these segments: a discipline may duplicate one.
     packets: u32,
 }
 
 impl Gso {
-    /// A packet that stands for these segments, of which there is one at least.
+    /// A GSO packet for these segments, at least one.
     pub fn join(&mut self, segments: &[Packet]) -> Packet {
         let place = self.free.pop().unwrap_or_else(|| {
             self.bursts.push(Burst::default());
@@ -56,7 +56,7 @@ impl Gso {
         segments[0].into_gso(place, segments.len() as u16, bytes)
     }
 
-    /// The segments of a packet, which may be one.
+    /// The segments of a packet; one for an ordinary packet.
     pub fn segments<'a>(&'a self, packet: &'a Packet) -> &'a [Packet] {
         if packet.is_gso() {
             &self.bursts[packet.gso_place() as usize].segments
@@ -65,7 +65,7 @@ impl Gso {
         }
     }
 
-    /// A packet that stands for several is gone.
+    /// Releases the segments of a GSO packet that was dropped.
     pub fn forget(&mut self, packet: &Packet) {
         let burst = &mut self.bursts[packet.gso_place() as usize];
         burst.packets -= 1;
@@ -75,12 +75,12 @@ impl Gso {
         }
     }
 
-    /// The discipline holds a packet more.
+    /// A packet has entered the discipline.
     pub fn enter(&mut self, packet: &Packet) {
         self.hidden_pkts += self.segments(packet).len() as u32 - 1;
     }
 
-    /// A packet has left the discipline: its segments are sent from now on, as `next` has them.
+    /// A packet has left the discipline: its segments are sent next (`next`).
     pub fn leave(&mut self, packet: &Packet, overhead_bytes: u32) {
         let burst = &self.bursts[packet.gso_place() as usize];
         for segment in &burst.segments {
@@ -93,7 +93,7 @@ impl Gso {
         self.forget(packet);
     }
 
-    /// A packet has left the discipline, and is sent as it is (`ethtool -K DEV tso on`).
+    /// A packet has left the discipline and is transmitted whole (`ethtool -K DEV tso on`).
     pub fn leave_whole(&mut self, packet: &Packet) {
         let burst = &self.bursts[packet.gso_place() as usize];
         self.hidden_pkts -= burst.segments.len() as u32 - 1;
@@ -102,7 +102,7 @@ impl Gso {
             .extend(segments.map(|segment| with_marks_of(packet, *segment)));
     }
 
-    /// Takes out the segments of a packet, which may be one.
+    /// Removes and returns the segments of a packet; one for an ordinary packet.
     pub fn take(&mut self, packet: &Packet) -> Vec<Packet> {
         let segments = self.segments_of(packet);
         if packet.is_gso() {
@@ -111,33 +111,33 @@ impl Gso {
         segments
     }
 
-    /// The next segment of a packet that has left.
+    /// The next segment of a dequeued packet.
     pub fn next(&mut self, overhead_bytes: u32) -> Option<Packet> {
         let segment = self.leaving.pop_front()?;
         self.leaving_bytes -= u64::from(segment.wire_bytes(overhead_bytes));
         Some(segment)
     }
 
-    /// A segment of a packet that has left since the last time.
+    /// A segment whose transmission began since the last call.
     pub fn take_begun(&mut self) -> Option<Packet> {
         self.begun.pop_front()
     }
 
-    /// Segments behind the packets that the discipline counts, and those that have left it: packets
-    /// and bytes.
+    /// Segments that the discipline's count does not include: those inside GSO packets and those already
+    /// dequeued. Packets and bytes.
     pub fn uncounted_segments(&self) -> (u32, u64) {
         let leaving = self.leaving.len() as u32;
         (self.hidden_pkts + leaving, self.leaving_bytes)
     }
 
-    /// Segments that have left the discipline and wait for the one before them.
+    /// Dequeued segments that wait for the transmitter.
     pub fn leaving(&self) -> impl Iterator<Item = &Packet> {
         self.leaving.iter()
     }
 
-    /// Puts segments in the place of packets in what a discipline has done.
+    /// Replaces GSO packets by their segments in the events of a discipline.
     pub fn cut_events(&mut self, events: &mut Events) {
-        // Copies first: they may be dropped.
+        // Copies first: they may have been dropped too.
         for copy in events.duplicated.iter().filter(|copy| copy.is_gso()) {
             self.bursts[copy.gso_place() as usize].packets += 1;
             self.enter(copy);
@@ -159,7 +159,7 @@ impl Gso {
         });
     }
 
-    /// The segments of a packet, as old and marked as that is.
+    /// The segments of a packet, with its arrival time and ECN mark.
     fn segments_of(&self, packet: &Packet) -> Vec<Packet> {
         let segments = self.segments(packet).iter();
         segments
@@ -168,7 +168,7 @@ impl Gso {
     }
 }
 
-/// A segment with what happened to its packet in a queue.
+/// A segment with the arrival time and ECN mark of its packet.
 fn with_marks_of(packet: &Packet, mut segment: Packet) -> Packet {
     segment.arrived = packet.arrived;
     segment.traffic_class = packet.traffic_class;

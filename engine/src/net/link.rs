@@ -1,8 +1,8 @@
 //! One direction of a link: a queue discipline, a transmitter, loss and a delay.
 //!
-//! The plan gives each direction a path (`LinkPath`). On the fast paths the departure of a packet is known at its
-//! arrival, and only the state that this path needs is kept. After its transmission a packet may be lost, at
-//! random or every n-th; otherwise it arrives after the delay.
+//! The plan assigns each direction a path (`LinkPath`). On the fast paths the departure of a packet is known
+//! at its arrival, and only the state needed for that is kept. After its transmission a packet may be lost,
+//! at random or every n-th; otherwise it arrives after the delay.
 
 mod awaiting;
 mod crossing;
@@ -25,31 +25,31 @@ use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 use crate::spec;
 
-/// What became of a packet that was offered to the link.
+/// Outcome of offering a packet to the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferOutcome {
-    /// It was taken; ask `pending` when something happens next.
+    /// Enqueued; see `pending` for the next event.
     Taken,
-    /// The queue refused it.
+    /// Dropped by the queue.
     Dropped(DropReason),
 }
 
-/// A packet the transmitter has just finished with.
+/// A packet whose transmission has just ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransmittedPacket {
     /// The packet.
     pub packet: Packet,
     /// Whether the link lost it.
     pub lost: bool,
-    /// From its arrival at the queue to now.
+    /// Time from its arrival at the queue to now.
     pub sojourn: Time,
 }
 
-/// How packets go through a link.
+/// How the link forwards packets: the kind of its `LinkPath`, without the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {
-    /// In the instant they come: an infinite rate behind a plain queue, no loss. Most links
-    /// beside the bottleneck are like that. Afterwards they may be delayed.
+    /// Immediately: infinite rate, plain queue, no loss. Most links besides the bottleneck are like this. A
+    /// propagation delay may follow.
     PassThrough,
     /// Through a `FoldedFifo`.
     Folded,
@@ -59,8 +59,9 @@ pub enum Forwarding {
     Queued,
 }
 
-/// The same with what it takes. Nearly all links of a network have no use for the parts of another. With a
-/// byte of its own that says which: the compiler's niches take more questions, of every packet.
+/// How the link forwards packets, with the state for it. Most links of a network need the state of one path
+/// only. `repr(u8)` gives the enum an explicit tag byte: reading a niche-encoded tag takes more instructions,
+/// for every packet.
 #[derive(Debug)]
 #[repr(u8)]
 enum LinkPath {
@@ -72,7 +73,7 @@ enum LinkPath {
 }
 
 impl LinkPath {
-    /// What a plan asks for, of the discipline and the rate that were made for it.
+    /// The path that the plan assigns, for the discipline and rate made for it.
     fn new(planned: &LinkPlan, queued: &Queued, overhead_bytes: u32) -> LinkPath {
         let is_first = !matches!(planned.entrance, Entrance::Chained { .. });
         match (planned.role, queued.qdisc(), queued.rate()) {
@@ -95,71 +96,67 @@ impl LinkPath {
     }
 }
 
-/// The state of one direction of a link. What a packet needs that only passes stands first, in as few
-/// lines of the cache as it can.
+/// The state of one direction of a link. The fields read for every packet come first, in as few cache lines
+/// as possible.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Link {
-    /// Where its packets go.
+    /// Where its packets go next.
     pub downstream: Downstream,
-    /// The host it leads to.
+    /// The host at its far end.
     pub to: u32,
-    /// Bytes a packet carries here besides its IP size.
+    /// Link overhead per packet, besides the IP size, bytes.
     pub overhead_bytes: u32,
-    /// Whether senders whose first link it is keep an account of what lies in its queue.
+    /// Whether senders whose first link this is account for their packets in its queue (TCP small queues).
     pub has_small_queues: bool,
-    /// Whether it holds packets of such senders until the time that they carry.
+    /// Whether it holds packets of these senders until their departure time (pacing by fq).
     pub paces_senders: bool,
     /// Whether each packet is written to the table `packets`.
     pub record_packets: bool,
-    /// Whether packets are seen before and after the queue.
+    /// Whether packets are captured before and after the queue.
     pub is_captured: bool,
-    /// Whether packets are seen as they reach the other end.
+    /// Whether packets are captured at the far end.
     pub is_captured_arriving: bool,
-    /// Whether packets that were sent arrive at once: no loss, no delay, no records, no captures,
-    /// no changes.
+    /// Whether transmitted packets arrive at once: no loss, delay, records, captures or changes.
     pub is_plain: bool,
-    /// Whether what is sent may be several segments, or is merged at the far end.
+    /// Whether it may send GSO packets whole (TSO) or its far end merges frames (GRO).
     pub has_offloads: bool,
-    /// Whether it ever wants to be woken: not a plain queue of infinite rate.
+    /// Whether it can have pending events; false for a plain queue with infinite rate.
     pub may_be_pending: bool,
-    /// Whether the discipline can write to its events: a plain queue never does.
+    /// Whether the discipline can report events (drops, marks); a plain queue never does.
     pub is_eventful: bool,
-    /// The link before it in its chain, if all that goes into it comes out of that.
+    /// Its only upstream link in a chain.
     pub upstream: Option<u32>,
-    /// Its place in the tournament, if it may be pending.
+    /// Its leaf in the tournament for departures, if it may be pending.
     pub departure_leaf: u32,
-    /// The place of its ring, if it has one and a delay.
+    /// The leaf of its propagation ring, if it has one and a delay.
     pub arrival_leaf: u32,
-    /// Delay after the transmitter.
+    /// Propagation delay after the transmitter.
     pub delay: Time,
-    /// What several others that lead into it hold for it.
+    /// The packets that several upstream links hold for it.
     pub merge: Option<Box<Merge>>,
-    /// After the transmitter.
+    /// Packets in propagation.
     pub propagation: Propagation,
     kind: LinkPath,
-    /// Of a queue: the link before it whose packets it takes in before it sends, if all that goes into it
-    /// comes out of that.
+    /// For a queue: its only upstream link, whose packets it enqueues just before it sends.
     pub lazy_upstream: Option<u32>,
-    /// Of that link: when a packet has an event to arrive there; `NEVER` for none.
+    /// For that upstream link: time of its next packet that needs an arrival event; `NEVER` for none.
     pub next_upstream_event: Time,
-    /// Where all packets go in the instant in which they are sent, if that is a pipe that no others go
-    /// into.
+    /// The pipe into which all packets go in the instant in which they are sent, if it has no other upstream.
     pub sole_downstream: Option<u32>,
     /// What was measured.
     pub statistics: LinkStatistics,
-    /// Discipline, transmitter and loss: of a pipe and a folded queue their settings alone are
-    /// used.
+    /// Discipline, transmitter and loss. A pipe or folded queue uses only the settings.
     queued: Box<Queued>,
 }
 
 impl Link {
-    /// What one takes that nothing has come to.
+    /// Memory of an idle link, bytes.
     pub const BYTES: u64 = (size_of::<Link>() + size_of::<Queued>()) as u64;
 
-    /// An idle link end, through which packets go as `planned`.
+    /// An idle link end with the path `planned`.
     ///
-    /// `is_captured_arriving` says whether somebody looks at what reaches the other end.
+    /// `is_captured_arriving` says whether packets are captured at the far end.
     pub fn new(
         end: &spec::LinkEnd,
         planned: &LinkPlan,
@@ -225,7 +222,7 @@ impl Link {
         link
     }
 
-    /// What it takes, packets and histograms apart: a pipe's times are with it.
+    /// Memory of the link, without packets and histograms; includes the timestamps of a pipe.
     pub fn memory_bytes(&self) -> u64 {
         let times = match &self.kind {
             LinkPath::Pipe(pipe) => pipe.memory_bytes(),
@@ -235,13 +232,13 @@ impl Link {
         Link::BYTES + times
     }
 
-    /// Whether it takes time from the transmitter to the other host.
+    /// Whether it has a propagation delay.
     #[inline(always)]
     pub fn has_delay(&self) -> bool {
         self.delay > Time::ZERO
     }
 
-    /// Whether it may have an event for a departure.
+    /// Whether it can have an event for a departure.
     pub fn has_departures(&self) -> bool {
         match self.kind {
             LinkPath::Pipe(_) | LinkPath::Shaped(_) => self.has_exits() && !self.has_delay(),
@@ -249,13 +246,13 @@ impl Link {
         }
     }
 
-    /// Whether it may have an event for an arrival at the far end.
+    /// Whether it can have an event for an arrival at the far end.
     pub fn has_arrivals(&self) -> bool {
         let has_ring = matches!(self.propagation, Propagation::Ring(_));
         has_ring && self.has_delay() && self.has_exits()
     }
 
-    /// Whether packets may come out of it by an event.
+    /// Whether packets can leave it by an event.
     fn has_exits(&self) -> bool {
         !matches!(
             self.downstream,
@@ -263,7 +260,7 @@ impl Link {
         )
     }
 
-    /// The place of the event by which packets come out of its ring.
+    /// The leaf of the event by which packets leave its ring.
     #[inline(always)]
     pub fn exit_leaf(&self) -> usize {
         let leaf = if self.has_delay() {
@@ -274,10 +271,10 @@ impl Link {
         leaf as usize
     }
 
-    /// The least time that a packet takes through it.
+    /// The minimum time of a packet through the link.
     fn least_time(&self) -> Time {
         let bytes = self.overhead_bytes.max(1);
-        // A copy: what rounding leaves over is not to be used up.
+        // A copy, so that the rounding remainder of the rate is not used up.
         let mut rate = self.queued.rate();
         self.delay
             + rate
@@ -297,20 +294,19 @@ impl Link {
         merge.map_or(Time::NEVER, |merge| merge.earliest_exit(busy_until))
     }
 
-    /// Takes out the first packet of a folded queue that left before `bound`, and when it did.
-    /// Departures before then have been caught up with.
+    /// Removes the first packet of a folded queue that departed before `bound`, with its departure time.
+    /// Departures before `bound` must have been processed.
     #[inline(always)]
     pub fn pop_departed_before(&mut self, bound: Time) -> Option<(Time, Packet)> {
         self.folded_mut()?.take_out(bound)
     }
 
-    /// When the transmission of the packet that a folded queue took last begins, if it waits for
-    /// another's end.
+    /// Start of transmission of the packet that a folded queue enqueued last, if it must wait.
     pub fn last_begins_at(&self) -> Option<Time> {
         self.folded()?.last_begins_at()
     }
 
-    /// How packets go through it.
+    /// How it forwards packets.
     #[inline(always)]
     pub fn forwarding(&self) -> Forwarding {
         match self.kind {
@@ -337,7 +333,7 @@ impl Link {
         }
     }
 
-    /// When this link wants to be woken.
+    /// Time of its next event.
     #[inline]
     pub fn pending(&self) -> Time {
         match self.folded() {
@@ -346,15 +342,15 @@ impl Link {
         }
     }
 
-    /// Offers a packet to a folded queue whose departures have been caught up with. Returns
-    /// whether it was taken.
+    /// Offers a packet to a folded queue whose departures have been processed. Returns whether it was
+    /// enqueued.
     #[inline(always)]
     pub fn offer_folded(&mut self, mut packet: Packet, now: Time, is_awaited: bool) -> bool {
         packet.arrived = now;
         let bytes = packet.wire_bytes(self.overhead_bytes);
         self.statistics.total.arrived(bytes);
         let LinkPath::Folded(folded) = &mut self.kind else {
-            unreachable!("only folded links are asked");
+            unreachable!("only folded links take this path");
         };
         if !folded.offer(packet, bytes, now, is_awaited) {
             self.statistics.total.refused(bytes);
@@ -364,8 +360,8 @@ impl Link {
         true
     }
 
-    /// The next packet to leave a folded queue before `bound`, its statistics entered. It stays
-    /// on the way: `pop_departed_before`.
+    /// Departs the next packet of a folded queue due before `bound` and records its statistics. The packet
+    /// propagates until `pop_departed_before`.
     #[inline(always)]
     pub fn depart_before(&mut self, bound: Time, warm_up: Time) -> Option<DepartedPacket> {
         let LinkPath::Folded(folded) = &mut self.kind else {
@@ -380,7 +376,7 @@ impl Link {
         Some(left)
     }
 
-    /// Which queue of its discipline a packet comes to (`Discipline::class_of`).
+    /// The class of its discipline that a packet goes to (`Discipline::class_of`).
     pub fn class_of(&self, packet: &Packet) -> Option<u16> {
         self.queued.qdisc().class_of(packet)
     }
@@ -395,7 +391,7 @@ impl Link {
         }
     }
 
-    /// Offers a packet to the queue. Afterwards call `send` until it gives none.
+    /// Offers a packet to the queue. Then call `send` until it returns None.
     #[inline(always)]
     pub fn offer(&mut self, mut packet: Packet, now: Time) -> OfferOutcome {
         packet.arrived = now;
@@ -410,8 +406,8 @@ impl Link {
         }
     }
 
-    /// Does what is due at `now`: ends a transmission, starts the next. Returns each packet
-    /// whose transmission ends now; call again until None, then `settle`.
+    /// Processes what is due at `now`: ends a transmission and starts the next. Returns each packet whose
+    /// transmission ends; call until None, then `settle`.
     #[inline(always)]
     pub fn send(&mut self, now: Time, warm_up: Time) -> Option<TransmittedPacket> {
         let sent = self.queued.send(now)?;
@@ -421,20 +417,19 @@ impl Link {
         Some(self.finish(sent, now, warm_up))
     }
 
-    /// Whether the discipline did anything besides answering.
+    /// Whether the discipline has reported events.
     #[inline(always)]
     pub fn has_events(&self) -> bool {
         !self.queued.events.is_empty()
     }
 
-    /// Takes the packet whose transmission has just begun, where somebody asks; call until None.
+    /// The packet whose transmission has just begun, if this is reported; call until None.
     #[inline(always)]
     pub fn take_begun(&mut self) -> Option<Packet> {
         self.queued.take_begun()
     }
 
-    /// Counts what the discipline did besides answering, and hands it over; give it back
-    /// emptied with `return_events`.
+    /// Counts and returns the events of the discipline; return the emptied buffers with `return_events`.
     pub fn take_events(&mut self) -> Events {
         let events = std::mem::take(&mut self.queued.events);
         for (packet, reason) in &events.dropped {
@@ -449,35 +444,35 @@ impl Link {
         events
     }
 
-    /// Keeps the buffers for the next time.
+    /// Returns event buffers for reuse.
     pub fn return_events(&mut self, mut events: Events) {
         events.clear();
         self.queued.events = events;
     }
 
-    /// What the discipline has done by timers of its own.
+    /// Updates of the discipline by its own timers.
     pub fn timer_updates(&self) -> TimerUpdates {
         self.queued.events.timer_updates
     }
 
-    /// The same, to say something else.
+    /// Mutable access to the same.
     #[cfg(test)]
     pub fn timer_updates_mut(&mut self) -> &mut TimerUpdates {
         &mut self.queued.events.timer_updates
     }
 
-    /// The discipline's own numbers.
+    /// The discipline's own statistics.
     pub fn discipline_statistics(&self) -> qdisc::Statistics {
         self.queued.qdisc().statistics()
     }
 
-    /// Whether nothing but the end of a transmission can make this link send.
+    /// Whether only the end of a transmission can make this link send.
     #[inline]
     pub fn is_transmitting(&self) -> bool {
         self.queued.is_transmitting()
     }
 
-    /// Brings the integrals up to date after a change.
+    /// Updates the level integrals after a change.
     #[inline(always)]
     pub fn settle(&mut self, now: Time) {
         if self.statistics.is_whole() {
@@ -511,8 +506,8 @@ impl Link {
         traced.unwrap_or_else(|| now.saturating_add(self.delay))
     }
 
-    /// Takes new values. A packet in transmission ends as it began; packets already under way
-    /// keep their delay.
+    /// Applies new values. They do not affect the packet in transmission or the delay of packets in
+    /// propagation.
     pub fn change(&mut self, change: &spec::Change) {
         self.queued.change(change);
         if let Some(delay_ns) = change.delay_ns {
@@ -520,7 +515,7 @@ impl Link {
         }
     }
 
-    /// Every packet in the queue, in transmission or on its way, for checking conservation.
+    /// Every packet in the queue, in transmission and in propagation, for the conservation check.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         let (mut folded, mut pipe, mut shaped) = (None, None, None);
         match &self.kind {
@@ -545,7 +540,7 @@ mod tests {
     #[test]
     fn what_every_packet_needs_is_in_few_lines_of_the_cache() {
         assert!(offset_of!(Link, kind) <= 128);
-        // Statistics of a pipe are entered many at a time.
+        // Statistics of a pipe are recorded in batches, so they may lie further back.
         assert!(offset_of!(Link, statistics) <= 384);
     }
 }

@@ -1,27 +1,28 @@
 //! Queues that are expected to hold very many packets.
 //!
-//! On the fast paths (`net/pipe.rs`, `net/shaped.rs`) the timestamps of a waiting packet are kept at its queue
-//! and at every later link of the chain. With millions of packets in the queue that takes more memory than the
-//! packets. So a queue that will be that long, by the rates of its senders, takes the ordinary path, with an
-//! event for each departure. Results are the same; docs/architecture.md has the cost.
+//! On the fast paths (`net/pipe.rs`, `net/shaped.rs`) the timestamps of a waiting packet are kept at its
+//! queue and at every later link of the chain. With millions of queued packets this takes more memory than
+//! the packets. So a queue that is expected to be that long, from the rates of its senders, takes the
+//! ordinary path, with an event for each departure. Results are the same; docs/architecture.md has the cost.
 
 use crate::qdisc::Config;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::{Experiment, Flow, LinkEnd, Transport};
 
-/// Packets from which on a queue is long: the times of fewer take a megabyte or two.
+/// Expected length from which a queue is long, packets. The timestamps of shorter ones take a megabyte or
+/// two.
 const LONG_PKTS: f64 = 20_000.0;
 
-/// What datagrams bring to a queue.
+/// The load of datagrams offered to a queue.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfferedLoad {
     pkts: f64,
     bits: f64,
-    /// Within so long.
+    /// Duration of sending, seconds.
     active_s: f64,
 }
 
-/// What a queue sends, and holds.
+/// What a queue can send and hold.
 struct QueueCapacity {
     rate_bps: f64,
     most_pkts: f64,
@@ -38,7 +39,7 @@ impl QueueCapacity {
             Config::Pfifo(fifo) => (f64::INFINITY, f64::from(fifo.limit_packets)),
             Config::Bfifo(fifo) => (f64::INFINITY, in_packets(fifo.limit_bytes)),
             Config::Tbf(tbf) => (rate(tbf.rate_bps), in_packets(tbf.limit_bytes)),
-            // They have an event for each departure anyway.
+            // These take an event for each departure anyway.
             _ => (f64::INFINITY, 0.0),
         };
         QueueCapacity {
@@ -48,8 +49,8 @@ impl QueueCapacity {
     }
 }
 
-/// Of each directed link, in the order of `Experiment::link_ends`, whether very many packets are expected to
-/// wait there at once. Offered load by mean sizes and gaps, rates at the start. TCP's windows are not asked.
+/// For each directed link, in the order of `Experiment::link_ends`: whether very many packets are expected to
+/// wait at once. Uses mean sizes and gaps, and the initial rates. TCP is not considered.
 pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<bool> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let hosts = experiment.host_indices();
@@ -80,7 +81,7 @@ pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Ve
     ends.iter().zip(&offered).map(is_long).collect()
 }
 
-/// What a sender of datagrams makes in a run, on average; None of others, and of one that sends nothing.
+/// Mean load of a sender of datagrams over the run; None for other senders, and for one that sends nothing.
 fn sent_by(flow: &Flow, duration_ns: u64) -> Option<OfferedLoad> {
     if flow.transport == Transport::Tcp {
         return None;

@@ -1,26 +1,26 @@
 //! The merge in front of a link: packets of several upstream links, in order of arrival.
 //!
-//! When packets leave the upstream links is known in advance, but a packet sent later may arrive earlier over a
-//! shorter path. So arrivals wait upstream until everything earlier is known. They enter together, before a
+//! Departures from the upstream links are known in advance, but a packet sent later may arrive earlier over a
+//! shorter path. So arrivals wait upstream until all earlier ones are known. They enter together, before a
 //! packet could leave the link, or when a host sends a packet into it (`sim/world/merged.rs`).
 
 use super::turn::Turn;
 use crate::sim::time::Time;
 use crate::sim::tournament::Tournament;
 
-/// What leads into a link, and what has come to it and was not taken on.
+/// The upstream links of a link, and their packets that have not entered it.
 #[derive(Debug, Clone)]
 pub struct Merge {
-    /// The next packet of each upstream link and its turn, which is that of the event that it would have.
+    /// The next packet of each upstream link with its turn, that of the event it would have.
     arrivals: Tournament,
-    /// The least time that a packet takes through the link.
+    /// The minimum time of a packet through the link.
     least_time: Time,
-    /// Its place among the events of the world.
+    /// Its leaf in the world's tournament.
     pub leaf: usize,
 }
 
 impl Merge {
-    /// Nothing on its way, from upstreams whose packets arrive at these turns.
+    /// No packets in propagation; the upstreams' packets arrive at these turns.
     pub fn new(turns: &[Turn], least_time: Time) -> Merge {
         let turns: Vec<u64> = turns.iter().map(|turn| turn.0).collect();
         Merge {
@@ -30,8 +30,8 @@ impl Merge {
         }
     }
 
-    /// The next packet of an upstream link arrives then; `NEVER` for none. Returns whether another may be
-    /// first now.
+    /// Sets the arrival of an upstream link's next packet; `NEVER` for none. Returns whether the first
+    /// arrival may have changed.
     #[inline(always)]
     pub fn set(&mut self, upstream: u32, at: Time) -> bool {
         let before = self.arrivals.first();
@@ -39,7 +39,7 @@ impl Merge {
         self.arrivals.first() != before
     }
 
-    /// The first arrival and its turn, if it comes before this instant and turn.
+    /// The first arrival with its turn, if it precedes this instant and turn.
     #[inline(always)]
     pub fn first_before(&self, bound: (Time, Turn)) -> Option<(Time, Turn)> {
         let (at, turn) = self.arrivals.first();

@@ -1,9 +1,8 @@
 //! Packets whose departures are known at their arrival: of pipes (`net/pipe.rs`) and token buckets
 //! (`net/shaped.rs`).
-//!
-//! Only timestamps of a packet are kept, until its statistics have been recorded. A packet that will find the
-//! queue full is kept until its arrival, because a packet that enters a chain is entered at later links before it
-//! gets there (`sim/world/chained.rs`).
+//! Only timestamps of a packet are kept, until its statistics are recorded. A packet that will find the queue
+//! full is kept until its arrival, because a packet that enters a chain is recorded at later links before it
+//! reaches them (`sim/world/chained.rs`).
 
 use crate::sim::crossing::Crossing;
 use crate::sim::link_statistics::{CrossingRange, LinkStatistics, Server};
@@ -12,14 +11,15 @@ use crate::sim::ring::Ring;
 use crate::sim::slice_queue::SliceQueue;
 use crate::sim::time::Time;
 
-/// Packets whose statistics are entered together: few enough for their times to stay in the first
-/// cache.
+/// Number of packets whose statistics are recorded together: few enough for their timestamps to stay in the
+/// L1 cache.
 const TOGETHER_PKTS: usize = 64;
 
-/// What the times of a packet take in a row, which is twice as large as what it holds at most.
+/// Memory of a packet's timestamps: the buffer has twice the size of its contents at most.
 pub const BYTES_PER_CROSSING: u64 = 2 * size_of::<Crossing>() as u64;
 
-/// How many of a row, from the first on, it is true of: few as a rule, and the row may be long.
+/// Length of the leading part of the row for which `is_true` holds. It is usually short, and the row may be
+/// long.
 #[inline(always)]
 fn leading(row: &[Crossing], is_true: impl Fn(&Crossing) -> bool) -> usize {
     let mut bound = TOGETHER_PKTS;
@@ -29,34 +29,34 @@ fn leading(row: &[Crossing], is_true: impl Fn(&Crossing) -> bool) -> usize {
     row.get(..bound).unwrap_or(row).partition_point(is_true)
 }
 
-/// What is known of the packets of a queue and has not been entered.
+/// Packets of a queue whose statistics have not been recorded.
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
-    /// First to arrive first.
+    /// In order of arrival.
     crossings: SliceQueue<Crossing>,
-    /// Number of them whose arrivals have been entered.
+    /// Number of packets whose arrivals have been recorded.
     entered: usize,
-    /// Number of them known to have left by the latest arrival: not looked for before the queue
-    /// may be full.
+    /// Number of packets that had left by the latest arrival; updated only when the queue may be full.
     left: usize,
-    /// Bytes on the wire of all of them but those that have left.
+    /// Bytes on the wire of all packets that have not left.
     system_bytes: u64,
-    /// Number of rows already scanned for GSO packets: none before the queue may be full.
+    /// Number of packets scanned for GSO packets; none before the queue may be full.
     looked_at: usize,
-    /// Of these, segments behind the first of their GSO packet that have not left.
+    /// Continuation segments of GSO packets among them that have not left.
     continuing: usize,
-    /// Number of pending packets at which they are entered.
+    /// Number of pending packets at which statistics are recorded.
     enters_at: usize,
-    /// Whether hosts or queues put packets here, and no other link: then all arrivals have happened.
+    /// Whether packets come from hosts or queues only, not from another link of a chain. Then all arrivals
+    /// recorded here are in the past.
     is_first: bool,
-    /// When the last departure was that was entered.
+    /// The last recorded departure.
     latest_departed: Time,
-    /// Those that will find the queue full, and when.
+    /// Packets that will find the queue full, with their arrival times.
     refused: Ring<(Time, Packet)>,
 }
 
 impl Pending {
-    /// Nothing; with `is_first` packets are told when they arrive.
+    /// An empty record; with `is_first`, packets are recorded at their arrival.
     pub fn new(is_first: bool) -> Pending {
         Pending {
             crossings: SliceQueue::default(),
@@ -72,13 +72,13 @@ impl Pending {
         }
     }
 
-    /// Those in the system, as far as known, and their bytes.
+    /// Number and bytes of packets in the system, as far as updated.
     #[inline(always)]
     pub fn system(&self) -> (usize, u64) {
         (self.crossings.len() - self.left, self.system_bytes)
     }
 
-    /// Of those in the system, segments of a GSO packet behind its first. Each is looked at once.
+    /// Continuation segments of GSO packets in the system. Each packet is scanned once.
     pub fn continuing(&mut self) -> usize {
         let row = self.crossings.values();
         let new = { row.iter() }.skip(self.looked_at.max(self.left));
@@ -87,7 +87,7 @@ impl Pending {
         self.continuing
     }
 
-    /// Those in the system, first to arrive first, after all departures before `bound`.
+    /// Packets in the system after all departures before `bound`, in order of arrival.
     #[inline(always)]
     pub fn system_at(&mut self, bound: Time) -> &[Crossing] {
         let system = self.crossings.values().get(self.left..);
@@ -102,7 +102,7 @@ impl Pending {
         system.unwrap_or_default()
     }
 
-    /// A packet is taken. Returns whether enough has happened to be entered.
+    /// Adds an accepted packet. Returns whether enough are pending to be recorded.
     #[inline(always)]
     pub fn push(&mut self, crossing: Crossing) -> bool {
         self.system_bytes += u64::from(crossing.bytes);
@@ -110,7 +110,7 @@ impl Pending {
         self.crossings.len() >= self.enters_at
     }
 
-    /// A packet finds the queue full at `at`, which may be yet to come.
+    /// Adds a packet that finds the queue full at `at`, which may be in the future.
     pub fn refuse(&mut self, packet: Packet, at: Time) {
         self.refused.push_back((at, packet));
     }
@@ -122,7 +122,7 @@ impl Pending {
         self.refused.pop_front().map(|(_, packet)| packet)
     }
 
-    /// Enters what has happened before `bound`, no later than the present.
+    /// Records everything before `bound`, which is not later than the present.
     #[inline(always)]
     pub fn enter_before(
         &mut self,
@@ -139,7 +139,7 @@ impl Pending {
         } else if arrived > self.entered
             && let Some(last) = row.last()
         {
-            // What left in the instant of an arrival may have left before it, or with it.
+            // A departure at the instant of an arrival may precede it or coincide with it.
             left_before = bound.max(match server {
                 Server::Transmitter => last.departures_before(),
                 Server::Tokens => last.arrived + Time(1),
@@ -160,7 +160,7 @@ impl Pending {
         self.discard(departures, bytes);
     }
 
-    /// Enters what passed in an instant before `bound`.
+    /// Records packets that passed in an instant before `bound`.
     pub fn enter_passed(&mut self, bound: Time, warm_up: Time, statistics: &mut LinkStatistics) {
         let row = self.crossings.values();
         let passed = leading(row, |crossing| crossing.arrived < bound);
@@ -172,7 +172,7 @@ impl Pending {
         self.discard(passed, bytes);
     }
 
-    /// The first packets have been entered whole: `bytes` bytes.
+    /// Discards the first packets, which are completely recorded: `bytes` bytes.
     #[inline(always)]
     fn discard(&mut self, pkts: usize, bytes: u64) {
         let known = pkts.min(self.left);
@@ -191,12 +191,12 @@ impl Pending {
         self.enters_at = self.crossings.len() + TOGETHER_PKTS;
     }
 
-    /// What the times take that it keeps.
+    /// Memory of the timestamps.
     pub fn memory_bytes(&self) -> u64 {
         self.crossings.memory_bytes() + self.refused.memory_bytes()
     }
 
-    /// Packets that will find the queue full, which are on their way still.
+    /// Packets still propagating that will find the queue full.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.refused.iter().map(|(_, packet)| packet)
     }

@@ -1,9 +1,10 @@
-//! A plain FIFO, a transmitter of constant rate and a constant delay: the departure of a packet, and whether it
-//! is dropped, are known at its arrival.
+//! A plain FIFO, a transmitter with a constant rate and a constant delay: the departure of a packet, or its
+//! drop, is known at its arrival.
 //!
-//! Both depend on earlier packets only. So only timestamps of a packet are kept, until its statistics have been
+//! Both depend only on earlier packets. So only timestamps of a packet are kept, until its statistics are
 //! recorded. Statistics are recorded many packets at a time, in the order of events, and never ahead of the
-//! present: a packet that enters a chain is entered at later links before it gets there (`sim/world/chained.rs`).
+//! present: a packet that enters a chain is recorded at later links before it reaches them
+//! (`sim/world/chained.rs`).
 //!
 //! The ordinary path (`Link::send`) has an event for each departure and gives the same digest
 //! (`tests/folding.rs`).
@@ -16,33 +17,33 @@ use crate::sim::packet::Packet;
 use crate::sim::rate::Rate;
 use crate::sim::time::Time;
 
-/// What becomes of a packet that is taken.
+/// The outcome for an accepted packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PipeDeparture {
-    /// When its transmission ends.
+    /// End of its transmission.
     pub departure: Time,
-    /// When its transmission begins, if it waits for another's end.
+    /// Start of its transmission, if it must wait.
     pub begins_at: Option<Time>,
-    /// Whether enough has happened to be entered (`Link::enter_before`).
+    /// Whether enough packets are pending to be recorded (`Link::enter_before`).
     pub is_to_be_entered: bool,
 }
 
-/// Queue, transmitter and delay in one.
+/// Queue, transmitter and delay of a pipe.
 #[derive(Debug, Clone)]
 pub struct Pipe {
     pending: Pending,
-    /// When the last of them leaves.
+    /// Departure of the last packet.
     last_departure: Time,
     /// None for an infinite rate: packets pass in an instant.
     rate: Option<Rate>,
     limit: Limit,
-    /// Whether some of what comes is GSO packets.
+    /// Whether GSO packets may arrive.
     takes_gso: bool,
 }
 
 impl Pipe {
-    /// An empty pipe. With `is_first` packets arrive at the time at which `cross` is asked.
-    /// `takes_gso` says whether some of them are GSO packets.
+    /// An empty pipe. With `is_first`, `cross` is called at the time of arrival. `takes_gso` says whether GSO
+    /// packets may arrive.
     pub fn new(limit: Limit, rate: Option<Rate>, is_first: bool, takes_gso: bool) -> Pipe {
         Pipe {
             pending: Pending::new(is_first),
@@ -53,8 +54,8 @@ impl Pipe {
         }
     }
 
-    /// A packet of `bytes` bytes on the wire arrives at `at`, no earlier than those before it, and
-    /// after departures of that very instant. None when the queue is full.
+    /// A packet of `bytes` bytes on the wire arrives at `at`, not before earlier packets, and after
+    /// departures of that instant. None if the queue is full.
     #[inline(always)]
     pub fn cross(&mut self, bytes: u32, at: Time) -> Option<PipeDeparture> {
         if self.rate.is_some() && !self.admits(u64::from(bytes), at) {
@@ -63,19 +64,19 @@ impl Pipe {
         Some(self.take(bytes, at, false))
     }
 
-    /// Whether the queue has room for a packet, or a GSO packet, of `bytes` bytes.
+    /// Whether the queue has room for a packet or GSO packet of `bytes` bytes.
     #[inline(always)]
     pub fn admits(&mut self, bytes: u64, at: Time) -> bool {
         let (system_pkts, system_bytes) = self.pending.system();
         let waiting_pkts = system_pkts.saturating_sub(1);
-        // Fewer wait if some have left by then, or are segments of one.
+        // The count is an upper bound: some packets may have left by then, or be segments of one GSO packet.
         if self.limit.admits(waiting_pkts, system_bytes, bytes) {
             return true;
         }
         self.admits_at_last(bytes, at + Time(1))
     }
 
-    /// Takes a packet that it has room for, or the next segment of a GSO packet.
+    /// Enqueues an admitted packet, or the next segment of an admitted GSO packet.
     #[inline(always)]
     pub fn take(&mut self, bytes: u32, at: Time, continues: bool) -> PipeDeparture {
         let mut taken = PipeDeparture {
@@ -101,7 +102,7 @@ impl Pipe {
         taken
     }
 
-    /// Whether a packet has room that finds the queue as it is after all departures before `bound`.
+    /// Whether a packet has room in the queue as it is after all departures before `bound`.
     #[inline(never)]
     fn admits_at_last(&mut self, bytes: u64, bound: Time) -> bool {
         let limit = self.limit;
@@ -113,7 +114,7 @@ impl Pipe {
             let waiting_bytes = self.pending.system().1 - first_bytes;
             return limit.admits(waiting_pkts, waiting_bytes, bytes);
         }
-        // Segments of what is in transmission have left the queue with the first of them.
+        // The segments of the packet in transmission have left the queue with the first of them.
         let begun_bytes = { waiting.iter().take_while(|each| each.continues) }
             .map(|each| u64::from(each.bytes))
             .sum::<u64>();
@@ -123,13 +124,13 @@ impl Pipe {
         limit.admits(pkts, bytes_in_system - first_bytes - begun_bytes, bytes)
     }
 
-    /// When the last packet leaves.
+    /// Departure of the last packet.
     #[inline(always)]
     pub fn last_departure(&self) -> Time {
         self.last_departure
     }
 
-    /// A packet finds the queue full at `at`, which may be yet to come.
+    /// Records a packet that finds the queue full at `at`, which may be in the future.
     pub fn refuse(&mut self, packet: Packet, at: Time) {
         self.pending.refuse(packet, at);
     }
@@ -140,7 +141,7 @@ impl Pipe {
         self.pending.refused_before(bound)
     }
 
-    /// Enters what has happened before `bound`, no later than the present.
+    /// Records everything before `bound`, which is not later than the present.
     pub fn enter_before(&mut self, bound: Time, warm_up: Time, statistics: &mut LinkStatistics) {
         if self.rate.is_some() {
             let server = Server::Transmitter;
@@ -156,12 +157,12 @@ impl Pipe {
         self.pending.enter_passed(bound, warm_up, statistics);
     }
 
-    /// What the times take that it keeps.
+    /// Memory of the timestamps.
     pub fn memory_bytes(&self) -> u64 {
         self.pending.memory_bytes()
     }
 
-    /// Packets that will find the queue full, which are on their way still.
+    /// Packets still propagating that will find the queue full.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.pending.packets()
     }

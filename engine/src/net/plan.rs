@@ -1,8 +1,8 @@
-//! The plan: how packets go through each direction of each link. A pure function of the description and the
+//! The plan: how packets pass each direction of each link. It is a pure function of the description and the
 //! routes, made before any link exists.
 //!
-//! What a role requires of the link itself is in `preconditions`, what it requires of its neighbours in
-//! `net/chains.rs`. Links are made from the plan and do not change it.
+//! The conditions of a role on the link itself are in `preconditions`, those on its neighbours in
+//! `net/chains.rs`. Links are built from the plan and do not change it.
 
 mod explained;
 pub mod preconditions;
@@ -15,37 +15,36 @@ use crate::spec::{Experiment, LinkEnd};
 pub use explained::{PlanExplanation, explained};
 use preconditions::{LinkContext, LinkFacts, Reason, RoleAlone};
 
-/// Whether there may be fewer events than one for each departure. Results are the same.
+/// Whether links may have fewer events than one for each departure. Results are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FastPaths {
     /// Wherever the description allows it.
     #[default]
     On,
-    /// Nowhere: the ordinary path on every link, with which the others are compared.
+    /// Nowhere: the ordinary path on every link, as the reference.
     Off,
 }
 
-/// How packets go through a direction of a link.
+/// How packets pass a direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// In the instant in which they come; afterwards they may be delayed.
+    /// In the instant of their arrival; a propagation delay may follow.
     PassThrough,
     /// Through a `FoldedFifo`.
     Folded,
     /// Through a `Pipe`.
     Pipe {
-        /// Whether some of what comes is GSO packets.
+        /// Whether GSO packets may arrive.
         takes_gso: bool,
     },
     /// Through a `Shaped`.
     Shaped,
     /// Through a discipline and a transmitter, with an event for each departure.
     Queued {
-        /// The link before it whose packets it takes in before it sends, if all that goes into it comes
-        /// out of that.
+        /// The only upstream link, whose packets it enqueues just before it sends.
         lazy_upstream: Option<u32>,
-        /// Where all packets go in the instant in which they are sent, if that is a pipe that no
-        /// others go into.
+        /// The pipe into which all packets go in the instant in which they are sent, if it has no other
+        /// upstream.
         hands_to: Option<u32>,
     },
 }
@@ -67,19 +66,19 @@ impl Role {
     }
 }
 
-/// How packets come to a direction of a link.
+/// How packets enter a direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entrance {
     /// From hosts, or by an event each.
     Open,
-    /// All of them out of one other link, from which their times are known.
+    /// All from one upstream link, which knows their times in advance.
     Chained {
         /// That link.
         upstream: u32,
     },
-    /// Out of several others, put in order first.
+    /// From several links, merged in order of arrival.
     Merged {
-        /// The turns of what comes from each.
+        /// The turns of the packets of each upstream link.
         turns: Vec<Turn>,
     },
 }
@@ -87,26 +86,26 @@ pub enum Entrance {
 /// The plan of a direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkPlan {
-    /// How packets go through it.
+    /// How packets pass it.
     pub role: Role,
-    /// What decided that.
+    /// The condition that decided the role.
     pub reason: Reason,
-    /// How they come to it.
+    /// How packets enter it.
     pub entrance: Entrance,
-    /// Where they go.
+    /// Where its packets go next.
     pub downstream: Downstream,
-    /// Whether packets that were sent arrive at once, and nobody looks at them.
+    /// Whether transmitted packets arrive at once, unobserved.
     pub is_plain: bool,
-    /// Whether it ever wants to be woken.
+    /// Whether it can have pending events.
     pub may_be_pending: bool,
-    /// Whether senders hand down GSO packets to where packets may wait.
+    /// Whether senders hand down GSO packets to a place where packets may wait.
     pub takes_gso_packets: bool,
-    /// Whether senders whose first link it is keep an account of what lies in its queue.
+    /// Whether senders whose first link this is account for their packets in its queue.
     pub keeps_small_queues: bool,
 }
 
-/// The plan of every direction of every link, in the order of `Experiment::link_ends`. The description
-/// has been checked; `routes` lead to both ends of every flow and probe.
+/// The plan of every direction of every link, in the order of `Experiment::link_ends`. The description has
+/// been checked; `routes` lead to both ends of every flow and probe.
 pub fn plan(
     experiment: &Experiment,
     hops: &[Hop],
@@ -160,10 +159,10 @@ pub fn plan(
                     entrance,
                     downstream,
                     is_plain: facts.is_plain(),
-                    // Nobody waits for departures where the way to the other host takes time.
+                    // No departure needs an event where a propagation delay follows.
                     may_be_pending: facts.may_be_pending && !(is_short && facts.has_delay),
                     takes_gso_packets: facts.takes_gso,
-                    // What passes in an instant is never in a queue.
+                    // A packet that passes in an instant is never in a queue.
                     keeps_small_queues: around.has_small_queues && role != Role::PassThrough,
                 }
             },
@@ -181,7 +180,7 @@ pub fn plan(
     planned
 }
 
-/// What becomes of a link, with what is beside it.
+/// The role of a link, given its neighbours.
 fn role(
     facts: &LinkFacts,
     entrance: &Entrance,
@@ -212,7 +211,8 @@ fn role(
     }
 }
 
-/// Puts packets of several links, and of hosts, in order before a link that they lead into, if all allow it.
+/// Merges the packets of several links, and of hosts, in front of a link that they lead into, if all of them
+/// allow it.
 fn merge(
     facts: &[LinkFacts],
     sides: &LinkNeighbours<'_>,
@@ -244,7 +244,7 @@ fn merge(
     }
 }
 
-/// What the rest of a description says of each direction of a link.
+/// What the rest of a description implies for each direction of a link.
 fn surroundings(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<LinkContext> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let long = long_queues(experiment, hops, routes);
@@ -268,14 +268,14 @@ fn surroundings(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<L
     all
 }
 
-/// The links that packets take, there, and back where they are answered.
+/// The paths of packets, and the return paths where packets are answered.
 fn ways<'a>(
     experiment: &'a Experiment,
     hops: &'a [Hop],
     routes: &'a Routes,
 ) -> impl Iterator<Item = Vec<u32>> + 'a {
     let hosts = experiment.host_indices();
-    // Nobody answers datagrams.
+    // Datagrams are not answered.
     let flows = { experiment.flows.iter() }.map(|flow| (&flow.from, &flow.to, flow.tcp.is_some()));
     let probes = { experiment.probes.iter() }.map(|probe| (&probe.from, &probe.to, true));
     let directions = flows.chain(probes).flat_map(|(from, to, is_answered)| {

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | a packet passes when the bucket of `rate` and `burst` has its tokens | yes |
 //! | with `peakrate`, when the bucket of `peakrate` and `mtu` has them, too | yes |
-//! | what is dropped takes no tokens | yes |
+//! | a dropped packet takes no tokens | yes |
 //! | buckets are full at the start; `burst` in ticks of 64 ns from whole microseconds | yes |
 //! | a packet longer than `mtu` is dropped | yes |
 //! | verdicts other than `drop`, rates in packets, averages (`avrate`) | no |
@@ -37,7 +37,7 @@ impl Policer {
         }
     }
 
-    /// Whether a packet of `wire_bytes` bytes on the wire passes; it takes its tokens if it does.
+    /// Whether a packet of `wire_bytes` bytes on the wire passes. If it does, it takes its tokens.
     pub fn passes(&mut self, wire_bytes: u32, now: Time) -> bool {
         wire_bytes <= self.mtu_bytes && self.bucket.take(wire_bytes, now.as_ns()).is_ok()
     }
@@ -63,10 +63,10 @@ mod tests {
         let mut policer = policer(3000);
         let passed: Vec<bool> = (0..4).map(|_| policer.passes(1000, Time::ZERO)).collect();
         assert_eq!(passed, [true, true, true, false]);
-        // What was dropped took nothing: 8 ms after the last that passed there are 1000 bytes.
+        // The dropped packet took no tokens: 8 ms after the last pass there are 1000 bytes.
         assert!(!policer.passes(1000, Time::from_ns(7_999_999)));
         assert!(policer.passes(1000, Time::from_ns(8_000_000)));
-        // A long pause fills the bucket and no more.
+        // A long idle time fills the bucket and no more.
         let late = Time::from_ns(10_000_000_000);
         let passed = (0..10).filter(|_| policer.passes(1000, late)).count();
         assert_eq!(passed, 3);

@@ -1,23 +1,23 @@
-//! Packets on their way along a link, after the queue.
+//! Packets in propagation along a link, after the queue.
 //!
-//! A constant delay keeps packets in order, so a ring with one pending event does. A link
-//! whose delay changes may let a later packet overtake (as a netem whose delay is changed
-//! does), so its packets wait in a slab and each has an entry in the timing wheel.
+//! A constant delay keeps packets in order, so a ring with one pending event suffices. On a link whose delay
+//! changes, a later packet may overtake (as with a netem whose delay is changed), so its packets are in a
+//! slab and each has an entry in the timing wheel.
 
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 
-/// The packets in flight on one directed link.
+/// The packets in propagation on one directed link.
 #[derive(Debug, Clone)]
 pub enum Propagation {
-    /// Constant delay: first in, first out. `arrived` of each says when it will have arrived.
+    /// Constant delay: first in, first out. `arrived` of each packet is its arrival at the far end.
     Ring(Ring<Packet>),
-    /// Changing delay: packets by slab index, due times in the wheel.
+    /// Changing delay: packets by slab index; their due times are in the wheel.
     Slab(Slab),
 }
 
-/// Packets by index, with a list of the free places.
+/// Packets by index, with a free list.
 #[derive(Debug, Clone, Default)]
 pub struct Slab {
     places: Vec<Option<Packet>>,
@@ -54,7 +54,7 @@ impl Slab {
 }
 
 impl Propagation {
-    /// The packets of a link whose delay is constant.
+    /// The ring of a link with a constant delay.
     #[inline(always)]
     pub fn ring(&mut self) -> &mut Ring<Packet> {
         match self {
@@ -63,7 +63,7 @@ impl Propagation {
         }
     }
 
-    /// Takes out the packet of a ring that is due, and says when the next is; `NEVER` for none.
+    /// Removes the packet of a ring that is due, and returns the time of the next; `NEVER` for none.
     #[inline(always)]
     pub fn pop_due(&mut self) -> (Packet, Time) {
         let ring = self.ring();
@@ -72,7 +72,7 @@ impl Propagation {
         (packet, next)
     }
 
-    /// Every packet in flight, in no particular order.
+    /// Every packet in propagation, in no particular order.
     pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match self {
             Propagation::Ring(ring) => Box::new(ring.iter()),

@@ -1,9 +1,9 @@
 //! The ordinary path of a link: a queue discipline and a transmitter, with an event for each departure.
 //!
 //! At a finite rate the transmitter holds one packet for `bytes / rate` and then dequeues the next. At an
-//! infinite rate it dequeues until the discipline has nothing to send: a work-conserving queue is empty at once,
-//! and a shaping one (netem with a rate) paces itself. GSO packets are segmented after the discipline (`gso`), or
-//! sent whole.
+//! infinite rate it dequeues until the discipline has nothing to send: a work-conserving queue empties at
+//! once, and a shaping discipline (netem with a rate) paces itself. GSO packets are segmented after the
+//! discipline (`gso`), or sent whole.
 
 use super::gro::Gro;
 use super::gso::Gso;
@@ -18,23 +18,23 @@ use crate::sim::time::Time;
 use crate::spec;
 use std::slice;
 
-/// What packets are lost by after their transmission.
+/// The loss of packets after their transmission.
 #[derive(Debug)]
 struct Loss {
     probability: f64,
     stream: Stream,
-    /// One of this number; 0 for none.
+    /// One of this number of packets is lost; 0 for none.
     every_pkts: u64,
-    /// Packets until the next one that is lost by count.
+    /// Packets until the next loss by count.
     until_next_pkts: u64,
 }
 
-/// What is drawn and followed behind the queue.
+/// The transmitter and the random stream of losses after it.
 #[derive(Debug)]
 pub struct AfterQueue {
-    /// What serves the queue.
+    /// Serves the queue.
     pub transmitter: Transmitter,
-    /// Of losses.
+    /// Draws losses.
     pub loss_stream: Stream,
 }
 
@@ -53,25 +53,25 @@ pub struct Transmission {
 #[derive(Debug)]
 pub struct Queued {
     qdisc: Qdisc,
-    /// What the discipline did besides answering, since the link was last asked.
+    /// Events of the discipline (drops, marks, copies) since they were last taken.
     pub events: Events,
-    /// The packet whose transmission has just begun; only where somebody asks.
+    /// The packet whose transmission has just begun; only if this is reported.
     begun: Option<Packet>,
     in_transmission: Option<Transmission>,
     /// When the transmission ends, or the discipline is to be asked again.
     pending: Time,
     transmitter: Transmitter,
     overhead_bytes: u32,
-    /// Whether somebody asks which transmissions begin.
+    /// Whether starts of transmission are reported.
     notes_begun: bool,
-    /// In front of the queue.
+    /// The policer in front of the queue.
     policer: Option<Policer>,
     loss: Loss,
-    /// Where senders of its host hand down GSO packets.
+    /// Present if senders of its host hand down GSO packets.
     gso: Option<Box<Gso>>,
-    /// Whether these are sent as they are.
+    /// Whether these are transmitted whole (TSO).
     sends_whole: bool,
-    /// At the far end, where frames are merged.
+    /// Present if frames are merged at the far end.
     pub gro: Option<Box<Gro>>,
 }
 
@@ -117,24 +117,24 @@ impl Queued {
         }
     }
 
-    /// Senders keep an account of what lies in the queue.
+    /// Turns on reports of starts of transmission, for TCP small queues.
     pub fn enable_small_queues(&mut self) {
         self.notes_begun = true;
         self.events.notes_delayed = true;
     }
 
-    /// Senders of its host hand down GSO packets.
+    /// Turns on GSO packets of senders of its host.
     pub fn enable_gso(&mut self) {
         self.gso = Some(Box::default());
     }
 
-    /// Whether they do.
+    /// Whether senders of its host hand down GSO packets.
     #[inline(always)]
     pub fn takes_gso_packets(&self) -> bool {
         self.gso.is_some()
     }
 
-    /// Takes the packet whose transmission has just begun, where somebody asks; call until None.
+    /// The packet whose transmission has just begun, if this is reported; call until None.
     #[inline(always)]
     pub fn take_begun(&mut self) -> Option<Packet> {
         let begun = self.begun.take();
@@ -144,19 +144,20 @@ impl Queued {
         self.gso.as_mut()?.take_begun()
     }
 
-    /// When the transmission ends, or the discipline is to be asked again.
+    /// End of the transmission, or the next time to poll the discipline.
     #[inline(always)]
     pub fn pending(&self) -> Time {
         self.pending
     }
 
-    /// Whether a packet that comes now has no part in when the next is sent, while one is pending.
+    /// Whether a packet that arrives now cannot change the time of the next transmission, while one is
+    /// pending.
     #[inline(always)]
     pub fn next_send_ignores_arrivals(&self) -> bool {
         self.in_transmission.is_some() || self.qdisc.keeps_its_head()
     }
 
-    /// Whether nothing but the end of a transmission can make it send.
+    /// Whether only the end of a transmission can make it send.
     #[inline(always)]
     pub fn is_transmitting(&self) -> bool {
         self.in_transmission.is_some()
@@ -198,7 +199,7 @@ impl Queued {
             gso.enter(&packet);
             gso.cut_events(&mut self.events);
         } else {
-            // Of one that was refused there may be a copy.
+            // A refused packet may have a copy.
             gso.cut_events(&mut self.events);
             gso.forget(&packet);
         }
@@ -227,7 +228,7 @@ impl Queued {
         answer
     }
 
-    /// Offers the copies that a discipline inside another made.
+    /// Enqueues the copies made by a child discipline.
     #[inline(never)]
     fn offer_copies(&mut self, now: Time) {
         self.events.is_copy = true;
@@ -240,8 +241,8 @@ impl Queued {
         self.events.is_copy = false;
     }
 
-    /// Ends a transmission that is over, starts the next. Returns each packet whose transmission
-    /// ends now, and how long it took.
+    /// Ends a transmission that is over and starts the next. Returns each packet whose transmission ends now,
+    /// with its duration.
     #[inline(always)]
     pub fn send(&mut self, now: Time) -> Option<Transmission> {
         if let Transmitter::Opportune(_) = self.transmitter {
@@ -261,15 +262,15 @@ impl Queued {
         }
     }
 
-    /// Asks the discipline for a packet. With a rate its transmission starts; without one it
-    /// is already over, and the packet is returned.
+    /// Dequeues a packet. With a rate its transmission starts; without one the transmission is already over
+    /// and the packet is returned.
     #[inline(always)]
     fn take_next(&mut self, now: Time) -> Option<Transmission> {
         let packet = self.next_packet(now)?;
         self.begin(packet, now)
     }
 
-    /// What the discipline gives to send. Without anything, `pending` says when to ask again.
+    /// The next packet from the discipline. If there is none, `pending` is the next time to poll it.
     #[inline(always)]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
         if self.gso.is_some()
@@ -383,7 +384,7 @@ impl Queued {
             }
             let is_empty = self.level().backlog_pkts == 0;
             let not_before = match may_send {
-                // What the discipline has said.
+                // The discipline's own time.
                 true => self.pending.max(now + Time(1)),
                 false if is_empty => Time::NEVER,
                 false => now + Time(1),
@@ -418,7 +419,7 @@ impl Queued {
         self.gso.as_mut()?.next(self.overhead_bytes)
     }
 
-    /// A GSO packet has left the discipline, and is sent as it is.
+    /// Transmits a GSO packet whole after it left the discipline.
     #[inline(never)]
     fn leave_whole(&mut self, packet: &Packet) {
         if let Some(gso) = &mut self.gso {
@@ -431,7 +432,7 @@ impl Queued {
         self.gso.get_or_insert_default().take(packet)
     }
 
-    /// The segments of a packet that it holds.
+    /// The segments of a queued packet.
     pub fn segments<'a>(&'a self, packet: &'a Packet) -> &'a [Packet] {
         match &self.gso {
             Some(gso) => gso.segments(packet),
@@ -439,7 +440,7 @@ impl Queued {
         }
     }
 
-    /// A GSO packet has left the discipline: its first segment.
+    /// Segments a GSO packet after it left the discipline; returns the first segment.
     #[inline(never)]
     fn cut(&mut self, packet: &Packet) -> Option<Packet> {
         let gso = self.gso.as_mut()?;
@@ -447,7 +448,7 @@ impl Queued {
         gso.next(self.overhead_bytes)
     }
 
-    /// What the discipline has done beside answering is told of segments.
+    /// Converts events of the discipline from GSO packets to segments.
     #[inline(always)]
     fn cut_events(&mut self) {
         if let Some(gso) = &mut self.gso
@@ -465,7 +466,7 @@ impl Queued {
         loss.is_due() || by_chance
     }
 
-    /// Takes new values. A packet in transmission ends as it began.
+    /// Applies new values. They do not affect the packet in transmission.
     pub fn change(&mut self, change: &spec::Change) {
         if let Some(rate_bps) = change.rate_bps {
             self.transmitter = Transmitter::at_rate(rate_bps);

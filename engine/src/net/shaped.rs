@@ -1,8 +1,8 @@
 //! A token bucket over a plain FIFO and a constant delay: the usual `tbf`.
 //!
-//! The departure of a packet depends on the tokens that earlier packets have left, so it is known at the arrival,
-//! as behind a transmitter (`net/pipe.rs`), and no timer looks at the head of the queue. Only timestamps of a
-//! packet are kept, until its statistics have been recorded.
+//! The departure of a packet depends on the tokens that earlier packets have left, so it is known at the
+//! arrival, as with a transmitter (`net/pipe.rs`), and no timer polls the head of the queue. Only timestamps
+//! of a packet are kept, until its statistics are recorded.
 
 use super::pending::Pending;
 use super::pipe::PipeDeparture;
@@ -14,11 +14,11 @@ use crate::sim::link_statistics::{LinkStatistics, Server};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
-/// Queue and bucket in one.
+/// Queue and bucket of a shaped link.
 #[derive(Debug, Clone)]
 pub struct Shaped {
     pending: Pending,
-    /// When the last of them leaves.
+    /// Departure of the last packet.
     last_departure: Time,
     bucket: TokenBucket,
     /// Longer packets are dropped.
@@ -27,8 +27,8 @@ pub struct Shaped {
 }
 
 impl Shaped {
-    /// An empty queue behind a full bucket. Without `is_first` only another link puts packets here, which
-    /// are told before they arrive.
+    /// An empty queue behind a full bucket. Without `is_first`, packets come only from another link of a
+    /// chain and are recorded before they arrive.
     pub fn new(of: Bucket, is_first: bool) -> Shaped {
         Shaped {
             pending: Pending::new(is_first),
@@ -63,7 +63,7 @@ impl Shaped {
 
     fn admits(&mut self, bytes: u64, bound: Time) -> bool {
         let (waiting_pkts, waiting_bytes) = self.pending.system();
-        // Fewer wait if some have left by then.
+        // The count is an upper bound: some packets may have left by then.
         if self.limit.admits(waiting_pkts, waiting_bytes, bytes) {
             return true;
         }
@@ -72,12 +72,12 @@ impl Shaped {
         self.limit.admits(waiting_pkts, waiting_bytes, bytes)
     }
 
-    /// When the last packet leaves.
+    /// Departure of the last packet.
     pub fn last_departure(&self) -> Time {
         self.last_departure
     }
 
-    /// A packet finds the queue full at `at`, which may be yet to come.
+    /// Records a packet that finds the queue full at `at`, which may be in the future.
     pub fn refuse(&mut self, packet: Packet, at: Time) {
         self.pending.refuse(packet, at);
     }
@@ -87,19 +87,19 @@ impl Shaped {
         self.pending.refused_before(bound)
     }
 
-    /// Enters what has happened before `bound`, no later than the present.
+    /// Records everything before `bound`, which is not later than the present.
     #[inline(never)]
     pub fn enter_before(&mut self, bound: Time, warm_up: Time, statistics: &mut LinkStatistics) {
         self.pending
             .enter_before(bound, Server::Tokens, warm_up, statistics);
     }
 
-    /// What the times take that it keeps.
+    /// Memory of the timestamps.
     pub fn memory_bytes(&self) -> u64 {
         self.pending.memory_bytes()
     }
 
-    /// Packets that will find the queue full, which are on their way still.
+    /// Packets still propagating that will find the queue full.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.pending.packets()
     }

@@ -1,15 +1,16 @@
-//! What serves a queue: a constant rate, an infinite one, or a trace (`spec::trace`).
+//! The transmitter that serves a queue: a constant rate, an infinite one, or a trace (`spec::trace`).
 //!
-//! With *steps* the end of a transmission is known when it begins, since the trace is: a packet in transmission
-//! continues at the new rate, and during an outage (rate 0) it waits for the next rate. In a busy period the bits
-//! sent are the integral of the rate; the fraction of a picosecond left at the end of one packet counts for the
-//! next. Delay and loss of a packet are those at the end of its transmission.
+//! With *steps* the end of a transmission is known at its start, because the trace is known: a packet in
+//! transmission continues at the new rate, and during an outage (rate 0) it waits for the next rate. In a
+//! busy period the bits sent are the integral of the rate; the fraction of a picosecond left at the end of
+//! one packet is carried over to the next. Delay and loss of a packet are those at the end of its
+//! transmission.
 //!
-//! At an *opportunity* a number of bytes may leave at once: of queued packets in order, the last of them perhaps
-//! in part, with its rest at the next opportunity. What an opportunity has left when the queue is empty is lost.
-//! A packet leaves the discipline when its first byte is sent.
+//! At an *opportunity* a number of bytes may leave at once: queued packets in order, the last one possibly in
+//! part, with its remainder at the next opportunity. Bytes of an opportunity not used when the queue is empty
+//! are lost. A packet leaves the discipline when its first byte is sent.
 //!
-//! Source: mm-link(1), which counts bytes too.
+//! Source: mm-link(1), which also counts bytes.
 
 use crate::sim::rate::Rate;
 use crate::sim::time::Time;
@@ -19,11 +20,11 @@ use std::iter::Peekable;
 /// 1 bit in bit/s times picoseconds.
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// What serves a queue. With a byte that says which: a packet asks it several times.
+/// The transmitter of a link. An explicit tag byte: the hot path compares it several times a packet.
 #[derive(Debug)]
 #[repr(u8)]
 pub enum Transmitter {
-    /// Nothing takes time.
+    /// A transmission takes no time.
     Infinite,
     /// The same rate until a change.
     Constant(Rate),
@@ -63,7 +64,7 @@ pub struct Stepped {
     last_arrival: Time,
     /// Probability of loss after the queue.
     pub loss: f64,
-    /// When the last transmission ended, and what was left of its last picosecond.
+    /// End of the last transmission, and the fraction of a picosecond left over.
     ended: (Time, u128),
 }
 
@@ -79,7 +80,7 @@ impl Stepped {
         }
     }
 
-    /// Takes the steps up to an instant.
+    /// Applies the steps up to an instant.
     pub fn advance(&mut self, to: Time) {
         while let Some(step) = self.steps.next_if(|step| step.at <= to) {
             self.rate_bps = step.rate_bps.or(self.rate_bps);
@@ -131,11 +132,11 @@ impl Stepped {
 #[derive(Debug)]
 pub struct Opportune {
     all: Opportunities,
-    /// The first that has not been used or passed over.
+    /// The first opportunity not used or skipped.
     next: Option<Opportunity>,
-    /// Bytes that may still leave in this instant.
+    /// Bytes that may still leave at this instant.
     left: u64,
-    /// Of the packet in transmission, bytes that have not left.
+    /// Bytes of the packet in transmission that have not left.
     rest: u64,
     /// When its transmission began.
     began: Time,
@@ -179,12 +180,12 @@ impl Opportune {
         self.left > 0
     }
 
-    /// Gives up what is left: nothing can be sent.
+    /// Gives up the rest of the opportunity, because nothing can be sent.
     pub fn close(&mut self) {
         self.left = 0;
     }
 
-    /// The first opportunity from an instant on; those before it are passed over.
+    /// The first opportunity from an instant on; earlier ones are skipped.
     pub fn first_from(&mut self, instant: Time) -> Time {
         while self.next.is_some_and(|next| next.at < instant) {
             self.all.skip_rounds_before(instant.saturating_sub(Time(1)));

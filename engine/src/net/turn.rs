@@ -2,10 +2,10 @@
 
 /// Classes of events at one instant, in their order.
 pub mod class {
-    /// New values of links, the end of the warm-up. Of links that lead together, what is known of
-    /// arrivals is brought up to this instant.
+    /// Changes of links; the end of the warm-up. In a chain, recorded arrivals are brought up to this
+    /// instant.
     pub const CHANGE: u8 = 0;
-    /// A transmission ends, or a discipline's next packet is due.
+    /// A transmission ends, or the discipline has its next packet.
     pub const DEPARTURE: u8 = 1;
     /// A packet arrives at the far end of a link.
     pub const ARRIVAL: u8 = 2;
@@ -15,12 +15,12 @@ pub mod class {
     pub const SAMPLE: u8 = 4;
 }
 
-/// An event's place among those of its instant: by class, then component.
+/// The position of an event among those of its instant: by class, then component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn(pub u64);
 
 impl Turn {
-    /// The first of all.
+    /// The first turn of all.
     pub const FIRST: Turn = Turn(0);
 
     /// The first turn of a class.

@@ -1,36 +1,36 @@
-//! The activity of a TCP sender (slow start, recovery, ...), as a strip over time shows it.
+//! The activity of a TCP sender (slow start, recovery, ...), for the activity strip over time.
 
 use crate::cca::{CaState, Phase};
 use crate::tcp::sender::Sender;
 
-/// What a sender does. Recovery from a loss goes before what its controller does meanwhile.
+/// What a sender does. Loss recovery takes precedence over the state of the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Activity {
-    /// The window is below the threshold (RFC 5681 section 3.1).
+    /// cwnd is below ssthresh (RFC 5681 section 3.1).
     SlowStart = 0,
-    /// It is not.
+    /// cwnd is not below ssthresh.
     CongestionAvoidance = 1,
-    /// The window is made smaller after an ECN echo (`TCP_CA_CWR`).
+    /// cwnd is being reduced after an ECN echo (`TCP_CA_CWR`).
     WindowReduction = 2,
     /// Fast recovery (`TCP_CA_Recovery`).
     Recovery = 3,
     /// After a retransmission timeout (`TCP_CA_Loss`).
     Loss = 4,
-    /// BBR doubles its rate.
+    /// BBR: startup.
     Startup = 5,
-    /// BBR empties the queue that this built.
+    /// BBR: drains the queue built in startup.
     Drain = 6,
-    /// BBR cycles through its gains.
+    /// BBR: cycles through its gains.
     ProbeBw = 7,
-    /// BBR keeps the pipe empty to measure the round trip.
+    /// BBR: keeps the pipe nearly empty to measure the minimum round-trip time.
     ProbeRtt = 8,
-    /// The window is set by hand.
+    /// The window is set by the caller.
     ByHand = 9,
 }
 
 impl Activity {
-    /// Of a sender now.
+    /// The present activity of a sender.
     pub fn of(sender: &Sender) -> Activity {
         match (sender.state(), sender.cca().phase()) {
             (CaState::Cwr, _) => Activity::WindowReduction,

@@ -1,5 +1,4 @@
-//! Samples, and a row for each packet: what is recorded during a run besides statistics. Capture files are in
-//! `capture`.
+//! Samples and per-packet records. Capture files are in `capture`.
 
 pub mod activity;
 pub mod records;

@@ -1,4 +1,4 @@
-//! A row for each packet and event, on links with `record_packets`.
+//! Per-packet records on links with `record_packets`.
 
 use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::link_statistics::Level;
@@ -9,51 +9,51 @@ use crate::sim::time::Time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum Event {
-    /// Taken by the queue.
+    /// Enqueued.
     Enqueue = 0,
-    /// Sent.
+    /// Transmitted.
     Dequeue = 1,
-    /// Refused by the queue.
+    /// Dropped by the queue.
     Drop = 2,
     /// Marked.
     Mark = 3,
-    /// Sent, but lost by the link.
+    /// Transmitted, but lost by the link.
     Lost = 4,
 }
 
 /// A row of `packets`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// Which queue.
+    /// Index of the queue.
     pub queue: u32,
-    /// What.
+    /// The event.
     pub event: Event,
-    /// Why: a `DropReason`, or 0.
+    /// Reason of a drop or mark: a `DropReason`, or 0.
     pub reason: i8,
-    /// Which flow or probe.
+    /// Index of the flow or probe.
     pub conversation: u32,
     /// Datagram number or echo sequence.
     pub number: u32,
-    /// On the wire.
+    /// Bytes on the wire.
     pub bytes: u32,
-    /// In queue and transmission after the event.
+    /// Packets in queue and transmission after the event.
     pub system_pkts: u32,
-    /// Of a packet that was sent.
+    /// Sojourn time of a transmitted packet.
     pub sojourn: Option<Time>,
     /// `Discipline::class_of`, or `NO_CLASS`.
     pub class: u16,
 }
 
-/// In `Record::class`: the discipline has no classes. So a row stays as small as it is without.
+/// Value of `Record::class` for a discipline without classes. A sentinel keeps the row small.
 pub const NO_CLASS: u16 = u16::MAX;
 const _: () = assert!(size_of::<Record>() == 48);
 
 /// All records of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Records {
-    /// In the order things happened.
+    /// In the order of events.
     pub rows: ChunkedVec<Record>,
 }
 

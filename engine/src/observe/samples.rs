@@ -1,10 +1,10 @@
 //! Samples at a fixed interval: levels at the instant, and running totals.
 //!
-//! Totals count from the start of the run, so the difference of two samples gives the exact mean between them.
-//! Levels are values at the instant.
+//! Totals count from the start of the run, so the difference of two samples gives the exact mean between
+//! them. Levels are instantaneous values.
 //!
-//! Samples are stored by column, as the tables have them: rows would have to be copied at the end of the run,
-//! with both in memory.
+//! Samples are stored by column, like the tables. Rows would have to be copied at the end of the run, with
+//! both copies in memory.
 
 use super::activity::Activity;
 use crate::net::link::Link;
@@ -14,92 +14,91 @@ use crate::sim::time::{PS_PER_S, Time};
 use crate::traffic::conversation::Conversation;
 use crate::traffic::tcp_flow::TcpFlow;
 
-/// Room is made beforehand for this number of rows at most: a long run may be stopped early.
+/// Largest number of rows allocated in advance: a long run may be stopped early.
 const MOST_FORESEEN_ROWS: u64 = 1 << 14;
 
 /// A row of `queue_samples`, in its columns.
 pub const BYTES_PER_QUEUE_SAMPLE: u64 = 12 * 8 + 4;
-/// A row of `flow_samples`, in its columns and those beside the table.
+/// Memory of a row of `flow_samples` and of the columns besides the table.
 pub const BYTES_PER_FLOW_SAMPLE: u64 = 16 * 8 + 4 + 1;
 
 /// The columns of `queue_samples`, in order of time, then queue.
 #[derive(Debug, Clone, Default)]
 pub struct QueueSamples {
-    /// When.
+    /// Time of the sample.
     pub t_ns: Vec<i64>,
-    /// Which queue.
+    /// Index of the queue.
     pub queue: Vec<i32>,
     /// Packets in queue and transmission.
     pub system_pkts: Vec<i64>,
-    /// Packets the discipline holds; of a GSO packet its segments.
+    /// Packets in the discipline; a GSO packet counts as its segments.
     pub backlog_pkts: Vec<i64>,
-    /// Bytes the discipline holds.
+    /// Bytes in the discipline.
     pub backlog_bytes: Vec<i64>,
-    /// Sent since the start.
+    /// Packets sent since the start.
     pub departed_pkts: Vec<i64>,
-    /// Sent since the start.
+    /// Bytes sent since the start.
     pub departed_bytes: Vec<i64>,
-    /// Refused since the start.
+    /// Packets dropped by the queue since the start.
     pub dropped_pkts: Vec<i64>,
-    /// Sum of the sojourn times of all that left, seconds; NaN where they are not observed.
+    /// Sum of the sojourn times of all departed packets, seconds; NaN if not observed.
     pub sojourn_sum_s: Vec<f64>,
-    /// Integral of packets in the system, packet seconds; NaN where it is not observed.
+    /// Integral of packets in the system, packet seconds; NaN if not observed.
     pub system_integral_pkt_s: Vec<f64>,
-    /// Marked since the start.
+    /// Packets marked since the start.
     pub marked_pkts: Vec<i64>,
-    /// What the discipline drops or marks with; NaN for one that has no such probability.
+    /// Drop or mark probability of the discipline; NaN if it has none.
     pub drop_probability: Vec<f64>,
-    /// What the discipline takes its delay for; `NONE` for one that does not estimate it.
+    /// The discipline's own estimate of the delay; `NONE` if it has none.
     pub delay_estimate_ns: Vec<i64>,
 }
 
 /// The columns of `flow_samples`, in order of time, then flow.
 #[derive(Debug, Clone, Default)]
 pub struct FlowSamples {
-    /// When.
+    /// Time of the sample.
     pub t_ns: Vec<i64>,
-    /// Which flow.
+    /// Index of the flow.
     pub flow: Vec<i32>,
-    /// Received since the start.
+    /// Packets received since the start.
     pub delivered_pkts: Vec<i64>,
-    /// Received in whole datagrams since the start.
+    /// Payload received in complete datagrams since the start.
     pub delivered_payload_bytes: Vec<i64>,
-    /// Lost since the start.
+    /// Packets lost since the start.
     pub dropped_pkts: Vec<i64>,
     /// Sum of one-way delays, seconds.
     pub delay_sum_s: Vec<f64>,
-    /// What its TCP sender knows; `NONE` everywhere for UDP, and while there is no connection.
+    /// State of its TCP sender; `NONE` for UDP and while there is no connection.
     pub tcp: TcpSamples,
-    /// Sent again by its TCP senders since the start; `NONE` for UDP.
+    /// Packets retransmitted by its TCP senders since the start; `NONE` for UDP.
     pub retransmitted_pkts: Vec<i64>,
-    /// Payload that they have sent for the first time; `NONE` for UDP.
+    /// Payload transmitted for the first time; `NONE` for UDP.
     pub sent_payload_bytes: Vec<i64>,
-    /// Payload that its application has written; `NONE` for UDP. In a table of its own, where one asks
-    /// for it (`tables::writes`).
+    /// Payload written by its application; `NONE` for UDP. In a separate table on request (`tables::writes`).
     pub written_payload_bytes: Vec<i64>,
-    /// What its TCP sender is doing; `NONE` for UDP, and while there is no connection. In no table of
-    /// a run: a page asks for it (`tables::activities`).
+    /// Activity of its TCP sender; `NONE` for UDP and while there is no connection. Not in the tables of a
+    /// run; a page asks for it (`tables::activities`).
     pub activity: Vec<i8>,
 }
 
-/// Columns of [`TcpSample`]; `NONE` for what is not known.
+/// Columns of [`TcpSample`]; `NONE` for unknown values.
 #[derive(Debug, Clone, Default)]
 pub struct TcpSamples {
     /// Congestion window.
     pub cwnd_pkts: Vec<i64>,
     /// Slow start threshold.
     pub ssthresh_pkts: Vec<i64>,
-    /// Sent, and neither acknowledged nor taken for lost.
+    /// Packets in flight: neither acknowledged nor considered lost.
     pub inflight_pkts: Vec<i64>,
     /// Smoothed round-trip time.
     pub srtt_ns: Vec<i64>,
-    /// Its mean deviation.
+    /// Mean deviation of the round-trip time.
     pub rttvar_ns: Vec<i64>,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt_ns: Vec<i64>,
-    /// What it paces with.
+    /// Pacing rate.
     pub pacing_rate_bps: Vec<i64>,
-    /// Last estimate of the rate of delivery.
+    /// Last estimate of the delivery rate.
     pub delivery_rate_bps: Vec<i64>,
 }
 
@@ -171,7 +170,7 @@ impl QueueSamples {
         self.delay_estimate_ns.push(ns_or_none(own.delay_estimate));
     }
 
-    /// What they take, with the room for more.
+    /// Memory, including reserved capacity.
     pub fn memory_bytes(&self) -> u64 {
         self.t_ns.capacity() as u64 * BYTES_PER_QUEUE_SAMPLE
     }
@@ -217,7 +216,7 @@ impl FlowSamples {
             .push(activity.map_or(NONE as i8, |activity| activity as i8));
     }
 
-    /// What they take, with the room for more.
+    /// Memory, including reserved capacity.
     pub fn memory_bytes(&self) -> u64 {
         self.t_ns.capacity() as u64 * BYTES_PER_FLOW_SAMPLE
     }
@@ -255,7 +254,7 @@ impl TcpSamples {
 }
 
 impl Samples {
-    /// Nothing yet, with room for what comes in `instants` instants.
+    /// Empty samples, with capacity for `instants` instants.
     pub fn with_room(instants: u64, queues: usize, flows: usize) -> Samples {
         let rows = |each: usize| room(instants.saturating_mul(each as u64));
         Samples {
@@ -264,7 +263,7 @@ impl Samples {
         }
     }
 
-    /// Samples every queue and flow at `now`; integrals have been brought up to it.
+    /// Samples every queue and flow at `now`; integrals must be up to date.
     pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
         for (queue, link) in links.iter().enumerate() {
             self.queues.push(now, queue, link);
@@ -274,7 +273,7 @@ impl Samples {
         }
     }
 
-    /// What they take, with the room for more.
+    /// Memory, including reserved capacity.
     pub fn memory_bytes(&self) -> u64 {
         self.queues.memory_bytes() + self.flows.memory_bytes()
     }

@@ -1,8 +1,8 @@
-//! Flows whose window or rate the caller sets between intervals, for agents that learn.
+//! Flows whose window or rate is set by the caller between intervals, for learning agents.
 //!
-//! The run advances to the end of a monitor interval. Measurements of the interval come from the sender's
-//! counters and from sums over round-trip times; then the caller sets a window or a rate for the next one. There
-//! is no call per packet.
+//! The run advances to the end of a monitor interval. The measurements of the interval come from the sender's
+//! counters and from sums over round-trip times; then the caller sets a window or a rate for the next
+//! interval. There is no call per packet.
 
 use super::{IncrementalRun, Monitor, RunOutput};
 use crate::cca::external::{Event, EventContext, ExternalCode, Module, ModuleLoader, Traits};
@@ -16,29 +16,30 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Largest window, as of one by hand.
+/// Largest window, as for the manual controller.
 pub const LARGEST_CWND_PKTS: u32 = 100_000;
-/// Fastest pacing rate, that of the fastest link, bytes a second.
+/// Highest pacing rate, that of the fastest link, bytes per second.
 pub const FASTEST_BYTES_PER_S: u64 = 500_000_000_000;
 
-/// What stands for the SHA-256 of an agent's source, which has none.
+/// Placeholder for the SHA-256 of an agent's source, which has none.
 const NO_SHA256: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// What an agent's flow is called in a description of the engine's own, and the parameter with its place.
+/// The controller name of an agent's flow in the engine's own descriptions, and the parameter that holds its
+/// index.
 const AGENT: &str = "agent";
 const FLOW: &str = "flow";
-/// Words of state of a connection: packets of its handshake, which count as delivered and not as sent;
-/// which interval, and the sums of [`RttSums`].
+/// Words of controller state of a connection: packets of its handshake, which count as delivered and not as
+/// sent; the number of the interval; and the sums of [`RttSums`].
 const STATE_WORDS: usize = 7;
-/// Windows of rate and smoothed round-trip time that a paced agent may have in flight (as BBR's
-/// cwnd_gain, draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.3.2).
+/// Window of a paced agent, in multiples of rate times smoothed round-trip time (as BBR's cwnd_gain,
+/// draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.3.2).
 const WINDOWS_OF_A_RATE: f64 = 2.0;
-/// Least window of a paced agent, packets (the same section).
+/// Smallest window of a paced agent, packets (same section).
 const LEAST_WINDOW_PKTS: u32 = 4;
-/// Of the rate at which a window is sent in a round-trip time (`tcp_pacing_ca_ratio`).
+/// Pacing rate as a percentage of window per round-trip time (`tcp_pacing_ca_ratio`).
 const PACING_PERCENT: u128 = 120;
 const NS_PER_S: f64 = 1e9;
 
-/// What an agent sets.
+/// What an agent controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// The congestion window.
@@ -47,26 +48,26 @@ pub enum Control {
     Rate,
 }
 
-/// What happened to a flow from one call of [`AgentRun::interval`] to the next.
+/// Measurements of a flow from one call of [`AgentRun::interval`] to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Interval {
-    /// Virtual time of it.
+    /// Duration in virtual time.
     pub duration_ns: u64,
-    /// Sent, retransmissions included.
+    /// Packets sent, retransmissions included.
     pub sent_pkts: u64,
-    /// Delivered, as acknowledgements said.
+    /// Packets delivered, according to acknowledgements.
     pub delivered_pkts: u64,
-    /// Taken for lost.
+    /// Packets considered lost.
     pub lost_pkts: u64,
-    /// Mean of the round-trip times that were measured; None for none.
+    /// Mean of the measured round-trip times; None without a measurement.
     pub mean_rtt_ns: Option<f64>,
-    /// Slope of the line of least squares through them over time; None where there are fewer than two.
+    /// Slope of the least-squares line through them over time; None with fewer than two.
     pub rtt_gradient: Option<f64>,
     /// Smoothed round-trip time (RFC 6298 section 2); None before the first.
     pub srtt_ns: Option<u64>,
-    /// Least round-trip time of the last five minutes.
+    /// Minimum round-trip time of the last five minutes.
     pub min_rtt_ns: Option<u64>,
-    /// In flight.
+    /// Packets in flight.
     pub in_flight_pkts: u32,
     /// Congestion window.
     pub cwnd_pkts: u32,
@@ -76,7 +77,7 @@ pub struct Interval {
     pub mss_bytes: u32,
 }
 
-/// Sums for a mean and a line of least squares, over the round-trip times of an interval.
+/// Sums for the mean and the least-squares line of the round-trip times of an interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct RttSums {
     count: f64,
@@ -102,7 +103,7 @@ impl RttSums {
         [self.count, self.t, self.tt, self.rtt, self.t_rtt].map(f64::to_bits)
     }
 
-    /// Enters one, at a time since the interval began.
+    /// Adds a round-trip time, at a time since the start of the interval.
     fn add(&mut self, t_ns: f64, rtt_ns: f64) {
         self.count += 1.0;
         self.t += t_ns;
@@ -121,26 +122,26 @@ impl RttSums {
     }
 }
 
-/// Of a flow's connections, in total.
+/// Totals over a flow's connections.
 #[derive(Debug, Clone, Copy, Default)]
 struct ConnectionTotals {
     delivered_pkts: u64,
     lost_pkts: u64,
 }
 
-/// What an agent and its flow share.
+/// State shared by an agent and its flow.
 ///
-/// Debug builds tell a copy of a connection the same event once more, to compare the two. So an event
-/// enters nothing here that a second one would count again: totals are the connection's own, and sums
-/// are in its words of state.
+/// Debug builds pass each event to a copy of the connection too and compare the two. So an event must not add
+/// to state here that a second call would count again: totals are those of the connection, and sums are in
+/// its words of state.
 #[derive(Debug, Default)]
 struct AgentState {
     cwnd_pkts: Option<u32>,
     pacing_rate_bytes_per_s: Option<u64>,
-    /// Which interval, from 0, and when it began.
+    /// Number of the interval, from 0, and its start.
     interval: u64,
     began: Time,
-    /// Of connections that are over, and of the present one.
+    /// Totals of closed connections and of the present one.
     gone: ConnectionTotals,
     present: ConnectionTotals,
     rtts: RttSums,
@@ -178,7 +179,7 @@ impl AgentState {
         self.seen.min_rtt_ns = ack.min_rtt.map(Time::as_ns);
     }
 
-    /// Sets the window to what holds now.
+    /// Sets the window to the current setting.
     fn hold(&mut self, window: &mut Window, control: Control) {
         match control {
             Control::Window => {
@@ -198,7 +199,7 @@ impl AgentState {
         };
         let round_trip_s = srtt_ns as f64 / NS_PER_S;
         let mss_bytes = f64::from(window.mss_bytes);
-        // At first the window of the beginning, over a round trip.
+        // Before the first setting: the initial window per round-trip time.
         let first = f64::from(window.cwnd_pkts) * mss_bytes / round_trip_s;
         let rate = *self.pacing_rate_bytes_per_s.get_or_insert(first as u64);
         window.pacing_rate_bytes_per_s = rate;
@@ -206,7 +207,7 @@ impl AgentState {
         window.set_cwnd((pkts as u32).clamp(LEAST_WINDOW_PKTS, LARGEST_CWND_PKTS));
     }
 
-    /// Sets the rate at which a window is sent, as every window's (`tcp_update_pacing_rate`).
+    /// Sets the pacing rate from the window, as for every controller (`tcp_update_pacing_rate`).
     fn pace(&mut self, window: &mut Window) {
         if let Some(srtt_ns) = self.seen.srtt_ns.filter(|srtt_ns| *srtt_ns > 0) {
             let window_bytes = u128::from(window.cwnd_pkts) * u128::from(window.mss_bytes);
@@ -218,7 +219,7 @@ impl AgentState {
 }
 
 fn locked(shared: &Mutex<AgentState>) -> MutexGuard<'_, AgentState> {
-    // A panic while it was held leaves numbers of a run that has failed.
+    // After a panic under the lock the numbers belong to a failed run.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -258,8 +259,8 @@ impl ExternalCode for AgentCode {
                 shared.seen.srtt_ns = snapshot.srtt.map(Time::as_ns);
                 shared.seen.min_rtt_ns = snapshot.min_rtt.map(Time::as_ns);
             }
-            // As always one packet goes first after a timeout; its acknowledgement brings the window
-            // back.
+            // As with every controller, one packet is sent first after a timeout; its acknowledgement
+            // restores the window.
             Event::EnterLoss(snapshot) => {
                 shared.count(snapshot.delivered_pkts, snapshot.lost_pkts, state);
                 return true;
@@ -291,7 +292,7 @@ impl ExternalCode for AgentCode {
     }
 }
 
-/// Agents by the place of their flow, and whatever else runs may name.
+/// Resolves agents by the index of their flow, and other modules that runs may name.
 struct WithAgents<'a> {
     agents: &'a [Agent],
     control: Control,
@@ -306,7 +307,7 @@ impl ModuleLoader for WithAgents<'_> {
         let flow = described.parameters.get(FLOW);
         let is_of = |agent: &&Agent| flow == Some(&(agent.flow as i64));
         let agent = self.agents.iter().find(is_of);
-        let agent = agent.ok_or("a flow of an agent's")?;
+        let agent = agent.ok_or("the flow of an agent")?;
         Ok(Module(Arc::new(AgentCode {
             shared: Arc::clone(&agent.shared),
             control: self.control,
@@ -314,35 +315,34 @@ impl ModuleLoader for WithAgents<'_> {
     }
 }
 
-/// A flow whose window or rate is set.
+/// A flow whose window or rate is set by the caller.
 #[derive(Debug)]
 struct Agent {
     flow: usize,
     shared: Arc<Mutex<AgentState>>,
-    /// Up to the last interval's end.
+    /// Packets sent up to the end of the last interval.
     sent_pkts: u64,
     counted: ConnectionTotals,
 }
 
-/// A run in which the caller sets the windows or the rates of some flows.
+/// A run in which the caller sets the windows or rates of some flows.
 #[derive(Debug)]
 pub struct AgentRun<M> {
     run: IncrementalRun<M>,
     agents: Vec<Agent>,
-    /// The end of the time that the run was let go on for.
+    /// End of the time that the run was allowed to advance to.
     until_ns: u64,
 }
 
 impl<M: Deref<Target = Monitor>> AgentRun<M> {
-    /// Begins one replication of a checked description, in which the controllers of some flows are
-    /// replaced.
+    /// Starts one replication of a checked description in which the controllers of some flows are replaced.
     ///
     /// # Arguments
-    /// `flows` are places in the description's list of flows over TCP, each with one connection at a
-    /// time; an agent is meant by its place among these.
+    /// `flows` are indices of TCP flows in the description, each with one connection at a time; an agent is
+    /// identified by its index in this list.
     ///
     /// # Errors
-    /// As of [`IncrementalRun::with_modules`], or a flow is none that an agent can have.
+    /// The errors of [`IncrementalRun::with_modules`], or a flow cannot have an agent.
     pub fn new(
         experiment: &Experiment,
         replication: u64,
@@ -401,16 +401,16 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
         })
     }
 
-    /// Goes on to an instant; see [`IncrementalRun::advance_through`].
+    /// Advances to an instant; see [`IncrementalRun::advance_through`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of that function.
     pub fn advance_through(&mut self, until_ns: u64, events: u64) -> Result<bool, EngineError> {
         self.until_ns = self.until_ns.max(until_ns);
         self.run.advance_through(until_ns, events)
     }
 
-    /// Whether nothing is left to happen before the run's end.
+    /// Whether the run has no events left.
     pub fn is_at_end(&self) -> bool {
         self.run.is_at_end()
     }
@@ -418,30 +418,30 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
     /// Whether an agent's flow has made its first connection.
     ///
     /// # Panics
-    /// There is no such agent; so below.
+    /// If there is no such agent; the same for the methods below.
     pub fn has_begun(&self, agent: usize) -> bool {
         locked(&self.agents[agent].shared).seen.srtt_ns.is_some()
     }
 
-    /// Whether an agent's flow has nothing more to send, and all of it has arrived.
+    /// Whether an agent's flow has nothing more to send and all of it has arrived.
     pub fn is_over(&self, agent: usize) -> bool {
         self.run.is_flow_over(self.agents[agent].flow)
     }
 
-    /// The window of an agent's flow from its next acknowledgement on; 1 to [`LARGEST_CWND_PKTS`].
+    /// Sets the window of an agent's flow from its next acknowledgement on; 1 to [`LARGEST_CWND_PKTS`].
     pub fn set_cwnd(&mut self, agent: usize, cwnd_pkts: u32) {
         let cwnd_pkts = cwnd_pkts.clamp(1, LARGEST_CWND_PKTS);
         locked(&self.agents[agent].shared).cwnd_pkts = Some(cwnd_pkts);
     }
 
-    /// The pacing rate of an agent's flow from its next acknowledgement on; 1 to
+    /// Sets the pacing rate of an agent's flow from its next acknowledgement on; 1 to
     /// [`FASTEST_BYTES_PER_S`].
     pub fn set_pacing_rate(&mut self, agent: usize, bytes_per_s: u64) {
         let bytes_per_s = bytes_per_s.clamp(1, FASTEST_BYTES_PER_S);
         locked(&self.agents[agent].shared).pacing_rate_bytes_per_s = Some(bytes_per_s);
     }
 
-    /// What happened to an agent's flow since the last call, or since the beginning.
+    /// Measurements of an agent's flow since the last call, or since the start.
     pub fn interval(&mut self, agent: usize) -> Interval {
         let agent = &mut self.agents[agent];
         let sent = self.run.flow_sent(agent.flow);
@@ -469,18 +469,18 @@ impl<M: Deref<Target = Monitor>> AgentRun<M> {
         found
     }
 
-    /// Does some more; see [`IncrementalRun::advance`].
+    /// Advances by some events; see [`IncrementalRun::advance`].
     ///
     /// # Errors
-    /// As of it.
+    /// The errors of that function.
     pub fn advance(&mut self, events: u64) -> Result<bool, EngineError> {
         self.run.advance(events)
     }
 
-    /// The tables of a run that has come to its end.
+    /// The tables of a run that has ended.
     ///
     /// # Errors
-    /// As of [`IncrementalRun::finish`].
+    /// The errors of [`IncrementalRun::finish`].
     pub fn finish(self) -> Result<RunOutput, EngineError> {
         self.run.finish()
     }

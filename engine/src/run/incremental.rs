@@ -18,39 +18,39 @@ use crate::traffic::tcp_flow::TcpFlow;
 use std::collections::HashMap;
 use std::ops::Deref;
 
-/// Events between two looks at whether to stop: about a tenth of a millisecond.
+/// Events between two checks of the watch, about a tenth of a millisecond.
 const EVENTS_BETWEEN_LOOKS: u64 = 4096;
 
-/// What a flow's senders have done.
+/// What a flow's senders have sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FlowSent {
     pub sent_pkts: u64,
     pub in_flight_pkts: u32,
 }
 
-/// A run that has begun and whose tables have not been made.
+/// A run that has started and whose tables have not been made.
 #[derive(Debug)]
 pub struct IncrementalRun<M> {
     world: World,
     watch: Watch<M>,
     expected: Estimate,
-    /// Of controllers that are not of the simulator.
+    /// Loaded modules of controllers.
     modules: Vec<Module>,
 }
 
 impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
-    /// Begins one replication of a checked description. One that asks for a capture has none.
+    /// Starts one replication of a checked description, without its capture.
     ///
     /// # Errors
-    /// It is none that can be simulated, or it was stopped before.
+    /// It cannot be simulated, or it was stopped before.
     pub fn new(experiment: &Experiment, replication: u64, monitor: M) -> Result<Self, EngineError> {
         IncrementalRun::with_modules(experiment, replication, monitor, &NoModules)
     }
 
-    /// The same, with modules of controllers that are not of the simulator.
+    /// As `new`, with modules of controllers that the simulator does not have.
     ///
     /// # Errors
-    /// As of `new`, or there is no module for a controller.
+    /// The errors of `new`, or a controller has no module.
     pub fn with_modules(
         experiment: &Experiment,
         replication: u64,
@@ -67,8 +67,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         )
     }
 
-    /// The same, with somewhere to write the capture, with fast paths or without, and with modules of other
-    /// controllers.
+    /// As `new`, with an output for the capture, with fast paths on or off, and with modules of controllers.
     pub(super) fn captured(
         experiment: &Experiment,
         replication: u64,
@@ -92,16 +91,16 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         })
     }
 
-    /// The instant of the last event, nanoseconds.
+    /// Time of the last event, nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.world.now.as_ns()
     }
 
-    /// Does `events` events, or a few thousand more; `u64::MAX` for all. Returns whether there are
-    /// more to do.
+    /// Processes `events` events, or a few thousand more; `u64::MAX` for all. Returns whether events are
+    /// left.
     ///
     /// # Errors
-    /// It was stopped, or is beyond its bounds.
+    /// The run was stopped, or exceeds its bounds.
     pub fn advance(&mut self, events: u64) -> Result<bool, EngineError> {
         let until = self.world.events.saturating_add(events);
         while self.world.events < until {
@@ -116,11 +115,10 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         Ok(true)
     }
 
-    /// Does what happens until an instant, and what is next after it. Returns whether there is more
-    /// to do.
+    /// Processes events up to an instant, and the next one after it. Returns whether events are left.
     ///
     /// # Errors
-    /// It was stopped, or is beyond its bounds.
+    /// The run was stopped, or exceeds its bounds.
     pub fn advance_to(&mut self, until_ns: u64) -> Result<bool, EngineError> {
         while self.now_ns() < until_ns {
             if !steps(&mut self.world, 1) {
@@ -133,11 +131,11 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         Ok(true)
     }
 
-    /// Does what happens until an instant and in it, and nothing after it: `events` events, or a few
-    /// thousand more. Returns whether all of that is done.
+    /// Processes events up to and including an instant: `events` events, or a few thousand more. Returns
+    /// whether all of them are done.
     ///
     /// # Errors
-    /// It was stopped, is beyond its bounds, or a controller can do nothing any more.
+    /// The run was stopped, exceeds its bounds, or a controller failed.
     pub fn advance_through(&mut self, until_ns: u64, events: u64) -> Result<bool, EngineError> {
         let IncrementalRun { world, watch, .. } = self;
         let until = Time::from_ns(until_ns);
@@ -149,7 +147,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         is_done
     }
 
-    /// Whether nothing is left to happen before the end.
+    /// Whether no event is left before the end.
     pub fn is_at_end(&self) -> bool {
         self.world.next_due() >= self.world.end
     }
@@ -161,7 +159,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         }
     }
 
-    /// What a flow over TCP, by its place, has sent, retransmissions included, and has in flight.
+    /// What a TCP flow, by its index, has sent, retransmissions included, and has in flight.
     pub(super) fn flow_sent(&self, flow: usize) -> FlowSent {
         let Some(flow) = self.tcp_flow(flow) else {
             return FlowSent::default();
@@ -174,7 +172,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         }
     }
 
-    /// Whether a flow over TCP, by its place, has nothing more to carry.
+    /// Whether a TCP flow, by its index, has nothing more to send.
     pub(super) fn is_flow_over(&self, flow: usize) -> bool {
         self.tcp_flow(flow).is_some_and(TcpFlow::is_over)
     }
@@ -184,15 +182,14 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         failure.map_or(Ok(()), |why| Err(EngineError::Controller(why)))
     }
 
-    /// Gives flows a window from now on whose controller is `manual`. What has happened has: the
-    /// change is of the next nanosecond, and a description that has it (`cwnd_changes`) is the
-    /// same run.
+    /// Sets the window of flows whose controller is `manual`. The change takes effect at the next nanosecond,
+    /// as if the description had it (`cwnd_changes`).
     ///
     /// # Arguments
-    /// `flows` are places in the description's list; `cwnd_pkts` is 1 to 100,000.
+    /// `flows` are indices in the description's list; `cwnd_pkts` is 1 to 100,000.
     ///
     /// # Errors
-    /// A flow has another controller or is none, or the window is out of its range.
+    /// A flow has another controller or is not TCP, or the window is out of range.
     pub fn change_cwnd(
         &mut self,
         flows: &[usize],
@@ -209,39 +206,39 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
             });
             if !is_given {
                 let path = format!("flows[{flow}].tcp.congestion_control");
-                let allowed = "manual, for a window by hand";
+                let allowed = "manual, for a window set by the caller";
                 return Err(SpecError::new(path, "another", allowed).into());
             }
         }
         Ok(change)
     }
 
-    /// Samples, histograms, transfers, probes and records so far. Of links whose departures make
-    /// no events, what left after the last sample is not in the histograms yet.
+    /// Samples, histograms, transfers, probes and records so far. On links without departure events,
+    /// departures after the last sample are not in the histograms yet.
     pub fn tables_so_far(&self) -> Tables {
         tables::so_far(&self.world)
     }
 
-    /// What TCP senders did at each sample so far.
+    /// Activity of TCP senders at each sample so far.
     pub fn activities(&self) -> Table {
         tables::activities(&self.world)
     }
 
-    /// Which queue of its discipline each packet of the table `packets` comes to, so far: a row for each of
-    /// its rows, -1 where the discipline has no classes.
+    /// Class of each packet of the table `packets` so far, one row for each of its rows; -1 if the discipline
+    /// has no classes.
     pub fn packet_classes(&self) -> Table {
         tables::packet_classes(&self.world)
     }
 
-    /// Lets go of the records of packets so far: for one who wants only those of a window.
+    /// Discards the packet records so far, for a caller that needs a later window only.
     pub fn forget_records(&mut self) {
         self.world.records = Records::default();
     }
 
-    /// The tables of a run that has come to its end.
+    /// The tables of a run that has ended.
     ///
     /// # Errors
-    /// It was stopped, or there is a fault in the simulator.
+    /// The run was stopped, or there is a bug in the simulator.
     pub fn finish(self) -> Result<RunOutput, EngineError> {
         let IncrementalRun {
             mut world,
@@ -260,7 +257,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         }
         let events = world.events;
         drop(world);
-        // From here on there are only the tables, until somebody takes them.
+        // From here on only the tables take memory, until the caller takes them.
         let _ = watch.monitor().memory.set(tables.memory_bytes());
         let digest = tables.digest_until(&watch.monitor().cancel);
         watch.check_cancel()?;
@@ -275,7 +272,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
     }
 }
 
-/// A module for each controller that is not of the simulator, and for each choice of parameters.
+/// Loads a module for each controller and set of parameters that the simulator does not have.
 fn loaded(
     experiment: &Experiment,
     modules: &dyn ModuleLoader,
@@ -296,7 +293,7 @@ fn loaded(
     Ok(found)
 }
 
-/// Does some events while each of the modules has what it takes for them.
+/// Processes events while the locks of all modules are held.
 fn run_locked(modules: &[Module], events: &mut dyn FnMut()) {
     match modules.split_first() {
         None => events(),
@@ -304,7 +301,7 @@ fn run_locked(modules: &[Module], events: &mut dyn FnMut()) {
     }
 }
 
-/// Does what happens until an instant and in it. Returns whether all of that is done.
+/// Processes events up to and including an instant. Returns whether all of them are done.
 fn drive_through<M>(
     world: &mut World,
     watch: &mut Watch<M>,
@@ -330,7 +327,7 @@ where
     Ok(true)
 }
 
-/// Does some events and looks at the run. Returns whether there is more to do.
+/// Processes some events, then checks the watch. Returns whether events are left.
 pub(super) fn drive<M>(world: &mut World, watch: &mut Watch<M>) -> Result<bool, EngineError>
 where
     M: Deref<Target = Monitor>,
@@ -343,7 +340,7 @@ where
     Ok(is_going)
 }
 
-/// Does `count` events, fewer where packets arrive in their instants. Returns whether there is more to do.
+/// Processes `count` events, fewer if packets arrive within their instants. Returns whether events are left.
 fn steps(world: &mut World, count: u64) -> bool {
     let until = world.work() + count;
     while world.work() < until {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory that the runs of a batch have together.
+/// A memory budget shared by the runs of a batch.
 ///
-/// A run that needs much may have what others leave. When all together are beyond the limit, the
-/// runs that are beyond their equal share end; those within it go on.
+/// A run may use memory that others do not. If all together exceed the limit, the runs above their equal
+/// share end and the others continue.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: AtomicU64,
@@ -25,30 +25,30 @@ impl Budget {
         }
     }
 
-    /// Changes the limit, of those that run too.
+    /// Changes the limit, also for runs in progress.
     pub fn set_limit(&self, limit_bytes: u64) {
         self.limit_bytes.store(limit_bytes, Ordering::Relaxed);
     }
 
-    /// What the runs that have an account say that they use.
+    /// Memory in use according to all accounts.
     pub fn in_use_bytes(&self) -> u64 {
         self.in_use_bytes.load(Ordering::Relaxed)
     }
 }
 
-/// A run is beyond what it may use.
+/// A run exceeds its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverBudget {
-    /// What it needs.
+    /// Memory needed.
     pub needed_bytes: u64,
-    /// What it may use.
+    /// Memory allowed.
     pub budget_bytes: u64,
 }
 
-/// What one run uses of a budget. It is given back when the account goes.
+/// The share of one run in a budget; returned when dropped.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// None: no limit.
+    /// None for no limit.
     budget: Option<Arc<Budget>>,
     used_bytes: AtomicU64,
 }
@@ -62,21 +62,21 @@ impl Account {
         }
     }
 
-    /// What the run said last that it uses.
+    /// Memory that the run reported last.
     pub fn used_bytes(&self) -> u64 {
         self.used_bytes.load(Ordering::Relaxed)
     }
 
-    /// Notes what the run uses now.
+    /// Reports the memory in use.
     ///
     /// # Errors
-    /// It is more than it may.
+    /// It exceeds what the run may use.
     pub fn set(&self, used_bytes: u64) -> Result<(), OverBudget> {
         let before = self.used_bytes.swap(used_bytes, Ordering::Relaxed);
         let Some(budget) = &self.budget else {
             return Ok(());
         };
-        // Both wrap, so a smaller value is taken off.
+        // Both subtractions wrap, so a decrease is subtracted.
         let change = used_bytes.wrapping_sub(before);
         let all = &budget.in_use_bytes;
         let in_use = all
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(large.set(90), Ok(()));
         let over = large.set(91).unwrap_err();
         assert_eq!((over.needed_bytes, over.budget_bytes), (91, 90));
-        // Together they are beyond the limit: who is within its share goes on.
+        // Together they exceed the limit; a run within its share continues.
         assert_eq!(small.set(50), Ok(()));
         assert!(large.set(60).is_err());
         drop(large);

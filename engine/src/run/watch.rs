@@ -1,4 +1,4 @@
-//! The watch of a run: it ends a run that takes far more events, time at one instant or memory than estimated.
+//! The watch of a run: ends a run that takes far more events, time at one instant or memory than estimated.
 
 use super::estimate::Estimate;
 use super::{Monitor, OverBudget};
@@ -9,14 +9,14 @@ use crate::sim::world::World;
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
 
-/// At most this multiple of the events foreseen is done.
+/// Largest ratio of events to estimated events.
 const MOST_TIMES_THE_EVENTS: u64 = 5;
-/// This number is always done: a few seconds, however few were foreseen.
+/// Number of events always allowed: a few seconds, however few were estimated.
 const EVENTS_ALWAYS_DONE: u64 = 10_000_000;
-/// This number may always be at one instant: a large queue that is emptied at once, bursts.
+/// Number of events always allowed at one instant, for a large queue that is emptied at once or bursts.
 const EVENTS_AT_AN_INSTANT: u64 = 4_000_000;
-/// Between two counts of memory, for each link and conversation that is counted: counting is to
-/// take a small part of the time.
+/// Events between two memory counts, for each link and conversation counted. Counting takes a small part of
+/// the time.
 const EVENTS_A_PART: u64 = 16;
 
 /// The bounds of a run.
@@ -28,7 +28,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Of a run that was estimated so.
+    /// The bounds of a run with this estimate.
     pub fn of(expected: Estimate) -> Bounds {
         let most_events = expected.events.saturating_mul(MOST_TIMES_THE_EVENTS);
         Bounds {
@@ -39,14 +39,14 @@ impl Bounds {
     }
 }
 
-/// Who watches one run.
+/// Watches one run.
 #[derive(Debug)]
 pub struct Watch<M> {
     monitor: M,
     bounds: Bounds,
-    /// The instant of the last look, and the events up to the first look in it.
+    /// Instant of the last check, and the events up to the first check at it.
     instant: (Time, u64),
-    /// When memory is counted next, events.
+    /// Number of events at the next memory count.
     next_count: u64,
     most_memory_bytes: u64,
 }
@@ -63,10 +63,10 @@ impl<M: Deref<Target = Monitor>> Watch<M> {
         }
     }
 
-    /// Looks at a run between two events.
+    /// Checks a run between two events.
     ///
     /// # Errors
-    /// It is to end.
+    /// The run must end.
     pub fn look(&mut self, world: &World) -> Result<(), EngineError> {
         self.monitor.now_ps.store(world.now.0, Ordering::Relaxed);
         self.monitor.events.store(world.events, Ordering::Relaxed);
@@ -97,10 +97,10 @@ impl<M: Deref<Target = Monitor>> Watch<M> {
         Ok(())
     }
 
-    /// Counts what a run takes, with the tables that it will make.
+    /// Counts the memory of a run, with the tables it will make.
     ///
     /// # Errors
-    /// It is more than it may take.
+    /// It exceeds the budget.
     pub fn count_memory(&mut self, world: &World) -> Result<(), EngineError> {
         let bytes = world.memory_bytes();
         self.most_memory_bytes = self.most_memory_bytes.max(bytes);
@@ -114,10 +114,10 @@ impl<M: Deref<Target = Monitor>> Watch<M> {
             })
     }
 
-    /// Whether somebody asked the run to stop.
+    /// Checks whether the caller asked the run to stop.
     ///
     /// # Errors
-    /// Somebody did.
+    /// The caller did.
     pub fn check_cancel(&self) -> Result<(), EngineError> {
         if self.monitor.cancel.load(Ordering::Relaxed) {
             return Err(EngineError::Cancelled);
@@ -130,7 +130,7 @@ impl<M: Deref<Target = Monitor>> Watch<M> {
         &self.monitor
     }
 
-    /// The most that the run has counted.
+    /// Peak of the memory counted.
     pub fn most_memory_bytes(&self) -> u64 {
         self.most_memory_bytes
     }
@@ -143,8 +143,8 @@ mod tests {
     use crate::spec::Experiment;
     use std::sync::atomic::AtomicBool;
 
-    /// A host, a link without rate and delay, a host, and TCP as fast as it goes. A run of it is
-    /// refused: packets go round in one instant.
+    /// A host, a link without rate and delay, a host, and greedy TCP. Such a run is refused because a round
+    /// trip takes no time.
     fn instant(record_packets: bool) -> Experiment {
         let end = format!(
             r#"{{"rate_bps":0,"delay_ns":0,"mtu_bytes":1500,"overhead_bytes":14,"loss":0.0,
@@ -176,7 +176,7 @@ mod tests {
         let mut watch = Watch::new(monitor, bounds);
         loop {
             match drive(&mut world, &mut watch) {
-                Ok(is_going) => assert!(is_going, "it came to its end"),
+                Ok(is_going) => assert!(is_going, "the run ended"),
                 Err(error) => return error,
             }
         }

@@ -1,4 +1,4 @@
-//! From a checked description to a network at time zero.
+//! Builds a network at time zero from a checked description.
 
 use crate::cca::Algorithm;
 use crate::cca::external::Module;
@@ -24,18 +24,18 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Settings of flows that a flow's are compared with, the latest first.
+/// Number of distinct settings that a new flow's are compared with, the latest first.
 const MOST_COMPARED: usize = 16;
 
-/// The parts of a network before anything has happened.
+/// The parts of a network at time zero.
 pub struct NetworkParts {
     /// Directed link ends.
     pub links: Vec<Link>,
     /// Flows, then probes.
     pub conversations: Vec<Conversation>,
-    /// When each conversation sends first; `NEVER` for not at all.
+    /// First send time of each conversation; `NEVER` for none.
     pub first_sends: Vec<Time>,
-    /// To every host that something is sent to.
+    /// Routes to every host that receives packets.
     pub routes: Routes,
 }
 
@@ -45,20 +45,19 @@ struct Builder<'a> {
     hosts: HashMap<&'a str, u32>,
     hops: Vec<Hop>,
     routes: Routes,
-    /// Of packets of flows, then of probes, on the way there; empty where no filter looks at them.
+    /// Forward packet headers of flows, then probes; empty if no filter uses them.
     headers: Arc<[Header]>,
-    /// Of each directed link.
+    /// MTU of each directed link.
     mtus_bytes: Vec<u32>,
-    /// As above.
+    /// Discipline of each directed link.
     qdiscs: Vec<&'a Config>,
-    /// What TCP is told, each kind once: flows that are told alike read the same lines of memory.
+    /// TCP settings, each distinct set once: equal flows share the memory.
     settings: RefCell<Vec<Arc<Settings>>>,
     modules: &'a HashMap<Controller, Module>,
 }
 
 impl NetworkParts {
-    /// Builds the network of a description that has been checked.
-    /// `modules` has all that its flows name.
+    /// Builds the network of a checked description. `modules` has all controllers that its flows name.
     pub fn new(
         experiment: &Experiment,
         replication: u64,
@@ -170,7 +169,7 @@ impl Builder<'_> {
         Transmitter::traced(service, &own)
     }
 
-    /// Between which hosts each conversation is: flows, then probes.
+    /// The hosts of each conversation: flows, then probes.
     fn conversations(&self) -> Arc<[Ends]> {
         let flows = self
             .experiment
@@ -186,8 +185,8 @@ impl Builder<'_> {
         ends.collect()
     }
 
-    /// The start with its jitter. The stream is drawn from even when there is none, so that
-    /// adding jitter moves nothing else.
+    /// The start time with jitter. The stream is drawn from even if the jitter is 0, so that adding jitter
+    /// changes nothing else.
     fn start(&self, component: &str, start_ns: u64, jitter_ns: u64) -> Time {
         let share = self.stream(&format!("{component}/start")).uniform();
         Time::from_ns(start_ns) + Time::from_seconds(share * jitter_ns as f64 * 1e-9)
@@ -231,7 +230,7 @@ impl Builder<'_> {
             .is_some_and(|module| module.0.traits().needs_ecn);
         let algorithm = Algorithm::of(tcp).expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
-        // The codepoint of what is ECN-capable; nothing else is.
+        // The codepoint of ECN-capable packets; others have none.
         let ecn = match tcp.ect1 || algorithm.sends_ect1() {
             true => Ecn::Ect1,
             false => Ecn::Ect0,
@@ -261,7 +260,7 @@ impl Builder<'_> {
         )
     }
 
-    /// Whether the queue of the sender's host holds a flow's packets until they may leave.
+    /// Whether the queue of the sender's host holds a flow's packets until their departure time.
     fn is_paced_by_host(&self, header: Header, flow: &Flow) -> bool {
         let row = self.routes.row(self.host(&flow.to));
         let first_link = self.routes.next(row, self.host(&flow.from));
@@ -288,7 +287,7 @@ impl Builder<'_> {
         *index.expect("hosts were checked")
     }
 
-    /// Largest packet that passes the way from one host to another.
+    /// Largest packet that fits all links of the path between two hosts.
     fn mtu_bytes(&self, from: &str, to: &str) -> u32 {
         let (source, destination) = (self.host(from), self.host(to));
         let row = self.routes.row(destination);

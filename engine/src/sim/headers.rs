@@ -1,4 +1,4 @@
-//! What packets of each conversation have in their headers, as filters see it.
+//! Packet headers of each conversation, as filters see them.
 
 use crate::capture::addresses;
 use crate::qdisc::filter::Header;
@@ -6,7 +6,7 @@ use crate::qdisc::headers::{ICMP, TCP, UDP, there};
 use crate::spec::{Experiment, Transport};
 use std::sync::Arc;
 
-/// On the way there, of flows, then of probes; none where no filter looks at more than DSCP and ECN.
+/// Forward headers of flows, then probes; empty if no filter uses more than DSCP and ECN.
 pub fn of(experiment: &Experiment) -> Arc<[Header]> {
     if !are_looked_at(experiment) {
         return Arc::default();
@@ -14,7 +14,7 @@ pub fn of(experiment: &Experiment) -> Arc<[Header]> {
     of_all(experiment).into()
 }
 
-/// The same, whoever looks at them.
+/// The same, whether or not filters use them.
 pub fn of_all(experiment: &Experiment) -> Vec<Header> {
     let addressed = addresses::of(experiment);
     let headers = addressed.iter().enumerate().map(|(index, addressed)| {
@@ -34,7 +34,7 @@ pub fn of_all(experiment: &Experiment) -> Vec<Header> {
     headers.collect()
 }
 
-/// Whether a filter looks at more of packets than DSCP and ECN.
+/// Whether any filter uses more than DSCP and ECN.
 pub fn are_looked_at(experiment: &Experiment) -> bool {
     { experiment.link_ends() }.any(|(_, _, end)| end.qdisc.looks_past_tos())
 }

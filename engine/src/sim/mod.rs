@@ -1,4 +1,4 @@
-//! A network while it runs; and the parts of `dumbbell_core`, on which all of this stands.
+//! A running network, and re-exports of the parts of `dumbbell_core` that it uses.
 
 pub mod build;
 pub mod headers;

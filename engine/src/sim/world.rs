@@ -1,15 +1,15 @@
-//! The run loop: what is pending, what happens, in which order.
+//! The run loop: pending events, their order, and their processing.
 //!
-//! Events are ordered by (time, class, component, the component's own sequence). At one
-//! instant a link first takes its new values, then transmissions end, then packets arrive from
-//! links, then sources send, then samples are taken; within a class the component that stands
-//! earlier in the description goes first. So a packet that leaves at the very instant another
-//! arrives has made room for it, and adding a component does not reorder the others.
+//! Events are ordered by (time, class, component, the component's own sequence). At one instant a link first
+//! takes its new values, then transmissions end, then packets arrive from links, then sources send, then
+//! samples are taken; within a class the component that is earlier in the description goes first. So a packet
+//! that departs at the instant of another's arrival has made room for it, and adding a component does not
+//! reorder the others.
 //!
-//! What hosts do (send, count, answer) is in `world/hosts.rs`, what links do in `world/links.rs`.
+//! Hosts (send, count, answer) are in `world/hosts.rs`, links in `world/links.rs`.
 //!
-//! Transmitters, propagation rings and sources have one pending event each and live in a
-//! `Tournament`; everything else is in the `Wheel`.
+//! Transmitters, propagation rings and sources have one pending event each and are in a `Tournament`; all
+//! other events are in the `Wheel`.
 
 use crate::capture::Capture;
 use crate::cca::external::Module;
@@ -44,26 +44,26 @@ mod offloads;
 mod prefetch;
 mod tcp;
 
-/// Arrivals settled in one step. More than that in one instant is a long way round, perhaps
-/// without an end: whoever drives the run is to look at it.
+/// Arrivals processed in one step. More at one instant may mean a loop without end, so control returns to the
+/// driver of the run.
 const ARRIVALS_A_STEP: u64 = 4096;
 
-/// Conversations from which on what is known of them does not stay in the second cache.
+/// Number of conversations from which their state does not stay in the L2 cache.
 const MANY_CONVERSATIONS: usize = 128;
 
-/// Conversations from which on their segments do not come out as they lie in memory.
+/// Number of conversations from which their segments are not received in memory order.
 const SEVERAL_CONVERSATIONS: usize = 16;
 
-/// Component numbers of what belongs to the run as a whole, after every link.
+/// Component number of events of the whole run, after every link.
 const WHOLE_RUN: u32 = u32::MAX;
 
-/// Adds a leaf to those of the tournament. Returns its number.
+/// Adds a leaf to the tournament. Returns its number.
 fn new_leaf(turns: &mut Vec<u64>, class: u8, component: u32) -> usize {
     turns.push(Turn::new(class, component).0);
     turns.len() - 1
 }
 
-/// An instant and the turn of a flow that acts in it.
+/// An instant, and the turn of a flow that acts at it.
 type FlowWakeup = (Time, u64);
 
 const NO_TSQ_WAKEUP: FlowWakeup = (Time::NEVER, u64::MAX);
@@ -73,70 +73,70 @@ const NO_TSQ_WAKEUP: FlowWakeup = (Time::NEVER, u64::MAX);
 pub struct World {
     /// The current instant.
     pub now: Time,
-    /// Events done so far.
+    /// Number of events so far.
     pub events: u64,
-    /// Arrivals in the instants of events so far: those of a whole window may be of one event.
+    /// Arrivals processed within the instants of events so far: one event may bring a whole window.
     settled: u64,
-    /// When measuring starts.
+    /// End of the warm-up.
     pub warm_up: Time,
-    /// When the run ends.
+    /// End of the run.
     pub end: Time,
     /// Directed link ends, in the order of queues.
     pub links: Vec<Link>,
     /// Flows, then probes.
     pub conversations: Vec<Conversation>,
-    /// How many of the conversations are flows.
+    /// Number of conversations that are flows.
     pub flows: usize,
     /// Interval samples.
     pub samples: Samples,
     /// Packet records.
     pub records: Records,
-    /// Whether what applications write is told.
+    /// Whether writes of applications are recorded.
     pub records_writes: bool,
     /// What is captured; None for nothing.
     pub capture: Option<Box<Capture>>,
     routes: Routes,
-    /// Of the event being done.
+    /// Turn of the event being processed.
     current: Turn,
-    /// The turn with which packets that are handed on now, over a link without delay, wait to arrive.
+    /// Turn with which packets sent now over a link without delay wait to arrive.
     onward_turn: Turn,
-    /// A flow whose sender its host's queue has woken in this very instant, outside of the tournament:
-    /// what it was to be woken for is pending there as before.
+    /// A flow whose sender was woken by its host's queue (TSQ) at this instant, outside of the tournament.
+    /// Its tournament entry stays as it is.
     tsq_wakeup: FlowWakeup,
-    /// Only components that can have a pending event get a leaf: most links of a network have
-    /// no rate, or no delay, and a smaller tree is faster.
+    /// Only components that can have a pending event get a leaf: most links of a network have no rate or no
+    /// delay, and a smaller tree is faster.
     tournament: Tournament,
-    /// The leaf of conversation 0; the others follow.
+    /// The leaf of conversation 0; those of the others follow.
     first_source_leaf: usize,
     wheel: Wheel,
-    /// When the wheel's first entry is due.
+    /// Time of the wheel's first entry.
     wheel_due: Time,
     changes: Vec<(u32, Change)>,
     sample_interval: Time,
     wheel_sequence: u32,
     /// Links whose disciplines have timers.
     timed: Vec<u32>,
-    /// The link that last dropped what it was offered, and why.
+    /// The link that last dropped an offered packet, and the reason.
     refused: Option<(usize, DropReason)>,
     /// Segments of an sk_buff that is being handed down.
     segments: Vec<Packet>,
-    /// Packets of several segments that are between two queues.
+    /// Super-packets between two queues.
     super_packets: Gso,
-    /// Packets that arrive at a host in this very instant, by links without delay.
+    /// Packets that arrive at a host at this instant, over links without delay.
     arriving: Ring<HostArrival>,
-    /// Whether memory is asked for before it is read (`world/prefetch.rs`).
+    /// Whether flow state is prefetched (`world/prefetch.rs`).
     prefetches_flows: bool,
-    /// Whether that of segments is.
+    /// Whether segments are prefetched.
     prefetches_segments: bool,
-    /// Whether it may be: what one flow needs next the processor finds itself.
+    /// Whether segments may be prefetched: with one flow the hardware prefetcher suffices.
     may_prefetch_segments: bool,
-    /// The conversation that was found to act next of its own.
+    /// The next conversation to act by its own timer.
     next_wakeup: prefetch::NextWakeup,
-    /// Whether nothing waits in `arriving` that would go before what is offered now.
+    /// Whether no packet in `arriving` precedes what is offered now.
     has_no_arrivals_pending: bool,
 }
 
-/// A packet that arrives at a host in this instant, and the turn of what sent it.
+/// A packet that arrives at a host at this instant, and the turn of its sending link.
 #[derive(Debug, Clone, Copy)]
 struct HostArrival {
     packet: Packet,
@@ -144,17 +144,16 @@ struct HostArrival {
     turn: Turn,
 }
 
-/// Behind the departures of an instant, before what comes over links that have a delay.
+/// After the departures of an instant, before arrivals over links with a delay.
 const AFTER_DEPARTURES: Turn = Turn::first_of(class::ARRIVAL);
 
 impl World {
-    /// A network at time zero, of controllers of the simulator.
+    /// A network at time zero, without controller modules.
     pub fn new(experiment: &Experiment, replication: u64) -> World {
         World::planned(experiment, replication, FastPaths::On, &HashMap::new())
     }
 
-    /// The same network with fast paths or without, which changes no result, and with the modules of other
-    /// controllers.
+    /// The same with fast paths on or off, which does not change results, and with controller modules.
     pub fn planned(
         experiment: &Experiment,
         replication: u64,
@@ -252,7 +251,7 @@ impl World {
         world
     }
 
-    /// Does the next event. Returns false when none is left before the end.
+    /// Processes the next event. Returns false if none is left before the end.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
         let has_no_arrivals = self.arriving.is_empty();
@@ -294,7 +293,7 @@ impl World {
         true
     }
 
-    /// When the next event is due; `NEVER` where none is.
+    /// Time of the next event; `NEVER` for none.
     pub fn next_due(&self) -> Time {
         if !self.arriving.is_empty() {
             return self.now;
@@ -303,13 +302,13 @@ impl World {
         first.min(self.wheel_due)
     }
 
-    /// What has taken time so far: events, and arrivals in their instants.
+    /// Measure of work so far: events, and arrivals within their instants.
     #[inline]
     pub fn work(&self) -> u64 {
         self.events + self.settled
     }
 
-    /// What disciplines have done by their timers, all together.
+    /// Total timer updates of disciplines.
     pub fn timer_updates(&self) -> TimerUpdates {
         let mut all = TimerUpdates::default();
         for link in &self.timed {
@@ -341,7 +340,7 @@ impl World {
         }
     }
 
-    /// Whether the wheel's first entry goes before the tournament's first.
+    /// Whether the wheel's first entry precedes the tournament's first.
     #[cold]
     fn wheel_is_first(&self, time: Time, turn: Turn) -> bool {
         let Some(entry) = self.wheel.first() else {
@@ -393,7 +392,7 @@ impl World {
     }
 
     fn start_measuring(&mut self) {
-        // Departures of this very instant come after changes.
+        // Departures at this very instant follow changes.
         self.catch_up_all(self.now);
         for link in &mut self.links {
             link.statistics.start_measuring(self.now);
@@ -409,7 +408,7 @@ impl World {
     }
 
     fn sample(&mut self) {
-        // Samples come after everything else of their instant.
+        // Samples follow everything else at their instant.
         self.catch_up_all(self.now + Time(1));
         for link in &mut self.links {
             link.statistics.levels.advance(self.now);
@@ -420,8 +419,8 @@ impl World {
         self.schedule(next, class::SAMPLE, WHOLE_RUN, 0);
     }
 
-    /// Packets that crossed links without delay arrive in the instant they were sent, after all
-    /// departures of it: this number at most, the others with the next step.
+    /// Processes packets that crossed links without delay. They arrive at the instant in which they were
+    /// sent, after all its departures: a limited number now, the rest with the next step.
     #[inline(always)]
     fn process_arrivals(&mut self) {
         for settled in 0..ARRIVALS_A_STEP {
@@ -439,7 +438,7 @@ impl World {
         self.settled += ARRIVALS_A_STEP;
     }
 
-    /// Whether a departure or a change of a link of this very instant is still to come.
+    /// Whether a departure or a change of a link is still due at this instant.
     #[inline(always)]
     fn departs_now(&self) -> bool {
         let (time, turn) = self.tournament.first();
@@ -447,15 +446,15 @@ impl World {
             || (self.wheel_due <= self.now && self.wheel_is_first(self.now, AFTER_DEPARTURES))
     }
 
-    /// A packet arrives at a host without having been delayed: it waits for its turn within the instant.
+    /// Queues a packet that arrives at a host without delay until its turn within the instant.
     #[inline(always)]
     fn queue_host_arrival(&mut self, packet: Packet, host: u32) {
         let turn = self.onward_turn;
         self.arriving.push_back(HostArrival { packet, host, turn });
     }
 
-    /// Goes on with the instant that the last step has not ended. What is left over counts as
-    /// events, as a way round has no others.
+    /// Continues the instant that the last step did not finish. The remainder counts as events, because a
+    /// loop has no others.
     #[cold]
     #[inline(never)]
     fn process_more_arrivals(&mut self) {
@@ -463,7 +462,7 @@ impl World {
         self.process_arrivals();
     }
 
-    /// The host a packet is for, and the row of the routes that leads there.
+    /// The destination host of a packet, and its row of the routes.
     #[inline(always)]
     fn destination_of(&self, packet: &Packet) -> (u32, Row) {
         let conversation = &self.conversations[packet.conversation as usize];

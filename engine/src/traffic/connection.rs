@@ -1,4 +1,4 @@
-//! One connection of a flow: a sender, a receiver, and what is still to be written.
+//! One connection of a flow: a sender, a receiver, and the data not yet written.
 
 use super::segment_store::{SegmentStore, SegmentTag};
 use super::tcp_flow::Transfer;
@@ -12,69 +12,69 @@ use crate::tcp::sender::{Phase, Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings, receiver::Receiver};
 use std::sync::Arc;
 
-/// What is written without end.
+/// Number of bytes that means writing without end.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// What a program hands over at once, bytes, as the guest's on the kernel.
+/// Size of a program's write, bytes, as in the guest on the kernel.
 const LARGEST_WRITE_BYTES: u32 = 1 << 18;
 
-/// A sender and its receiver.
+/// The two ends of a connection.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// In its flow, from 1.
+    /// Number in its flow, from 1.
     pub number: u32,
     /// At the sending host.
     pub sender: Sender,
     /// At the receiving host.
     receiver: Receiver,
-    /// When its timer is due, and whether anything has happened to it since it last had nothing to
-    /// send: half of a connection's events are the sender's alone.
+    /// When the receiver's timer is due, and whether the receiver has had an event since it last had nothing
+    /// to send: half of a connection's events concern the sender only.
     receiver_due: Time,
     is_receiver_dirty: bool,
-    /// Not yet handed to the sender.
+    /// Bytes not yet handed to the sender.
     to_write: u64,
-    /// The last write attempt found no room, and nothing was sent or is to be written since: what
-    /// comes to the receiver changes nothing.
+    /// The last write attempt found no room, and nothing was sent or added since. Arrivals at the receiver do
+    /// not change this.
     is_write_blocked: bool,
-    /// By a program whose writes are of one size.
+    /// State of a program that writes in fixed-size chunks.
     writes: Option<RepeatedWrite>,
-    /// When its program last wrote.
+    /// Time of the last write.
     wrote: Time,
-    /// What is counted of it, beside what else a packet of it touches.
+    /// Counters of the transfer, next to other data that a packet touches.
     pub transfer: Transfer,
 }
 
-/// A program that writes this number of bytes at a time, as long as its buffer takes them.
+/// A program that writes this number of bytes at a time, as long as its buffer accepts them.
 #[derive(Debug, Clone, Copy)]
 struct RepeatedWrite {
     bytes: u32,
-    /// Of the write under way.
+    /// Bytes left of the current write.
     left: u32,
 }
 
-/// A segment that a connection sends, written where it stays until its packet arrives.
+/// A segment that a connection sends, stored until its packet arrives.
 #[derive(Debug, Clone, Copy)]
 pub struct SentSegment {
-    /// Where it lies.
+    /// Its place in the segment store.
     pub place: u32,
-    /// Low 32 bits of its sequence number, or for the receiver's of what it acknowledges.
+    /// Low 32 bits of its sequence number; of a receiver's segment those of the acknowledgement number.
     pub number: u32,
     /// Bytes with the IP header.
     pub bytes: u16,
     /// ECN-capable: ECT(0).
     pub is_ecn_capable: bool,
-    /// Whether it has sequence numbers, and not those of the handshake.
+    /// Whether it has sequence numbers other than those of the handshake.
     pub carries_data: bool,
-    /// Payload that is sent for the first time.
+    /// Payload transmitted for the first time.
     pub new_payload_bytes: u32,
-    /// Whether others of its sk_buff follow at once.
+    /// Whether further segments of its sk_buff follow at once.
     pub is_followed: bool,
-    /// Of which connection, by whom, and whether again.
+    /// Its connection, sender, and whether it is a retransmission.
     pub tag: SegmentTag,
 }
 
 impl SentSegment {
-    /// A segment that lies at `place`, with the given number of bytes of SACK blocks.
+    /// A segment stored at `place`, with the given number of bytes of SACK blocks.
     #[inline(always)]
     fn new(header: &Header, tag: SegmentTag, place: u32, sack_bytes: u32) -> SentSegment {
         let number = if tag.is_reply { header.ack } else { header.seq };
@@ -97,16 +97,16 @@ impl SentSegment {
 pub struct ArrivedSegment<'a> {
     /// Its header.
     pub header: Header,
-    /// Its SACK blocks, if it has some.
+    /// Its SACK blocks, if any.
     pub blocks: Option<&'a SackBlocks>,
     /// Bytes with the IP header.
     pub bytes: u32,
-    /// Of which connection, by whom, and whether again.
+    /// Its connection, sender, and whether it is a retransmission.
     pub tag: SegmentTag,
 }
 
 impl<'a> ArrivedSegment<'a> {
-    /// What a packet has carried.
+    /// The segment that a packet carries.
     #[inline(always)]
     pub fn by(
         packet: &Packet,
@@ -128,7 +128,7 @@ impl<'a> ArrivedSegment<'a> {
 }
 
 impl Connection {
-    /// A connection whose SYN is to be sent, to carry a transfer of `bytes` bytes, or a stream.
+    /// A connection before its SYN, for a transfer of `bytes` bytes, or a stream.
     pub fn new(
         number: u32,
         settings: &Arc<Settings>,
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// By a program that writes `bytes` bytes at a time and leaves Nagle's algorithm on.
+    /// Lets its program write `bytes` bytes at a time, with Nagle's algorithm on.
     pub fn writing_chunks(self, bytes: u64) -> Connection {
         let bytes = bytes.min(u64::from(LARGEST_WRITE_BYTES)) as u32;
         Connection {
@@ -163,20 +163,20 @@ impl Connection {
         }
     }
 
-    /// Its program is to write `bytes` bytes more.
+    /// Adds `bytes` bytes to write.
     pub fn add_to_write(&mut self, bytes: u64) {
         self.to_write = self.to_write.saturating_add(bytes);
         self.is_write_blocked = false;
     }
 
-    /// When one of its timers is due.
+    /// Time of its next timer.
     #[inline]
     pub fn due(&self) -> Time {
         debug_assert!(self.is_receiver_dirty || self.receiver_due == self.receiver.next_timer());
         self.sender.next_timer().min(self.receiver_due)
     }
 
-    /// Has one of its ends fetched.
+    /// Prefetches one of its ends.
     #[inline(always)]
     pub fn prefetch_end(&self, is_sender: bool) {
         prefetch(&self.number);
@@ -190,7 +190,7 @@ impl Connection {
         }
     }
 
-    /// Does what is due.
+    /// Processes the timers that are due.
     pub fn on_timer(&mut self, now: Time) {
         self.sender.on_timer(now);
         if self.receiver_due <= now {
@@ -199,8 +199,8 @@ impl Connection {
         }
     }
 
-    /// A segment of it arrives. Returns the payload that has come in order by it, and whether that
-    /// was the last of the transfer: then it is closed.
+    /// Processes an arriving segment. Returns the payload that it brings into order, and whether it completes
+    /// the transfer: then the connection is closed.
     #[inline(always)]
     pub fn on_arrival(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> (u64, bool) {
         if arrived.tag.is_reply {
@@ -210,13 +210,16 @@ impl Connection {
             }
             return (0, false);
         }
-        debug_assert!(arrived.blocks.is_none(), "nothing comes the other way");
+        debug_assert!(
+            arrived.blocks.is_none(),
+            "the return direction carries no data"
+        );
         self.transfer
             .received(arrived.bytes, arrived.tag.is_again, now);
         let before = self.receiver.received_payload_bytes();
         self.receiver.on_header(&arrived.header, now);
         if self.wrote == now {
-            // Both programs are one, as on the kernel: what it writes goes before what it reads.
+            // Both programs are one process, as in the guest: it writes before it reads.
             self.receiver.read_late();
         }
         self.is_receiver_dirty = true;
@@ -238,7 +241,7 @@ impl Connection {
         self.sender.on_segment(&segment, now);
     }
 
-    /// The next segment to be sent now, kept in `segments`; call until None.
+    /// The next segment to send now, stored in `segments`; call until None.
     #[inline(always)]
     pub fn poll(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         let sent = self.poll_sender(now, segments);
@@ -256,7 +259,7 @@ impl Connection {
         if self.sender.has_nothing_to_send(now) && self.is_write_blocked {
             return None;
         }
-        // What is written is sent before the next write.
+        // Sends the data written before the next write.
         let sent = loop {
             let sent = self.sender.poll_transmit(now);
             if sent.is_some() || !self.write_more(now) {
@@ -312,9 +315,9 @@ impl Connection {
         }
     }
 
-    /// The next write, or what is left of one, when all is sent that can be. As of a program that waits,
-    /// once its buffer was full, until it may write again: when a third of it is free
-    /// (`sk_stream_is_writeable`). Returns whether there was one.
+    /// Makes the next write, or finishes a partial one, when all that can be sent is sent. A program whose
+    /// buffer was full waits until a third of it is free (`sk_stream_is_writeable`). Returns whether it
+    /// wrote.
     fn write_more(&mut self, now: Time) -> bool {
         let refused = self.sender.take_refused();
         self.keep_to_write(refused);
@@ -333,7 +336,7 @@ impl Connection {
         true
     }
 
-    /// What the program hands over next.
+    /// Size of the program's next write.
     fn next_write_bytes(&mut self) -> u32 {
         let most = self.to_write.min(u64::from(LARGEST_WRITE_BYTES)) as u32;
         let Some(writes) = &mut self.writes else {
@@ -345,7 +348,8 @@ impl Connection {
         std::mem::take(&mut writes.left)
     }
 
-    /// What its sender did not take: the program goes on with it when it may write again.
+    /// Keeps the bytes that the sender did not accept; the program continues with them when it may write
+    /// again.
     fn keep_to_write(&mut self, refused: u32) {
         if let Some(writes) = &mut self.writes {
             writes.left += refused;
@@ -355,7 +359,7 @@ impl Connection {
         }
     }
 
-    /// Whether everything, the FIN included, has been acknowledged.
+    /// Whether everything, including the FIN, has been acknowledged.
     pub fn is_finished(&self) -> bool {
         self.sender.phase() == Phase::Finished
     }
@@ -363,7 +367,7 @@ impl Connection {
     /// The queue of the sender's host has dropped what was sent last: `pkts` segments.
     pub fn on_refused(&mut self, reason: DropReason, pkts: u32, is_again: bool, now: Time) {
         match reason {
-            // Its net is told `NET_XMIT_DROP`.
+            // Returned to TCP as `NET_XMIT_DROP`.
             DropReason::Overlimit
             | DropReason::FlowLimit
             | DropReason::TooLarge
@@ -375,7 +379,7 @@ impl Connection {
         }
     }
 
-    /// Counted by its sender.
+    /// Counters of its sender.
     pub fn statistics(&self) -> Statistics {
         self.sender.statistics()
     }

@@ -11,24 +11,24 @@ use std::collections::{BTreeMap, BinaryHeap};
 #[derive(Debug, Clone)]
 struct ConnectionEntry {
     connection: Connection,
-    /// The entry of it in `timers` that counts: no later than `due`.
+    /// Its valid entry in `timers`: not later than `due`.
     armed: Time,
 }
 
-/// The connections that are not over, by number.
+/// The open connections, by number.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionTable {
     members: BTreeMap<u32, Box<ConnectionEntry>>,
-    /// Early for some, never late; those that are not `armed` are of no account.
+    /// Entries may be early, never late; entries that are not `armed` are stale.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// May have something to send.
+    /// Connections that may have something to send.
     ready: Vec<u32>,
-    /// What was to leave the host's queue before this has left.
+    /// Departures from the host's queue before this time have been processed.
     left_before: Time,
 }
 
 impl ConnectionTable {
-    /// One more.
+    /// Adds a connection.
     pub fn add(&mut self, connection: Connection) {
         let number = connection.number;
         let member = ConnectionEntry {
@@ -44,24 +44,24 @@ impl ConnectionTable {
         self.members.is_empty()
     }
 
-    /// How many there are.
+    /// Number of open connections.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// When the first of them wants to be woken.
+    /// Time of the earliest wakeup.
     pub fn due(&self) -> Time {
         let first = self.timers.peek();
         first.map_or(Time::NEVER, |Reverse((time, _))| *time)
     }
 
-    /// What was to leave the host's queue before `bound` has left.
+    /// Processes departures from the host's queue before `bound`.
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         self.left_before = bound;
     }
 
-    /// A packet of one of them is in the host's queue no more. Returns whether it is to be woken.
+    /// A packet of a connection has left the host's queue. Returns whether the connection must be woken.
     pub fn leave_host_queue(
         &mut self,
         number: u32,
@@ -81,7 +81,7 @@ impl ConnectionTable {
         wakes
     }
 
-    /// It is `now`: does what is due.
+    /// Processes what is due at `now`.
     pub fn wake(&mut self, now: Time) {
         while let Some(Reverse((time, number))) = self.timers.peek().copied()
             && time <= now
@@ -103,8 +103,7 @@ impl ConnectionTable {
         }
     }
 
-    /// A segment arrives for one of them: as `Connection::on_arrival`; None when that one is
-    /// over.
+    /// Delivers a segment to its connection, as `Connection::on_arrival`; None if that is closed.
     #[inline(never)]
     pub fn on_arrival(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> Option<(u64, bool)> {
         let member = self.members.get_mut(&arrived.tag.connection)?;
@@ -114,8 +113,8 @@ impl ConnectionTable {
         Some(member.connection.on_arrival(arrived, now))
     }
 
-    /// The next segment to be sent now, kept in `segments`; call until None. What connections that
-    /// are over have counted is added to `gone`.
+    /// The next segment to send now, stored in `segments`; call until None. Counters of closed connections
+    /// are added to `gone`.
     #[inline(never)]
     pub fn poll(
         &mut self,
@@ -146,24 +145,24 @@ impl ConnectionTable {
         None
     }
 
-    /// All of them.
+    /// All open connections.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.members.values().map(|member| &member.connection)
     }
 
-    /// One of them, if that one is not over.
+    /// An open connection by number.
     pub fn connection_mut(&mut self, number: u32) -> Option<&mut Connection> {
         let member = self.members.get_mut(&number)?;
         Some(&mut member.connection)
     }
 
-    /// Senders of all of them.
+    /// The senders of all open connections.
     pub fn senders_mut(&mut self) -> impl Iterator<Item = &mut Sender> {
         let members = self.members.values_mut();
         members.map(|member| &mut member.connection.sender)
     }
 
-    /// Ends all of them, adding what they counted to `gone`.
+    /// Closes all connections, adding their counters to `gone`.
     pub fn clear(&mut self, gone: &mut FinishedConnections) {
         for member in self.members.values() {
             gone.add(&member.connection);
@@ -171,7 +170,7 @@ impl ConnectionTable {
         *self = ConnectionTable::default();
     }
 
-    /// Adds what they counted so far.
+    /// Adds the counters of all connections so far.
     pub fn add_statistics(&self, sum: &mut Statistics) {
         for member in self.members.values() {
             sum.add(&member.connection.statistics());

@@ -1,4 +1,4 @@
-//! A flow or a probe during the run: its hosts, and what it sent and received.
+//! A flow or a probe during the run: its hosts, and what it has sent and received.
 
 use super::counters::{ConversationCounters, PacketCount, PacketCounters};
 use super::ping::Ping;
@@ -11,22 +11,22 @@ use crate::spec::SizeAt;
 use crate::spec::route::Row;
 use crate::spec::source::Generator;
 
-/// In place of a host's number.
+/// Placeholder for a host number.
 pub const NO_HOST: u32 = u32::MAX;
 
-/// What makes the packets.
+/// The generator of the packets.
 #[derive(Debug, Clone)]
 pub enum Application {
     /// UDP from a generator.
     Udp(Box<Generator>),
     /// Echo requests.
     Ping(Ping),
-    /// Connections.
+    /// TCP connections.
     Tcp(TcpFlow),
 }
 
 impl Application {
-    /// Whether a packet is counted apart: what a receiver over TCP sends is.
+    /// Whether a packet is counted separately: replies of a TCP receiver are.
     #[inline(always)]
     fn is_reply_apart(&self, packet: &Packet) -> bool {
         matches!(self, Application::Tcp(_)) && packet.is_reply()
@@ -36,80 +36,78 @@ impl Application {
 /// Datagrams of the measured window. For sizes on the wire, the payload is the size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagrams {
-    /// Handed to the network.
+    /// Sent.
     pub sent: u64,
-    /// Arrived whole.
+    /// Received completely.
     pub received: u64,
-    /// Of those sent.
+    /// Payload of those sent.
     pub sent_payload_bytes: u64,
-    /// Of those received.
+    /// Payload of those received.
     pub received_payload_bytes: u64,
 }
 
-/// What a packet of a conversation touches whichever way it goes, and what is touched when one is sent:
-/// a row of the one vector of all flows and probes. A connection's ends, and what is counted elsewhere,
-/// lie beside it.
+/// The state that every packet of a conversation touches: one row of the vector of all flows and probes. The
+/// ends of connections, and rarely used counters, are stored elsewhere.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub struct Conversation {
-    /// Asking or sending host.
+    /// Sending or requesting host.
     pub source: u32,
-    /// Answering or receiving host.
+    /// Receiving or answering host.
     pub destination: u32,
-    /// The host where its packets need nothing but counting: the destination of a flow. None,
-    /// `NO_HOST`, for a probe.
+    /// The host where its packets are only counted: the destination of a flow. `NO_HOST` for a probe.
     pub counting_host: u32,
-    /// The link its packets take first.
+    /// The first link of its packets.
     pub first_link: u32,
     /// Row of the routes to the destination.
     pub row_out: Row,
-    /// Row of the routes back.
+    /// Row of the return routes.
     pub row_back: Row,
     /// DSCP and ECN of its packets.
     pub traffic_class: u8,
     /// What the sizes of its datagrams mean.
     pub size_at: SizeAt,
-    /// Smallest MTU of the way out.
+    /// Smallest MTU of the forward path.
     pub mtu_bytes: u32,
-    /// Datagrams sent so far.
+    /// Number of datagrams sent so far.
     number: u32,
-    /// What makes the packets.
+    /// The generator of the packets.
     pub application: Application,
-    /// Nothing is sent from here on.
+    /// Time from which nothing is sent.
     stop: Time,
-    /// Made by hosts, whole run.
+    /// Packets sent by hosts, whole run.
     created: PacketCount,
-    /// What a receiver over TCP sent and its sender got, whole run.
+    /// Replies of a TCP receiver that reached the sender, whole run.
     replies_delivered: PacketCount,
-    /// Payload sent for the first time in the measured window.
+    /// Payload transmitted for the first time in the measured window.
     sent_payload_bytes: u64,
-    /// First sent in the measured window; `NEVER` before that.
+    /// First send time in the measured window; `NEVER` before it.
     first_sent: Time,
     counted: Box<ConversationCounters>,
 }
 
-/// Of thousands of flows rows do not stay in the cache.
+/// With thousands of flows the rows do not fit the cache.
 const _: () = assert!(size_of::<Conversation>() <= 256);
 
-/// Between which hosts a conversation is, and what its packets are like.
+/// The hosts and the path of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct ConversationPath {
-    /// Asking or sending host.
+    /// Sending or requesting host.
     pub source: u32,
-    /// Answering or receiving host.
+    /// Receiving or answering host.
     pub destination: u32,
-    /// The link its packets take first.
+    /// The first link of its packets.
     pub first_link: u32,
     /// Row of the routes to the destination.
     pub row_out: Row,
-    /// Row of the routes back.
+    /// Row of the return routes.
     pub row_back: Row,
-    /// Smallest MTU of the way out.
+    /// Smallest MTU of the forward path.
     pub mtu_bytes: u32,
 }
 
 impl Conversation {
-    /// One that has sent nothing. Nothing is sent from `stop` on.
+    /// A new conversation. It sends nothing from `stop` on.
     pub fn new(
         way: ConversationPath,
         traffic_class: u8,
@@ -141,14 +139,13 @@ impl Conversation {
         }
     }
 
-    /// Whether a packet of it that reaches this host needs nothing but counting.
+    /// Whether a packet of it that reaches this host is only counted.
     #[inline(always)]
     pub fn counts_at(&self, host: u32) -> bool {
         self.counting_host == host
     }
 
-    /// When it sends the packet that is due this long after `now`, if ever: nothing is sent
-    /// from its stop on.
+    /// Send time of the packet due this long after `now`, if any: nothing is sent from its stop on.
     #[inline(always)]
     pub fn due_after(&self, gap: Option<Time>, now: Time) -> Time {
         match gap.map(|gap| now.saturating_add(gap)) {
@@ -157,7 +154,7 @@ impl Conversation {
         }
     }
 
-    /// Counts a datagram that is about to be sent and gives it its number.
+    /// Counts a datagram that is about to be sent and returns its number.
     #[inline(always)]
     pub fn number_datagram(&mut self, size: u32, now: Time, warm_up: Time) -> u32 {
         self.number = self.number.wrapping_add(1);
@@ -168,7 +165,7 @@ impl Conversation {
         self.number
     }
 
-    /// A host hands a packet of it to the network: its class as in the IP header.
+    /// A host sends a packet of it: sets the traffic class.
     #[inline(always)]
     pub fn create(&mut self, mut packet: Packet) -> Packet {
         packet.traffic_class = self.traffic_class;
@@ -176,7 +173,7 @@ impl Conversation {
         packet
     }
 
-    /// Counts a packet of a flow that arrived at its destination, and its delay.
+    /// Counts a packet that arrived at its destination, and its delay.
     #[inline(always)]
     pub fn count_delivered(&mut self, packet: &Packet, now: Time, warm_up: Time) {
         let arrivals = &mut self.counted.arrivals;
@@ -189,7 +186,7 @@ impl Conversation {
         }
     }
 
-    /// Counts a packet of it that was lost on its way.
+    /// Counts a packet that was lost.
     #[inline]
     pub fn count_dropped(&mut self, packet: &Packet) {
         let seldom = &mut self.counted.seldom;
@@ -203,7 +200,7 @@ impl Conversation {
         }
     }
 
-    /// Payload of a byte stream has come in order.
+    /// Counts payload of a byte stream that is in order.
     pub fn count_payload(&mut self, payload_bytes: u64, now: Time, warm_up: Time) {
         if payload_bytes == 0 {
             return;
@@ -216,7 +213,7 @@ impl Conversation {
         }
     }
 
-    /// The network has made a copy of a packet of it.
+    /// Counts a copy of a packet made by the network.
     pub fn count_duplicated(&mut self, copy: &Packet) {
         let seldom = &mut self.counted.seldom;
         if self.application.is_reply_apart(copy) {
@@ -229,30 +226,30 @@ impl Conversation {
         }
     }
 
-    /// Its host made a packet.
+    /// Counts a packet sent by its host.
     #[inline(always)]
     pub fn count_created(&mut self, packet: &Packet) {
         self.created.add(packet);
     }
 
-    /// A receiver over TCP made a packet.
+    /// Counts a packet sent by a TCP receiver.
     #[inline(always)]
     pub fn count_reply_created(&mut self, packet: &Packet) {
         self.counted.arrivals.replies_created.add(packet);
     }
 
-    /// What a receiver over TCP sent has come to the sender.
+    /// Counts a reply of a TCP receiver that reached the sender.
     #[inline(always)]
     pub fn count_reply_delivered(&mut self, packet: &Packet) {
         self.replies_delivered.add(packet);
     }
 
-    /// An echo request or an answer has come.
+    /// Counts an echo request or reply.
     pub fn count_echo(&mut self, packet: &Packet) {
         self.counted.arrivals.delivered.add(packet);
     }
 
-    /// Payload is sent for the first time in the measured window.
+    /// Counts payload transmitted for the first time in the measured window.
     #[inline(always)]
     pub fn count_sent_payload(&mut self, payload_bytes: u64, now: Time) {
         self.sent_payload_bytes += payload_bytes;
@@ -261,7 +258,7 @@ impl Conversation {
         }
     }
 
-    /// A source over TCP has written `writes` times in the measured window.
+    /// Counts `writes` writes of a TCP source in the measured window.
     #[inline(always)]
     pub fn count_writes(&mut self, writes: u32) {
         if writes > 0 {
@@ -269,7 +266,7 @@ impl Conversation {
         }
     }
 
-    /// Packets over the whole run; of TCP what the sender sent.
+    /// Packets over the whole run; for TCP those of the sender.
     pub fn counters(&self) -> PacketCounters {
         PacketCounters {
             created: self.created,
@@ -279,7 +276,7 @@ impl Conversation {
         }
     }
 
-    /// Packets from a receiver over TCP to its sender over the whole run.
+    /// Packets from a TCP receiver to its sender over the whole run.
     pub fn replies(&self) -> PacketCounters {
         PacketCounters {
             created: self.counted.arrivals.replies_created,
@@ -289,7 +286,7 @@ impl Conversation {
         }
     }
 
-    /// Datagrams of the measured window; of TCP what the source wrote, and payload.
+    /// Datagrams of the measured window; for TCP the writes of the source, and payload.
     pub fn datagrams(&self) -> Datagrams {
         Datagrams {
             sent: self.counted.seldom.sent_datagrams,
@@ -299,18 +296,18 @@ impl Conversation {
         }
     }
 
-    /// First sent in the measured window.
+    /// First send time in the measured window.
     pub fn first_sent(&self) -> Option<Time> {
         (self.first_sent != Time::NEVER).then_some(self.first_sent)
     }
 
-    /// Last received in the measured window.
+    /// Last receive time in the measured window.
     pub fn last_received(&self) -> Option<Time> {
         let last = self.counted.arrivals.last;
         (last != Time::NEVER).then_some(last)
     }
 
-    /// One-way delay of packets made in the measured window.
+    /// One-way delay of packets created in the measured window.
     #[inline]
     pub fn delay(&self) -> &Delays {
         &self.counted.arrivals.delay
@@ -321,13 +318,13 @@ impl Conversation {
         self.counted.arrivals.payload_bytes
     }
 
-    /// Has fetched what a packet touches that comes to its destination.
+    /// Prefetches what an arriving packet touches.
     #[inline(always)]
     pub fn prefetch_arrivals(&self) {
         prefetch(&self.counted.arrivals);
     }
 
-    /// Its flow over TCP, if it is one.
+    /// Its TCP flow, if it is one.
     pub fn tcp(&self) -> Option<&TcpFlow> {
         match &self.application {
             Application::Tcp(flow) => Some(flow),
@@ -335,7 +332,7 @@ impl Conversation {
         }
     }
 
-    /// A packet of a flow arrived at its destination.
+    /// Processes a packet that arrived at its destination.
     #[inline(always)]
     pub fn receive(&mut self, packet: &Packet, now: Time, warm_up: Time) {
         self.count_delivered(packet, now, warm_up);
@@ -356,8 +353,8 @@ impl Conversation {
         arrivals.delay_before_warm_up + arrivals.delay.moments().sum()
     }
 
-    /// The payload of the datagram that this packet completes, if it does. An ideal packet is
-    /// a datagram of its own size.
+    /// The payload of the datagram that this packet completes, if any. An ideal packet is a datagram of its
+    /// own size.
     #[inline(always)]
     fn whole_datagram(&mut self, packet: &Packet) -> Option<u32> {
         if packet.has_size_on_wire() {

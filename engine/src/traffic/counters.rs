@@ -1,35 +1,35 @@
-//! Counters of a conversation that lie outside its row: those of arrivals, and rare ones.
+//! Counters of a conversation outside its row: those of arrivals, and rarely used ones.
 
 use crate::sim::datagram::Reassembly;
 use crate::sim::delays::Delays;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
-/// Packets and bytes (with the IP header) of one conversation over the whole run. Answers to
-/// echo requests count like requests.
+/// Packets and bytes (with the IP header) of one conversation over the whole run. Echo replies count like
+/// requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PacketCounters {
-    /// Made by a host.
+    /// Sent by a host.
     pub created: PacketCount,
-    /// Arrived where they were going.
+    /// Arrived at their destination.
     pub delivered: PacketCount,
-    /// Refused by a queue or lost by a link.
+    /// Dropped by a queue or lost by a link.
     pub dropped: PacketCount,
-    /// Made by the network, as copies of others.
+    /// Copies made by the network.
     pub duplicated: PacketCount,
 }
 
 /// Packets, and their bytes with the IP header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PacketCount {
-    /// How many.
+    /// Number of packets.
     pub pkts: u64,
-    /// Of all of them.
+    /// Bytes of all of them.
     pub bytes: u64,
 }
 
 impl PacketCount {
-    /// One more.
+    /// Adds a packet.
     #[inline(always)]
     pub fn add(&mut self, packet: &Packet) {
         self.pkts += 1;
@@ -37,25 +37,25 @@ impl PacketCount {
     }
 }
 
-/// What each packet touches that comes to the destination of a conversation, and what it answers.
+/// The counters that each packet touches that arrives at the destination of a conversation, and its reply.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct ArrivalCounters {
-    /// One-way delay of packets made in the measured window.
+    /// One-way delay of packets created in the measured window.
     pub delay: Delays,
-    /// Sum of the one-way delays of packets made before the warm-up ended, picoseconds.
+    /// Sum of the one-way delays of packets created before the warm-up ended, picoseconds.
     pub delay_before_warm_up: u128,
-    /// Packets that came.
+    /// Packets arrived.
     pub delivered: PacketCount,
-    /// What a receiver over TCP has sent.
+    /// Replies sent by a TCP receiver.
     pub replies_created: PacketCount,
     /// Payload since the start of the run, for samples.
     pub payload_bytes: u64,
     /// Payload of the measured window.
     pub measured_payload_bytes: u64,
-    /// Last of the measured window; `NEVER` before the first.
+    /// Last arrival in the measured window; `NEVER` before the first.
     pub last: Time,
-    /// Datagrams that arrived whole in the measured window.
+    /// Datagrams received completely in the measured window.
     pub datagrams: u64,
 }
 
@@ -76,28 +76,28 @@ impl Default for ArrivalCounters {
     }
 }
 
-/// What is counted of what happens seldom.
+/// Counters of rare events.
 #[derive(Debug, Clone, Default)]
 pub struct RareCounters {
-    /// Refused by a queue or lost by a link.
+    /// Dropped by a queue or lost by a link.
     pub dropped: PacketCount,
-    /// Made by the network, as copies of others.
+    /// Copies made by the network.
     pub duplicated: PacketCount,
-    /// Of what a receiver over TCP sends.
+    /// Replies of a TCP receiver that were dropped.
     pub replies_dropped: PacketCount,
-    /// Of that, too.
+    /// Copies of replies of a TCP receiver.
     pub replies_duplicated: PacketCount,
-    /// Datagrams handed to the network in the measured window, or writes of a source over TCP.
+    /// Datagrams sent in the measured window, or writes of a TCP source.
     pub sent_datagrams: u64,
-    /// Of fragments.
+    /// Reassembly of fragments.
     pub reassembly: Reassembly,
 }
 
-/// What is counted of a conversation beside its row.
+/// The counters of a conversation outside its row.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationCounters {
-    /// By each packet that comes.
+    /// Updated by each arriving packet.
     pub arrivals: ArrivalCounters,
-    /// The rest.
+    /// Updated rarely.
     pub seldom: RareCounters,
 }

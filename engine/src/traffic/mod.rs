@@ -1,5 +1,5 @@
-//! Hosts' side of traffic: connections, echoes and their counters. When a source sends, and how much, is in
-//! `spec::source`.
+//! The host side of traffic: connections, echoes and their counters. When and how much a source sends is
+//! decided in `spec::source`.
 
 pub mod connection;
 pub mod connection_table;

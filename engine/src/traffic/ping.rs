@@ -1,5 +1,5 @@
-//! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)), or over UDP
-//! (RFC 862): its header is as long as that of ICMP.
+//! Echo requests at a constant interval, as `ping -i` sends them (RFC 792; ping(8)), or over UDP (RFC 862),
+//! whose header has the same length as that of ICMP.
 
 use crate::sim::chunked_vec::ChunkedVec;
 use crate::sim::time::Time;
@@ -8,12 +8,12 @@ use crate::spec;
 /// ICMP header, and UDP header, bytes.
 pub const ICMP_HEADER_BYTES: u32 = 8;
 
-/// One request and its answer.
+/// A request and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
-    /// When it was sent.
+    /// Send time.
     pub sent: Time,
-    /// When the answer arrived; None while it has not.
+    /// Arrival of the reply; None while it is missing.
     pub received: Option<Time>,
 }
 
@@ -21,11 +21,11 @@ pub struct Echo {
 #[derive(Debug, Clone)]
 pub struct Ping {
     interval: Time,
-    /// How many; None until the end of the run.
+    /// Number of requests; None until the end of the run.
     count: Option<u64>,
-    /// Size of request and answer with the IP header, bytes.
+    /// Size of request and reply with the IP header, bytes.
     pub packet_bytes: u16,
-    /// In the order sent: sequence number 1 is at 0.
+    /// In the order sent: sequence number 1 is at index 0.
     pub echoes: ChunkedVec<Echo>,
 }
 
@@ -41,7 +41,7 @@ impl Ping {
         }
     }
 
-    /// A request leaves now. Returns its sequence number and the time to the next, if any.
+    /// Sends a request now. Returns its sequence number and the time to the next, if any.
     pub fn send(&mut self, now: Time) -> (u32, Option<Time>) {
         self.echoes.push(Echo {
             sent: now,
@@ -52,8 +52,8 @@ impl Ping {
         (sent as u32, more.then_some(self.interval))
     }
 
-    /// The answer to request `number` arrived. The first counts, as with ping(8), to which
-    /// further ones are duplicates.
+    /// Receives the reply to request `number`. Only the first counts; ping(8) reports further ones as
+    /// duplicates.
     pub fn receive(&mut self, number: u32, now: Time) {
         if let Some(echo) = self.echoes.get_mut(number as usize - 1) {
             echo.received.get_or_insert(now);

@@ -1,28 +1,28 @@
 //! TCP segments in flight, by the index that their packets carry.
 //!
-//! A segment is written once and read once, in an order that caches cannot predict. So it is small: 32 bytes, two
-//! to a cache line. SACK blocks and copies, which few segments have, are stored elsewhere.
+//! A segment is written once and read once, in an order that caches cannot predict. So it is small: 32 bytes,
+//! two to a cache line. SACK blocks and copies, which few segments have, are stored elsewhere.
 
 use crate::sim::prefetch::prefetch;
 use crate::tcp::segment::{Flags, Header, SackBlocks, Segment, Timestamps};
 use std::collections::BTreeMap;
 
-/// In place of a place.
+/// Placeholder for a place.
 const NONE: u32 = u32::MAX;
-/// Places made at first: an initial window and its acknowledgements.
+/// Initial number of places: an initial window and its acknowledgements.
 const FIRST_PLACES: usize = 16;
 
-/// Of `StoredSegment::bits`: it carries timestamps.
+/// Flag in `StoredSegment::bits`: it carries timestamps.
 const TIMESTAMPS: u8 = 1;
-/// Of `StoredSegment::bits`: it was sent again.
+/// Flag in `StoredSegment::bits`: it is a retransmission.
 const AGAIN: u8 = 2;
-/// Of `StoredSegment::bits`: the receiver sent it.
+/// Flag in `StoredSegment::bits`: the receiver sent it.
 const REPLY: u8 = 4;
-/// Of `StoredSegment::bits`: it is on the account of its sender's host (`tcp::small_queue`).
+/// Flag in `StoredSegment::bits`: it counts in its host's queue accounting (`tcp::small_queue`).
 const HELD: u8 = 8;
-/// Of `StoredSegment::bits`: it carries SACK blocks.
+/// Flag in `StoredSegment::bits`: it carries SACK blocks.
 const SACK: u8 = 16;
-/// Of `StoredSegment::bits`: several packets carry it.
+/// Flag in `StoredSegment::bits`: several packets carry it.
 const SHARED: u8 = 32;
 
 #[inline]
@@ -30,12 +30,12 @@ fn bit_if(holds: bool, bit: u8) -> u8 {
     if holds { bit } else { 0 }
 }
 
-/// What is known of a segment besides its header.
+/// Properties of a segment besides its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentTag {
     /// Number of its connection in the flow.
     pub connection: u32,
-    /// Whether what it carries had been sent before.
+    /// Whether it is a retransmission.
     pub is_again: bool,
     /// Whether the receiver sent it.
     pub is_reply: bool,
@@ -44,18 +44,18 @@ pub struct SegmentTag {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct StoredSegment {
-    /// Of the stream: the sender's sequence number, which is what the receiver acknowledges.
+    /// The sender's sequence number, or the receiver's acknowledgement number.
     data: u64,
     timestamps: Timestamps,
     /// At most 1 GiB (RFC 7323 section 2.3).
     window_bytes: u32,
-    /// Of a free place, the next free one.
+    /// For a free place: the next free one.
     connection: u32,
     payload_bytes: u16,
-    /// Counts the flow's segments.
+    /// Number among the flow's segments.
     number: u16,
-    /// Of the way back, which carries no data: the receiver's sequence number, which is what the sender
-    /// acknowledges. SYN and FIN count.
+    /// The number of the other direction, which carries no data: the sender's acknowledgement number, or the
+    /// receiver's sequence number. SYN and FIN count.
     control: u16,
     flags: Flags,
     bits: u8,
@@ -92,28 +92,27 @@ impl StoredSegment {
 #[derive(Debug, Clone)]
 pub struct SegmentStore {
     places: Vec<StoredSegment>,
-    /// The free place that is taken next, or `NONE`: of those in no use the one left last, whose
-    /// line may still be near.
+    /// The free place that is used next, or `NONE`: the one freed last, whose cache line may still be near.
     free: u32,
     next_number: u16,
-    /// None before the first.
+    /// None until first needed.
     rare: Option<Box<SparseFields>>,
 }
 
-/// What few segments have, by their places.
+/// Fields that few segments have, by place.
 #[derive(Debug, Clone, Default)]
 struct SparseFields {
     sacks: Sacks,
-    /// Packets beside the first that carry a segment: queues may copy packets.
+    /// Number of packets besides the first that carry a segment: queues may duplicate packets.
     copies: BTreeMap<u32, u32>,
 }
 
-/// SACK blocks of segments on their way.
+/// SACK blocks of segments in flight.
 #[derive(Debug, Clone, Default)]
 struct Sacks {
     blocks: Vec<SackBlocks>,
     free: Vec<u32>,
-    /// Where those of the segment at a place are.
+    /// Index of the blocks of the segment at a place.
     of_place: Vec<u32>,
 }
 
@@ -151,7 +150,7 @@ impl Default for SegmentStore {
 }
 
 impl SegmentStore {
-    /// Keeps a segment for one packet. Returns its place.
+    /// Stores a segment for one packet. Returns its place.
     pub fn put(&mut self, segment: &Segment, tag: SegmentTag) -> u32 {
         let place = self.put_plain(&segment.header(), tag);
         if !segment.sack.is_empty() {
@@ -164,7 +163,7 @@ impl SegmentStore {
         place
     }
 
-    /// As `put`, of a segment without SACK blocks.
+    /// As `put`, for a segment without SACK blocks.
     #[inline(always)]
     pub fn put_plain(&mut self, segment: &Header, tag: SegmentTag) -> u32 {
         let (data, control) = if tag.is_reply {
@@ -198,7 +197,7 @@ impl SegmentStore {
         self.add(stored)
     }
 
-    /// One place more. The first window of packets lies together.
+    /// Adds a place. The places of the first window are contiguous.
     #[cold]
     fn add(&mut self, stored: StoredSegment) -> u32 {
         if self.places.is_empty() {
@@ -208,7 +207,7 @@ impl SegmentStore {
         self.places.len() as u32 - 1
     }
 
-    /// Has the segment at a place fetched, and the place that is taken next.
+    /// Prefetches the segment at a place, and the place used next.
     pub fn prefetch(&self, place: u32) {
         for place in [place, self.free] {
             if let Some(stored) = self.places.get(place as usize) {
@@ -217,7 +216,7 @@ impl SegmentStore {
         }
     }
 
-    /// Has the place fetched that is taken after the next.
+    /// Prefetches the place used after the next.
     pub fn prefetch_second(&self) {
         let next = self.places.get(self.free as usize);
         if let Some(second) = next.and_then(|next| self.places.get(next.connection as usize)) {
@@ -225,19 +224,19 @@ impl SegmentStore {
         }
     }
 
-    /// Places there are, in use or free.
+    /// Number of places, used or free.
     pub fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// One more packet carries the segment.
+    /// Adds a packet that carries the segment.
     pub fn share(&mut self, place: u32) {
         self.places[place as usize].bits |= SHARED;
         let rare = self.rare.get_or_insert_default();
         *rare.copies.entry(place).or_default() += 1;
     }
 
-    /// A packet that carries the segment is gone: its header and tag, and its SACK blocks if it has some.
+    /// A packet that carries the segment has arrived: returns its header, tag and SACK blocks, if any.
     #[inline(always)]
     pub fn take(&mut self, place: u32) -> (Header, SegmentTag, Option<SackBlocks>) {
         let stored = &mut self.places[place as usize];
@@ -260,7 +259,7 @@ impl SegmentStore {
         self.rare.as_ref().map(|rare| rare.sacks.get(place))
     }
 
-    /// A packet that carries the segment is gone, and nobody reads it.
+    /// A packet that carries the segment is gone, unread.
     #[inline]
     pub fn discard(&mut self, place: u32) {
         let bits = self.places[place as usize].bits;
@@ -272,7 +271,7 @@ impl SegmentStore {
         self.free = place;
     }
 
-    /// What it has that few have. Returns whether other packets carry it.
+    /// Releases its sparse fields. Returns whether other packets carry it.
     #[inline(never)]
     fn discard_rare(&mut self, place: u32, bits: u8) -> bool {
         let Some(rare) = &mut self.rare else {
@@ -300,7 +299,7 @@ impl SegmentStore {
         self.places[place as usize].tag()
     }
 
-    /// The segment at a place, which stays there.
+    /// The segment at a place, without removing it.
     pub fn get(&self, place: u32) -> Segment {
         Segment {
             sack: self.blocks(place).unwrap_or_default(),
@@ -308,14 +307,14 @@ impl SegmentStore {
         }
     }
 
-    /// Its packet is in the queue of the sender's host. Returns the connection and the payload.
+    /// Marks its packet as being in the queue of the sender's host. Returns the connection and the payload.
     pub fn hold(&mut self, place: u32) -> (u32, u32) {
         let stored = &mut self.places[place as usize];
         stored.bits |= HELD;
         (stored.connection, u32::from(stored.payload_bytes))
     }
 
-    /// Its packet is there no more: the connection and the payload, if it was there.
+    /// Clears that mark. Returns the connection and the payload, if it was set.
     pub fn release(&mut self, place: u32) -> Option<(u32, u32)> {
         let stored = &mut self.places[place as usize];
         let was_held = stored.bits & HELD != 0;
@@ -323,8 +322,7 @@ impl SegmentStore {
         was_held.then_some((stored.connection, u32::from(stored.payload_bytes)))
     }
 
-    /// The number of the segment at a place among all that the flow's two ends have sent, modulo
-    /// 65,536.
+    /// Number of the segment at a place among all that the flow's two ends have sent, modulo 65,536.
     pub fn number(&self, place: u32) -> u16 {
         self.places[place as usize].number
     }
@@ -366,7 +364,7 @@ mod tests {
         }
     }
 
-    /// Who sends has the stream's numbers in one field and few in the other.
+    /// The sender has the stream position in one field and a small number in the other.
     fn sent_by(segment: Segment, tag: SegmentTag) -> Segment {
         let (data, control) = (segment.seq, segment.ack);
         Segment {

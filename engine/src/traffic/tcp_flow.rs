@@ -1,16 +1,14 @@
-//! A flow over TCP: when connections are made, what is handed to them, what arrives.
+//! A TCP flow: when connections are opened, what is written to them, what arrives.
 //!
 //! | source | connections | written |
 //! | --- | --- | --- |
-//! | greedy | one, at the start | as much as the send buffer takes, perhaps a little before it |
+//! | greedy | one, at the start | as much as the send buffer takes, optionally a small first write |
 //! | sized | one, at the start | its bytes |
-//! | closed loop | one for each transfer, after a pause | the transfer's bytes |
-//! | arrivals | one for each transfer, any number at a time | the transfer's bytes |
-//! | Poisson, renewal, constant rate | one, at the start | sizes at the source's instants |
+//! | closed loop | one for each transfer, after a think time | the transfer's bytes |
+//! | arrivals | one for each transfer, any number in parallel | the transfer's bytes |
+//! | Poisson, renewal, constant rate | one, at the start | sizes at the source's instants
 //!
-//! A connection is closed when the receiver has all of a transfer. At the flow's stop it is cut
-//! off: nothing more is sent, and no reset either. Small segments are not held back (the
-//! application sets `TCP_NODELAY`).
+//! |A connection is closed when the receiver has all of a transfer. At the flow's stop it is abandoned: nothing more is sent, not even a reset. Small segments are not delayed (the application sets `TCP_NODELAY`).
 
 mod host_queue;
 mod super_packet;
@@ -32,39 +30,39 @@ use crate::tcp::segment::{Header, SackBlocks, Segment};
 use crate::tcp::sender::{Sender, Statistics};
 use std::sync::Arc;
 
-/// Writes or transfers that a source begins when it is woken; others of the same instant later in
-/// it.
+/// Largest number of writes or transfers that a source starts per wakeup; the rest follow at the same
+/// instant.
 const ACTIONS_A_STEP: u32 = 1024;
-/// Payload from one end to the other over a connection of its own. Packets are those of the
-/// sender, whole run, those that come after the end of the connection too.
+/// Payload over a connection of its own. Packets are those of the sender, whole run, including those that
+/// arrive after the connection has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Payload asked for; None for a connection without an end.
+    /// Payload requested; None for a connection without end.
     pub bytes: Option<u64>,
-    /// When its connection was begun.
+    /// Start of its connection.
     pub started: Time,
-    /// When the receiver had all of it.
+    /// Time when the receiver had all of it.
     pub completed: Option<Time>,
     /// Packets sent.
     pub created_pkts: u64,
-    /// Those of them that carried what had been sent before.
+    /// Retransmissions among them.
     pub retransmitted_pkts: u64,
     /// Packets that arrived at the receiver.
     pub received_pkts: u64,
     /// Their bytes with the IP header.
     pub received_bytes: u64,
-    /// Those of them whose payload had been sent before.
+    /// Retransmissions among them.
     pub received_again_pkts: u64,
-    /// When the first arrived.
+    /// Arrival of the first packet.
     pub first_received: Option<Time>,
-    /// When the last arrived.
+    /// Arrival of the last packet.
     pub last_received: Option<Time>,
-    /// Packets lost on the way.
+    /// Packets lost in the network.
     pub dropped_pkts: u64,
 }
 
 impl Transfer {
-    /// Of a connection that begins.
+    /// The transfer of a new connection.
     pub fn new(bytes: Option<u64>, started: Time) -> Transfer {
         Transfer {
             bytes,
@@ -97,22 +95,22 @@ impl Transfer {
     }
 }
 
-/// Sums over all of a flow's connections, those that are closed included.
+/// Sums over all of a flow's connections, closed ones included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SentTotals {
-    /// Sent again since the start.
+    /// Retransmissions since the start.
     pub retransmitted_pkts: u64,
-    /// Payload sent for the first time since the start.
+    /// Payload transmitted for the first time since the start.
     pub payload_bytes: u64,
-    /// Payload that the application has written since the start.
+    /// Payload written by the application since the start.
     pub written_bytes: u64,
 }
 
-/// What is left of connections that are over.
+/// What is kept of closed connections.
 #[derive(Debug, Clone, Default)]
 pub struct FinishedConnections {
     statistics: Statistics,
-    /// One for each connection; of one that is not over, what it was made with.
+    /// One for each connection; for an open one its initial values.
     transfers: ChunkedVec<Transfer>,
 }
 
@@ -129,16 +127,16 @@ impl FinishedConnections {
         }
     }
 
-    /// Of a connection by its number, from 1.
+    /// The transfer of a connection, by its number from 1.
     fn transfer_mut(&mut self, connection: u32) -> Option<&mut Transfer> {
         self.transfers.get_mut(connection as usize - 1)
     }
 }
 
-/// Names the random numbers of a flow's connections: `flow/NAME/connection/NUMBER`.
+/// Names of the random streams of a flow's connections: `flow/NAME/connection/NUMBER`.
 #[derive(Debug, Clone)]
 pub struct ConnectionStreams {
-    /// Of the experiment.
+    /// Seed of the experiment.
     pub seed: u64,
     /// Which replication.
     pub replication: u64,
@@ -153,19 +151,19 @@ impl ConnectionStreams {
     }
 }
 
-/// A flow while it runs: what each packet of it touches.
+/// A flow while it runs: the state that each packet touches.
 ///
-/// It lies in the row of its conversation, and its connection in a place of its own, so that a packet
-/// touches few pages of memory; all else is in `rest`.
+/// It is part of its conversation's row, and its connection is allocated separately, so that a packet touches
+/// few pages of memory; everything else is in `rest`.
 #[derive(Debug, Clone)]
 pub struct TcpFlow {
-    /// Of a flow that has one at a time.
+    /// For a flow with one connection at a time.
     connection: Option<Box<Connection>>,
     segments: SegmentStore,
-    /// When the source acts next.
+    /// Time of the source's next action.
     next_action: Time,
     stop: Time,
-    /// What the tournament has for it: no later than `due`.
+    /// Its tournament entry: not later than `due`.
     armed: Time,
     has_small_queues: bool,
     rest: Box<ColdState>,
@@ -173,20 +171,20 @@ pub struct TcpFlow {
 
 const _: () = assert!(size_of::<TcpFlow>() <= 88);
 
-/// What is read when a connection begins or ends, or of a flow that has many.
+/// State used when a connection begins or ends, or by a flow with many connections.
 #[derive(Debug, Clone)]
 struct ColdState {
     named: ConnectionStreams,
     settings: Arc<Settings>,
     supply: Supply,
-    /// Of a flow that has any number.
+    /// For a flow with parallel connections.
     connection_table: ConnectionTable,
     connections: u32,
     gone: FinishedConnections,
 }
 
 impl TcpFlow {
-    /// A flow that begins at `start`, and when it first acts.
+    /// A flow that starts at `start`, and its first wakeup.
     pub fn new(
         source: &Source,
         settings: Arc<Settings>,
@@ -197,7 +195,7 @@ impl TcpFlow {
     ) -> TcpFlow {
         let mut supply = source.parameters().supply(streams);
         let first = match &mut supply {
-            // The connection is made at the start, whenever the first write is.
+            // The connection is opened at the start, whenever the first write is.
             Supply::Schedule(_) => start,
             Supply::Transfers(transfers) => start.saturating_add(transfers.first_pause()),
         };
@@ -221,7 +219,7 @@ impl TcpFlow {
         flow
     }
 
-    /// When it is to be woken next.
+    /// Time of its next wakeup.
     #[inline]
     pub fn due(&self) -> Time {
         let Some(connection) = &self.connection else {
@@ -240,8 +238,8 @@ impl TcpFlow {
         connection.due().min(self.next_action).min(self.stop)
     }
 
-    /// What to tell the tournament when it is `due`, if it is to be told anything: entries may be
-    /// early, never late, so a timer that moves back costs nothing.
+    /// The time to enter into the tournament when the flow is `due`, if it must change: entries may be early,
+    /// never late, so a timer that moves back costs nothing.
     #[inline]
     pub fn rearm(&mut self, due: Time, now: Time) -> Option<Time> {
         if due < self.armed || self.armed <= now {
@@ -251,14 +249,13 @@ impl TcpFlow {
         None
     }
 
-    /// Whether the tournament has it for later only.
+    /// Whether its tournament entry is later than now.
     #[inline]
     pub fn is_armed_after(&self, now: Time) -> bool {
         self.armed > now
     }
 
-    /// It is `now`: does what is due. Returns how many writes the source made. Call `poll`
-    /// afterwards.
+    /// Processes what is due at `now`. Returns how many writes the source made. Call `poll` afterwards.
     pub fn wake(&mut self, now: Time) -> u32 {
         if now >= self.stop {
             self.drop_connection();
@@ -280,7 +277,7 @@ impl TcpFlow {
         writes
     }
 
-    /// The source makes a connection or writes.
+    /// The source opens a connection or writes.
     fn run_source(&mut self, now: Time) -> u32 {
         let mut writes = 0;
         match (&mut self.rest.supply, &mut self.connection) {
@@ -340,8 +337,7 @@ impl TcpFlow {
         }
     }
 
-    /// A packet of it arrives. Returns the payload that has come in order by it. Call `poll`
-    /// afterwards.
+    /// Processes an arriving packet. Returns the payload that it brings into order. Call `poll` afterwards.
     #[inline(always)]
     pub fn on_packet(&mut self, packet: &Packet, now: Time) -> u64 {
         let (header, tag) = match self.segments.take(packet.segment_place()) {
@@ -365,7 +361,7 @@ impl TcpFlow {
         self.enter(&ArrivedSegment::by(packet, header, tag, Some(blocks)), now)
     }
 
-    /// What has arrived is its connection's.
+    /// Delivers an arriving segment to its connection.
     #[inline(always)]
     fn enter(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> u64 {
         let tag = arrived.tag;
@@ -386,7 +382,7 @@ impl TcpFlow {
         payload
     }
 
-    /// A packet of a connection that is gone.
+    /// Counts a packet of a closed connection.
     #[cold]
     fn count_late(&mut self, arrived: &ArrivedSegment<'_>, now: Time) {
         let tag = arrived.tag;
@@ -397,7 +393,7 @@ impl TcpFlow {
         }
     }
 
-    /// What is counted of a connection.
+    /// The transfer of a connection.
     #[inline]
     fn transfer_mut(&mut self, number: u32) -> Option<&mut Transfer> {
         match &mut self.connection {
@@ -415,7 +411,7 @@ impl TcpFlow {
         }
     }
 
-    /// The next packet to be sent now; call until None.
+    /// The next packet to send now; call until None.
     #[inline(always)]
     pub fn poll(&mut self, now: Time) -> Option<SentSegment> {
         match &mut self.connection {
@@ -428,7 +424,7 @@ impl TcpFlow {
         }
     }
 
-    /// A packet of it was lost.
+    /// A packet was lost.
     pub fn on_drop(&mut self, place: u32) {
         let tag = self.segments.tag(place);
         self.segments.discard(place);
@@ -439,7 +435,7 @@ impl TcpFlow {
         }
     }
 
-    /// The segment of a packet of it, and of which connection that is.
+    /// The segment of a packet, and its connection.
     pub fn segment(&self, place: u32) -> (Segment, u32) {
         (
             self.segments.get(place),
@@ -452,8 +448,7 @@ impl TcpFlow {
         self.segments.number(place)
     }
 
-    /// Has what is read of its connection fetched when a packet arrives at its receiver, or at its
-    /// sender, or when it is woken.
+    /// Prefetches the state of its connection for an arrival at its receiver or sender, or for a wakeup.
     #[inline(always)]
     pub fn prefetch_end(&self, is_sender: bool) {
         if let Some(connection) = &self.connection {
@@ -461,7 +456,7 @@ impl TcpFlow {
         }
     }
 
-    /// Has what lies beside it fetched that a packet of it will be looked up in.
+    /// Prefetches the data structures in which an arriving packet is looked up.
     pub fn prefetch_for(&self, place: u32, is_sender: bool) {
         self.segments.prefetch(place);
         if is_sender && let Some(sender) = self.sender() {
@@ -469,7 +464,7 @@ impl TcpFlow {
         }
     }
 
-    /// Has fetched what its sender has written and not sent, and the place of a second segment.
+    /// Prefetches the unsent data of its sender, and the place of a second segment.
     pub fn prefetch_unsent(&self) {
         self.segments.prefetch_second();
         if let Some(sender) = self.sender() {
@@ -477,18 +472,17 @@ impl TcpFlow {
         }
     }
 
-    /// What its connections are told.
+    /// The settings of its connections.
     pub fn settings(&self) -> &Settings {
         &self.rest.settings
     }
 
-    /// A queue has made a copy of a packet of it.
+    /// A queue has duplicated a packet.
     pub fn on_copy(&mut self, place: u32) {
         self.segments.share(place);
     }
 
-    /// A window from a time on that has not come yet: for its connections, and those to come.
-    /// False where its controller is not given windows.
+    /// Schedules a window change for present and future connections. False if its controller is not `manual`.
     pub fn change_cwnd(&mut self, change: CwndChange) -> bool {
         if self.rest.settings.algorithm != Algorithm::Manual {
             return false;
@@ -503,7 +497,7 @@ impl TcpFlow {
         true
     }
 
-    /// Counted over all its connections.
+    /// Counters over all its connections.
     pub fn statistics(&self) -> Statistics {
         let mut sum = self.rest.gone.statistics;
         if let Some(connection) = &self.connection {
@@ -513,12 +507,12 @@ impl TcpFlow {
         sum
     }
 
-    /// Connections that are not over.
+    /// Number of open connections.
     pub fn connections(&self) -> usize {
         self.rest.connection_table.len() + usize::from(self.connection.is_some())
     }
 
-    /// Whether all that it was to carry has arrived, or it was stopped, and no more will come.
+    /// Whether all data has arrived, or the flow was stopped, and no more will come.
     pub fn is_over(&self) -> bool {
         match &self.connection {
             Some(connection) => {
@@ -528,13 +522,12 @@ impl TcpFlow {
         }
     }
 
-    /// The transfers, one for each connection. Of connections that are not over, as `settle` found
-    /// them.
+    /// The transfers, one for each connection. Those of open connections are as of `settle`.
     pub fn transfers(&self) -> &ChunkedVec<Transfer> {
         &self.rest.gone.transfers
     }
 
-    /// Enters what connections that are not over have counted in `transfers`.
+    /// Enters the counters of open connections in `transfers`.
     pub fn settle(&mut self) {
         let rest = &mut *self.rest;
         let one = self.connection.iter().map(|connection| &**connection);
@@ -543,7 +536,7 @@ impl TcpFlow {
         }
     }
 
-    /// Places that its segments have taken at most.
+    /// Number of places that its segments have used at most.
     pub fn places(&self) -> usize {
         self.segments.places()
     }
@@ -555,7 +548,7 @@ impl TcpFlow {
             .map(|connection| &connection.sender)
     }
 
-    /// What its sender knows now; None without a connection.
+    /// The state of its sender now; None without a connection.
     pub fn sample(&self) -> Option<TcpSample> {
         let sender = self.sender()?;
         let (window, round_trip) = (sender.window(), sender.round_trip());
@@ -573,7 +566,7 @@ impl TcpFlow {
         })
     }
 
-    /// What its senders have sent until now.
+    /// Totals of its senders until now.
     pub fn sent(&self) -> SentTotals {
         let statistics = self.statistics();
         SentTotals {
@@ -585,7 +578,7 @@ impl TcpFlow {
 }
 
 impl ColdState {
-    /// What is counted of a connection that is not the only one.
+    /// The transfer of a connection that is not the only one.
     fn transfer_mut(&mut self, number: u32) -> Option<&mut Transfer> {
         match self.connection_table.connection_mut(number) {
             Some(connection) => Some(&mut connection.transfer),

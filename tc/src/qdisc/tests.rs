@@ -575,7 +575,7 @@ fn tbf_says_what_is_missing_or_too_much() {
         ),
         (
             "tbf rate 1mbit burst 10kb latency 0",
-            "tbf latency: \"0\": tc or the kernel ignores it, ",
+            "tbf latency: \"0\": tc or the kernel ignores it; ",
         ),
         (
             "tbf rate 1gbit burst 10kb latency 100s",

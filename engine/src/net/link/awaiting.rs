@@ -1,11 +1,11 @@
-//! A queue behind a link of known times (`sim/world/deferred_enqueue.rs`).
+//! A queue whose upstream link has known departure times (`sim/world/deferred_enqueue.rs`).
 
 use super::Link;
 use crate::sim::time::Time;
 
 impl Link {
-    /// Packets that arrive before this change nothing of when it sends next: it is in the middle of a
-    /// transmission, or waits for the tokens of the packet that is next.
+    /// The next transmission does not depend on packets that arrive before this time: the link is
+    /// transmitting, or waits for the tokens of the next packet.
     #[inline(always)]
     pub fn cannot_send_before(&self) -> Time {
         match self.queued.pending() {

@@ -1,4 +1,4 @@
-//! A link that is a pipe (`net/pipe.rs`), or a token bucket with a delay (`net/shaped.rs`).
+//! Operations of links that are pipes (`net/pipe.rs`) or token buckets with a delay (`net/shaped.rs`).
 
 use super::{Link, LinkPath};
 use crate::net::pipe::PipeDeparture;
@@ -6,18 +6,18 @@ use crate::sim::packet::{Packet, PacketSize};
 use crate::sim::time::Time;
 
 impl Link {
-    /// A packet of this size arrives at a pipe: see `Pipe::cross`. None when the queue is full.
+    /// A packet of this size arrives at the link: see `Pipe::cross`. None if the queue is full.
     #[inline(always)]
     pub fn cross(&mut self, size: PacketSize, at: Time) -> Option<PipeDeparture> {
         let bytes = size.wire_bytes(self.overhead_bytes);
         match &mut self.kind {
             LinkPath::Pipe(pipe) => pipe.cross(bytes, at),
             LinkPath::Shaped(shaped) => shaped.cross(bytes, at),
-            _ => unreachable!("only pipes are asked"),
+            _ => unreachable!("only pipes take this path"),
         }
     }
 
-    /// Whether a pipe's queue has room for a GSO packet of these segments.
+    /// Whether the queue of a pipe has room for a GSO packet of these segments.
     pub fn admits_gso(&mut self, segments: &[Packet], at: Time) -> bool {
         let bytes = segments
             .iter()
@@ -29,17 +29,16 @@ impl Link {
         }
     }
 
-    /// The next segment of a GSO packet that a pipe has room for.
+    /// Enqueues the next segment of an admitted GSO packet in a pipe.
     pub fn take_segment(&mut self, packet: &Packet, at: Time, continues: bool) -> PipeDeparture {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         let LinkPath::Pipe(pipe) = &mut self.kind else {
-            unreachable!("only pipes are asked");
+            unreachable!("only pipes take this path");
         };
         pipe.take(bytes, at, continues)
     }
 
-    /// Enters what has happened in a pipe before `bound`. Then ask `refused_before` until it gives
-    /// none.
+    /// Records statistics up to `bound`. Then call `refused_before` until None.
     pub fn enter_before(&mut self, bound: Time, warm_up: Time) {
         match &mut self.kind {
             LinkPath::Pipe(pipe) => pipe.enter_before(bound, warm_up, &mut self.statistics),
@@ -48,7 +47,7 @@ impl Link {
         }
     }
 
-    /// The next packet that found the queue of a pipe full before `bound`. It is counted here.
+    /// The next packet that found the queue full before `bound`. It is counted here.
     pub fn refused_before(&mut self, bound: Time) -> Option<Packet> {
         let packet = match &mut self.kind {
             LinkPath::Pipe(pipe) => pipe.refused_before(bound),
@@ -67,7 +66,7 @@ impl Link {
         self.statistics.total.refused(bytes);
     }
 
-    /// A packet will find the queue of a pipe full at `at`.
+    /// Records that a packet will find the queue full at `at`.
     #[inline(never)]
     pub fn refuse_at(&mut self, packet: Packet, at: Time) {
         match &mut self.kind {

@@ -1,22 +1,22 @@
-//! What a link does for senders of its own host: it takes GSO packets.
+//! Operations of a link for senders of its own host: GSO packets.
 
 use super::{Link, OfferOutcome};
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl Link {
-    /// Whether senders of its host hand down GSO packets to where packets may wait.
+    /// Whether senders of its host hand down GSO packets to a place where packets may wait.
     #[inline(always)]
     pub fn takes_gso_packets(&self) -> bool {
         self.queued.takes_gso_packets()
     }
 
-    /// Whether its discipline takes segments of TCP as one packet, and not one by one.
+    /// Whether its discipline takes these TCP segments as one packet.
     pub fn takes_whole(&self, segments: &[Packet]) -> bool {
         self.queued.takes_whole(segments)
     }
 
-    /// Offers segments of TCP as one packet to the queue, as `offer` does one.
+    /// Offers TCP segments to the queue as one packet, as `offer` does.
     pub fn offer_gso(&mut self, segments: &mut [Packet], now: Time) -> OfferOutcome {
         for segment in &mut *segments {
             segment.arrived = now;

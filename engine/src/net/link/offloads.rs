@@ -1,4 +1,4 @@
-//! What a link does with super-packets: sends them as they are, or has frames merged at its far end.
+//! Operations of a link on super-packets: TSO at the sending end, GRO at the far end.
 
 use super::{Link, TransmittedPacket};
 use crate::net::queued::Transmission;
@@ -6,8 +6,8 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl Link {
-    /// The transmission of a packet of several segments ends: it is lost as one, by chance or by
-    /// count, and its segments have all left at once.
+    /// Ends the transmission of a GSO packet: it is lost as a whole, at random or by count, and counts as its
+    /// segments.
     #[cold]
     pub(super) fn finish_whole(
         &mut self,
@@ -32,7 +32,7 @@ impl Link {
         }
     }
 
-    /// The segments of a packet whose transmission is over.
+    /// The segments of a packet whose transmission has ended.
     pub fn take_whole(&mut self, packet: &Packet) -> Vec<Packet> {
         self.queued.take_whole(packet)
     }
@@ -42,20 +42,19 @@ impl Link {
         self.queued.gro.is_some()
     }
 
-    /// A packet has come to the far end, where frames are merged. Returns when they are to be taken,
-    /// if it is the first of them.
+    /// Adds a packet at the far end. For the first one, returns the time of the poll.
     pub fn gather(&mut self, packet: Packet, now: Time) -> Option<Time> {
         self.queued.gro.as_mut()?.gather(packet, now)
     }
 
-    /// Takes what has come to the far end since the last time.
+    /// Takes the packets gathered at the far end since the last poll.
     pub fn take_gathered(&mut self) -> Vec<Packet> {
         let gro = self.queued.gro.as_mut();
         gro.map(|gro| gro.take()).unwrap_or_default()
     }
 
-    /// Packets that have left the queue and are not at the other host. Of those that are several
-    /// segments the world knows which.
+    /// Packets that have left the queue and not reached the other host. The world knows which are
+    /// super-packets.
     pub fn under_way(&self) -> impl Iterator<Item = &Packet> {
         let gathered = self.queued.gro.iter().flat_map(|gro| gro.gathered());
         self.propagation.packets().chain(gathered)

@@ -10,24 +10,23 @@ use serde::Serialize;
 pub struct PlanExplanation {
     /// Name of its queue.
     pub queue: String,
-    /// How packets go through it.
+    /// How packets pass it.
     pub role: &'static str,
-    /// What decided that.
+    /// The condition that decided the role.
     pub reason: &'static str,
-    /// The same in words.
+    /// The condition in words.
     pub because: &'static str,
-    /// The one link whose packets are known here before they arrive; null for none.
+    /// The upstream link whose packets are known here before they arrive; null for none.
     pub chained_to: Option<String>,
-    /// The links whose packets are put in order before they enter.
+    /// The links whose packets are merged before they enter.
     pub merged_from: Vec<String>,
     /// The link whose packets are enqueued just before the next transmission; null for none.
     pub deferred_from: Option<String>,
-    /// The link that its packets go into without an event between the two; null for none, or for
-    /// several.
+    /// The link that its packets enter without an event in between; null for none or several.
     pub leads_into: Option<String>,
 }
 
-/// What a run of a checked description will do at each queue, in their order.
+/// The plan of a checked description at each queue, in their order.
 pub fn explained(experiment: &Experiment, fast_paths: FastPaths) -> Vec<PlanExplanation> {
     let hops = experiment.hops();
     let routes = experiment.routes(&hops);

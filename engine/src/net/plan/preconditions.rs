@@ -1,6 +1,6 @@
-//! What each role requires of a link, in one table.
+//! The conditions of each role on a link, in one table.
 //!
-//! It depends on the description only, so it is tested without a running network.
+//! They depend on the description only, so they are tested without a running network.
 
 use crate::qdisc::Config;
 use crate::qdisc::fifo::Limit;
@@ -8,20 +8,20 @@ use crate::sim::rate::Rate;
 use crate::sim::time::Time;
 use crate::spec::LinkEnd;
 
-/// Why packets go through a direction of a link as they do: the condition that decided.
+/// The condition that decided how packets pass a direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// Infinite rate and plain FIFO: no queue can form.
     NoQueueForms,
-    /// Plain FIFO, constant rate, and a delay behind it.
+    /// Plain FIFO, constant rate, and a propagation delay.
     DelayBehindQueue,
-    /// Plain FIFO, constant rate, and what enters it or what it leads into is known beforehand.
+    /// Plain FIFO, constant rate, and known times of arrival or at the next link.
     PartOfChain,
-    /// `tbf` over a plain FIFO with a delay behind it.
+    /// `tbf` over a plain FIFO with a propagation delay.
     TokensKnown,
-    /// Plain FIFO, constant rate, and no delay behind it.
+    /// Plain FIFO, constant rate, no propagation delay.
     NoDelayBehindQueue,
-    /// An event for each departure was asked for.
+    /// The caller asked for an event for each departure.
     FastPathsOff,
     /// A device of the network has `tso` or `gro`.
     Offloads,
@@ -33,27 +33,27 @@ pub enum Reason {
     Loss,
     /// Each packet is written to the table `packets`.
     Recorded,
-    /// Packets are captured at its queue, or as they reach the other end.
+    /// Packets are captured at its queue or at the far end.
     Captured,
-    /// A policer stands before the queue.
+    /// A policer is in front of the queue.
     Policed,
-    /// Very many datagrams are expected to wait (`net/long_queues.rs`).
+    /// Very many datagrams are expected to queue (`net/long_queues.rs`).
     LongQueue,
     /// The discipline is neither a plain FIFO nor `tbf`.
     Discipline,
-    /// What is inside `tbf` is no plain FIFO.
+    /// The child of `tbf` is not a plain FIFO.
     TbfChild,
-    /// A transmitter stands behind `tbf`.
+    /// The link has a rate behind `tbf`.
     TbfTransmitter,
-    /// No delay stands behind `tbf`.
+    /// The link has no propagation delay behind `tbf`.
     TbfWithoutDelay,
-    /// Senders keep an account of what lies in the `tbf` (TCP small queues).
+    /// Senders account for their packets in the `tbf` (TCP small queues).
     TbfSmallQueues,
     /// Senders hand down GSO packets to the `tbf`.
     TbfGso,
     /// The limit of the FIFO is smaller than some packets.
     RefusesSome,
-    /// Senders hand down GSO packets to a FIFO that has no delay behind it and is in no chain.
+    /// Senders hand down GSO packets to a FIFO without a propagation delay outside any chain.
     GsoWithoutDelay,
 }
 
@@ -63,7 +63,7 @@ impl Reason {
         self.name_and_words().0
     }
 
-    /// In a few words, without a full stop.
+    /// A short description, without a full stop.
     pub fn words(self) -> &'static str {
         self.name_and_words().1
     }
@@ -76,7 +76,7 @@ impl Reason {
             ),
             Reason::DelayBehindQueue => (
                 "delay_behind_queue",
-                "plain FIFO, constant rate, and a delay behind it",
+                "plain FIFO, constant rate, and a propagation delay",
             ),
             Reason::PartOfChain => (
                 "part_of_chain",
@@ -84,34 +84,34 @@ impl Reason {
             ),
             Reason::TokensKnown => (
                 "tokens_known",
-                "tbf over a plain FIFO with a delay behind it",
+                "tbf over a plain FIFO with a propagation delay",
             ),
             Reason::NoDelayBehindQueue => (
                 "no_delay_behind_queue",
-                "plain FIFO, constant rate, and no delay behind it",
+                "plain FIFO, constant rate, no propagation delay",
             ),
             Reason::FastPathsOff => ("fast_paths_off", "fast paths are switched off"),
             Reason::Offloads => ("offloads", "a device of the network has tso or gro"),
             Reason::Changes => ("changes", "rate, delay or loss change during the run"),
             Reason::Trace => ("trace", "the link follows a trace"),
-            Reason::Loss => ("loss", "packets are lost behind the queue"),
+            Reason::Loss => ("loss", "packets are lost after the queue"),
             Reason::Recorded => ("recorded", "each packet is recorded"),
             Reason::Captured => ("captured", "packets are captured"),
-            Reason::Policed => ("policed", "a policer stands before the queue"),
-            Reason::LongQueue => (
-                "long_queue",
-                "very many datagrams are expected to wait in the queue",
-            ),
+            Reason::Policed => ("policed", "a policer is in front of the queue"),
+            Reason::LongQueue => ("long_queue", "very many datagrams are expected to queue"),
             Reason::Discipline => (
                 "discipline",
                 "the discipline is neither a plain FIFO nor tbf",
             ),
-            Reason::TbfChild => ("tbf_child", "what is inside tbf is no plain FIFO"),
-            Reason::TbfTransmitter => ("tbf_transmitter", "a transmitter stands behind tbf"),
-            Reason::TbfWithoutDelay => ("tbf_without_delay", "no delay stands behind tbf"),
+            Reason::TbfChild => ("tbf_child", "the child of tbf is not a plain FIFO"),
+            Reason::TbfTransmitter => ("tbf_transmitter", "the link has a rate behind tbf"),
+            Reason::TbfWithoutDelay => (
+                "tbf_without_delay",
+                "the link has no propagation delay behind tbf",
+            ),
             Reason::TbfSmallQueues => (
                 "tbf_small_queues",
-                "senders account for what lies in tbf (TCP small queues)",
+                "senders account for their packets in tbf (TCP small queues)",
             ),
             Reason::TbfGso => ("tbf_gso", "senders hand down GSO packets to tbf"),
             Reason::RefusesSome => (
@@ -120,13 +120,13 @@ impl Reason {
             ),
             Reason::GsoWithoutDelay => (
                 "gso_without_delay",
-                "senders hand down GSO packets, and no delay stands behind the FIFO",
+                "senders hand down GSO packets, and the link has no propagation delay",
             ),
         }
     }
 }
 
-/// How packets go through a link whatever is beside it.
+/// The role of a link by itself, without its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::net) enum RoleAlone {
     PassThrough,
@@ -135,14 +135,14 @@ pub(in crate::net) enum RoleAlone {
     Queued,
 }
 
-/// What the rest of the description says of a direction of a link.
+/// What the rest of the description implies for a direction of a link.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LinkContext {
-    /// Some device has `tso` or `gro`.
+    /// A device of the network has `tso` or `gro`.
     pub has_offloads: bool,
-    /// What reaches the other end is captured there.
+    /// Packets are captured at the far end.
     pub is_captured_arriving: bool,
-    /// Very many datagrams are expected to wait in it.
+    /// Very many datagrams are expected to queue in it.
     pub is_long: bool,
     /// A sender whose first link it is uses TCP small queues.
     pub has_small_queues: bool,
@@ -150,7 +150,7 @@ pub struct LinkContext {
     pub has_gso_senders: bool,
 }
 
-/// What of a direction of a link decides.
+/// The properties of a direction of a link that decide its role.
 #[derive(Debug, Clone)]
 pub struct LinkFacts {
     pub(in crate::net) alone: RoleAlone,
@@ -161,17 +161,17 @@ pub struct LinkFacts {
     /// Whether every packet takes time through it, however small.
     pub(in crate::net) takes_time: bool,
     pub(in crate::net) is_plain_fifo: bool,
-    /// Whether something may be pending on the ordinary path.
+    /// Whether it can have pending events on the ordinary path.
     pub(in crate::net) may_be_pending: bool,
-    /// Whether GSO packets come to where packets may wait.
+    /// Whether GSO packets arrive at a place where packets may wait.
     pub(in crate::net) takes_gso: bool,
 }
 
 impl LinkFacts {
-    /// Of a direction of a link. `is_fast` says whether there may be fewer events than one for each
+    /// From a direction of a link. `is_fast` says whether there may be fewer events than one for each
     /// departure.
     pub fn of(end: &LinkEnd, around: LinkContext, is_fast: bool) -> LinkFacts {
-        // Without `..`: who adds a field decides here what it means for the fast paths.
+        // Destructured without `..`: whoever adds a field must decide here what it means for the fast paths.
         let LinkEnd {
             rate_bps,
             delay_ns,
@@ -186,7 +186,7 @@ impl LinkFacts {
             record_packets,
             capture,
             capture_flows,
-            // Those of any link count (`LinkContext::has_offloads`).
+            // Offloads of any link count (`LinkContext::has_offloads`).
             tso: _,
             gro_ns: _,
         } = end;
@@ -225,7 +225,7 @@ impl LinkFacts {
                 (Some(_), _) => (RoleAlone::Queued, Reason::RefusesSome),
                 (None, Config::Tbf(tbf)) => {
                     let child = tbf.child.as_deref();
-                    // Senders would hear of what leaves by a turn that only events have.
+                    // Senders would be notified of departures at a turn that only events have.
                     let against = first_of(&[
                         (around.has_small_queues, Reason::TbfSmallQueues),
                         (takes_gso, Reason::TbfGso),
@@ -257,17 +257,18 @@ impl LinkFacts {
         }
     }
 
-    /// Whether packets that were sent arrive at once, and nobody looks at them.
+    /// Whether transmitted packets arrive at once, unobserved.
     pub(in crate::net) fn is_plain(&self) -> bool {
         self.is_foldable && !self.has_delay
     }
 
-    /// Whether it may feed another link: its packets stay in order, and none is lost on the way.
+    /// Whether it may be the upstream of another link in a chain: its packets stay in order and none is lost
+    /// in propagation.
     pub(in crate::net) fn can_feed(&self) -> bool {
         self.is_foldable && (self.alone == RoleAlone::Folded || self.has_delay)
     }
 
-    /// Whether it may be fed: what becomes of a packet is certain when it arrives.
+    /// Whether it may have an upstream in a chain: the outcome of a packet is certain at its arrival.
     pub(in crate::net) fn can_be_fed(&self) -> bool {
         match self.alone {
             RoleAlone::Folded | RoleAlone::Shaped => true,
@@ -276,19 +277,19 @@ impl LinkFacts {
         }
     }
 
-    /// Whether packets pass it in the instant in which they come.
+    /// Whether packets pass it in the instant of their arrival.
     pub(in crate::net) fn passes_at_once(&self) -> bool {
         self.alone == RoleAlone::PassThrough && self.is_plain()
     }
 
-    /// Whether packets that come while it cannot send may be taken in later, before it sends: nobody
-    /// looks at what it holds.
+    /// Whether packets that arrive while it cannot send may be enqueued later, before it sends: nothing
+    /// observes the queue in between.
     pub(in crate::net) fn can_be_awaited(&self) -> bool {
         self.alone == RoleAlone::Queued && self.is_foldable && !self.is_plain_fifo
     }
 }
 
-/// The first reason that holds.
+/// The first reason that applies.
 fn first_of(reasons: &[(bool, Reason)]) -> Option<Reason> {
     let found = reasons.iter().find(|(holds, _)| *holds);
     found.map(|(_, reason)| *reason)

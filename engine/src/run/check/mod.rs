@@ -1,5 +1,5 @@
-//! What the simulator cannot do yet. A description may be one that only the kernel runs, so
-//! this is apart from the checks of the description itself.
+//! Checks for features that the simulator does not have. The kernel may run such a description, so these
+//! checks are separate from those of the description itself.
 
 use crate::capture::addresses;
 use crate::cca;
@@ -15,10 +15,10 @@ mod unmatched_filters;
 pub use passing_time::check_passing_time;
 pub use unmatched_filters::unmatched_filters;
 
-/// Headers and options of any segment, and a byte of payload.
+/// Smallest MTU for TCP: the largest headers with options, and one byte of payload.
 const LEAST_TCP_MTU: u32 = IP_HEADER_BYTES + segment::LARGEST_HEADER_BYTES + 1;
 
-/// Refuses what a simulated network cannot have.
+/// Refuses descriptions that cannot be simulated.
 pub fn check_simulator(experiment: &Experiment) -> Result<(), SpecError> {
     let has_captures = experiment.link_ends().any(|(_, _, end)| end.is_captured());
     if has_captures || headers::are_looked_at(experiment) {
@@ -86,7 +86,7 @@ fn check_tcp(path: &str, flow: &Flow, ways: &TcpPaths) -> Result<(), SpecError> 
     Ok(())
 }
 
-/// The ways of TCP flows, found once for all of them.
+/// The paths of TCP flows, computed once for all of them.
 pub(super) struct TcpPaths<'a> {
     hosts: HashMap<&'a str, u32>,
     /// Directed link ends, in the order of queues.
@@ -111,7 +111,7 @@ impl<'a> TcpPaths<'a> {
         }
     }
 
-    /// The links from one host to another; none where there is no way.
+    /// The links from one host to another; empty if there is no path.
     pub(super) fn between(&self, from: &str, to: &str) -> Vec<u32> {
         let index = |name: &str| *self.hosts.get(name).expect("hosts were checked");
         let row = self.routes.row(index(to));

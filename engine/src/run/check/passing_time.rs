@@ -1,8 +1,8 @@
-//! Whether time passes on the ways of TCP.
+//! Checks that time passes on the paths of TCP.
 //!
-//! What arrives is acknowledged, and what is acknowledged lets more be sent. Where a packet goes
-//! there and back in no time, a run would never leave the instant: in the simulator, and on the
-//! kernel in virtual time too, whose clock stands while it computes.
+//! A received segment is acknowledged, and the acknowledgement allows more to be sent. If a round trip takes
+//! no time, a run never leaves the instant: in the simulator, and also on the kernel in virtual time, whose
+//! clock stands still while it computes.
 
 use super::TcpPaths;
 use crate::cca::Algorithm;
@@ -13,14 +13,13 @@ use crate::sim::headers;
 use crate::spec::{Change, Experiment, Flow, LinkEnd, SpecError, Transport};
 use std::collections::BTreeSet;
 
-/// ECN fields of the packets of a connection that has negotiated ECN: not ECT, ECT(0), CE.
+/// ECN codepoints of packets of a connection with ECN: not ECT, ECT(0), CE.
 const WITH_ECN: &[u8] = &[0b00, 0b10, 0b11];
-/// Of one that has not.
+/// ECN codepoints of packets of a connection without ECN.
 const WITHOUT_ECN: &[u8] = &[0b00];
 
-/// Refuses a flow over TCP that a packet and its acknowledgement could go round without
-/// taking time, at the start or after a change of a link: such a run does not end, wherever
-/// it runs.
+/// Refuses a TCP flow whose round trip can take no time, at the start or after a change of a link: such a run
+/// does not end on any backend.
 pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
     let is_tcp = |flow: &&Flow| flow.transport == Transport::Tcp;
     let may_be_instant = { experiment.link_ends() }.any(|(_, _, end)| {
@@ -52,14 +51,14 @@ pub fn check_passing_time(experiment: &Experiment) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// The first instant of the run from which on nothing on the way takes time.
+/// The first instant of the run from which the round trip can take no time.
 fn first_without_time(
     experiment: &Experiment,
     flow: &Flow,
     way: &[(&LinkEnd, Header)],
 ) -> Option<u64> {
     let has_ecn = flow.tcp.as_ref().is_some_and(|tcp| {
-        // Whether code from outside needs it is known when that is loaded.
+        // Whether a module needs ECN is known only when it is loaded.
         let may_need = tcp.controller.is_some();
         may_need || tcp.ecn || Algorithm::of(tcp).is_some_and(Algorithm::needs_ecn)
     });
@@ -96,7 +95,7 @@ fn is_instant(end: &LinkEnd, at_ns: u64) -> bool {
     let Some(outline) = end.trace.as_ref().map(|trace| trace.outline()) else {
         return rate_bps == 0 && delay_ns == 0;
     };
-    // Once a trace has said a rate or a delay, it never takes that away: what counts is the start.
+    // A trace that has given a rate or a delay never takes it back, so only the start counts.
     let least_ns = if outline.has_way {
         outline.least_delay_ns.unwrap_or(0)
     } else {

@@ -1,4 +1,4 @@
-//! Filters that no flow and no probe has packets for.
+//! Filters that match no packet of any flow or probe.
 
 use crate::capture::addresses;
 use crate::qdisc::filter::{Header, Notice};
@@ -11,9 +11,9 @@ use std::collections::HashSet;
 /// ECN fields that packets may have.
 const ECN: [u8; 4] = [0b00, 0b01, 0b10, 0b11];
 
-/// Filters that match no packet at any queue that has them, where all packets are known: programs send
-/// what they like. Of those that say alike the first; with it the path of its discipline in the resolved
-/// description, such as `links[0].forward.qdisc`.
+/// Filters that match no packet at any of their queues, if all packets are known: those of programs are not.
+/// Of equal filters only the first is returned, with the path of its discipline in the resolved description,
+/// such as `links[0].forward.qdisc`.
 pub fn unmatched_filters(experiment: &Experiment) -> Vec<(String, Notice)> {
     let ends: Vec<_> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let has_filters = ends.iter().any(|end| !end.qdisc.every_filter().is_empty());
@@ -38,7 +38,7 @@ pub fn unmatched_filters(experiment: &Experiment) -> Vec<(String, Notice)> {
     for (queue, end) in ends.iter().enumerate() {
         let direction = if queue % 2 == 0 { "forward" } else { "reverse" };
         for filter in end.qdisc.every_filter() {
-            // What has a notice of its own is never matched.
+            // Filters with a notice of their own never match.
             if !filter.is_of_marks() && matched.insert(filter.matched_words()) {
                 let path = format!("links[{}].{direction}.qdisc", queue / 2);
                 found.push((path, filter.matches_no_flow()));
@@ -48,7 +48,7 @@ pub fn unmatched_filters(experiment: &Experiment) -> Vec<(String, Notice)> {
     found
 }
 
-/// What the packets of flows and probes that pass each queue have in their headers.
+/// The packet headers of the flows and probes that pass each queue.
 fn headers_at_queues(experiment: &Experiment) -> Vec<Vec<Header>> {
     let hops = experiment.hops();
     let hosts = experiment.host_indices();

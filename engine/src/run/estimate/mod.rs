@@ -1,10 +1,9 @@
-//! What a run will cost, before it starts.
+//! Estimates the cost of a run before it starts.
 //!
-//! Rough, and rather too much than too little: links whose departures need no events, as they are
-//! folded or in a chain, are counted as if they had them, and what flows take from each other only
-//! where they share a link's rate. A run that turns out much longer is ended
-//! (`run::watch`), so what counts is that the many are judged by means that they can have: those
-//! of the law cut off at what a run has room for.
+//! The estimate is rough and tends to be too high: links without departure events (folded or in a chain) are
+//! counted as if they had them, and competition between flows is considered only where they share a link's
+//! rate. A run that takes far more than estimated is ended (`run::watch`), so heavy-tailed laws are judged by
+//! the mean truncated at what a run can contain.
 
 mod tcp;
 mod udp;
@@ -22,63 +21,62 @@ use crate::spec::{Experiment, Flow, Probe, Transport};
 use std::collections::BTreeMap;
 use ways::NetworkPaths;
 
-/// Columns of many samples are up to twice as long as what they hold.
+/// Ratio of capacity to length of the columns of samples, at most.
 const MOST_ROOM_PER_SAMPLE: f64 = 2.0;
-/// Histograms of a queue that packets pass, time at some thousands of numbers of packets, and
-/// their rows of `distributions`.
+/// Memory of a queue with traffic: histograms, the occupancy at some thousands of levels, and the rows of
+/// `distributions`.
 const BYTES_PER_QUEUE: f64 = 160.0 * 1024.0;
-/// Histogram of a flow's delays, which are spread over two octaves or three, and its rows of
-/// `flow_delays`.
+/// Memory of a flow's delay histogram, over two or three octaves, and its rows of `flow_delays`.
 const BYTES_PER_FLOW: f64 = 24.0 * 1024.0;
 /// IP and ICMP or UDP headers of a probe.
 const PROBE_HEADER_BYTES: f64 = 28.0;
-/// Fitted to the examples on one thread of an AMD EPYC: of most the time is within a factor of two.
+/// Fitted to the examples on one thread of an AMD EPYC; within a factor of two for most.
 const NS_PER_EVENT: f64 = 170.0;
 const NS_PER_TCP_SEGMENT: f64 = 250.0;
-/// Memory that is touched for the first time takes time too.
+/// Time to touch memory for the first time.
 const NS_PER_BYTE: f64 = 0.25;
 
 /// Expected cost of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Events to be done.
+    /// Number of events.
     pub events: u64,
-    /// Memory it will need with the tables that are made of it, bytes.
+    /// Memory with the tables, bytes.
     pub memory_bytes: u64,
-    /// Time of one thread, as it was on the machine of `NS_PER_EVENT`.
+    /// Time on one thread of the machine of `NS_PER_EVENT`.
     pub cpu_ns: u64,
 }
 
-/// Sums while flows and probes are gone through.
+/// Sums accumulated over flows and probes.
 #[derive(Debug, Default)]
 struct Costs {
     events: f64,
-    /// Of these, departures that mostly need none.
+    /// Departure events that most runs do not need, included in `events`.
     folded: f64,
-    /// What hosts send, acknowledgements too.
+    /// Segments sent by hosts, acknowledgements included.
     tcp_segments: f64,
     records: f64,
     echoes: f64,
     transfers: f64,
     connections: f64,
     captured_connections: f64,
-    /// On their way or waiting, at once.
+    /// Packets in flight or queued at a time.
     packets: f64,
-    /// Of these, at queues of which all is known when they arrive, and at those that follow.
+    /// Of these, at queues on fast paths, where their timestamps are kept.
     crossings: f64,
     segments: f64,
-    /// Packets that come to queues whose disciplines have timers, and those that leave them.
+    /// Packets that enter or leave queues whose disciplines have timers.
     at_timers: BTreeMap<u32, f64>,
 }
 
-/// Some packets of one kind.
+/// Packets of one kind.
 #[derive(Debug, Clone, Copy)]
 struct Packets {
-    /// In the whole run.
+    /// Number in the whole run.
     count: f64,
-    /// Of one on the wire, about.
+    /// Size on the wire, bytes, approximately.
     bytes: f64,
-    /// They are sent within so long.
+    /// Duration of sending, seconds.
     active_s: f64,
 }
 
@@ -144,7 +142,7 @@ impl Estimate {
 }
 
 impl Costs {
-    /// Packets go their way. Returns those that reach its end.
+    /// Adds the cost of packets along a path. Returns those that reach its end.
     fn pass(&mut self, mut packets: Packets, way: &[u32], ways: &NetworkPaths) -> Packets {
         for (place, queue) in way.iter().enumerate() {
             let end = &ways.ends[*queue as usize];
@@ -168,7 +166,7 @@ impl Costs {
         packets
     }
 
-    /// Updates by timers of disciplines: they are done when packets come or leave.
+    /// Number of timer updates of disciplines, which are done when packets enter or leave.
     fn timer_updates(&self, ways: &NetworkPaths, duration_s: f64) -> f64 {
         let most = self.at_timers.iter().filter_map(|(queue, packets)| {
             let due = duration_s / ways.ends[*queue as usize].timer_period_s?;

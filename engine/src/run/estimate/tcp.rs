@@ -1,8 +1,7 @@
-//! What flows over TCP will send: as much as they are given, at most what the links on their way
-//! share out, or a window each round-trip time.
+//! Estimates what TCP flows send: as much as the application provides, limited by their share of the links on
+//! their path, or by a window per round-trip time.
 //!
-//! Each is asked twice: what it would send alone, which says how crowded the links are, and what it
-//! sends of that.
+//! Each flow is evaluated twice: first alone, which gives the load of the links, then with its share.
 
 use super::ways::NetworkPaths;
 use super::{Costs, Packets, active_s};
@@ -11,17 +10,16 @@ use crate::spec::source::{ACKNOWLEDGEMENT_BYTES, Capacity, PACKETS_A_CONNECTION}
 use crate::spec::{Flow, Tcp};
 use crate::tcp::{IP_HEADER_BYTES, segment};
 
-/// Payload that a send buffer of Linux's own size holds: 4 MB of memory (`tcp_wmem[2]`), of which
-/// structures take a third.
+/// Payload that an auto-tuned send buffer of Linux holds: 4 MB of memory (`tcp_wmem[2]`), a third of which is
+/// overhead.
 const LARGEST_SEND_WINDOW_BYTES: f64 = 2.8e6;
-/// How often a sender without pacing is woken by a timer, for a segment: mostly it sends when an
-/// acknowledgement comes.
+/// Timer events per segment of a sender without pacing, which mostly sends on acknowledgements.
 const UNPACED_WAKES: f64 = 0.5;
-/// A shorter time than any link takes.
+/// Less than the time of any link.
 const SHORTEST_S: f64 = 1e-9;
 
-/// What one connection of a flow can do, and all of them within `active_s`, where the links on its
-/// way leave it `share_bps`.
+/// Capacity of one connection of a flow, and of all of them within `active_s`, if the links on its path give
+/// it `share_bps`.
 fn capacity(
     tcp: &Tcp,
     ways: &NetworkPaths,
@@ -49,11 +47,11 @@ fn capacity(
     }
 }
 
-/// What buffers let be under way.
+/// Payload in flight that the buffers allow.
 fn window_bytes(tcp: &Tcp) -> f64 {
     let send = match tcp.send_buffer_bytes {
         0 => LARGEST_SEND_WINDOW_BYTES,
-        // The kernel doubles what it is asked for.
+        // The kernel doubles the requested size.
         asked => 2.0 * asked as f64,
     };
     match tcp.receive_window_bytes {
@@ -62,16 +60,16 @@ fn window_bytes(tcp: &Tcp) -> f64 {
     }
 }
 
-/// The mean window under random losses: Reno's (RFC 9438 equation 5, RFC 3649) or CUBIC's
-/// (RFC 9438 equation 6), whichever is larger.
+/// The mean window under random loss: Reno's (RFC 9438 equation 5, RFC 3649) or CUBIC's (RFC 9438 equation
+/// 6), whichever is larger.
 fn window_pkts(loss: f64, rtt_s: f64) -> f64 {
     let reno = 1.22 / loss.sqrt();
     let cubic = 1.054 * libm::pow(rtt_s / loss, 0.75);
     reno.max(cubic).max(1.0)
 }
 
-/// Tells the links on its way what a flow would send if it were alone. Returns that in bit/s while
-/// it is active.
+/// Adds the demand of a flow, as if it were alone, to the links on its path. Returns it in bit/s while the
+/// flow is active.
 pub(super) fn demand_bps(flow: &Flow, ways: &mut NetworkPaths, duration_s: f64) -> f64 {
     let active = active_s(flow, duration_s);
     let (Some(tcp), true) = (&flow.tcp, active > 0.0) else {
@@ -86,7 +84,7 @@ pub(super) fn demand_bps(flow: &Flow, ways: &mut NetworkPaths, duration_s: f64) 
     bits / active
 }
 
-/// Adds what a flow will cost that alone would send `demanded_bps`.
+/// Adds the cost of a flow whose demand, if alone, is `demanded_bps`.
 pub(super) fn add(
     costs: &mut Costs,
     flow: &Flow,
@@ -115,7 +113,7 @@ pub(super) fn add(
         true => segments / f64::from(tcp.ack_every) + of_connections * PACKETS_A_CONNECTION,
         false => segments,
     };
-    // The kernel has controllers that the simulator lacks: those of them that pace are not known.
+    // Kernel controllers that the simulator lacks count as not paced.
     let wants_pacing = Algorithm::of(tcp).is_some_and(Algorithm::wants_pacing);
     let is_paced = tcp.pacing.is_on(wants_pacing);
     let wakes = if is_paced { 1.0 } else { UNPACED_WAKES };

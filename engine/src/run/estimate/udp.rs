@@ -1,11 +1,11 @@
-//! How many packets senders of datagrams make.
+//! Estimates the number of packets of datagram senders.
 
 use super::ways::NetworkPaths;
 use super::{Packets, active_s};
 use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
 use crate::spec::{Flow, SizeAt};
 
-/// The packets of a flow of datagrams, on a way.
+/// The packets of a datagram flow along a path.
 pub(super) fn packets_of(
     flow: &Flow,
     ways: &NetworkPaths,
@@ -28,8 +28,7 @@ pub(super) fn packets_of(
     }
 }
 
-/// Packets of a datagram: as many as its mean size fills, and half of one, as the last is not
-/// full.
+/// Packets per datagram: those that its mean size fills, plus one half, because the last is not full.
 fn fragments(payload_bytes: f64, mtu_bytes: u32) -> f64 {
     let body = payload_bytes + f64::from(UDP_HEADER_BYTES);
     let most = f64::from(mtu_bytes.saturating_sub(IP_HEADER_BYTES).max(8));

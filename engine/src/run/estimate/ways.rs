@@ -1,4 +1,4 @@
-//! What the links on the ways of flows let through.
+//! What the links on the paths of flows let through.
 
 use super::Packets;
 use crate::net::plan::{FastPaths, Role, plan};
@@ -11,31 +11,31 @@ use std::collections::{HashMap, HashSet};
 /// One direction of a link.
 #[derive(Debug)]
 pub(super) struct LinkEstimate {
-    /// bit/s, the largest it ever has; infinite where nothing limits it.
+    /// Largest rate over the run, bit/s; infinite if nothing limits it.
     pub(super) rate_bps: f64,
-    /// The shortest it ever has.
+    /// Smallest delay over the run.
     pub(super) delay_s: f64,
-    /// Share of packets lost, but for what the queue drops as it is full.
+    /// Share of packets lost, without tail drops of the queue.
     pub(super) loss: f64,
-    /// Events of a packet that passes it: one when it leaves a queue that holds packets back or a
-    /// transmitter, one when it arrives after a delay.
+    /// Events per packet: one for the departure if the queue or transmitter holds packets, one for the
+    /// arrival if there is a delay.
     pub(super) events: f64,
-    /// Copies of a packet that the queue makes.
+    /// Copies per packet made by the queue.
     copies: f64,
-    /// Packets that the queue holds.
+    /// Limit of the queue, packets.
     most_pkts: f64,
     mtu_bytes: u32,
-    /// Whether all of a packet is known when it arrives: only its times are kept.
+    /// Whether only timestamps of a packet are kept (fast path).
     pub(super) keeps_times: bool,
     pub(super) is_recorded: bool,
     pub(super) is_captured: bool,
-    /// Between two updates by a timer of its discipline.
+    /// Period of the discipline's timer.
     pub(super) timer_period_s: Option<f64>,
-    /// bit/s over the whole run that flows over TCP would send through it, each as if it were alone.
+    /// Sum of the demands of TCP flows through it, each as if alone, averaged over the run, bit/s.
     demanded_bps: f64,
 }
 
-/// Rate, delay, losses and copies of a discipline, and packets that it holds.
+/// Rate, delay, loss, copies and limit of a discipline.
 struct Shaped {
     rate_bps: f64,
     delay_s: f64,
@@ -63,7 +63,7 @@ fn shaped(config: &Config) -> Shaped {
         holds_back: true,
         ..plain(most_pkts)
     };
-    // A packet in a queue that counts bytes has 64 at least, or so.
+    // A packet in a queue limited in bytes is assumed to have at least 64.
     match config {
         Config::Pfifo(fifo) => plain(f64::from(fifo.limit_packets)),
         Config::Bfifo(fifo) => plain(f64::from(fifo.limit_bytes) / 64.0),
@@ -73,7 +73,7 @@ fn shaped(config: &Config) -> Shaped {
                 Some(Loss::Random {
                     probability_ppb, ..
                 }) => f64::from(probability_ppb) * 1e-9,
-                // How often the chain is in its lossy states is not reckoned.
+                // The share of time in the chain's lossy states is not computed.
                 _ => 0.0,
             },
             copies: f64::from(netem.duplicate_ppb) * 1e-9,
@@ -85,13 +85,13 @@ fn shaped(config: &Config) -> Shaped {
         Config::Drr(drr) => shaping(1000.0 * drr.classes.len() as f64),
         Config::Hfsc(hfsc) => shaping(1000.0 * hfsc.classes.len() as f64),
         Config::Htb(htb) => shaping(1000.0 * (1 + htb.classes.len()) as f64),
-        // Packets of the MTU that its memory is for, at most.
+        // At most the packets of the MTU that fit its memory limit.
         Config::Cake(_) => shaping(10_240.0),
         Config::Fq(fq) => shaping(f64::from(fq.limit_packets)),
         Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
         Config::Choke(choke) => plain(f64::from(choke.limit_packets)),
         Config::Sfq(sfq) => plain(f64::from(sfq.limit_packets)),
-        // Of others Linux's usual limit.
+        // For others Linux's usual limit.
         _ => Shaped {
             holds_back: rate_bps.is_finite(),
             ..plain(10_240.0)
@@ -148,16 +148,15 @@ impl LinkEstimate {
         }
     }
 
-    /// How many of the packets that come to it leave it.
+    /// Number of arriving packets that leave it.
     pub(super) fn leaving(&self, packets: Packets) -> f64 {
         let sendable = self.rate_bps * packets.active_s / 8.0 / packets.bytes.max(1.0);
         let copied = packets.count * (1.0 + self.copies);
-        // What waits at the end of sending still leaves.
+        // Packets queued at the end of sending still leave.
         copied.min(sendable + self.most_pkts)
     }
 
-    /// How many of the packets that come to it are in it at once: in its queue, and on the way
-    /// after it.
+    /// Number of packets in its queue and in propagation at a time.
     pub(super) fn held(&self, come: f64, leaving: Packets) -> f64 {
         let waiting = match self.rate_bps.is_finite() || self.delay_s > 0.0 {
             true => come.min(self.most_pkts),
@@ -169,7 +168,7 @@ impl LinkEstimate {
     }
 }
 
-/// All links, and the ways between hosts.
+/// All links, and the paths between hosts.
 pub(super) struct NetworkPaths<'a> {
     hosts: HashMap<&'a str, u32>,
     hops: Vec<Hop>,
@@ -206,19 +205,19 @@ impl<'a> NetworkPaths<'a> {
         ways
     }
 
-    /// A flow over TCP would send so much through each queue of a way if it were alone, over the run.
+    /// Adds a TCP flow's demand, as if alone, to each queue of a path.
     pub(super) fn demand(&mut self, way: &[u32], demanded_bps: f64) {
         for queue in way {
             self.ends[*queue as usize].demanded_bps += demanded_bps;
         }
     }
 
-    /// How many queues are on the ways of flows and probes.
+    /// Number of queues on the paths of flows and probes.
     pub(super) fn in_use(&self) -> usize {
         self.in_use
     }
 
-    /// The queues from one host to another; none where there is no way.
+    /// The queues from one host to another; empty if there is no path.
     pub(super) fn between(&self, from: &str, to: &str) -> Vec<u32> {
         let index = |name: &str| *self.hosts.get(name).expect("hosts were checked");
         let row = self.routes.row(index(to));
@@ -236,7 +235,7 @@ impl<'a> NetworkPaths<'a> {
         mtus.min().unwrap_or(u32::from(u16::MAX))
     }
 
-    /// How long a packet of `bytes` bytes takes when nothing else is there.
+    /// Time of a packet of `bytes` bytes along an idle path.
     pub(super) fn time_s(&self, way: &[u32], bytes: f64) -> f64 {
         let times = self
             .on(way)
@@ -244,28 +243,28 @@ impl<'a> NetworkPaths<'a> {
         times.sum()
     }
 
-    /// Share of packets that are lost on a way, but for what queues drop.
+    /// Share of packets lost along a path, without drops of queues.
     pub(super) fn loss(&self, way: &[u32]) -> f64 {
         let passing = self.on(way).map(|end| 1.0 - end.loss);
         1.0 - passing.product::<f64>()
     }
 
-    /// The smallest rate of a way, bit/s; infinite where nothing limits it.
+    /// The smallest rate of a path, bit/s; infinite if nothing limits it.
     pub(super) fn rate_bps(&self, way: &[u32]) -> f64 {
         let rates = self.on(way).map(|end| end.rate_bps);
         rates.fold(f64::INFINITY, f64::min)
     }
 
-    /// What part of its demand a flow over TCP gets at the most crowded place of its way: all divide
-    /// a rate in proportion to what they would send alone.
+    /// Share of its demand that a TCP flow gets at its most loaded link: flows share a rate in proportion to
+    /// their demands.
     pub(super) fn granted(&self, way: &[u32]) -> f64 {
         let parts = self.on(way).map(|end| end.rate_bps / end.demanded_bps);
         parts.fold(1.0, f64::min)
     }
 
-    /// At how many places on a way connections are counted.
+    /// Number of points on a path at which connections are counted.
     pub(super) fn counted_at(&self, way: &[u32]) -> f64 {
-        // Both before and after the queue, at the end whose queue it is.
+        // Before and after the queue, at the queue's own end.
         let both = |queue: u32| self.ends[queue as usize].is_captured;
         let counted = way.iter().map(|queue| f64::from(u8::from(both(*queue))));
         2.0 * counted.sum::<f64>()

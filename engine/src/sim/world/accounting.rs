@@ -1,4 +1,4 @@
-//! Counters of disciplines' drops and marks, and the check that every packet made is delivered, dropped or still
+//! Counts drops and marks of disciplines, and checks that every created packet is delivered, dropped or still
 //! in the network.
 
 use super::World;
@@ -8,7 +8,7 @@ use crate::sim::packet::Kind;
 use crate::traffic::counters::PacketCounters;
 
 impl World {
-    /// Counts and records what a discipline did besides answering, if it did something.
+    /// Counts and records the events of a discipline, if any.
     #[inline(always)]
     pub(super) fn record_qdisc_events(&mut self, index: usize) {
         if self.links[index].has_events() {
@@ -37,8 +37,8 @@ impl World {
         self.links[index].return_events(events);
     }
 
-    /// Packets and bytes in queues, transmitters, on links and about to arrive, by conversation; of TCP what
-    /// senders sent.
+    /// Packets and bytes in queues, transmitters, propagation and about to arrive, by conversation; for TCP
+    /// those of the sender.
     pub fn in_network(&self) -> Vec<(u64, u64)> {
         self.count_in_network(|is_tcp, is_reply| !(is_tcp && is_reply))
     }
@@ -58,9 +58,8 @@ impl World {
         found
     }
 
-    /// Checks that no packet or byte was made or lost by mistake: created + duplicated =
-    /// delivered + dropped + in the network, for every conversation and for what TCP receivers
-    /// send, at this instant.
+    /// Checks conservation for every conversation and for the replies of TCP receivers at this instant:
+    /// created + duplicated = delivered + dropped + in the network, in packets and bytes.
     pub fn check_conservation(&self) -> Result<(), String> {
         for (index, found) in self.in_network().into_iter().enumerate() {
             self.check_counters(index, &self.conversations[index].counters(), found)?;

@@ -1,4 +1,4 @@
-//! Packets in pipes (`net/pipe.rs`) and in chains of them (`net/chains.rs`): one event, at the exit.
+//! Packets in pipes (`net/pipe.rs`) and chains of pipes (`net/chains.rs`): one event, at the exit.
 
 use super::{AFTER_DEPARTURES, World};
 use crate::net::chains::Downstream;
@@ -8,12 +8,12 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
 
-/// Where at least this number of packets of several flows are on their way along a link, what is known of each has left
-/// the nearest caches when it comes out, there and elsewhere.
+/// Packets in propagation on a link, of several flows, from which the state of each is no longer in the
+/// nearest caches when it arrives.
 const FAR_PKTS: usize = 512;
 
 impl World {
-    /// Offers a packet to a pipe that hosts or queues put packets into.
+    /// Offers a packet to a pipe that hosts or queues send into.
     #[inline(always)]
     pub(super) fn offer_to_pipe(&mut self, index: usize, packet: Packet) {
         let mut link = &mut self.links[index];
@@ -60,14 +60,14 @@ impl World {
                 self.enter_before(index, now);
             }
             if has_small_queues {
-                // All of them leave the queue with the first.
+                // All segments leave the queue with the first.
                 self.schedule_leaving(packet, begins_at);
             }
             self.traverse_chain(index, *packet, out);
         }
     }
 
-    /// A packet comes out of a link at `at`: goes on with it until it has come out of its chain.
+    /// A packet leaves a link at `at`: follows it through the chain to its exit.
     #[inline(always)]
     pub(super) fn traverse_chain(&mut self, index: usize, packet: Packet, at: Time) {
         let (mut index, mut at) = (index, at);
@@ -86,7 +86,7 @@ impl World {
             let Some(taken) = link.cross(size, at) else {
                 return link.refuse_at(packet, at);
             };
-            // What comes to it before this packet has come, and it may be known late.
+            // Earlier arrivals are complete up to here; they may be recorded late.
             let bound = at.min(self.now);
             at = taken.departure + link.delay;
             (index, downstream) = (next, link.downstream);
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// The link of its chain that a packet goes into after this one, where its route says so.
+    /// The next link of the chain for a packet whose route decides.
     #[inline(never)]
     fn onward_by_route(&self, index: usize, packet: &Packet) -> Option<usize> {
         let host = self.links[index].to;
@@ -123,7 +123,7 @@ impl World {
         (self.links[next].upstream == Some(index as u32)).then_some(next)
     }
 
-    /// Enters what has happened in a pipe before `bound`.
+    /// Records what has happened in a pipe before `bound`.
     pub(super) fn enter_before(&mut self, index: usize, bound: Time) {
         enter(
             &mut self.links[index],
@@ -133,7 +133,7 @@ impl World {
         );
     }
 
-    /// The first packet on its way out of a link comes out.
+    /// Removes the first packet that leaves a link.
     #[inline(always)]
     pub(super) fn take_out(&mut self, index: usize) -> Packet {
         let link = &mut self.links[index];
@@ -147,7 +147,7 @@ impl World {
         packet
     }
 
-    /// A packet leaves a pipe that has no delay.
+    /// A packet leaves a pipe without delay.
     #[inline(never)]
     pub(super) fn depart_from_pipe(&mut self, index: usize) {
         let host = self.links[index].to;

@@ -1,9 +1,9 @@
-//! Deferred enqueue: a queue with events of its own that one upstream link feeds (`net/chains.rs`).
+//! Deferred enqueue: a queue with events of its own that has one upstream link (`net/chains.rs`).
 //!
-//! When packets leave the upstream link is known. A packet that arrives while the queue cannot send, during a
-//! transmission or before there are tokens for the next packet, needs no event: it is enqueued, with its own time
-//! of arrival, before the queue sends again or a sample reads it. Only an arrival when the queue could send, or
-//! at the instant of a transmission's end, is an event.
+//! Departures of the upstream link are known in advance. A packet that arrives while the queue cannot send,
+//! during a transmission or before there are tokens for the next packet, needs no event: it is enqueued, with
+//! its own time of arrival, before the queue sends again or a sample reads it. Only an arrival when the queue
+//! could send, or at the instant of the end of a transmission, is an event.
 
 use super::World;
 use crate::net::link::OfferOutcome;
@@ -11,7 +11,7 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl World {
-    /// A packet is on its way out of a link now, behind all others, and comes to the queue at `at`.
+    /// A packet is propagating out of a link, behind all others, and will arrive at the queue at `at`.
     #[inline(always)]
     pub(super) fn await_arrival(&mut self, queue: usize, upstream: usize, at: Time) {
         let from = self.links[queue].cannot_send_before();
@@ -36,14 +36,14 @@ impl World {
         }
     }
 
-    /// A packet comes to the queue by an event.
+    /// Processes an arrival at the queue that has an event.
     #[inline(never)]
     pub(super) fn come_to_queue(&mut self, queue: usize, upstream: usize) {
         let packet = self.take_out_for_queue(queue, upstream);
         self.offer_queued(queue, packet);
     }
 
-    /// Takes the packet that comes to the queue now out of its link, after those before it.
+    /// Removes the packet that arrives at the queue now from its link, after enqueueing earlier ones.
     pub(super) fn take_out_for_queue(&mut self, queue: usize, upstream: usize) -> Packet {
         self.enqueue_deferred(queue, upstream, self.now);
         let (packet, _) = self.links[upstream].propagation.pop_due();
@@ -51,7 +51,7 @@ impl World {
         packet
     }
 
-    /// Takes in what came to the queue before `bound`, while it could not send.
+    /// Enqueues packets that arrived before `bound`, while the queue could not send.
     #[inline(never)]
     pub(super) fn enqueue_deferred(&mut self, queue: usize, upstream: usize, bound: Time) {
         loop {

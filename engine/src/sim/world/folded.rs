@@ -9,8 +9,7 @@ use crate::sim::time::Time;
 use crate::traffic::conversation::Conversation;
 
 impl World {
-    /// Offers a packet to a link that it passes in this instant, and to those after it that are
-    /// like it.
+    /// Forwards a packet through a pass-through link, and the pass-through links after it.
     #[inline(never)]
     pub(super) fn offer_at_once(&mut self, index: usize, packet: Packet) {
         let mut index = index;
@@ -26,7 +25,7 @@ impl World {
             }
             let host = link.to;
             let (goal, row) = self.destination_of(&packet);
-            // What waits for its turn within the instant goes before it.
+            // Packets that wait for their turn within the instant go first.
             if host == goal || !self.has_no_arrivals_pending {
                 return self.arrive_at_once(packet, host);
             }
@@ -34,13 +33,13 @@ impl World {
         }
     }
 
-    /// Offers a packet to a link whose departures have no events.
+    /// Offers a packet to a link without departure events.
     #[inline(always)]
     pub(super) fn offer_folded(&mut self, index: usize, packet: Packet) {
-        // Departures of this very instant have happened.
+        // Departures at this instant have happened.
         let bound = self.now + Time(1);
         let link = &mut self.links[index];
-        // Behind a transmitter with a delay there is a pipe.
+        // With a delay the link would be a pipe.
         let is_awaited = !self.conversations[packet.conversation as usize].counts_at(link.to);
         catch_up(
             link,
@@ -98,7 +97,7 @@ impl World {
     }
 }
 
-/// Does what the departures of a folded link before `bound` do.
+/// Processes the departures of a folded link before `bound`.
 #[inline(always)]
 fn catch_up(
     link: &mut Link,
@@ -116,7 +115,7 @@ fn catch_up(
         if sink.counts_at(link.to) {
             sink.receive(&packet, departure, warm_up);
         } else {
-            // Only the event made for it can have come to an awaited departure.
+            // An awaited departure is processed only by its event.
             debug_assert_eq!(departure + Time(1), bound);
             let host = link.to;
             arriving.push_back(HostArrival { packet, host, turn });

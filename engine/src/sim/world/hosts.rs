@@ -1,4 +1,4 @@
-//! Hosts: they send what is due, count what arrives, and answer echo requests.
+//! Hosts: send what is due, count arrivals, answer echo requests.
 
 use super::World;
 use crate::sim::datagram;
@@ -18,7 +18,7 @@ impl World {
                 self.tournament.set(self.first_source_leaf + index, due);
                 let number = conversation.number_datagram(size, now, warm_up);
                 match conversation.size_at {
-                    // One packet, made here and now while its conversation is at hand.
+                    // One packet, created here while its conversation is in the cache.
                     SizeAt::Wire => {
                         let bytes = size as u16;
                         let packet = Packet::new(Kind::Udp, index as u32, number, bytes, now);
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// Sends a datagram in as many packets as its way needs.
+    /// Sends a datagram in as many packets as the MTU of its path requires.
     fn send_fragments(&mut self, index: usize, number: u32, payload_bytes: u32) {
         let mtu = self.conversations[index].mtu_bytes;
         let is_cut = payload_bytes + datagram::IP_HEADER_BYTES + datagram::UDP_HEADER_BYTES > mtu;
@@ -49,13 +49,13 @@ impl World {
             capture.note_fragmented(index as u32, number, payload_bytes);
         }
         for packet in datagram::packets(index as u32, number, payload_bytes, mtu, self.now) {
-            // Fragments count as packets that a source sends one by one.
+            // Fragments count as events, like packets that a source sends one by one.
             self.events += u64::from(packet.fragment_index() > 0);
             self.create(index, packet);
         }
     }
 
-    /// A host hands a packet to the network.
+    /// A host sends a packet into the network.
     #[inline]
     fn create(&mut self, index: usize, packet: Packet) {
         let conversation = &mut self.conversations[index];
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// The answer to an echo request is a new packet of the same size.
+    /// The reply to an echo request is a new packet of the same size.
     pub(super) fn answer(&mut self, packet: Packet, host: u32) {
         self.conversations[packet.conversation as usize].count_created(&packet);
         let mut reply = packet.into_reply();

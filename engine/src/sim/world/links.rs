@@ -1,4 +1,4 @@
-//! Links: they enqueue packets, transmit them, and deliver them to the far end.
+//! Links: enqueue packets, transmit them, and deliver them to the far end.
 
 use super::{World, class};
 use crate::capture::CapturePoint;
@@ -10,13 +10,12 @@ use crate::qdisc::DropReason;
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
 
-/// Packets that a link sends in one step: more only where a large queue is emptied at once.
+/// Largest number of packets that a link sends in one step; more only when a large queue is emptied at once.
 const SENT_A_STEP: u32 = 65_536;
 
 impl World {
-    /// Offers a packet to a link, whatever that does with it. What a folded link does is long and
-    /// wanted everywhere: there is one copy of it for all but `offer`, as code that does not fit
-    /// the cache of instructions costs more than a call.
+    /// Offers a packet to a link on any path. The code for folded links is long and used everywhere, so all
+    /// callers but `offer` share one copy: instruction cache misses cost more than a call.
     #[inline(never)]
     pub(super) fn forward(&mut self, index: usize, packet: Packet) {
         match self.links[index].forwarding() {
@@ -27,7 +26,7 @@ impl World {
         }
     }
 
-    /// As `forward`, for sources of ideal packets, of which a run may do little else.
+    /// As `forward`, for sources of ideal packets, which dominate some runs.
     #[inline(always)]
     pub(super) fn offer(&mut self, index: usize, packet: Packet) {
         match self.links[index].forwarding() {
@@ -36,7 +35,7 @@ impl World {
         }
     }
 
-    /// Offers a packet to a link whose departures have events.
+    /// Offers a packet to a link with departure events.
     #[inline(never)]
     pub(super) fn offer_queued(&mut self, index: usize, packet: Packet) {
         if packet.is_gso() {
@@ -56,7 +55,7 @@ impl World {
         self.after_offer(index, offered);
     }
 
-    /// After a packet was offered to a link whose departures have events.
+    /// Follows up on an offer to a link with departure events.
     #[inline(always)]
     fn after_offer(&mut self, index: usize, offered: OfferOutcome) {
         let link = &self.links[index];
@@ -71,7 +70,7 @@ impl World {
         }
     }
 
-    /// Offers segments of TCP as one packet to such a link.
+    /// Offers TCP segments as one packet to such a link.
     pub(super) fn offer_gso_queued(&mut self, index: usize, segments: &mut [Packet]) {
         let offered = self.links[index].offer_gso(segments, self.now);
         for packet in &*segments {
@@ -89,7 +88,7 @@ impl World {
         self.after_offer(index, offered);
     }
 
-    /// The pending event of a link: a departure, or its discipline's next packet is due.
+    /// Processes the pending event of a link: a departure, or a poll of its discipline.
     #[inline(always)]
     pub(super) fn depart(&mut self, index: usize) {
         match self.links[index].forwarding() {
@@ -109,8 +108,7 @@ impl World {
         }
     }
 
-    /// Lets a link send what is due: a fixed number of packets at most, the others by an event of this
-    /// very instant.
+    /// Lets a link send what is due: a limited number of packets, the rest by an event at the same instant.
     #[inline(always)]
     pub(super) fn send_due(&mut self, index: usize) {
         let (now, warm_up) = (self.now, self.warm_up);
@@ -131,8 +129,7 @@ impl World {
                 break;
             };
             let link = &mut self.links[index];
-            // The way of nearly every packet of a bottleneck is short: over a link that does
-            // nothing special, to the host that counts it.
+            // The common case of a bottleneck is short: a plain link to the host that counts the packet.
             let packet = sent.packet;
             let sink = &mut self.conversations[packet.conversation as usize];
             if link.is_plain && sink.counts_at(link.to) {
@@ -175,7 +172,7 @@ impl World {
         self.pass_on(index, packet);
     }
 
-    /// A packet that was sent and not lost goes to the other host.
+    /// A packet that was sent and not lost proceeds to the far end.
     #[inline(always)]
     pub(super) fn pass_on(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
@@ -196,15 +193,15 @@ impl World {
         }
     }
 
-    /// A packet enters the delay of a link.
+    /// A packet starts its propagation delay.
     #[inline(always)]
     pub(super) fn delay(&mut self, index: usize, packet: Packet) {
         let out = self.now.saturating_add(self.links[index].delay);
         self.traverse_chain(index, packet, out);
     }
 
-    /// A packet that crossed a link without delay waits its turn within the instant. A datagram at its goal is
-    /// counted here and now, as nothing follows from that.
+    /// A packet that crossed a link without delay waits for its turn within the instant. A datagram at its
+    /// destination is counted at once, because nothing follows from it.
     #[inline(always)]
     pub(super) fn arrive_at_once(&mut self, packet: Packet, host: u32) {
         if packet.kind() == Kind::Udp && host == self.destination_of(&packet).0 {
@@ -243,7 +240,7 @@ impl World {
         self.arrive(packet, host);
     }
 
-    /// A packet's transmission has begun.
+    /// Processes the start of a packet's transmission.
     #[inline(never)]
     fn begin(&mut self, index: usize, packet: &Packet) {
         if self.links[index].is_captured {

@@ -1,4 +1,4 @@
-//! Memory of a run: the parts that grow, and the tables that will be made of them.
+//! Memory of a run: the parts that grow, and the tables made of them.
 
 use super::World;
 use crate::net::link::Link;
@@ -11,32 +11,32 @@ use crate::traffic::counters::{ConversationCounters, PacketCounters};
 use crate::traffic::ping::Echo;
 use crate::traffic::tcp_flow::Transfer;
 
-/// Places of packets: in a ring, which is twice as large as what it holds at most, or in one of
-/// the stores of disciplines and changing delays, which have more beside the packet.
+/// Memory of a packet in a ring, which has twice the size of its contents at most, or in the stores of
+/// disciplines and changing delays.
 pub const BYTES_PER_PACKET: u64 = 96;
-/// Of a packet of TCP also its segment, and its entry in the sender's scoreboard.
+/// Additional memory of a TCP packet: its segment, and its entry in the sender's scoreboard.
 pub const BYTES_PER_SEGMENT: u64 = 144;
-/// A row of `packets`: while the network runs, and its columns.
+/// Memory of a row of `packets`: during the run, and as columns.
 pub const BYTES_PER_RECORD: u64 = (size_of::<Record>() + 46) as u64;
 /// A row of `probes`.
 pub const BYTES_PER_ECHO: u64 = (size_of::<Echo>() + 36) as u64;
 /// A row of `transfers`.
 pub const BYTES_PER_TRANSFER: u64 = (size_of::<Transfer>() + 100) as u64;
-/// A connection that is not over, its segments apart.
+/// Memory of an open connection, without segments.
 pub const BYTES_PER_CONNECTION: u64 = 3500;
-/// A row of `distributions` or `flow_delays`, built and as columns.
+/// Memory of a row of `distributions` or `flow_delays`, during construction and as columns.
 const BYTES_PER_BIN: u64 = 32 + 29;
-/// A connection at a place where flows are counted, with its row of `captured_flows`.
+/// Memory of a connection at a counting point, with its row of `captured_flows`.
 pub const BYTES_PER_CAPTURED_CONNECTION: u64 = 1500;
 
-/// Rows that are there, with what lies ready for the next.
+/// Memory of rows, with the capacity reserved for the next.
 fn rows_bytes<T>(rows: &ChunkedVec<T>, bytes_per_row: u64) -> u64 {
     rows.memory_bytes() + rows.len() as u64 * (bytes_per_row - size_of::<T>() as u64)
 }
 
 fn in_network_pkts(counters: &PacketCounters) -> u64 {
     let made = counters.created.pkts + counters.duplicated.pkts;
-    // Of links that are caught up with later, some are counted late.
+    // Links whose statistics are recorded late count some packets late.
     made.saturating_sub(counters.delivered.pkts + counters.dropped.pkts)
 }
 
@@ -44,7 +44,7 @@ fn histogram_bytes(histogram: &Histogram) -> u64 {
     histogram.rows() * (BYTES_PER_COUNT + BYTES_PER_BIN)
 }
 
-/// Of delays that are spread over few octaves, as those of flows are.
+/// Memory of delays, which spread over few octaves.
 fn delays_bytes(delays: &Delays) -> u64 {
     let bins = delays.histogram().rows();
     BYTES_PER_COUNT * bins + BYTES_PER_BIN * bins.min(delays.moments().count())
@@ -77,7 +77,7 @@ fn conversation_bytes(conversation: &Conversation) -> u64 {
 }
 
 impl World {
-    /// What the run takes now and, with the tables that are made of it, at its end, bytes.
+    /// Memory of the run now and, with its tables, at its end, bytes.
     pub fn memory_bytes(&self) -> u64 {
         let links: u64 = self.links.iter().map(link_bytes).sum();
         let conversations: u64 = self.conversations.iter().map(conversation_bytes).sum();

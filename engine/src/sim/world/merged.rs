@@ -1,4 +1,4 @@
-//! Links that several others lead into (`net/merge.rs`): their arrivals enter together, in order.
+//! Links with several upstream links (`net/merge.rs`): arrivals enter together, in order.
 
 use super::{Turn, World};
 use crate::net::chains::Downstream;
@@ -6,7 +6,7 @@ use crate::sim::packet::Packet;
 use crate::sim::time::Time;
 
 impl World {
-    /// An upstream link that had none has a packet for a link now, which will arrive at `at`.
+    /// An idle upstream link has a packet for a link now, which will arrive at `at`.
     #[inline(always)]
     pub(super) fn join(&mut self, index: usize, upstream: u32, at: Time) {
         if let Some(merge) = &mut self.links[index].merge
@@ -25,14 +25,14 @@ impl World {
         }
     }
 
-    /// Something may come out of a link now that was not taken on.
+    /// Merges arrivals, because one of them could leave the link now.
     #[inline(never)]
     pub(super) fn on_merge_event(&mut self, index: usize) {
         self.merge_arrivals_before(index, (self.now, self.current));
     }
 
-    /// Takes all packets on that came to a link before this instant and turn, no later than the
-    /// present: nothing can come before them any more.
+    /// Enters all packets that arrived before this instant and turn, no later than the present: no earlier
+    /// arrival is possible.
     #[inline(never)]
     pub(super) fn merge_arrivals_before(&mut self, index: usize, bound: (Time, Turn)) {
         let mut taken_on = false;

@@ -1,5 +1,5 @@
-//! Super-packets: several TCP segments that cross the network as one packet, because the sending device does not
-//! cut them (TSO) or the receiving one has merged them (GRO).
+//! Super-packets: several TCP segments that cross the network as one packet, because the sending device does
+//! not segment them (TSO) or the receiving device has merged them (GRO).
 
 use super::{World, class};
 use crate::capture::CapturePoint;
@@ -10,11 +10,11 @@ use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
 use crate::traffic::conversation::Application;
 
-/// In the wheel, in place of a packet in a delay: a device takes what it has gathered.
+/// Payload of a wheel entry that means a poll of the device, instead of a packet index.
 pub(super) const POLL: u32 = u32::MAX;
 
 impl World {
-    /// What a link with TSO or GRO has sent.
+    /// Propagates what a link with TSO or GRO has sent.
     #[cold]
     #[inline(never)]
     pub(super) fn propagate_offloaded(&mut self, index: usize, sent: &TransmittedPacket) {
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// A device merges what has come since the last time, and its host has it.
+    /// A device merges the frames gathered since the last poll and passes them to its host.
     pub(super) fn poll(&mut self, index: usize) {
         let frames = self.links[index].take_gathered();
         for segments in gro::merged(frames, |frame| self.header(frame)) {
@@ -80,7 +80,7 @@ impl World {
         }
     }
 
-    /// Somebody looks at a super-packet, and sees its segments.
+    /// Captures a super-packet as its segments.
     #[cold]
     pub(super) fn see_super_packet(&mut self, link: usize, place: CapturePoint, packet: &Packet) {
         for segment in self.super_packets.segments(packet).to_vec() {
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// TCP receives a super-packet: one segment with the payload of all.
+    /// Delivers a super-packet to TCP: one segment with the payload of all.
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_super_packet(&mut self, packet: &Packet) {

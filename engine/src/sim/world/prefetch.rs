@@ -1,6 +1,6 @@
-//! Prefetching. With many conversations: the state of those whose packets arrive next over a link, and of the one
-//! that acts next. With many packets on a link: their segments, and the delay histograms they will enter. It
-//! changes the run time only.
+//! Prefetching. With many conversations: the state of those whose packets arrive next over a link, and of the
+//! one that acts next. With many packets on a link: their segments, and the delay histograms that they enter.
+//! It changes only the run time.
 //!
 //! The pointers of a flow form a chain: conversation, connection, scoreboard and queues. So prefetching takes
 //! four steps, one arrival apart.
@@ -10,11 +10,10 @@ use crate::net::propagation::Propagation;
 use crate::sim::prefetch::prefetch;
 use crate::traffic::conversation::{Application, Conversation};
 
-/// Packets of a link that are looked at so long before they come out: a ring is as long as what is on its
-/// way.
+/// Prefetch distance in packets of the propagation ring.
 const AHEAD_PKTS: usize = 8;
 
-/// The conversation that acts next of its own, and how much of it was asked for.
+/// The next conversation to act by its own timer, and how many of its steps were prefetched.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NextWakeup {
     conversation: u32,
@@ -22,7 +21,7 @@ pub(super) struct NextWakeup {
 }
 
 impl World {
-    /// A packet has come out of a link: others follow it.
+    /// A packet has left a link: prefetches for those behind it.
     #[inline(never)]
     pub(super) fn prefetch_arrivals(&self, index: usize) {
         let Propagation::Ring(ring) = &self.links[index].propagation else {
@@ -64,7 +63,7 @@ impl World {
         }
     }
 
-    /// An event is about to be done: another conversation may be the next to act.
+    /// Before an event: prefetches for the conversation that may act next.
     #[inline(never)]
     pub(super) fn prefetch_next_wakeup(&mut self) {
         let conversation = Turn(self.tournament.first_of_seldom()).component();

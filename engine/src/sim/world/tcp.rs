@@ -45,7 +45,7 @@ impl World {
         self.send_tcp(index);
     }
 
-    /// Sends what a flow has to send, and notes when it is to be woken.
+    /// Sends what a flow has to send, and schedules its next wakeup.
     #[inline(never)]
     pub(super) fn send_tcp(&mut self, index: usize) {
         let now = self.now;
@@ -58,8 +58,8 @@ impl World {
         self.rearm_tcp(index);
     }
 
-    /// Notes when a flow is to be woken. In this very instant, when its turn comes, that is where its
-    /// application reads: mostly it is the only one, and needs no place among what is pending.
+    /// Schedules the next wakeup of a flow. A wakeup at this very instant is that of its application reading;
+    /// usually it is the only one, and then it does not go through the tournament.
     #[inline]
     fn rearm_tcp(&mut self, index: usize) {
         let now = self.now;
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// A flow is told what has left the queue of its sender's host by now, where that had no event.
+    /// Tells a flow which packets have left its host's queue, if the queue has no departure events.
     #[inline]
     pub(super) fn catch_up_with_host_queue(&mut self, index: usize) {
         let conversation = &mut self.conversations[index];
@@ -87,8 +87,8 @@ impl World {
         }
     }
 
-    /// A queue whose departures have no events has taken a packet: its sender may be told now when
-    /// it will begin to be sent, if it waits for another's end.
+    /// A queue without departure events has accepted a packet: its sender is told now when its transmission
+    /// begins, if it must wait.
     #[inline(never)]
     pub(super) fn schedule_leaving(&mut self, packet: &Packet, begins_at: Option<Time>) {
         let conversation = &mut self.conversations[packet.conversation as usize];
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// A link drops a packet that it was offered.
+    /// A link drops a packet at enqueue.
     #[inline(never)]
     pub(super) fn count_refused(&mut self, link: usize, reason: DropReason, packet: &Packet) {
         self.refused = Some((link, reason));
@@ -111,8 +111,7 @@ impl World {
         self.count_dropped(packet);
     }
 
-    /// A packet is in the queue of its sender's host no more, if it ever was: it is sent, delayed or
-    /// dropped.
+    /// A packet is no longer in the queue of its sender's host: it was sent, delayed or dropped.
     #[inline]
     pub(super) fn leave_host_queue(&mut self, packet: &Packet, is_refused: bool) {
         let (now, index) = (self.now, packet.conversation as usize);
@@ -123,7 +122,7 @@ impl World {
         }
     }
 
-    /// A flow acts when it is its turn in this instant.
+    /// Wakes a flow at its turn within this instant.
     #[inline]
     fn wake_in_this_instant(&mut self, index: usize) {
         if let Application::Tcp(flow) = &self.conversations[index].application
@@ -177,7 +176,7 @@ impl World {
         }
     }
 
-    /// A sender hears at once what the queue of its host has dropped.
+    /// Tells a sender at once what the queue of its host has dropped.
     #[inline(always)]
     fn notify_host_drop(
         &mut self,
@@ -195,8 +194,7 @@ impl World {
         }
     }
 
-    /// Where senders keep an account of what lies in their host's queue, a packet enters it.
-    /// Returns whether there is one.
+    /// Adds a packet to the sender's account of its host's queue. Returns whether it has one.
     #[inline(always)]
     fn enter_host_queue(
         &mut self,
@@ -216,8 +214,8 @@ impl World {
         false
     }
 
-    /// Hands down the segments of an sk_buff, of which `last` is the last: as one packet where the
-    /// queue takes it so.
+    /// Hands down the segments of an sk_buff, the last of which is `last`: as one packet if the queue takes
+    /// it so.
     #[inline(never)]
     fn offer_gso(&mut self, link: usize, last: &SentSegment) {
         let mut segments = std::mem::take(&mut self.segments);
@@ -243,7 +241,7 @@ impl World {
             refused_pkts += u32::from(self.refused.is_some());
         }
         self.segments = segments;
-        // Of segments that were cut before the queue the sender hears when all were dropped.
+        // If the segments were split before the queue, the sender is told only when all were dropped.
         if is_on_account && (is_whole || refused_pkts == pkts) {
             self.notify_host_drop(link, last, pkts, self.now, index);
         }

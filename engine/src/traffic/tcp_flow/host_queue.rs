@@ -1,5 +1,5 @@
-//! What a flow is told of the queue of its senders' host: what enters and leaves it (`tcp::small_queue`),
-//! and what it refuses.
+//! Notifications to a flow from the queue of its senders' host: packets that enter, leave or are dropped
+//! (`tcp::small_queue`).
 
 use super::TcpFlow;
 use crate::qdisc::DropReason;
@@ -7,19 +7,19 @@ use crate::sim::time::Time;
 use crate::traffic::connection::{Connection, SentSegment};
 
 impl TcpFlow {
-    /// Whether its sender has an account of a packet while that is in the queue of its host.
+    /// Whether its sender accounts for a packet while it is in the queue of its host.
     #[inline]
     pub fn is_in_small_queue(&self, sent: &SentSegment) -> bool {
         self.has_small_queues() && !sent.tag.is_reply && sent.carries_data
     }
 
-    /// Whether its senders leave little in the queue of their host.
+    /// Whether TCP small queues are on.
     #[inline]
     pub fn has_small_queues(&self) -> bool {
         self.has_small_queues
     }
 
-    /// What was to leave the host's queue before `bound` has left.
+    /// Processes departures from the host's queue before `bound`.
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         match &mut self.connection {
@@ -28,7 +28,7 @@ impl TcpFlow {
         }
     }
 
-    /// Before this a segment that is sent `now` does not leave its host's queue, where that paces.
+    /// Departure time, by pacing, of a segment that is sent `now`.
     pub fn departure(&mut self, sent: &SentSegment, now: Time) -> Time {
         let connection = self.connection_of(sent.tag.connection);
         connection.map_or(now, |connection| {
@@ -36,7 +36,7 @@ impl TcpFlow {
         })
     }
 
-    /// A packet of it is handed to the host's queue, which may have cut its sk_buff.
+    /// A packet is handed to the host's queue, which may have segmented its sk_buff.
     pub fn enter_host_queue(&mut self, place: u32, is_cut: bool) {
         let (number, payload_bytes) = self.segments.hold(place);
         if let Some(connection) = self.connection_of(number) {
@@ -44,8 +44,8 @@ impl TcpFlow {
         }
     }
 
-    /// A packet of it is not in the host's queue, if it ever was, or was refused there. Returns whether
-    /// a sender is to be woken: `rearm`.
+    /// A packet is no longer in the host's queue, or was dropped there. Returns whether a sender must be
+    /// woken: `rearm`.
     pub fn leave_host_queue(&mut self, place: u32, is_refused: bool, now: Time) -> bool {
         let Some((number, payload_bytes)) = self.segments.release(place) else {
             return false;
@@ -66,7 +66,7 @@ impl TcpFlow {
         }
     }
 
-    /// A packet of it, the last of those in the host's queue, will leave that at `at`.
+    /// A packet, the last of those in the host's queue, will leave it at `at`.
     pub fn leave_host_queue_at(&mut self, place: u32, at: Time) {
         if let Some((number, payload_bytes)) = self.segments.release(place)
             && let Some(connection) = self.connection_of(number)
@@ -75,7 +75,7 @@ impl TcpFlow {
         }
     }
 
-    /// The queue of its host has dropped what a connection sent last: `pkts` segments.
+    /// The host's queue has dropped what a connection sent last: `pkts` segments.
     pub fn on_refused(&mut self, last: &SentSegment, reason: DropReason, pkts: u32, now: Time) {
         if let Some(connection) = self.connection_of(last.tag.connection) {
             connection.on_refused(reason, pkts, last.tag.is_again, now);

@@ -1,4 +1,4 @@
-//! What arrives as one packet and is several segments.
+//! Several segments that arrive as one packet.
 
 use super::TcpFlow;
 use crate::sim::packet::Packet;
@@ -7,13 +7,12 @@ use crate::tcp::segment::Flags;
 use crate::traffic::connection::ArrivedSegment;
 
 impl TcpFlow {
-    /// Segments of the sender that follow each other, of which there is one at least, arrive as one
-    /// packet. TCP has one segment of them, with the header of the first, and whoever counts or captures
-    /// packets there one packet. Otherwise as `on_packet`.
+    /// Consecutive segments of the sender, at least one, arrive as one packet. TCP sees one segment with the
+    /// header of the first; captures and counters there see one packet. Otherwise as `on_packet`.
     pub fn on_super_packet(&mut self, segments: &[Packet], now: Time) -> u64 {
         let first = &segments[0];
         let tag = self.segments.tag(first.segment_place());
-        debug_assert!(!tag.is_reply, "what only acknowledges is not merged");
+        debug_assert!(!tag.is_reply, "pure acknowledgements are not merged");
         let (mut header, ..) = self.segments.take(first.segment_place());
         if first.has_congestion_mark() {
             header.flags |= Flags::CE;
@@ -21,7 +20,7 @@ impl TcpFlow {
         let mut bytes = u32::from(first.bytes);
         for packet in &segments[1..] {
             let (next, ..) = self.segments.take(packet.segment_place());
-            debug_assert_eq!(header.end(), next.seq, "segments follow each other");
+            debug_assert_eq!(header.end(), next.seq, "segments are consecutive");
             header.payload_bytes += next.payload_bytes;
             header.flags |= next.flags;
             bytes += next.payload_bytes;
