@@ -1,18 +1,18 @@
-//! A growing list in chunks: growth neither copies values nor needs twice the memory, and the memory it takes is
-//! known.
+//! A growing list stored in chunks: growth neither copies values nor needs twice the memory, and the memory
+//! in use is known.
 
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of a piece, about.
+/// Approximate size of a full chunk, bytes.
 const PIECE_BYTES: usize = 1 << 20;
-/// Bytes of what is made with the first row: most tables are short, and each flow has some.
+/// Size of the first chunk, bytes: most lists are short, and each flow has several.
 const FIRST_BYTES: usize = 128;
 
-/// Rows that are only added to.
+/// An append-only list of rows.
 #[derive(Debug, Clone)]
 pub struct ChunkedVec<T> {
-    /// All but the last are full.
+    /// All chunks but the last are full.
     pieces: Vec<Vec<T>>,
     len: usize,
 }
@@ -37,17 +37,17 @@ impl<T> ChunkedVec<T> {
         1
     };
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Adds a row.
+    /// Appends a row.
     #[inline]
     pub fn push(&mut self, row: T) {
         if self.len.is_multiple_of(Self::PIECE) {
@@ -68,13 +68,13 @@ impl<T> ChunkedVec<T> {
         self.pieces.push(Vec::with_capacity(places));
     }
 
-    /// The row that was added last.
+    /// The row added last.
     #[inline]
     pub fn last(&self) -> Option<&T> {
         self.pieces.last()?.last()
     }
 
-    /// A row by its number, to be changed.
+    /// A row by index, mutable.
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let piece = self.pieces.get_mut(index / Self::PIECE)?;
         piece.get_mut(index % Self::PIECE)
@@ -90,8 +90,7 @@ impl<T> ChunkedVec<T> {
         }
     }
 
-    /// All rows in order, or those up to some point after `stop` is set: what is made of them
-    /// is then of no use.
+    /// All rows in order; stops early after `stop` is set, when the result is no longer needed.
     pub fn until<'a>(&'a self, stop: &'a AtomicBool) -> Iter<'a, T> {
         Iter {
             stop: Some(stop),
@@ -99,14 +98,14 @@ impl<T> ChunkedVec<T> {
         }
     }
 
-    /// What they take.
+    /// Memory in use.
     pub fn memory_bytes(&self) -> u64 {
         let places: usize = self.pieces.iter().map(Vec::capacity).sum();
         (places * size_of::<T>()) as u64
     }
 }
 
-/// The rows in order. It knows how many are left, so that columns are made in one piece.
+/// The rows in order, with exact size, so that columns can be allocated once.
 #[derive(Debug, Clone)]
 pub struct Iter<'a, T> {
     pieces: slice::Iter<'a, Vec<T>>,
@@ -148,7 +147,7 @@ impl<'a, T> IntoIterator for &'a ChunkedVec<T> {
     }
 }
 
-/// An iterator that knows how many values are left.
+/// An iterator of known length.
 #[derive(Debug, Clone)]
 pub struct ExactSize<I> {
     values: I,
@@ -156,7 +155,7 @@ pub struct ExactSize<I> {
 }
 
 impl<I: Iterator> ExactSize<I> {
-    /// Over `len` values.
+    /// Wraps an iterator over `len` values.
     pub fn new(values: I, len: usize) -> ExactSize<I> {
         ExactSize { values, left: len }
     }

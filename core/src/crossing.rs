@@ -1,22 +1,22 @@
-//! Arrival and departure times of packets at a queue, where they are known in advance.
+//! Arrival and departure times of packets at a queue, known in advance.
 
 use crate::time::Time;
 
-/// A packet that a queue has taken.
+/// A packet that a queue has accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
-    /// When it comes to the queue.
+    /// Arrival at the queue.
     pub arrived: Time,
-    /// When its transmission ends, or it leaves at once.
+    /// End of its transmission, or its arrival if it passes in an instant.
     pub departure: Time,
-    /// On the wire.
+    /// Size on the wire.
     pub bytes: u32,
-    /// Whether the queue takes it and the one before it for one packet (`gso`).
+    /// Whether it continues the GSO packet of the one before it (`gso`).
     pub continues: bool,
 }
 
 impl Crossing {
-    /// Departures before this came before its arrival: those of the same instant did.
+    /// Bound of the departures that precede its arrival, including those at the same instant.
     #[inline(always)]
     pub fn departures_before(&self) -> Time {
         self.arrived + Time(1)

@@ -1,9 +1,7 @@
-//! UDP datagrams on the way: headers, IP fragments (RFC 791 section 3.2), and which datagrams
-//! arrived whole.
+//! UDP datagrams in the network: headers, IP fragments (RFC 791 section 3.2), and reassembly.
 //!
-//! Fragments are made by the sender for the smallest MTU of the path, as a host does that has
-//! discovered it. Each is queued, counted and dropped on its own; a datagram whose fragments
-//! do not all arrive is lost.
+//! The sender fragments a datagram for the smallest MTU of the path, as a host does after path MTU discovery.
+//! Each fragment is queued, counted and dropped individually; a datagram is lost if any fragment is.
 
 use crate::packet::{Kind, Packet};
 use crate::time::Time;
@@ -13,11 +11,11 @@ use std::collections::BTreeMap;
 pub const IP_HEADER_BYTES: u32 = 20;
 /// UDP header, bytes.
 pub const UDP_HEADER_BYTES: u32 = 8;
-/// Datagrams of which some fragments have arrived, kept for the rest. Linux keeps them for
-/// 30 s; a flow with more than this many incomplete at once forgets the oldest.
+/// Number of partially received datagrams kept. Linux keeps them for 30 s; with more, a flow discards the
+/// oldest.
 const INCOMPLETE_KEPT: usize = 64;
 
-/// The packets a datagram of `payload_bytes` becomes on a path of this MTU.
+/// The packets of a datagram of `payload_bytes` on a path with this MTU.
 pub fn packets(
     conversation: u32,
     number: u32,
@@ -41,16 +39,16 @@ pub fn packets(
     })
 }
 
-/// Puts fragments together at the receiver.
+/// Reassembles fragments at the receiver.
 #[derive(Debug, Clone, Default)]
 pub struct Reassembly {
     incomplete: BTreeMap<u32, Incomplete>,
 }
 
-/// A datagram of which some fragments have arrived.
+/// A partially received datagram.
 #[derive(Debug, Clone, Default)]
 struct Incomplete {
-    /// A bit for each fragment that has.
+    /// One bit for each fragment received.
     seen: Vec<u64>,
     count: u16,
     /// Bytes after the IP headers.
@@ -58,7 +56,7 @@ struct Incomplete {
 }
 
 impl Incomplete {
-    /// Notes fragment `index`. Returns whether it is the first of that place.
+    /// Records fragment `index`. Returns whether it is new.
     fn note(&mut self, index: u16) -> bool {
         let (word, bit) = (usize::from(index / 64), 1 << (index % 64));
         if self.seen.len() <= word {
@@ -71,7 +69,7 @@ impl Incomplete {
 }
 
 impl Reassembly {
-    /// A packet arrived. Returns the payload of the datagram it completes, if it does.
+    /// Processes a packet. Returns the payload of the datagram that it completes, if any.
     #[inline(always)]
     pub fn arrived(&mut self, packet: &Packet) -> Option<u32> {
         let carried = u32::from(packet.bytes) - IP_HEADER_BYTES;

@@ -1,4 +1,4 @@
-//! What is kept of a flow's delays: their moments, which are exact, and their histogram.
+//! Delays of a flow: exact moments and a histogram.
 
 use super::histogram::Histogram;
 use super::moments::Moments;
@@ -19,18 +19,18 @@ impl Delays {
         self.histogram.record(delay.0);
     }
 
-    /// Has the place fetched where this delay is counted.
+    /// Prefetches the histogram bin of this delay.
     #[inline]
     pub fn prefetch(&self, delay: Time) {
         self.histogram.prefetch(delay.0);
     }
 
-    /// Count, mean, deviation and range.
+    /// Count, mean, standard deviation and range.
     pub fn moments(&self) -> &Moments {
         &self.moments
     }
 
-    /// How many had which delay, picoseconds.
+    /// Number of packets by delay, in picoseconds.
     pub fn histogram(&self) -> &Histogram {
         &self.histogram
     }

@@ -1,26 +1,24 @@
 //! A fingerprint of the tables of a run: SHA-256 over the canonical bytes of their columns.
 //!
-//! A column contributes its type, its table's and its own name, its length and its values in
-//! little-endian order, every variable part preceded by its length, so that no two lists of
-//! columns give the same bytes. It depends on the order in which columns are added.
-//! Floating-point values that compare or print alike must hash alike: -0 counts as 0 and every
-//! NaN as the one quiet NaN 0x7ff8000000000000.
+//! A column contributes its type, the names of its table and itself, its length and its values in
+//! little-endian order. Every variable part is preceded by its length, so different lists of columns give
+//! different bytes. The digest depends on the order in which columns are added. Floating-point values that
+//! compare or print alike hash alike: -0 counts as 0 and every NaN as the quiet NaN 0x7ff8000000000000.
 
 use sha2::{Digest as _, Sha256};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Separates these hashes from any other use of SHA-256. Raise the number when the bytes of
-/// the same tables change.
+/// Domain separator for SHA-256. Raise the number when the bytes of the same tables change.
 const DOMAIN: &[u8] = b"dumbbell tables 1\0";
-/// Values are handed to the hash in pieces of this many bytes: a call per value would cost
-/// more than hashing it.
+/// Values are passed to the hash in blocks of this size, because a call per value would cost more than the
+/// hashing.
 const PIECE: usize = 4096;
 
-/// A hash in the making.
+/// A hash in progress.
 #[derive(Debug, Clone)]
 pub struct Digest<'a> {
     hash: Sha256,
-    /// What is handed to it next.
+    /// The block being filled.
     piece: Vec<u8>,
     stop: Option<&'a AtomicBool>,
 }
@@ -31,7 +29,7 @@ impl Default for Digest<'_> {
     }
 }
 
-/// The bits that stand for a number in the hash.
+/// The canonical bits of a number.
 fn canonical_bits(value: f64) -> u64 {
     if value.is_nan() {
         return 0x7ff8_0000_0000_0000;
@@ -41,7 +39,7 @@ fn canonical_bits(value: f64) -> u64 {
 }
 
 impl<'a> Digest<'a> {
-    /// Of no columns yet.
+    /// The hash of no columns.
     pub fn new() -> Digest<'a> {
         let hash = Sha256::new_with_prefix(DOMAIN);
         Digest {
@@ -51,7 +49,7 @@ impl<'a> Digest<'a> {
         }
     }
 
-    /// Of no columns yet; once `stop` is set, it hashes no more, and what it gives is of no use.
+    /// The hash of no columns. Once `stop` is set, hashing ends and the result is meaningless.
     pub fn until(stop: &'a AtomicBool) -> Digest<'a> {
         Digest {
             stop: Some(stop),

@@ -8,9 +8,9 @@ pub enum DropReason {
     Overlimit = 1,
     /// The link lost it after the queue.
     LinkLoss = 2,
-    /// CoDel's control law, when the packet was to leave (RFC 8289).
+    /// CoDel's control law, at dequeue (RFC 8289).
     Codel = 3,
-    /// PIE's probability, when it arrived (RFC 8033).
+    /// PIE's probability, at enqueue (RFC 8033).
     Pie = 4,
     /// RED's probability, between the thresholds.
     RedEarly = 5,
@@ -20,46 +20,47 @@ pub enum DropReason {
     NetemLoss = 7,
     /// A policer's bucket was empty.
     Policed = 8,
-    /// It waited when fq_codel or sfq was over its limit and its flow had most waiting, or when sfq had as
-    /// many packets of its flow as it takes.
+    /// A queued packet of the longest flow: fq_codel or sfq was over its limit, or sfq's flow was at its
+    /// limit.
     FattestFlow = 9,
-    /// It was longer than a bucket can ever hold.
+    /// Longer than the bucket's size.
     TooLarge = 10,
-    /// fq_codel or cake was over its limit of memory.
+    /// fq_codel or cake was over its memory limit.
     MemoryLimit = 11,
-    /// fq or sfq had as many packets of its flow as it takes.
+    /// fq or sfq: the flow was at its limit.
     FlowLimit = 12,
-    /// fq let it go later than the threshold for marks, or dualpi2's queue of L4S was above its own.
+    /// Marked: fq sent it later than its threshold allows, or dualpi2's L4S queue was above its step
+    /// threshold.
     CeThreshold = 13,
-    /// COBALT's probability, which overflows raise, when the packet was to leave.
+    /// COBALT's BLUE probability, which overflows raise, at dequeue.
     Blue = 14,
-    /// dualpi2's probability, when the packet was to leave (RFC 9332).
+    /// dualpi2's probability, at dequeue (RFC 9332).
     Pi2 = 15,
-    /// The same, when it arrived (`drop_enqueue`).
+    /// dualpi2's probability, at enqueue (`drop_enqueue`).
     Pi2AtEnqueue = 16,
-    /// choke found it to be of the flow of one that waited.
+    /// choke: an arrival of the same flow as the drawn queued packet.
     ChokeMatch = 17,
-    /// It waited, and choke found one that arrived to be of its flow.
+    /// choke: the drawn queued packet, of the same flow as an arrival.
     ChokeChosen = 18,
-    /// No filter had a class for it, and drr or hfsc no default.
+    /// No filter matched, and drr or hfsc has no default class.
     NoClass = 19,
 }
 
-/// Which counters of a queue a dropped packet goes to.
+/// The counter of a queue that a dropped packet adds to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DropCause {
-    /// There was no room, or no class.
+    /// The limit was reached, or there was no class.
     Limit,
-    /// A queue management decided it early.
+    /// Active queue management dropped it early.
     QueueManagement,
-    /// A policer did.
+    /// A policer dropped it.
     Policer,
-    /// It was to be lost.
+    /// A loss model dropped it.
     Loss,
 }
 
 impl DropReason {
-    /// Which counters it belongs to.
+    /// The counter it adds to.
     pub fn cause(self) -> DropCause {
         match self {
             DropReason::Overlimit

@@ -1,33 +1,31 @@
 //! A log-linear histogram of times: every bin is at most 1/128 of its value wide.
 //!
-//! Values below 256 have a bin each; above, every octave [2^k, 2^(k+1)) is cut into 128 equal
-//! bins (the layout of HdrHistogram with 7 bits). The quantile of a bin's middle is thus
-//! within 1/256 of the sample's. Memory reaches from the octave of the least value to that of the
-//! greatest, 512 bytes an octave: 29 KiB at most, whatever the number of values, and 0.5 to 2 KiB for
-//! the delays of a flow, none of which is below that of its way. Counts are of 32 bits, as few bins
-//! of few runs have more: what does not fit them is carried elsewhere.
+//! Values below 256 have a bin each; above, every octave [2^k, 2^(k+1)) is divided into 128 equal bins (the
+//! layout of HdrHistogram with 7 bits). So the middle of a quantile's bin is within 1/256 of the exact
+//! quantile. Memory covers the octaves from the smallest to the largest value, 512 bytes each: at most 29
+//! KiB, whatever the number of values, and 0.5 to 2 KiB for the delays of a flow, which are all above its
+//! path delay. Counts have 32 bits; the rare larger counts carry into a separate store.
 
 use super::prefetch::prefetch;
 use std::collections::BTreeMap;
 
-/// Bins in a row: the relative width of a bin is one over this.
+/// Bins per row: the relative width of a bin is the reciprocal of this.
 const BINS: usize = 1 << BINS_LOG2;
 const BINS_LOG2: u32 = 7;
 
-/// Counts of values by size.
+/// Number of values by size.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// The bin of the first count: the beginning of the least value's row.
+    /// The bin of the first count: the start of the smallest value's row.
     first: usize,
-    /// Rows of 128 bins: row 0 counts 0..128, row r > 0 the octave that starts at
-    /// 128 times 2^(r - 1), up to row 57. Whole rows, from the least value's to the greatest's.
-    /// The lower 32 bits of each count.
+    /// Rows of 128 bins: row 0 counts 0..128, row r > 0 the octave from 128 times 2^(r - 1), up to row 57.
+    /// Whole rows, from the smallest value's to the largest's; the lower 32 bits of each count.
     counts: Vec<u32>,
-    /// None where all are 0.
+    /// None if all are 0.
     carried: Option<Box<UpperHalves>>,
 }
 
-/// The upper 32 bits, by bin, of counts that have some.
+/// The upper 32 bits of counts that need them, by bin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct UpperHalves {
     upper: BTreeMap<usize, u32>,
@@ -39,24 +37,24 @@ pub const BYTES_PER_COUNT: u64 = size_of::<u32>() as u64;
 /// The bin of a value.
 #[inline(always)]
 fn place(value: u64) -> usize {
-    // The leading bit of a value from 256 on decides by how much it is shifted to lie in
-    // 128..256, and so the row. Smaller values are not shifted and are their own bins.
+    // The leading bit of a value of 256 or more decides by how much it is shifted to lie in 128..256, and so
+    // its row. Smaller values are not shifted and are their own bins.
     let least = value | (2 * BINS as u64 - 1);
     let shift = u64::BITS - least.leading_zeros() - (BINS_LOG2 + 1);
     shift as usize * BINS + (value >> shift) as usize
 }
 
-/// By how much the values of a bin were shifted to find it.
+/// By how much the values of a bin are shifted.
 fn shift(bin: usize) -> usize {
     (bin / BINS).saturating_sub(1)
 }
 
-/// The least value of a bin.
+/// The smallest value of a bin.
 fn low(bin: usize) -> u64 {
     ((bin - shift(bin) * BINS) as u64) << shift(bin)
 }
 
-/// How many values a bin covers.
+/// Number of values in a bin's range.
 fn width(bin: usize) -> u64 {
     1 << shift(bin)
 }
@@ -68,7 +66,7 @@ impl Histogram {
         self.record_many(value, 1);
     }
 
-    /// Has the place of a value fetched, if there is one.
+    /// Prefetches the bin of a value, if it exists.
     #[inline]
     pub fn prefetch(&self, value: u64) {
         if let Some(count) = self.counts.get(place(value).wrapping_sub(self.first)) {
@@ -80,7 +78,7 @@ impl Histogram {
     #[inline(always)]
     pub fn record_many(&mut self, value: u64, count: u64) {
         let bin = place(value);
-        // Below the first bin this wraps, and so is beyond the last.
+        // Below the first bin this wraps to an index beyond the last.
         match self.counts.get_mut(bin.wrapping_sub(self.first)) {
             Some(lower) if count <= u64::from(u32::MAX - *lower) => *lower += count as u32,
             _ if count == 0 => {}
@@ -88,7 +86,7 @@ impl Histogram {
         }
     }
 
-    /// Adds to a bin for which there may be no room yet.
+    /// Adds to a bin that may need new rows.
     #[inline(never)]
     fn add_to_bin(&mut self, bin: usize, count: u64) {
         let row = bin / BINS * BINS;
@@ -103,7 +101,7 @@ impl Histogram {
         }
     }
 
-    /// Makes room for these whole rows, where there is none.
+    /// Adds these rows, where missing.
     fn cover(&mut self, low: usize, high: usize) {
         if self.counts.is_empty() {
             self.first = low;
@@ -119,7 +117,7 @@ impl Histogram {
         self.first -= below;
     }
 
-    /// Adds the counts of another.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         if other.counts.is_empty() {
             return;
@@ -130,7 +128,7 @@ impl Histogram {
         }
     }
 
-    /// Bins that are not empty, and their counts, in ascending order.
+    /// Nonempty bins with their counts, in ascending order.
     fn used(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let carried = self.carried.as_deref();
         (self.first..)
@@ -143,18 +141,18 @@ impl Histogram {
             .filter(|(_, count)| *count > 0)
     }
 
-    /// How many bins there is room for.
+    /// Number of bins allocated.
     pub fn rows(&self) -> u64 {
         self.counts.len() as u64
     }
 
-    /// How many values were counted.
+    /// Number of values counted.
     pub fn count(&self) -> u64 {
         self.used().map(|(_, count)| count).sum()
     }
 
-    /// The bins that are not empty, in ascending order, as (low, high, count): values v with
-    /// low <= v < high. The last bin there is ends at `u64::MAX`, which is counted in it.
+    /// Nonempty bins in ascending order, as (low, high, count): values v with low <= v < high. The last
+    /// possible bin ends at `u64::MAX` and includes it.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.used().map(|(bin, count)| {
             let low = low(bin);
@@ -162,9 +160,9 @@ impl Histogram {
         })
     }
 
-    /// The middle of the bin that holds the q-quantile, 0 <= q <= 1; None of nothing. The
-    /// quantile is the least value with at least a share q of all values at or below it, so
-    /// 0 gives the least value and 1 the greatest. Exact below 256, within 1/256 above.
+    /// The middle of the bin of the q-quantile, 0 <= q <= 1; None if empty. The quantile is the smallest
+    /// value with at least a share q of all values at or below it, so 0 gives the minimum and 1 the maximum.
+    /// Exact below 256, within 1/256 above.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let total = self.count();
         let rank = ((q * total as f64).ceil() as u64).clamp(1, total.max(1));

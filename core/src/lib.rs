@@ -1,8 +1,8 @@
-//! What a simulation of packets is made of: time and rates, packets, random streams, the two sets
-//! of pending events, statistics, and tables of what happened.
+//! Building blocks of a packet simulation: time and rates, packets, random streams, event queues, statistics,
+//! and tables.
 //!
-//! Nothing here knows what is simulated. The guest of the kernel in virtual time uses the same
-//! parts, so what it measures means the same.
+//! Nothing here depends on what is simulated. The guest of the kernel in virtual time uses the same code, so
+//! its measurements have the same meaning.
 
 pub mod chunked_vec;
 pub mod crossing;

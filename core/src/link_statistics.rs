@@ -1,8 +1,8 @@
-//! What is measured at one directed link, streamed as packets pass.
+//! Statistics of one directed link, updated as packets pass.
 //!
-//! Counters run from the start of the run. At the end of the warm-up a copy is kept, so that
-//! the measured window is a difference and no packet is counted twice on its way. Delays
-//! enter when a packet leaves, if it arrived after the warm-up.
+//! Counters run from the start of the run. A copy is kept at the end of the warm-up, so the measured window
+//! is a difference and no packet is counted twice. Delays are recorded when a packet leaves, if it arrived
+//! after the warm-up.
 
 mod crossings;
 #[cfg(test)]
@@ -18,21 +18,21 @@ pub use crossings::{CrossingRange, Server};
 /// Packets and bytes (on the wire of this link) since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
-    // Packets first and then bytes: of two neighbours the compiler makes a vector, and adding
-    // to that takes three times the instructions of two additions.
+    // All packet counters first, then all byte counters: the compiler would turn two neighbouring additions
+    // into a vector operation that takes three times the instructions.
     /// Offered to the queue.
     pub arrived_pkts: u64,
     /// Sent.
     pub departed_pkts: u64,
     /// Dropped because a limit was reached.
     pub dropped_overlimit_pkts: u64,
-    /// Dropped early by the queue management.
+    /// Dropped early by active queue management.
     pub dropped_aqm_pkts: u64,
     /// Dropped by a policer.
     pub policed_pkts: u64,
-    /// Lost by the link after they were sent.
+    /// Lost by the link after transmission.
     pub lost_pkts: u64,
-    /// Lost by a discipline that is to lose packets: these were not sent.
+    /// Lost by a discipline with a loss model, before transmission.
     pub lost_in_queue_pkts: u64,
     /// Marked instead of dropped.
     pub marked_pkts: u64,
@@ -42,28 +42,28 @@ pub struct LinkCounters {
     pub departed_bytes: u64,
     /// Dropped because a limit was reached.
     pub dropped_overlimit_bytes: u64,
-    /// Dropped early by the queue management.
+    /// Dropped early by active queue management.
     pub dropped_aqm_bytes: u64,
     /// Dropped by a policer.
     pub policed_bytes: u64,
 }
 
 impl LinkCounters {
-    /// A packet was offered to the queue.
+    /// Counts a packet offered to the queue.
     #[inline]
     pub fn arrived(&mut self, bytes: u32) {
         self.arrived_pkts += 1;
         self.arrived_bytes += u64::from(bytes);
     }
 
-    /// A limit was reached: a packet that was offered is dropped.
+    /// Counts an offered packet that is dropped at a limit.
     #[inline]
     pub fn refused(&mut self, bytes: u32) {
         self.dropped_overlimit_pkts += 1;
         self.dropped_overlimit_bytes += u64::from(bytes);
     }
 
-    /// A packet is dropped.
+    /// Counts a dropped packet.
     pub fn dropped(&mut self, bytes: u32, reason: DropReason) {
         match reason.cause() {
             DropCause::Limit => self.refused(bytes),
@@ -79,13 +79,13 @@ impl LinkCounters {
         }
     }
 
-    /// Everything that was dropped before it was sent, for whatever reason.
+    /// All packets dropped before transmission, for any reason.
     pub fn dropped_pkts(&self) -> u64 {
         let decided = self.dropped_aqm_pkts + self.policed_pkts + self.lost_in_queue_pkts;
         self.dropped_overlimit_pkts + decided
     }
 
-    /// What was counted since an earlier copy.
+    /// The counts since an earlier copy.
     pub fn since(&self, earlier: &LinkCounters) -> LinkCounters {
         LinkCounters {
             arrived_pkts: self.arrived_pkts - earlier.arrived_pkts,
@@ -105,44 +105,43 @@ impl LinkCounters {
     }
 }
 
-/// How many packets and bytes are where, at one instant.
+/// Packets and bytes in the system at one instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Level {
     /// Packets in the queue and in transmission.
     pub system_pkts: u32,
-    /// Packets the discipline holds.
+    /// Packets in the discipline.
     pub backlog_pkts: u32,
-    /// Bytes the discipline holds.
+    /// Bytes in the discipline.
     pub backlog_bytes: u64,
 }
 
-/// Time at each number of packets in the system is kept up to here; above it, one bin.
+/// Occupancy is recorded for each number of packets up to this; larger numbers share one bin.
 const OCCUPANCY_CAP: usize = 1 << 16;
 
-/// Exact integrals over time of the level.
+/// Exact time integrals of the level.
 #[derive(Debug, Clone, Default)]
 pub struct LevelIntegrals {
-    /// The latest change.
+    /// Time of the latest change.
     since: Time,
-    /// Where integrals begin that are kept as sums of times (`crossings`).
+    /// Start of integrals that are kept as sums of times (`crossings`).
     base: Time,
-    /// The level since then.
+    /// The level since `since`.
     pub current: Level,
-    /// Integrals in packet picoseconds and byte picoseconds.
+    /// Integral of packets in the system, packet picoseconds.
     pub system: u128,
-    /// As above.
+    /// Integral of the backlog, byte picoseconds.
     pub backlog_bytes: u128,
-    /// Packets of the system that are not in the backlog, packet picoseconds: a transmitter
-    /// holds one at most, so this is a time.
+    /// Integral of packets in transmission, packet picoseconds: at most one at a time, so this is a time.
     in_transmission: u64,
-    /// Greatest levels.
+    /// Maximum levels.
     pub max: Level,
-    /// Picoseconds at each number of packets in the system.
+    /// Time at each number of packets in the system, picoseconds.
     pub occupancy: Vec<u64>,
 }
 
 impl LevelIntegrals {
-    /// The level is `level` from `now` on.
+    /// Sets the level from `now` on.
     #[inline(always)]
     pub fn set(&mut self, now: Time, level: Level) {
         self.advance(now);
@@ -168,7 +167,7 @@ impl LevelIntegrals {
         self.max.backlog_bytes = self.max.backlog_bytes.max(level.backlog_bytes);
     }
 
-    /// The level falls to `level`: as `set`, but there is no new maximum to look for.
+    /// Sets a lower level: as `set`, without the check for a new maximum.
     #[inline(always)]
     pub fn fall(&mut self, now: Time, level: Level) {
         self.advance(now);
@@ -199,7 +198,7 @@ impl LevelIntegrals {
         self.in_transmission = self.in_transmission.wrapping_add(sending * span);
     }
 
-    /// The time since the latest change was spent with `system_pkts` packets in the system.
+    /// Adds the time since the latest change to the occupancy of `system_pkts`.
     #[inline(always)]
     fn occupy(&mut self, system_pkts: u32, now: Time) {
         let span = (now - self.since).0;
@@ -227,7 +226,7 @@ impl LevelIntegrals {
         self.occupancy[bin] += span;
     }
 
-    /// Forgets everything but the level.
+    /// Resets everything but the level.
     pub fn restart(&mut self, now: Time) {
         *self = LevelIntegrals {
             since: now,
@@ -239,24 +238,24 @@ impl LevelIntegrals {
     }
 }
 
-/// What is kept of the packets of a link.
+/// What is recorded for the packets of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Observation {
     /// Counters, times and levels.
     #[default]
     Whole,
-    /// Counters.
+    /// Counters only.
     CountersOnly,
 }
 
 /// Everything measured at one directed link.
 #[derive(Debug, Clone, Default)]
 pub struct LinkStatistics {
-    /// What of it is kept; the rest says nothing.
+    /// What is recorded; other fields are then meaningless.
     pub observation: Observation,
     /// Since the start of the run.
     pub total: LinkCounters,
-    /// As they stood at the end of the warm-up.
+    /// Counters at the end of the warm-up.
     pub at_warm_up: LinkCounters,
     /// Integrals since the end of the warm-up.
     pub levels: LevelIntegrals,
@@ -272,14 +271,14 @@ pub struct LinkStatistics {
     pub wait_histogram: Histogram,
     /// Sum of the sojourn times of packets that arrived before the warm-up ended, picoseconds.
     sojourn_before_warm_up: u128,
-    /// Packets of the measured window that a queue which never holds any let through. Their
-    /// sojourn times are zero; `finish` enters them all at once.
+    /// Packets of the measured window that passed a queue which never holds any. Their sojourn times are 0;
+    /// `finish` records them all at once.
     passed_at_once: u64,
     repeated: RepeatedTimes,
 }
 
-/// Packets in a row of the measured window whose times were the same, as nearly all are on a link
-/// that is mostly idle. They are entered together: when the times change, and by `finish`.
+/// Consecutive packets of the measured window with equal times, as on a mostly idle link. They are recorded
+/// together: when the times change, and by `finish`.
 #[derive(Debug, Clone, Copy, Default)]
 struct RepeatedTimes {
     sojourn: Time,
@@ -288,7 +287,7 @@ struct RepeatedTimes {
 }
 
 impl RepeatedTimes {
-    /// The sojourn time of those that did not wait; `NEVER` of others.
+    /// The sojourn time if the packets did not wait; `NEVER` otherwise.
     #[inline(always)]
     fn sojourn_without_wait(&self) -> Time {
         match self.wait {
@@ -299,7 +298,7 @@ impl RepeatedTimes {
 }
 
 impl LinkStatistics {
-    /// Of a link that nothing has come to.
+    /// Statistics of an unused link.
     pub fn new(observation: Observation) -> LinkStatistics {
         LinkStatistics {
             observation,
@@ -307,13 +306,13 @@ impl LinkStatistics {
         }
     }
 
-    /// Whether times and levels are kept.
+    /// Whether times and levels are recorded.
     #[inline(always)]
     pub fn is_whole(&self) -> bool {
         self.observation == Observation::Whole
     }
 
-    /// The level is another from `now` on; it may be a new maximum.
+    /// Sets the level from `now` on; it may be a new maximum.
     #[inline(always)]
     pub fn set_level(&mut self, now: Time, level: impl FnOnce() -> Level) {
         if self.is_whole() {
@@ -321,7 +320,7 @@ impl LinkStatistics {
         }
     }
 
-    /// The level falls.
+    /// Sets a lower level.
     #[inline(always)]
     pub fn fall_to_level(&mut self, now: Time, level: impl FnOnce() -> Level) {
         if self.is_whole() {
@@ -329,7 +328,7 @@ impl LinkStatistics {
         }
     }
 
-    /// A packet left; it arrived at `arrived` and its own transmission took `service`.
+    /// Records a departure: the packet arrived at `arrived` and its transmission took `service`.
     #[inline(always)]
     pub fn departed(&mut self, bytes: u32, arrived: Time, service: Time, now: Time, warm_up: Time) {
         self.total.departed_pkts += 1;
@@ -341,7 +340,7 @@ impl LinkStatistics {
         self.measure(arrived, sojourn, sojourn.saturating_sub(service), warm_up);
     }
 
-    /// The times of a packet that left.
+    /// Records the times of a departed packet.
     #[inline(always)]
     fn measure(&mut self, arrived: Time, sojourn: Time, wait: Time, warm_up: Time) {
         if arrived >= warm_up {
@@ -381,7 +380,7 @@ impl LinkStatistics {
         self.wait_histogram.record_many(wait.0, pkts);
     }
 
-    /// A packet went through a queue that never holds any.
+    /// Records a packet that passed a queue which never holds any.
     #[inline]
     pub fn passed(&mut self, bytes: u32, now: Time, warm_up: Time) {
         self.total.arrived_pkts += 1;
@@ -391,7 +390,7 @@ impl LinkStatistics {
         self.passed_at_once += u64::from(now >= warm_up);
     }
 
-    /// The run is over.
+    /// Ends the run.
     pub fn finish(&mut self, end: Time) {
         self.levels.advance(end);
         let passed = std::mem::take(&mut self.passed_at_once);
@@ -399,7 +398,7 @@ impl LinkStatistics {
         self.enter_repeated();
     }
 
-    /// The warm-up is over.
+    /// Ends the warm-up.
     pub fn start_measuring(&mut self, now: Time) {
         self.levels.advance(now);
         self.system_before_warm_up = self.levels.system;

@@ -1,8 +1,9 @@
 //! Count, mean, variance and range of a stream of times, exact.
 //!
-//! Sums of picoseconds and of their squares are kept as integers: no rounding, no dependence
-//! on the order of the samples (so folded and unfolded event paths agree to the digit), and
-//! cheaper than a running mean, which divides once a sample. 10^9 samples of 500 s fit; beyond, the standard deviation is NaN.
+//! Sums of picoseconds and of their squares are integers: there is no rounding and no dependence on the order
+//! of samples, so event paths that record in different orders agree exactly. It is also cheaper than a
+//! running mean, which divides for each sample. 10^9 samples of 500 s fit; beyond that the standard deviation
+//! is NaN.
 
 use super::time::{PS_PER_S, Time};
 
@@ -29,7 +30,7 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// Adds one sample.
+    /// Adds a sample.
     #[inline(always)]
     pub fn push(&mut self, sample: Time) {
         self.count += 1;
@@ -88,7 +89,7 @@ impl Moments {
         self.max = self.max.max(sample);
     }
 
-    /// How many samples.
+    /// Number of samples.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -101,14 +102,14 @@ impl Moments {
         self.sum as f64 / self.count as f64 / PS_PER_S as f64
     }
 
-    /// Standard deviation of the sample (n - 1), seconds; NaN below two samples.
+    /// Sample standard deviation (n - 1), seconds; NaN below two samples.
     pub fn sd_seconds(&self) -> f64 {
         if self.count < 2 || self.sum_of_squares == u128::MAX {
             return f64::NAN;
         }
-        // With q and r from sum = q n + r, the centred sum of squares is
-        // sum_of_squares - n q^2 - 2 q r - r^2 / n: all but the last small term in integers,
-        // since the difference of two large floats would lose the variance.
+        // With q and r from sum = q n + r, the centred sum of squares is sum_of_squares - n q^2 - 2 q r - r^2
+        // / n. All but the last small term are integers, because the difference of two large floats would
+        // lose the variance.
         let n = u128::from(self.count);
         let (q, r) = (self.sum / n, self.sum % n);
         let centred =
@@ -116,12 +117,12 @@ impl Moments {
         (centred.max(0.0) / (self.count - 1) as f64).sqrt() / PS_PER_S as f64
     }
 
-    /// The least sample.
+    /// The smallest sample.
     pub fn min(&self) -> Option<Time> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest sample.
+    /// The largest sample.
     pub fn max(&self) -> Option<Time> {
         (self.count > 0).then_some(self.max)
     }

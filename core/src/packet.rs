@@ -1,31 +1,30 @@
-//! The packet: 32 bytes, moved by value between rings. Sizes and numbers only, no payload.
+//! The packet: 32 bytes, copied between rings. Sizes and numbers only, no payload.
 //!
-//! | field | bits | what it holds |
+//! | field | bits | content |
 //! | --- | --- | --- |
-//! | `created` | 64 | when the sender made it, or where an `fq` of its host paces, before when it does not leave; picoseconds |
-//! | `arrived` | 64 | when it arrived at the queue it is in, or will have crossed its delay, picoseconds |
-//! | `conversation` | 32 | which flow or probe it belongs to |
-//! | `number` | 32 | datagram number, echo sequence; of TCP the low bits of the sequence number, or of what is acknowledged; of a GSO packet its segments' bytes |
-//! | `extra` | 32 | fragment index and count (16 + 16); of TCP the place of its segment; of a GSO packet its place |
-//! | `bytes` | 16 | size with the IP header; for an ideal source the drawn size; of a GSO packet how many segments it has |
+//! | `created` | 64 | time of creation, or the earliest departure time if an `fq` of the sender's host paces it; picoseconds |
+//! | `arrived` | 64 | time of arrival at the present queue, or at the far end of the link that it propagates on; picoseconds |
+//! | `conversation` | 32 | index of its flow or probe |
+//! | `number` | 32 | datagram number or echo sequence number; for TCP the low bits of the sequence or acknowledgement number; for a GSO packet the bytes of its segments |
+//! | `extra` | 32 | fragment index and count (16 + 16); for TCP the place of its segment; for a GSO packet its place |
+//! | `bytes` | 16 | size with the IP header; for an ideal source the drawn size; for a GSO packet the number of segments |
 //! | `traffic_class` | 8 | DSCP (6) and ECN (2), as in the IP header |
-//! | `kind` | 8 | 4 bits of kind; 4 of flags: reply, size already the wire's, GSO packet, 1 free |
+//! | `kind` | 8 | 4 bits of kind; 4 flags: reply, size is the wire size, GSO packet, 1 free
 //!
-//! A GSO packet is one that a queue takes for one and cuts into its segments behind it: Linux's
-//! `skb_is_gso`. It leaves that queue only where the device has TSO, or GRO made it.
+//! |A queue treats a GSO packet as one packet and splits it into its segments when it leaves (Linux's `skb_is_gso`). It is sent whole only if the device has TSO or GRO made it.
 //!
-//! A TCP header lies in a store of the flow (`traffic::tcp_flow`) and is read once, where the
-//! packet arrives: in the packet it would double what every queue moves.
+//! TCP headers are in a store of the flow (`traffic::tcp_flow`) and are read once, where the packet arrives.
+//! In the packet they would double what every queue copies.
 
 use super::time::Time;
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// A UDP datagram or one of its fragments.
     Udp = 0,
-    /// An ICMP echo, asking or answering.
+    /// An ICMP echo request or reply.
     Echo = 1,
     /// A TCP segment.
     Tcp = 2,
@@ -35,18 +34,18 @@ const KIND_MASK: u8 = 0x0f;
 const REPLY: u8 = 0x10;
 const SIZE_ON_WIRE: u8 = 0x20;
 const GSO: u8 = 0x40;
-/// The two bits of ECN in the traffic class.
+/// Mask of the ECN field in the traffic class.
 const ECN_MASK: u8 = 0b11;
 
-/// A packet on its way.
+/// A packet in the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// When the sender made it. Where an `fq` of its host paces TCP, the instant before which it does not
-    /// leave that, from which TCP reckons round trips (`skb_mstamp_ns`).
+    /// Time of creation. If an `fq` of its host paces TCP, the earliest departure time, from which TCP
+    /// computes round-trip times (`skb_mstamp_ns`).
     pub created: Time,
-    /// When it arrived at the queue it is in; of one in the delay of a link, when it comes out.
+    /// Arrival at the present queue; in propagation, the arrival at the far end.
     pub arrived: Time,
-    /// Which flow or probe it belongs to (flows first, then probes).
+    /// Index of its flow or probe (flows first, then probes).
     pub conversation: u32,
     /// Datagram number or echo sequence, counted from 1.
     pub number: u32,
@@ -61,7 +60,7 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 32);
 
 impl Packet {
-    /// A new packet of `bytes` with its IP header.
+    /// A new packet of `bytes` including the IP header.
     #[inline]
     pub fn new(kind: Kind, conversation: u32, number: u32, bytes: u16, now: Time) -> Packet {
         Packet {
@@ -76,8 +75,8 @@ impl Packet {
         }
     }
 
-    /// Several TCP segments that a host's own queue takes for one packet, by the first of them, their
-    /// place with the queue, and what they are and have together with their IP headers.
+    /// A GSO packet of several TCP segments: made from the first of them, their place in the queue's store,
+    /// their number, and their bytes with IP headers.
     pub fn into_gso(mut self, place: u32, segments: u16, bytes: u32) -> Packet {
         self.kind |= GSO;
         self.extra = place;
@@ -86,13 +85,13 @@ impl Packet {
         self
     }
 
-    /// Whether it is several segments.
+    /// Whether it is a GSO packet.
     #[inline]
     pub fn is_gso(&self) -> bool {
         self.kind & GSO != 0
     }
 
-    /// How many segments it is.
+    /// Number of its segments.
     #[inline]
     pub fn segments(&self) -> u32 {
         if self.is_gso() {
@@ -102,13 +101,13 @@ impl Packet {
         }
     }
 
-    /// Where the segments of a GSO packet lie.
+    /// Place of the segments of a GSO packet.
     #[inline]
     pub fn gso_place(&self) -> u32 {
         self.extra
     }
 
-    /// Marks the size as what every queue counts: no link adds its overhead.
+    /// Makes every queue count its size as it is: no link adds its overhead.
     #[inline]
     pub fn with_size_on_wire(mut self) -> Packet {
         self.kind |= SIZE_ON_WIRE;
@@ -128,15 +127,15 @@ impl Packet {
         self
     }
 
-    /// The answer to an echo: same number, size and creation time, the other way.
+    /// The reply to an echo request: same number, size and creation time, opposite direction.
     #[inline]
     pub fn into_reply(mut self) -> Packet {
         self.kind |= REPLY;
         self
     }
 
-    /// A TCP segment that lies at this place of its flow's store. If it is ECN-capable it keeps the
-    /// codepoint it has; otherwise it has none.
+    /// A TCP segment stored at this place of its flow's store. If it is ECN-capable it keeps its codepoint;
+    /// otherwise it becomes Not-ECT.
     pub fn with_segment(mut self, place: u32, is_ecn_capable: bool) -> Packet {
         self.extra = place;
         if !is_ecn_capable {
@@ -145,19 +144,19 @@ impl Packet {
         self
     }
 
-    /// Where its TCP segment lies.
+    /// Place of its TCP segment.
     #[inline]
     pub fn segment_place(&self) -> u32 {
         self.extra
     }
 
-    /// How many fragments its datagram has.
+    /// Number of fragments of its datagram.
     #[inline]
     pub fn fragments(&self) -> u16 {
         self.extra as u16
     }
 
-    /// Which fragment of its datagram it is, from zero.
+    /// Index of the fragment in its datagram, from 0.
     #[inline]
     pub fn fragment_index(&self) -> u16 {
         (self.extra >> 16) as u16
@@ -169,7 +168,7 @@ impl Packet {
         self.kind & REPLY != 0
     }
 
-    /// What it is.
+    /// The kind.
     #[inline]
     pub fn kind(&self) -> Kind {
         match self.kind & KIND_MASK {
@@ -179,8 +178,7 @@ impl Packet {
         }
     }
 
-    /// Whether it may be marked instead of dropped, or has been (RFC 3168 section 5: ECT(0),
-    /// ECT(1) or CE).
+    /// Whether it may be marked, or has been (RFC 3168 section 5: ECT(0), ECT(1) or CE).
     #[inline]
     pub fn is_ecn_capable(&self) -> bool {
         self.traffic_class & ECN_MASK != 0
@@ -202,14 +200,14 @@ impl Packet {
         can_be
     }
 
-    /// Bytes a link with this overhead counts and sends. Of a GSO packet those of all its segments, as
-    /// `qdisc_pkt_len_init` reckons them; more than 65,535 then.
+    /// Bytes that a link with this overhead counts and sends. For a GSO packet the sum over its segments, as
+    /// `qdisc_pkt_len_init` computes it; may exceed 65,535.
     #[inline]
     pub fn wire_bytes(&self, overhead_bytes: u32) -> u32 {
         self.size().wire_bytes(overhead_bytes)
     }
 
-    /// Its size, for whoever asks it of several links.
+    /// Its size, independent of the link.
     #[inline(always)]
     pub fn size(&self) -> PacketSize {
         let bytes = u32::from(self.bytes);
@@ -222,16 +220,16 @@ impl Packet {
     }
 }
 
-/// How large a packet is on any link.
+/// The size of a packet on any link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketSize {
     bytes: u32,
-    /// How often a link's overhead is added.
+    /// Number of times that a link's overhead is added.
     frames: u32,
 }
 
 impl PacketSize {
-    /// Bytes a link with this overhead counts and sends.
+    /// Bytes that a link with this overhead counts and sends.
     #[inline(always)]
     pub fn wire_bytes(self, overhead_bytes: u32) -> u32 {
         self.bytes + self.frames * overhead_bytes

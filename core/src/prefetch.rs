@@ -1,13 +1,13 @@
-//! Asking for memory some time before it is read.
+//! Memory prefetching.
 //!
-//! Where a run has thousands of flows, what it knows of one of them has left the caches when the next
-//! packet of it comes, and an event waits for memory a dozen times in turn. Who comes next is often
-//! known: then all of that is fetched at once, while something else is done.
+//! In a run with thousands of flows the state of a flow has left the caches when its next packet arrives, and
+//! an event waits for a dozen cache misses in sequence. The next flow is often known in advance, so its state
+//! is fetched while other work is done.
 
-/// Bytes of a line of the cache.
+/// Size of a cache line, bytes.
 const LINE_BYTES: usize = 64;
 
-/// Has all lines of a value fetched into the first cache. It changes nothing but time.
+/// Prefetches all cache lines of a value into the L1 cache. It affects only the run time.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     let first = std::ptr::from_ref(value).cast::<i8>();
@@ -21,12 +21,12 @@ pub fn prefetch<T>(value: &T) {
 #[allow(unsafe_code)]
 fn fetch_line(address: *const i8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: the instruction belongs to every processor of this architecture; it is a hint, which
-    // reads nothing that the program could see and never faults, whatever the address.
+    // SAFETY: the instruction exists on every processor of this architecture. It is a hint that reads nothing
+    // visible to the program and never faults, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
-/// Elsewhere there is no such instruction that a stable compiler has a name for.
+/// Other architectures have no prefetch instruction in stable Rust.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn fetch_line(_address: *const i8) {}

@@ -1,26 +1,4 @@
-//! Random numbers: named streams of xoshiro256++ and the samplers every law is made of.
-//!
-//! | what | how | source |
-//! | --- | --- | --- |
-//! | generator | xoshiro256++, 256 bits of state, period 2^256 - 1 | Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021 |
-//! | exponential, normal | ziggurat of 256 layers | Marsaglia and Tsang, "The ziggurat method for generating random variables", J. Stat. Soft. 5(8), 2000 |
-//! | gamma | cube of a shifted normal, squeezed | Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000 |
-//! | integers below n | multiply and reject | Lemire, "Fast random integer generation in an interval", ACM TOMACS 29(1), 2019 |
-//!
-//! Logarithms and exponentials come from the crate `libm` and everything else is IEEE
-//! arithmetic in a fixed order, so a stream has the same bits on every platform. The samplers
-//! are ours for that reason: the distribution crates change their maths with cargo features,
-//! and their draws with their versions.
-//!
-//! # Seeding
-//! The state is the SHA-256 of the seed, the replication and the component's name. A strong
-//! hash, because any structure in these three (seeds 1, 2, 3; names differing in one
-//! character) must not become structure between streams: sums or a chain of FNV make seed 1
-//! with replication 2 collide with seed 2 with replication 1, and a 64-bit hash repeats a
-//! stream somewhere among 2^32 of them. With 256 bits two streams of 2^64 draws, among 2^40
-//! streams, overlap with probability below 2^-110. It costs some hundred nanoseconds once a
-//! stream and nothing a draw. Hashing the name, and not a position in a list, is what keeps an
-//! unrelated flow from changing anybody's draws.
+//! Random numbers: named streams of xoshiro256++ and the samplers from which every law is built.
 
 #[cfg(any(test, feature = "testing"))]
 pub mod check;
@@ -31,20 +9,19 @@ mod ziggurat;
 use sha2::{Digest as _, Sha256};
 use ziggurat::Tables;
 
-/// Separates these hashes from any other use of SHA-256 on the same bytes. Raise the number
-/// whenever a stream would give other draws than before.
+/// Domain separator for SHA-256. Raise the number whenever a stream's draws change.
 const DOMAIN: &[u8] = b"dumbbell stream 1\0";
 
 /// The random numbers of one component in one replication.
 #[derive(Debug, Clone)]
 pub struct Stream {
     state: [u64; 4],
-    /// From the first draw on that needs them: they take longer to build than a short run of TCP to
-    /// begin, which has none.
+    /// Created by the first draw that needs them: building them takes longer than starting a short TCP run,
+    /// which needs none.
     tables: Option<&'static Tables>,
 }
 
-/// Whether they go on alike.
+/// Whether two streams continue identically.
 impl PartialEq for Stream {
     fn eq(&self, other: &Stream) -> bool {
         self.state == other.state
@@ -173,7 +150,7 @@ impl Stream {
     #[inline(never)]
     fn exponential_at_the_edge(&mut self, layer: usize, x: f64) -> Option<f64> {
         if layer == 0 {
-            // An exponential has no memory: beyond the last edge it starts anew.
+            // The exponential is memoryless: beyond the last edge it restarts.
             return Some(ziggurat::EXPONENTIAL_TAIL + self.exponential());
         }
         let height = self.uniform();
@@ -197,7 +174,7 @@ impl Stream {
                     None => continue,
                 }
             };
-            // Bit 8 was used neither by the layer nor by the abscissa: it is the sign.
+            // Bit 8 is used by neither the layer nor the abscissa: it is the sign.
             return f64::from_bits(x.to_bits() | (word & 0x100) << 55);
         }
     }
@@ -224,8 +201,8 @@ impl Stream {
         }
     }
 
-    /// Gamma with the given shape, above 0, and scale 1. Below a shape of about 0.005 a draw
-    /// may be smaller than any number a `f64` holds and is 0 then.
+    /// Gamma with the given shape, above 0, and scale 1. With a shape below about 0.005 a draw may be smaller
+    /// than the smallest `f64` and is then 0.
     #[inline]
     pub fn standard_gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {

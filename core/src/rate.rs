@@ -2,26 +2,25 @@
 
 use super::time::{PS_PER_S, Time};
 
-/// Picoseconds a byte would take at 1 bit/s.
+/// Picoseconds per byte at 1 bit/s.
 const PS_BITS_PER_BYTE: u64 = 8 * PS_PER_S;
 
-/// A bit rate that hands out transmission times and carries what rounding left over.
+/// A bit rate that computes transmission times and carries the rounding remainder.
 ///
-/// A packet of `b` bytes takes `8e12 b / rate` picoseconds. Rounding each of them down would
-/// make a link faster than its rate by up to a picosecond a packet; instead the remainder of
-/// one division is added to the next, so that after any number of packets sent back to back
-/// the total is exact to one picosecond.
+/// A packet of `b` bytes takes `8e12 b / rate` picoseconds. Rounding each time down would make a link faster
+/// than its rate by up to a picosecond per packet. Instead the remainder of each division is added to the
+/// next, so the total time of packets sent back to back is exact to one picosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     bits_per_second: u64,
-    /// Whole picoseconds a byte takes, and what is left of it in units of 1/rate picoseconds.
+    /// Whole picoseconds per byte, and the remainder in units of 1/rate picoseconds.
     ps_per_byte: u64,
     ps_per_byte_remainder: u64,
     carry: u64,
 }
 
 impl Rate {
-    /// A rate in bit/s, which must not be zero.
+    /// A rate in bit/s, not zero.
     pub fn new(bits_per_second: u64) -> Rate {
         assert!(bits_per_second > 0, "a rate of zero never sends anything");
         Rate {
@@ -37,7 +36,7 @@ impl Rate {
         self.bits_per_second
     }
 
-    /// The time `bytes` take, carrying the remainder of the division to the next call.
+    /// Transmission time of `bytes`, carrying the remainder of the division to the next call.
     #[inline]
     pub fn time_for(&mut self, bytes: u32) -> Time {
         // Common rates (1 Mbit/s, 100 Mbit/s) divide evenly and need no division here.

@@ -1,18 +1,18 @@
-//! A queue of small values: what is pushed first is popped first.
+//! A FIFO queue of small values.
 //!
-//! Does what `VecDeque` does, for `Copy` values, in about half the instructions: the number of
-//! places is a power of two, so that finding a place takes a mask and no comparison. Every
-//! packet that waits, is sent or is on its way lies in such a queue.
+//! It does what `VecDeque` does, for `Copy` values, in about half the instructions: the capacity is a power
+//! of two, so an index is computed with a mask instead of a comparison. Every packet that waits, is in
+//! transmission or propagates is in such a queue.
 
-/// Places made at the first push.
+/// Capacity after the first push.
 const FIRST_PLACES: usize = 8;
 
 /// A queue that grows when it is full and never shrinks.
 #[derive(Debug, Clone)]
 pub struct Ring<T> {
-    /// None at first, then a power of two. Those in use hold a value, the others an old one.
+    /// Capacity: 0 at first, then a power of two. Unused places hold stale values.
     places: Vec<T>,
-    /// Values popped and values pushed so far; both wrap.
+    /// Number of values popped and pushed so far; both wrap.
     popped: usize,
     pushed: usize,
 }
@@ -28,24 +28,24 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// How many values it holds.
+    /// Number of values.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.pushed.wrapping_sub(self.popped)
     }
 
-    /// Whether it holds none.
+    /// Whether it is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.pushed == self.popped
     }
 
-    /// Bytes of all its places.
+    /// Memory of its capacity, bytes.
     pub fn memory_bytes(&self) -> u64 {
         (self.places.capacity() * size_of::<T>()) as u64
     }
 
-    /// The place of the value with this count.
+    /// The index of the value with this count.
     #[inline(always)]
     fn place(&self, count: usize) -> usize {
         count & self.places.len().wrapping_sub(1)
@@ -69,7 +69,7 @@ impl<T: Copy> Ring<T> {
         self.places.get(self.place(self.popped.wrapping_add(index)))
     }
 
-    /// Takes out the oldest value.
+    /// Removes the oldest value.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
         let value = *self.front()?;
@@ -77,7 +77,7 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
-    /// Adds a value behind all others.
+    /// Appends a value.
     #[inline(always)]
     pub fn push_back(&mut self, value: T) {
         if self.len() == self.places.len() {
@@ -88,7 +88,7 @@ impl<T: Copy> Ring<T> {
         self.pushed = self.pushed.wrapping_add(1);
     }
 
-    /// Twice as many places. The new ones must hold something: `filler`.
+    /// Doubles the capacity. New places are initialized with `filler`.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: T) {
@@ -125,7 +125,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_does_what_a_deque_does(pushes in prop::collection::vec(any::<bool>(), 0..400)) {
-            // Counts start where they are about to wrap.
+            // The counts are about to wrap.
             let start = usize::MAX - 20;
             let mut ring = Ring { places: Vec::new(), popped: start, pushed: start };
             let mut model = VecDeque::new();

@@ -1,16 +1,16 @@
-//! A queue whose values are contiguous in memory: first in, first out.
+//! A FIFO queue whose values are contiguous in memory.
 //!
-//! A loop over them is a loop over a slice. Where a [`Ring`](crate::ring::Ring) finds each place by a mask, this
-//! queue moves its values to the beginning of its buffer when a quarter of the places there is free: each value
-//! is moved three times at most.
+//! A loop over them is a loop over a slice. A [`Ring`](crate::ring::Ring) computes each index with a mask;
+//! this queue moves its values to the start of its buffer when a quarter of the capacity is free there. Each
+//! value is moved three times at most.
 
-/// Places made at the first push.
+/// Capacity after the first push.
 const FIRST_PLACES: usize = 8;
 
-/// A queue that grows when it is full and never shrinks: to less than twice what it held at most.
+/// It grows when full and never shrinks; the capacity stays below twice the maximum length.
 #[derive(Debug, Clone)]
 pub struct SliceQueue<T> {
-    /// Old values, then those it holds.
+    /// Stale values, then the values of the queue.
     values: Vec<T>,
     first: usize,
 }
@@ -25,31 +25,31 @@ impl<T> Default for SliceQueue<T> {
 }
 
 impl<T: Copy> SliceQueue<T> {
-    /// How many values it holds.
+    /// Number of values.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.values.len() - self.first
     }
 
-    /// Whether it holds none.
+    /// Whether it is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of all its places.
+    /// Memory of its capacity, bytes.
     pub fn memory_bytes(&self) -> u64 {
         (self.values.capacity() * size_of::<T>()) as u64
     }
 
-    /// The values it holds, oldest first.
+    /// The values, oldest first.
     #[inline(always)]
     pub fn values(&self) -> &[T] {
-        // One that is beyond the end would be a fault here: there is nothing then.
+        // `first` beyond the end would be a bug; the result is then empty.
         self.values.get(self.first..).unwrap_or_default()
     }
 
-    /// Adds a value behind all others.
+    /// Appends a value.
     #[inline(always)]
     pub fn push_back(&mut self, value: T) {
         if self.values.len() == self.values.capacity() {
@@ -70,7 +70,7 @@ impl<T: Copy> SliceQueue<T> {
         }
     }
 
-    /// Takes out the oldest values, at most the given number.
+    /// Removes the oldest values, at most the given number.
     #[inline(always)]
     pub fn discard_front(&mut self, count: usize) {
         self.first = (self.first + count).min(self.values.len());

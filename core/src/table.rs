@@ -6,7 +6,7 @@
 use crate::digest::Digest;
 use std::sync::atomic::AtomicBool;
 
-/// In a column of counts or instants: there is none.
+/// Marks a missing value in a column of counts or instants.
 pub const NONE: i64 = -1;
 
 /// The values of a column.
@@ -25,9 +25,9 @@ pub enum Values {
 /// A named column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// With its unit.
+    /// Name with the unit.
     pub name: &'static str,
-    /// As many as the table has rows.
+    /// One value for each row of the table.
     pub values: Values,
 }
 
@@ -36,7 +36,7 @@ pub struct Column {
 pub struct Table {
     /// `flows`, `queues`, ...
     pub name: &'static str,
-    /// Equally long.
+    /// Columns of equal length.
     pub columns: Vec<Column>,
 }
 
@@ -74,7 +74,7 @@ impl Tables {
         &found.expect("a column of that name").values
     }
 
-    /// What they take, bytes.
+    /// Memory in use, bytes.
     pub fn memory_bytes(&self) -> u64 {
         let columns = self.0.iter().flat_map(|table| &table.columns);
         let bytes = columns.map(|column| match &column.values {
@@ -91,7 +91,7 @@ impl Tables {
         self.hashed(Digest::new())
     }
 
-    /// The same, given up soon after `stop` is set: then it is of no use.
+    /// As `digest`, abandoned soon after `stop` is set; the result is then meaningless.
     pub fn digest_until(&self, stop: &AtomicBool) -> String {
         self.hashed(Digest::until(stop))
     }

@@ -10,14 +10,14 @@ pub const PS_PER_NS: u64 = 1_000;
 /// Picoseconds in one second.
 pub const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// An instant or a span of virtual time, in picoseconds since the start of the run.
+/// An instant or a duration of virtual time, picoseconds; instants count from the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than any event: "nothing is pending".
+    /// Later than any event; means that nothing is pending.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// From whole nanoseconds. The caller has checked that the result fits (see `spec`).
@@ -26,8 +26,8 @@ impl Time {
         Time(ns * PS_PER_NS)
     }
 
-    /// From seconds, rounded to the nearest picosecond; negative counts as zero and what does
-    /// not fit is the latest instant.
+    /// From seconds, rounded to the nearest picosecond. Negative values become 0; values that do not fit
+    /// become the latest instant.
     #[inline]
     pub fn from_seconds(seconds: f64) -> Time {
         // A cast from f64 saturates at both ends, so no draw can wrap the clock.
@@ -46,13 +46,13 @@ impl Time {
         self.0 as f64 / PS_PER_S as f64
     }
 
-    /// The sum, or `NEVER` where it does not fit.
+    /// The sum, or `NEVER` on overflow.
     #[inline]
     pub const fn saturating_add(self, span: Time) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 
-    /// The difference, or zero where it would be negative.
+    /// The difference, or zero if negative.
     #[inline]
     pub const fn saturating_sub(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))

@@ -1,23 +1,23 @@
-//! When a timer runs out.
+//! Expiry of timers.
 //!
-//! Linux counts time in ticks, and its timer wheel (kernel/time/timer.c, since 4.8) trades
-//! exactness for cost: a timer that is at least 63 ticks away lies in a slot of 8 ticks, one of
-//! 504 ticks in a slot of 64, and so on, and runs out at the end of its slot. A timer never runs
-//! out early. In the profile `rfc` timers are exact.
+//! Linux counts time in ticks, and its timer wheel (kernel/time/timer.c, since 4.8) trades precision for
+//! cost: a timer at least 63 ticks ahead is in a slot of 8 ticks, one at least 504 ticks ahead in a slot of
+//! 64, and so on, and expires at the end of its slot. A timer never expires early. In the profile `rfc`
+//! timers are exact.
 
 use crate::time::{PS_PER_S, Time};
 
 /// Ticks covered by the finest level of the wheel.
 const FIRST_LEVEL_TICKS: u64 = 63;
-/// Each level is this many times coarser than the one before, as a power of two.
+/// Ratio of the granularity of consecutive levels, as a power of two.
 const LEVEL_SHIFT: u32 = 3;
 /// Levels of the wheel.
 const LEVELS: u32 = 9;
 
-/// How exact timers are.
+/// Precision of timers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// They run out when they are due.
+    /// Timers expire when they are due.
     Exact,
     /// Linux's timer wheel.
     Wheel {
@@ -27,14 +27,14 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// A wheel of this many ticks a second.
+    /// A wheel with this number of ticks per second.
     pub fn wheel(timer_hz: u32) -> Clock {
         Clock::Wheel {
             tick: Time(PS_PER_S / u64::from(timer_hz)),
         }
     }
 
-    /// A span in whole ticks, rounded up (`usecs_to_jiffies`).
+    /// A duration in whole ticks, rounded up (`usecs_to_jiffies`).
     #[inline]
     pub fn span(self, span: Time) -> Time {
         match self {
@@ -43,7 +43,7 @@ impl Clock {
         }
     }
 
-    /// `now` as the last tick showed it (`jiffies`).
+    /// The time of the last tick up to `now` (`jiffies`).
     #[inline]
     pub fn last_tick(self, now: Time) -> Time {
         match self {
@@ -52,8 +52,8 @@ impl Clock {
         }
     }
 
-    /// Whether timers set at the same instant for these spans are due at different ticks, as far as that is
-    /// plain without a division.
+    /// Whether timers set at the same instant for these durations are certainly due at different ticks;
+    /// computed without a division.
     #[inline]
     pub fn tells_apart(self, one: Time, other: Time) -> bool {
         let apart = Time(one.0.abs_diff(other.0));
@@ -63,7 +63,7 @@ impl Clock {
         }
     }
 
-    /// A timer set at `now` for `span`.
+    /// The slot of a timer set at `now` for `span`.
     #[inline]
     pub fn set(self, now: Time, span: Time) -> Slot {
         let Clock::Wheel { tick } = self else {
@@ -83,13 +83,13 @@ impl Clock {
         }
     }
 
-    /// When a timer set at `now` for `span` runs out.
+    /// Expiry of a timer set at `now` for `span`.
     #[inline]
     pub fn expiry(self, now: Time, span: Time) -> Time {
         self.set(now, span).expiry
     }
 
-    /// As `last_tick`, where an earlier tick is known that may have been the last.
+    /// As `last_tick`, given an earlier tick that may be the last one.
     #[inline]
     pub fn last_tick_since(self, earlier: Time, now: Time) -> Time {
         match self {
@@ -98,7 +98,7 @@ impl Clock {
         }
     }
 
-    /// As `expiry`, of an instant whose last tick is known.
+    /// As `expiry`, for an instant whose last tick is known.
     #[inline]
     pub fn expiry_after(self, last_tick: Time, span: Time) -> Time {
         if let Clock::Wheel { tick } = self {
@@ -111,12 +111,12 @@ impl Clock {
     }
 }
 
-/// Where a timer is.
+/// The slot of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     /// When it is due.
     pub due: Time,
-    /// When it runs out: not before.
+    /// When it expires; not before it is due.
     pub expiry: Time,
 }
 

@@ -1,18 +1,17 @@
-//! The pending events of components that have one each: transmitters, propagation rings, sources.
+//! The next event of components that have one pending event each: transmitters, propagation rings, sources.
 //!
-//! Winner trees over a fixed number of leaves. Each leaf has a turn, a number that says who
-//! goes first of those with events at the same time, so the order of events depends neither on
-//! when they were scheduled nor on which others exist. Setting a leaf costs one comparison a
-//! level and has no branch to mispredict.
+//! Winner trees over a fixed number of leaves. Each leaf has a turn, a number that orders events at the same
+//! time, so the order depends neither on when events were scheduled nor on which others exist. Setting a leaf
+//! costs one comparison per level, without a branch to mispredict.
 //!
-//! Links have another event with nearly every packet and are few; flows have a timer that moves
-//! seldom and may be many. So flows play among themselves, and only their winner against the
-//! links: what a link's event costs does not grow with the number of flows.
+//! Links have a new event with nearly every packet and are few; flows have a timer that rarely moves and may
+//! be many. So flows have a tree of their own, and its winner is one leaf of the links' tree: the cost of a
+//! link's event does not grow with the number of flows.
 
 use super::time::Time;
 use std::hint::select_unpredictable;
 
-/// A component's next event and its turn among those of the same time.
+/// A component's next event, and its turn among events at the same time.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     time: Time,
@@ -20,10 +19,10 @@ struct Node {
 }
 
 impl Node {
-    /// The one that goes first, by time, then turn.
+    /// The earlier of two, by time, then turn.
     #[inline(always)]
     fn or_earlier(self, other: Node) -> Node {
-        // As one number of 128 bits the pair is compared without a branch.
+        // As a 128-bit number the pair is compared without a branch.
         let key = |node: Node| u128::from(node.time.0) << 64 | u128::from(node.turn);
         let other_wins = key(other) < key(self);
         Node {
@@ -33,7 +32,7 @@ impl Node {
     }
 }
 
-/// Of what has no leaf.
+/// The node of a missing leaf.
 const NOBODY: Node = Node {
     time: Time::NEVER,
     turn: u64::MAX,
@@ -42,8 +41,8 @@ const NOBODY: Node = Node {
 /// One winner tree.
 #[derive(Debug, Clone)]
 struct Bracket {
-    /// A complete binary tree: the children of node `i` are `2i` and `2i + 1`, and node `i` is
-    /// side `i % 2` of pair `i / 2`, since a node plays against its sibling only.
+    /// A complete binary tree: the children of node `i` are `2i` and `2i + 1`, and node `i` is side `i % 2`
+    /// of pair `i / 2`, because a node is compared only with its sibling.
     pairs: Vec<[Node; 2]>,
     /// Node 1, the root.
     winner: Node,
@@ -51,7 +50,7 @@ struct Bracket {
 }
 
 impl Bracket {
-    /// A tree of a leaf for each of these turns, with nothing pending.
+    /// A tree with one leaf for each of these turns, with nothing pending.
     fn new(turns: &[u64]) -> Bracket {
         let first_leaf = turns.len().next_power_of_two().max(2);
         let mut tree = Bracket {
@@ -77,7 +76,7 @@ impl Bracket {
         let mut node = self.first_leaf + leaf;
         let (mut pair, mut side) = (&mut self.pairs[node / 2], node % 2);
         let mut winner = new(pair[side]);
-        // Only the siblings along the way are read; the winner so far stays in registers.
+        // Only the siblings along the path are read; the current winner stays in registers.
         loop {
             pair[side] = winner;
             winner = winner.or_earlier(pair[1 - side]);
@@ -94,24 +93,24 @@ impl Bracket {
 /// The next event of each component.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// Those that are set often; behind them, the winner of the others.
+    /// The leaves that are set often, followed by the winner of the others.
     often: Bracket,
     often_leaves: usize,
     seldom: Bracket,
 }
 
 impl Tournament {
-    /// A leaf for each of these turns, with nothing pending. The first `often` of them are set more
-    /// often than the others.
+    /// One leaf for each of these turns, with nothing pending. The first `often` of them are set more often
+    /// than the others.
     pub fn new(turns: &[u64], often: usize) -> Tournament {
-        // A tree for a few, or one that is hardly smaller, is not worth another level.
+        // A separate tree is not worthwhile for few leaves, or if it is hardly smaller.
         let often = if 2 * often < turns.len() && turns.len() > 4 {
             often
         } else {
             turns.len()
         };
         let (first, others) = turns.split_at(often);
-        // The winner of the others brings its own turn along.
+        // The winner of the others keeps its own turn.
         let winner_of_others = others.first().map(|_| u64::MAX);
         let leaves: Vec<u64> = first.iter().copied().chain(winner_of_others).collect();
         Tournament {
@@ -121,7 +120,7 @@ impl Tournament {
         }
     }
 
-    /// Says when the component's next event is; `Time::NEVER` for none.
+    /// Sets the time of a component's next event; `Time::NEVER` for none.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, time: Time) {
         if leaf < self.often_leaves {
@@ -141,13 +140,13 @@ impl Tournament {
         }
     }
 
-    /// The turn of the earliest event of those that are set less often; `u64::MAX` for none.
+    /// The turn of the earliest event among leaves that are set less often; `u64::MAX` for none.
     #[inline(always)]
     pub fn first_of_seldom(&self) -> u64 {
         self.seldom.winner.turn
     }
 
-    /// The earliest event and its turn; the time is `NEVER` when nothing is pending.
+    /// The earliest event and its turn; the time is `NEVER` if nothing is pending.
     #[inline(always)]
     pub fn first(&self) -> (Time, u64) {
         (self.often.winner.time, self.often.winner.turn)

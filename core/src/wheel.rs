@@ -1,9 +1,9 @@
 //! A hierarchical timing wheel for timers and random delays.
 //!
-//! Eleven levels of 64 slots hold all of `u64`: an entry lies at the level of the highest
-//! 6-bit digit in which its time differs from the clock's. One occupancy word a level makes
-//! finding the next slot a `trailing_zeros`. Entries at one instant come out by their `order`,
-//! whatever the order they were put in.
+//! Eleven levels of 64 slots cover all of `u64`: an entry is at the level of the highest 6-bit digit in which
+//! its time differs from the clock's. One occupancy word per level makes finding the next slot a
+//! `trailing_zeros`. Entries at one instant are returned by their `order`, independent of the order of
+//! insertion.
 
 use super::time::Time;
 
@@ -11,14 +11,14 @@ const SLOT_BITS: u32 = 6;
 const SLOTS: usize = 1 << SLOT_BITS;
 const LEVELS: usize = 11;
 
-/// Where an entry stands among those of the same instant: (class, component, sequence).
+/// The position of an entry among those of the same instant: (class, component, sequence).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order {
     /// The event's class (see `world::class`).
     pub class: u8,
     /// The component it belongs to.
     pub component: u32,
-    /// A count the component keeps of its own entries.
+    /// A counter of the component's own entries.
     pub sequence: u32,
 }
 
@@ -27,19 +27,19 @@ pub struct Order {
 pub struct Entry {
     /// When it is due.
     pub time: Time,
-    /// Its place among entries of the same instant.
+    /// Its position among entries at the same instant.
     pub order: Order,
-    /// What the owner put with it.
+    /// A value of the owner.
     pub payload: u32,
 }
 
-/// The wheel. `push` takes times at or after the last popped one.
+/// The wheel. `push` accepts times not before the last popped one.
 #[derive(Debug, Clone)]
 pub struct Wheel {
     slots: Vec<Vec<Entry>>,
     occupied: [u64; LEVELS],
     clock: u64,
-    /// The earliest entry, kept so that looking at it does not move the clock.
+    /// The earliest entry, cached so that reading it does not move the clock.
     first: Option<Entry>,
     len: usize,
 }
@@ -57,12 +57,12 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// How many entries are pending.
+    /// Number of pending entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing is pending.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -73,7 +73,7 @@ impl Wheel {
         self.first.as_ref()
     }
 
-    /// Adds an entry due at or after the last popped one.
+    /// Adds an entry, not before the last popped one.
     pub fn push(&mut self, entry: Entry) {
         debug_assert!(entry.time.0 >= self.clock, "an entry in the past");
         if self.first.is_none_or(|first| entry < first) {
@@ -83,7 +83,7 @@ impl Wheel {
         self.place(entry);
     }
 
-    /// Takes the earliest entry and moves the clock to it.
+    /// Removes the earliest entry and moves the clock to it.
     pub fn pop(&mut self) -> Option<Entry> {
         let first = self.first?;
         let slot = self.cascade_to(first.time.0);
@@ -111,8 +111,8 @@ impl Wheel {
         (level, digit)
     }
 
-    /// Moves the clock to `time`, the earliest pending, and spreads the slots it passes into
-    /// over the levels below. Returns the slot that now holds just that instant.
+    /// Moves the clock to `time`, the earliest pending, and distributes the slots it passes over the levels
+    /// below. Returns the slot that holds exactly that instant.
     fn cascade_to(&mut self, time: u64) -> usize {
         loop {
             let (level, digit) = self.position(time);

@@ -1,16 +1,16 @@
-//! A place of the description that cannot be run.
+//! Errors in a resolved description.
 
 use thiserror::Error;
 
-/// What is not allowed, said so that the person who wrote the experiment can mend it.
+/// A value that is not allowed, worded so that the author of the experiment can fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{path}: {value} is not allowed here; {allowed}")]
 pub struct SpecError {
-    /// Where in the resolved description, for example `links[0].forward.rate_bps`.
+    /// Path in the resolved description, for example `links[0].forward.rate_bps`.
     pub path: String,
-    /// What was found there.
+    /// The value found there.
     pub value: String,
-    /// What would have been accepted.
+    /// The values that are allowed.
     pub allowed: String,
 }
 

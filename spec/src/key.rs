@@ -1,4 +1,4 @@
-//! A key of the description: how it is written, what stands there, what it is when resolved.
+//! A key of the description: its name, its kind of value, and its resolved form.
 
 use crate::link::{Change, LinkEnd};
 use crate::sender::{COUNT, Flow, Probe};
@@ -6,29 +6,29 @@ use crate::validate::{KERNEL_NAME, instant, is_kernel_name, require};
 use crate::{Ecn, Experiment, Guest, LONGEST_NS, ProbeKind, Source, SpecError, Transport, tcp};
 use serde::Serialize;
 
-/// Fastest link, bit/s. A byte must take at least a picosecond or so.
+/// Highest rate of a link, bit/s: a byte must take at least about a picosecond.
 const FASTEST_BPS: u64 = 4_000_000_000_000;
-/// Longest time that a device gathers frames for, nanoseconds.
+/// Longest time that a device gathers frames (GRO), nanoseconds.
 const LONGEST_GRO_NS: u64 = 1_000_000_000;
-/// Most that a packet carries on a link besides its IP size, bytes.
+/// Largest link overhead per packet, bytes.
 const LARGEST_OVERHEAD_BYTES: u64 = 1000;
 
 /// A key of a table.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Key {
-    /// As a person writes it.
+    /// Name in the experiment file.
     pub name: &'static str,
-    /// As the resolved description has it.
+    /// Name in the resolved description.
     pub resolved: &'static str,
-    /// What stands there.
+    /// Kind of value.
     pub value: Value,
-    /// Whether it may be left out.
+    /// Whether it may be omitted.
     pub presence: Presence,
-    /// What it says.
+    /// Its meaning, for documentation.
     pub meaning: &'static str,
 }
 
-/// What a key holds, as it is written and as it is resolved.
+/// The kind of value of a key, in the file and resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
@@ -40,9 +40,9 @@ pub enum Value {
     ExponentialGap,
     /// A time, the value of a constant law.
     ConstantGap,
-    /// Whether sizes are payload or on the wire; by default on the wire over UDP.
+    /// Whether sizes are payload or on the wire; default over UDP: on the wire.
     SizeAt,
-    /// A whole number of at least 1.
+    /// An integer of at least 1.
     Count,
     /// A size; resolved in bytes.
     Size,
@@ -50,8 +50,8 @@ pub enum Value {
     Time,
     /// A time above 0; resolved in nanoseconds.
     PositiveTime,
-    /// A time above 0 that ends what begins at another one: which of the two is later is checked
-    /// where both are known. Resolved in nanoseconds.
+    /// A time above 0 that ends an interval; that it is later than the start is checked elsewhere. Resolved
+    /// in nanoseconds.
     EndTime,
     /// A list of times; resolved in nanoseconds.
     Times,
@@ -63,31 +63,31 @@ pub enum Value {
     FlagOr(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// A whole number.
+    /// An integer.
     Whole(Whole),
     /// A size within bounds; resolved in bytes.
     Bytes(Bytes),
     /// A rate, or `inf`; resolved in bit/s, 0 for `inf`.
     Rate,
-    /// A size, or the word of an overhead; resolved in bytes.
+    /// A size, or the name of a link type; resolved in bytes.
     Overhead,
     /// A probability.
     Probability,
-    /// A policer as typed to tc, or `none`; resolved as the crate `tc` has it, or null.
+    /// A policer in tc syntax, or `none`; resolved as in the crate `tc`, or null.
     Police,
-    /// A discipline as typed to tc; resolved as the crate `tc` has it.
+    /// A discipline in tc syntax; resolved as in the crate `tc`.
     Qdisc,
     /// A time, or `off`; resolved in nanoseconds.
     Gro,
-    /// What a link does over time: a file, or a table by its kind.
+    /// A trace: a file, or a table by its kind.
     Trace,
-    /// New values of a link, each with its instant.
+    /// Changes of a link, each with its instant.
     Changes,
-    /// Windows by hand, each with its instant.
+    /// Window changes, each with its instant.
     CwndChanges,
-    /// The name of a host, a flow or a probe; with what might be written.
+    /// The name of a host, a flow or a probe, with examples.
     Name(&'static [&'static str]),
-    /// The name of an experiment, which names files.
+    /// The name of an experiment, which is used in file names.
     Title,
     /// The name of a kernel.
     KernelName,
@@ -99,29 +99,29 @@ pub enum Value {
     CodePoint,
     /// One of these numbers.
     Numbers(Numbers),
-    /// What has a type and checks of its own; resolved as it is written.
+    /// A value with a type and checks of its own; resolved unchanged.
     Own,
 }
 
-/// Bounds of a whole number.
+/// Bounds of an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Whole {
-    /// The least.
+    /// The minimum.
     pub least: u64,
-    /// The most.
+    /// The maximum.
     pub most: u64,
     /// What it counts.
     pub unit: &'static str,
-    /// One that might be written.
+    /// An example.
     pub example: u64,
 }
 
-/// Numbers of which one may be written.
+/// A set of allowed numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Numbers {
-    /// They.
+    /// The numbers.
     pub allowed: &'static [u64],
-    /// The same in words.
+    /// The numbers in words.
     pub words: &'static str,
     /// What they count.
     pub unit: &'static str,
@@ -130,39 +130,38 @@ pub struct Numbers {
 /// Bounds of a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Bytes {
-    /// The least, bytes.
+    /// The minimum, bytes.
     pub least: u64,
-    /// The most, bytes.
+    /// The maximum, bytes.
     pub most: u64,
     /// Both in words.
     pub range: &'static str,
-    /// Some that might be written.
+    /// Examples.
     pub examples: &'static [&'static str],
 }
 
-/// Whether a key may be left out.
+/// Whether a key may be omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Presence {
-    /// It may not, or its kind of value has a default.
+    /// Required, or its kind of value has a default.
     Always,
-    /// It may; the resolved description then has null.
+    /// Optional; null in the resolved description.
     OrNull,
-    /// It may; the resolved description then has no such key.
+    /// Optional; absent from the resolved description.
     OrAbsent,
-    /// It may; the resolved description then has 0.
+    /// Optional; 0 in the resolved description.
     OrZero,
-    /// It may; the resolved description then has the default, which the key's own value is too.
+    /// Optional; the default, which is a valid value of the key, in the resolved description.
     OrDefault,
-    /// It may; the resolved description then has what the flow's profile says.
+    /// Optional; the value of the flow's profile in the resolved description.
     ByProfile,
-    /// It may; the resolved description then has what follows from the other keys.
+    /// Optional; a value derived from other keys in the resolved description.
     ByOthers,
 }
 
 impl Key {
-    /// One that has to be given, or has the default of its kind of value; of the same name when
-    /// resolved.
+    /// A required key, or one whose kind of value has a default; resolved under the same name.
     pub const fn new(name: &'static str, value: Value, meaning: &'static str) -> Key {
         Key {
             name,
@@ -173,17 +172,17 @@ impl Key {
         }
     }
 
-    /// Of another name when resolved.
+    /// A key with another name when resolved.
     pub const fn resolved_as(self, resolved: &'static str) -> Key {
         Key { resolved, ..self }
     }
 
-    /// One that may be left out.
+    /// A key that may be omitted.
     pub const fn or(self, presence: Presence) -> Key {
         Key { presence, ..self }
     }
 
-    /// Where it stands when resolved, in the table at `path`.
+    /// Its path when resolved, in the table at `path`.
     fn path(&self, path: &str) -> String {
         match path {
             "" => self.resolved.to_owned(),
@@ -191,7 +190,7 @@ impl Key {
         }
     }
 
-    /// Refuses a number, as resolved, out of the key's range; `path` is that of its table.
+    /// Refuses a resolved number outside the key's range; `path` is that of its table.
     fn check_range(&self, path: &str, number: u64) -> Result<(), SpecError> {
         let path = self.path(path);
         let may_be_0 = self.presence == Presence::OrZero;
@@ -234,9 +233,9 @@ impl Key {
     }
 }
 
-/// What a key of the resolved description has, for its check.
+/// The check of a key's resolved value.
 pub(crate) trait Held {
-    /// Refuses what is out of the key's range; `path` is that of its table.
+    /// Refuses a value outside the key's range; `path` is that of its table.
     fn check(&self, _key: &Key, _path: &str) -> Result<(), SpecError> {
         Ok(())
     }
@@ -286,7 +285,7 @@ impl<T: Held> Held for Option<T> {
     }
 }
 
-/// Of these the type says all, or the check stands elsewhere.
+/// Values whose type is check enough, or whose check is elsewhere.
 macro_rules! held_by_type {
     ($($type:ty),+) => { $(impl Held for $type {})+ };
 }
@@ -308,10 +307,9 @@ held_by_type!(
     dumbbell_tc::Qdisc
 );
 
-/// A table of the description: its type as resolved, and its keys. An entry is a field with its
-/// default, where it may be left out; the name a person writes, what stands there, whether it may be
-/// left out, and what it means. Fields that are no keys, or tables of their own, may stand before and
-/// after them.
+/// Declares a table of the description: its resolved type and its keys. An entry is a field with its default,
+/// if it may be omitted; the name in the file, the kind of value, whether it may be omitted, and its meaning.
+/// Fields that are not keys, or are tables, may precede and follow them.
 macro_rules! table {
     (
         $(#[$of_table:meta])* $table:ident {
@@ -334,20 +332,19 @@ macro_rules! table {
         }
 
         impl $table {
-            /// How it is written, in the order of a file.
+            /// The keys, in the order of a file.
             pub const KEYS: &[$crate::key::Key] = &[$(
                 $crate::key::Key::new($name, $value, $meaning)
                     .resolved_as(stringify!($field))
                     .or($crate::key::Presence::$presence),
             )+];
 
-            /// What each of its keys has where it is left out, as resolved; null for one that may
-            /// not.
+            /// The resolved default of each key; null for a required one.
             pub fn defaults() -> Vec<serde_json::Value> {
                 vec![$($crate::key::default_of!($type $(, $default)?),)+]
             }
 
-            /// Refuses a number out of its range; `path` is where the table stands.
+            /// Refuses numbers out of range; `path` is that of the table.
             pub(crate) fn check_ranges(&self, path: &str) -> Result<(), $crate::SpecError> {
                 let mut keys = Self::KEYS.iter();
                 $(
@@ -388,7 +385,7 @@ pub(crate) const fn size(
     })
 }
 
-/// A whole number within bounds.
+/// An integer within bounds.
 pub(crate) const fn whole(least: u64, most: u64, unit: &'static str, example: u64) -> Value {
     Value::Whole(Whole {
         least,
@@ -398,17 +395,17 @@ pub(crate) const fn whole(least: u64, most: u64, unit: &'static str, example: u6
     })
 }
 
-/// A key and its default, for the module that Python sees.
+/// A key and its default, as exported to Python.
 #[derive(Serialize)]
 pub(crate) struct Listed<K> {
     /// The key.
     #[serde(flatten)]
     pub key: K,
-    /// As resolved.
+    /// Resolved.
     pub default: serde_json::Value,
 }
 
-/// A list of both.
+/// Pairs keys with their defaults.
 pub(crate) fn listed<K: Copy>(keys: &[K], defaults: Vec<serde_json::Value>) -> Vec<Listed<K>> {
     let pairs = keys.iter().zip(defaults);
     pairs
@@ -416,8 +413,7 @@ pub(crate) fn listed<K: Copy>(keys: &[K], defaults: Vec<serde_json::Value>) -> V
         .collect()
 }
 
-/// All tables but TCP's and those of sources for the module that Python sees: JSON, by their names
-/// lists of keys.
+/// All tables except those of TCP and sources, as exported to Python: JSON, lists of keys by table name.
 pub fn tables_json() -> String {
     let link = listed(LinkEnd::KEYS, LinkEnd::defaults());
     let change = listed(Change::KEYS, Change::defaults());

@@ -11,18 +11,18 @@
 //! | gamma | shape k, scale s | x^(k - 1) exp(-x / s) / (Gamma(k) s^k) |
 //! | weibull | shape k, scale s | 1 - exp(-(x / s)^k) is its distribution function |
 //!
-//! No law draws below 0: there are no negative gaps or sizes. Only the normal would, and its
-//! draws below 0 count as 0, which is what a sender does that sleeps for a negative time. This
-//! is censoring and not truncation, so 0 has a probability of its own; `mean` and
-//! `second_moment` are those of the censored law, which is what offered load needs.
+//! No law draws below 0: there are no negative gaps or sizes. Only the normal law could, and its draws below
+//! 0 count as 0, like a sender that sleeps for a negative time. This is censoring, not truncation, so 0 has a
+//! positive probability; `mean` and `second_moment` are those of the censored law, which determine the
+//! offered load.
 
 mod below;
 
 use dumbbell_core::random::Stream;
 use serde::{Deserialize, Serialize};
 
-/// A probability law on the numbers from 0 on. Reads from and writes to
-/// `{"law":"exponential","mean":0.01}`; unknown laws and fields are refused.
+/// A probability law on the nonnegative numbers. Serialized as `{"law":"exponential","mean":0.01}`; unknown
+/// laws and fields are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Law {
@@ -31,12 +31,12 @@ pub enum Law {
         /// Above 0.
         mean: f64,
     },
-    /// No randomness; draws nothing from the stream.
+    /// Deterministic; uses no random numbers.
     Constant {
         /// At least 0.
         value: f64,
     },
-    /// Equally likely everywhere in [low, high).
+    /// Uniform on [low, high).
     Uniform {
         /// At least 0.
         low: f64,
@@ -47,7 +47,7 @@ pub enum Law {
     Pareto {
         /// Tail exponent, above 0.
         shape: f64,
-        /// Least value, above 0.
+        /// Minimum, above 0.
         scale: f64,
     },
     /// Normal; a draw below 0 counts as 0.
@@ -64,7 +64,7 @@ pub enum Law {
         /// Standard deviation of the logarithm, at least 0.
         sigma: f64,
     },
-    /// Sum of `shape` exponentials of mean `scale`, if `shape` is whole (Erlang).
+    /// Sum of `shape` exponentials of mean `scale`, if `shape` is an integer (Erlang).
     Gamma {
         /// Above 0.
         shape: f64,
@@ -83,11 +83,11 @@ pub enum Law {
 /// A parameter outside its range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LawError {
-    /// Which parameter.
+    /// The parameter.
     pub field: &'static str,
     /// Its value.
     pub value: String,
-    /// What would have been accepted.
+    /// The values that are allowed.
     pub allowed: &'static str,
 }
 
@@ -129,19 +129,18 @@ fn if_finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The standard normal's distribution function.
+/// Distribution function of the standard normal.
 fn normal_cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The standard normal's density.
+/// Density of the standard normal.
 fn normal_density(z: f64) -> f64 {
     libm::exp(-0.5 * z * z) / (2.0 * std::f64::consts::PI).sqrt()
 }
 
 impl Law {
-    /// Checks every parameter. What passes draws finite or infinite numbers of at least 0,
-    /// never NaN.
+    /// Checks every parameter. A valid law draws nonnegative finite or infinite numbers, never NaN.
     ///
     /// # Errors
     /// The first parameter outside its range.
@@ -174,7 +173,7 @@ impl Law {
     /// A draw, at least 0.
     #[inline(always)]
     pub fn draw(&self, stream: &mut Stream) -> f64 {
-        // The law of most sources, drawn twice a packet, is worth a path without a call.
+        // The most common law, drawn twice per packet, gets a path without a call.
         match *self {
             Law::Exponential { mean } => mean * stream.exponential(),
             _ => self.draw_other(stream),
@@ -190,7 +189,7 @@ impl Law {
             Law::Pareto { shape, scale } => scale * libm::exp(stream.exponential() / shape),
             Law::Normal { mean, sd } => {
                 let drawn = mean + sd * stream.standard_normal();
-                // Not `max`: which zero it gives for -0 is left open.
+                // Not `max`, which does not specify the sign of zero for -0.
                 if drawn > 0.0 { drawn } else { 0.0 }
             }
             Law::Lognormal { mu, sigma } => libm::exp(mu + sigma * stream.standard_normal()),
@@ -199,7 +198,7 @@ impl Law {
         }
     }
 
-    /// The mean of `draw`; None when it is infinite.
+    /// The mean of `draw`; None if infinite.
     pub fn mean(&self) -> Option<f64> {
         match *self {
             Law::Exponential { mean } => Some(mean),
@@ -219,7 +218,7 @@ impl Law {
         }
     }
 
-    /// The mean of the square of `draw`; None when it is infinite.
+    /// The mean square of `draw`; None if infinite.
     pub fn second_moment(&self) -> Option<f64> {
         match *self {
             Law::Exponential { mean } => if_finite(2.0 * mean * mean),

@@ -1,8 +1,7 @@
-//! The resolved description of an experiment: what crosses into the engine, and its checks.
+//! The resolved description of an experiment, the input of the engine, and its checks.
 //!
-//! Every default has been filled in and every unit converted by who wrote it. Unknown fields
-//! are refused. Names of fields and their nesting are those of the description a person
-//! writes, so that the path in an error is one they recognise.
+//! All defaults are filled in and all units are converted. Unknown fields are refused. Names and nesting of
+//! fields are those of the experiment file, so the path in an error is familiar to its author.
 
 use key::{Numbers, Value, table};
 use serde::{Deserialize, Serialize};
@@ -28,9 +27,9 @@ pub use trace::Trace;
 
 /// The only version of this format.
 pub const SCHEMA: u32 = 1;
-/// Longest run: the clock counts picoseconds in 64 bits and holds 213 days.
+/// Longest run. The clock counts picoseconds in 64 bits, which is 213 days.
 pub const LONGEST_NS: u64 = 200 * 86_400 * 1_000_000_000;
-/// Largest text accepted, bytes: traces to replay are part of it.
+/// Largest text accepted, bytes; it includes replayed traces.
 pub const LARGEST_TEXT: usize = 256 << 20;
 
 table! {
@@ -39,7 +38,7 @@ table! {
     Experiment {
         name: String = "experiment".to_owned();
         "name", Value::Title, OrDefault,
-        "What to call it.";
+        "Name of the experiment.";
 
         seed: u64 = 1;
         "seed", Value::Seed, OrDefault,
@@ -48,15 +47,15 @@ table! {
 
         duration_ns: u64;
         "duration", Value::PositiveTime, Always,
-        "The run covers the time from 0 to here.";
+        "End of the run, in time from its start.";
 
         warm_up_ns: u64 = 0;
         "warm_up", Value::Time, OrDefault,
-        "Statistics leave out what came to a queue, or was sent, before.";
+        "Length of the warm-up: packets that arrived at a queue or were sent earlier are excluded from statistics.";
 
         sample_interval_ns: u64 = 0;
         "sample_interval", Value::Time, OrDefault,
-        "Time between rows of the sampled tables; `0s` for no such tables.";
+        "Sampling interval of the sampled tables; `0s` for no such tables.";
 
         timer_hz: u32 = 1000;
         "timer_hz", TIMER_HZ, OrDefault,
@@ -101,13 +100,13 @@ table! {
         flows: Vec<Flow>;
         /// Echo requests.
         probes: Vec<Probe>;
-        /// Programs of the machine, on the kernel only.
+        /// Real programs, on the kernel only.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         programs: Vec<Program>;
     }
 }
 
-/// Timer frequencies that kernels are built with and that have whole milliseconds between ticks.
+/// Timer frequencies of kernels with whole milliseconds between ticks.
 const TIMER_HZ: Value = Value::Numbers(Numbers {
     allowed: &[100, 250, 1000],
     words: "100, 250 or 1000",
@@ -118,14 +117,14 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What reads and writes for flows over TCP inside a kernel.
+/// Where the endpoints of TCP flows run inside a kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Guest {
-    /// A process, as on a real machine.
+    /// In a process, as on a real machine.
     #[default]
     Process,
-    /// A module of the kernel.
+    /// In a kernel module.
     Module,
 }
 
@@ -149,7 +148,7 @@ pub struct Host {
 pub struct Link {
     /// One host.
     pub a: String,
-    /// The other.
+    /// The other host.
     pub b: String,
     /// From a to b.
     pub forward: LinkEnd,
@@ -157,7 +156,7 @@ pub struct Link {
     pub reverse: LinkEnd,
 }
 
-/// Whether a drawn size is a payload or already what queues count.
+/// Whether a drawn size is a payload or the size that queues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SizeAt {
@@ -167,23 +166,23 @@ pub enum SizeAt {
     Payload,
 }
 
-/// A program of the machine that runs in a host, on the kernel only. What it is to do is known to who
-/// makes command lines of it: neither the engine nor the guest reads its other keys.
+/// A real program that runs in a host, on the kernel only. Only the backend that builds its command line
+/// knows its other keys; the engine and the guest do not read them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// Unique among flows, probes and programs.
     pub name: String,
-    /// Which program.
+    /// The program's kind.
     pub kind: String,
     /// When it is started.
     pub start_ns: u64,
-    /// The host in which it runs, where it sends to another one.
+    /// The host in which it runs, if it sends to another host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The other one.
+    /// The destination host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// The host in which it runs, where there is no other.
+    /// The host in which it runs, if there is no destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The keys of its kind.
@@ -192,7 +191,7 @@ pub struct Program {
 }
 
 impl Experiment {
-    /// Reads and checks a resolved description.
+    /// Parses and checks a resolved description.
     pub fn from_json(text: &str) -> Result<Experiment, SpecError> {
         if text.len() > LARGEST_TEXT {
             let allowed = format!("at most {LARGEST_TEXT} bytes of description");
@@ -205,13 +204,13 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Where a host stands in the list.
+    /// Index of a host in the list.
     pub fn host_index(&self, name: &str) -> Option<u32> {
         let found = self.hosts.iter().position(|host| host.name == name);
         found.map(|index| index as u32)
     }
 
-    /// The index of every host, for looking up many: there may be thousands of hosts and flows.
+    /// Index of every host by name, for many lookups: there may be thousands of hosts and flows.
     pub fn host_indices(&self) -> HashMap<&str, u32> {
         let names = self.hosts.iter().map(|host| host.name.as_str());
         names.zip(0..).collect()
@@ -225,12 +224,12 @@ impl Experiment {
         })
     }
 
-    /// Whether any device merges frames, or sends what TCP hands down at once uncut.
+    /// Whether any device merges frames (GRO) or sends GSO packets unsegmented (TSO).
     pub fn has_offloads(&self) -> bool {
         self.link_ends().any(|(_, _, end)| end.has_offloads())
     }
 
-    /// Whether times and levels of each queue are kept, in their order.
+    /// Whether times and levels of each queue are recorded, in their order.
     pub fn observed_queues(&self) -> Vec<bool> {
         let names = self.queue_names();
         match &self.observe {

@@ -1,4 +1,4 @@
-//! One direction of a link, and new values of it in the course of a run.
+//! One direction of a link, and changes of it during a run.
 
 use crate::key::{Value, size, table, whole};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ table! {
         "delay", Value::Time, OrDefault,
         "Propagation delay, one way, after the queue.";
 
-        mtu_bytes: u32 = 1500; // at least what IPv4 allows (RFC 791)
+        mtu_bytes: u32 = 1500; // 68 is the minimum of IPv4 (RFC 791)
         "mtu", size(68, 65_535, "68 to 65535 bytes", &["1500B", "9000B"]), OrDefault,
         "Largest IP packet; larger ones are fragmented.";
 
@@ -32,7 +32,7 @@ table! {
 
         loss_every_pkts: u64 = 0;
         "loss_every", whole(0, i64::MAX as u64, "packets", 1000), OrDefault,
-        "Every n-th packet that leaves the queue is lost; 0: none. Only the simulator can.";
+        "Every n-th packet that leaves the queue is lost; 0: none. Simulator only.";
 
         #[serde(default)]
         police: Option<dumbbell_tc::Police> = None;
@@ -42,11 +42,11 @@ table! {
 
         qdisc: dumbbell_tc::Qdisc = default_qdisc();
         "qdisc", Value::Qdisc, OrDefault,
-        "The queue at each end, as typed after `tc qdisc add dev X root`.";
+        "Queue discipline at each end, in the syntax that follows `tc qdisc add dev X root`.";
 
         changes: Vec<Change> = Vec::new();
         "changes", Value::Changes, OrDefault,
-        "New values at given times, in order.";
+        "Changes of rate, delay or loss at given times, in order.";
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trace: Option<crate::Trace> = None;
@@ -56,7 +56,7 @@ table! {
 
         record_packets: bool = false;
         "record_packets", Value::Flag, OrDefault,
-        "Whether to write every packet to the table `packets`.";
+        "Whether to record every packet in the table `packets`.";
 
         #[serde(default)]
         capture: bool = false;
@@ -86,12 +86,12 @@ table! {
 }
 
 table! {
-    /// New values of a link from a given time on; null keeps the old one.
+    /// Changes of a link at a given time; null keeps the old value.
     #[derive(Debug, Clone, PartialEq)]
     Change {
         at_ns: u64;
         "at", Value::Time, Always,
-        "From when on, counted from the run's start.";
+        "Time of the change, from the start of the run.";
 
         /// 0 for infinite.
         rate_bps: Option<u64> = None;
@@ -100,11 +100,11 @@ table! {
 
         delay_ns: Option<u64> = None;
         "delay", Value::Time, OrNull,
-        "New delay, of packets that leave the queue from then on.";
+        "New delay of packets that leave the queue from then on.";
 
         loss: Option<f64> = None;
         "loss", Value::Probability, OrNull,
-        "New probability of loss.";
+        "New loss probability.";
     }
 }
 
@@ -113,7 +113,7 @@ fn default_qdisc() -> dumbbell_tc::Qdisc {
 }
 
 impl LinkEnd {
-    /// What it has at the start of a run.
+    /// Its values at the start of a run.
     pub fn own_values(&self) -> crate::trace::Step {
         crate::trace::Step {
             at: dumbbell_core::time::Time::ZERO,
@@ -123,17 +123,17 @@ impl LinkEnd {
         }
     }
 
-    /// Whether packets wait for a transmitter behind the queue, from the run's start on.
+    /// Whether packets wait for a transmitter behind the queue, from the start of the run.
     pub fn has_transmitter(&self) -> bool {
         self.rate_bps > 0 || { self.trace.as_ref() }.is_some_and(|trace| trace.outline().has_rate)
     }
 
-    /// Whether super-packets may come out of it.
+    /// Whether super-packets may leave it.
     pub fn has_offloads(&self) -> bool {
         self.tso || self.gro_ns.is_some()
     }
 
-    /// Whether its packets are looked at as they come to the queue and leave it.
+    /// Whether its packets are captured before and after the queue.
     pub fn is_captured(&self) -> bool {
         self.capture || self.capture_flows
     }

@@ -1,7 +1,7 @@
 //! Static shortest-path routes.
 //!
-//! Paths are shortest in hops. Where several are, the one over the link that stands earlier
-//! in the description is taken, at every hop: routes do not depend on names or on hashing.
+//! Paths are shortest in hops. Among equally short paths, each hop uses the link that is earliest in the
+//! description, so routes do not depend on names or hashing.
 
 /// A directed link end, as routing sees it.
 #[derive(Debug, Clone, Copy)]
@@ -12,14 +12,14 @@ pub struct Hop {
     pub to: u32,
 }
 
-/// No link leads there.
+/// Marks a destination that cannot be reached.
 pub const UNREACHABLE: u32 = u32::MAX;
 
-/// The links that enter each host.
+/// The incoming links of each host.
 struct Entering {
-    /// Where those of a host begin; one more at the end.
+    /// Start index of each host's links; one more entry at the end.
     starts: Vec<usize>,
-    /// Each link with the host it leaves; of one host in the order of the description.
+    /// Each link with the host it leaves, in the order of the description.
     links: Vec<(u32, u32)>,
 }
 
@@ -47,7 +47,7 @@ impl Entering {
         &self.links[self.starts[host]..self.starts[host + 1]]
     }
 
-    /// The host that all of them come from, and the first of them.
+    /// The host that all incoming links come from, and the first of the links.
     fn only_neighbour(&self, host: u32) -> Option<(u32, u32)> {
         let (first, others) = self.of(host).split_first()?;
         let (link, from) = *first;
@@ -58,23 +58,24 @@ impl Entering {
     }
 }
 
-/// How a destination is reached: to be passed to `Routes::next`.
+/// A handle of the routes to a destination, for `Routes::next`.
 ///
-/// What goes to a host with one neighbour goes as if to that one, and then over one link more. So
+/// A host with only one neighbour shares the table of that neighbour; the last hop is stored here. So there
+/// are tables for the routers of a network and none for its many end hosts.
 /// there are tables for the routers of a network and none for its many ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     slot: u32,
-    /// The neighbour, or a host that is none.
+    /// The neighbour, or no host.
     last_host: u32,
     last_link: u32,
 }
 
-/// The next link at each host towards each destination that anything is sent to.
+/// The next link from each host to each destination.
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
     rows: Vec<Option<Row>>,
-    /// Host by host, since packets of many conversations meet at one.
+    /// Indexed by host first, because packets of many conversations meet at one host.
     next: Vec<u32>,
     slots: usize,
 }
@@ -123,7 +124,7 @@ impl Routes {
         self.rows[destination as usize].expect("routes were made for every destination")
     }
 
-    /// The link to take at `host`, which is not the destination; or `UNREACHABLE`.
+    /// The next link at `host`, which is not the destination; or `UNREACHABLE`.
     #[inline]
     pub fn next(&self, row: Row, host: u32) -> u32 {
         if host == row.last_host {
@@ -132,7 +133,7 @@ impl Routes {
         self.next[host as usize * self.slots + row.slot as usize]
     }
 
-    /// The links from `from` to the destination of `row`; None when it cannot be reached.
+    /// The links from `from` to the destination of `row`; None if it is unreachable.
     pub fn path(&self, hops: &[Hop], row: Row, from: u32, destination: u32) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut host = from;
@@ -148,7 +149,7 @@ impl Routes {
     }
 }
 
-/// Breadth first from a destination; what it needs is used again.
+/// Breadth-first search from a destination; buffers are reused.
 struct Search {
     distance: Vec<u32>,
     queue: Vec<u32>,
@@ -162,7 +163,7 @@ impl Search {
         }
     }
 
-    /// Calls `found` for each link that leads a host one hop nearer.
+    /// Calls `found` for each link that leads one hop nearer.
     fn towards(&mut self, target: u32, entering: &Entering, mut found: impl FnMut(u32, u32)) {
         self.distance.fill(u32::MAX);
         self.queue.clear();
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(routes.path(&hops, row, 2, 2), Some(vec![]));
     }
 
-    /// A host with one neighbour has no table of its own, and is no way to anywhere.
+    /// A host with one neighbour has no table of its own and forwards nothing.
     #[test]
     fn ends_share_the_table_of_their_neighbour() {
         let hops = both_ways(&[(0, 1), (1, 2), (1, 3), (3, 1), (0, 2)]);

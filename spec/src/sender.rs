@@ -1,4 +1,4 @@
-//! Who sends to whom: flows and probes.
+//! Flows and probes.
 
 use crate::key::{Key, Presence, Value, size, table, whole};
 use crate::{Source, Tcp};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// Largest ICMP payload: the largest IPv4 packet less IP and ICMP headers.
 pub(crate) const LARGEST_ECHO_PAYLOAD: u32 = 65_535 - 28;
-/// Equal flows that one table may stand for.
+/// Largest `count` of equal flows in one table.
 const MOST_EQUAL_FLOWS: u64 = 10_000;
-/// Flow i that names no port is received at this one and i more.
+/// Default destination port of flow 0; that of flow i is the i-th after it.
 const FIRST_FLOW_PORT: u16 = 10_000;
-/// Above are those of probes, and those that Linux gives to senders.
+/// Ports above it are those of probes and the ephemeral range of Linux.
 const LAST_PORT: u64 = 29_999;
-/// Where probes over UDP are answered: echo (RFC 862) and irtt.
+/// Ports on which UDP probes are answered: echo (RFC 862) and irtt.
 pub(crate) const PROBE_PORTS: [u16; 2] = [7, 2112];
 
 /// ECN field of the IP header.
@@ -38,17 +38,17 @@ impl Ecn {
     }
 }
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// Datagrams.
+    /// UDP datagrams.
     Udp,
-    /// A byte stream.
+    /// A TCP byte stream.
     Tcp,
 }
 
-/// Of a flow's table in a file, which resolves to as many flows.
+/// Key of a flow's table in a file, which resolves to this number of flows.
 pub const COUNT: Key = Key::new(
     "count",
     whole(1, MOST_EQUAL_FLOWS, "", 10),
@@ -79,11 +79,11 @@ table! {
 
         stop_ns: u64;
         "stop", Value::EndTime, ByOthers,
-        "When it has stopped; at the end of the run when left out.";
+        "Stop time; by default the end of the run.";
 
         start_jitter_ns: u64 = 0;
         "start_jitter", Value::Time, OrDefault,
-        "The start is later by a time drawn uniformly from 0 to this, anew in each replication.";
+        "The start is delayed by a time drawn uniformly from 0 to this in each replication.";
 
         dscp: u8 = 0;
         "dscp", Value::CodePoint, OrDefault,
@@ -102,28 +102,28 @@ table! {
 
         transport: Transport;
         "transport", Value::Words(&["udp", "tcp"]), ByOthers,
-        "What carries it. When left out: `tcp` where its source or a table `tcp` says so, else `udp`.";
+        "Transport. Default: `tcp` if its source or a table `tcp` requires it, else `udp`.";
 
         /// Null over UDP.
         tcp: Option<Tcp>;
         "tcp", Value::Own, ByOthers,
-        "Settings of TCP; a table.";
+        "TCP settings; a table.";
 
         source: Source;
         "source", Value::Own, Always,
-        "What it sends; a table with a `kind`.";
+        "Traffic source; a table with a `kind`.";
     }
 }
 
 impl Flow {
-    /// The port that it is sent to, of the flow with this place among all.
+    /// The destination port of the flow with this index among all.
     pub fn port(&self, index: usize) -> u16 {
         self.port
             .unwrap_or_else(|| FIRST_FLOW_PORT.wrapping_add(index as u16))
     }
 }
 
-/// What a probe sends.
+/// The kind of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeKind {
@@ -131,7 +131,7 @@ pub enum ProbeKind {
     Ping,
     /// Echo of a UDP datagram (RFC 862).
     Udp,
-    /// Round trips over UDP that the program irtt measures, on the kernel only.
+    /// Round-trip times over UDP measured by irtt, on the kernel only.
     Irtt,
 }
 
@@ -158,16 +158,16 @@ table! {
 
         interval_ns: u64 = 1_000_000_000;
         "interval", Value::PositiveTime, OrDefault,
-        "Between requests (`ping -i`).";
+        "Interval between requests (`ping -i`).";
 
-        /// 0 until the end.
+        /// 0 for no limit.
         count: u64 = 0;
         "count", whole(1, i64::MAX as u64, "", 1000), OrZero,
-        "How many requests (`ping -c`); until the end of the run when left out.";
+        "Number of requests (`ping -c`); by default until the end of the run.";
 
         payload_bytes: u32 = 56;
         "payload", size(0, LARGEST_ECHO_PAYLOAD as u64, "at most 65507 bytes", &["56B"]), OrDefault,
-        "Payload of a request (`ping -s`); of irtt (`-l`) 60 bytes when left out, and no less.";
+        "Payload of a request (`ping -s`); for irtt (`-l`) at least 60 bytes, which is the default.";
 
         start_ns: u64 = 0;
         "start", Value::Time, OrDefault,
@@ -175,7 +175,7 @@ table! {
 
         start_jitter_ns: u64 = 0;
         "start_jitter", Value::Time, OrDefault,
-        "The start is later by a time drawn uniformly from 0 to this, anew in each replication.";
+        "The start is delayed by a time drawn uniformly from 0 to this in each replication.";
 
         dscp: u8 = 0;
         "dscp", Value::CodePoint, OrDefault,

@@ -1,4 +1,4 @@
-//! What a TCP flow is told: its profile, and each knob apart.
+//! Settings of a TCP flow: its profile, and each parameter.
 
 use crate::SpecError;
 use crate::key::{Held, Key, Presence, Value, listed, size, whole};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Whose behaviour a TCP has where several are allowed.
+/// The reference behaviour of TCP where several are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Profile {
     /// Linux 6.1.
@@ -17,23 +17,23 @@ pub enum Profile {
     Rfc,
 }
 
-/// Proportional rate reduction: which description of it.
+/// The version of proportional rate reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Prr {
-    /// RFC 6937, as Linux 6.1 has it.
+    /// RFC 6937, as in Linux 6.1.
     Rfc6937,
     /// RFC 9937, which replaces it.
     Rfc9937,
 }
 
-/// Whether segments are spaced out.
+/// Whether segments are paced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Pacing {
-    /// Always or never, whatever the congestion controller asks for.
+    /// Always or never, whatever the congestion controller requests.
     Switch(bool),
-    /// When the congestion controller asks for it.
+    /// If the congestion controller requests it.
     Word(PacingWord),
 }
 
@@ -41,12 +41,12 @@ pub enum Pacing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PacingWord {
-    /// When the congestion controller asks for it.
+    /// If the congestion controller requests it.
     Auto,
 }
 
 impl Pacing {
-    /// Whether segments are spaced out under a controller that asks for it, or does not.
+    /// Whether segments are paced, given what the controller requests.
     pub fn is_on(self, controller_paces: bool) -> bool {
         match self {
             Pacing::Switch(on) => on,
@@ -59,60 +59,60 @@ impl Pacing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CwndChange {
-    /// When, in the run's time.
+    /// Time of the change.
     pub at_ns: u64,
-    /// How large it is from then on.
+    /// The new window.
     pub cwnd_pkts: u32,
 }
 
-/// Which code a controller has that is not of the simulator. Whoever runs the description has it or
-/// has it not: nothing is loaded because a description says so.
+/// Identifies the code of a controller that is not part of the simulator. The caller must provide the code: a
+/// description never causes code to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
     /// SHA-256 of its source, 64 hexadecimal digits.
     pub sha256: String,
-    /// Of a controller in Python: the name of its class, of which a source may have several.
+    /// For a Python controller: the name of its class, because a source may have several.
     #[serde(default, rename = "class", skip_serializing_if = "Option::is_none")]
     pub class_name: Option<String>,
-    /// Values of its parameters by their names; the others are as its source has them.
+    /// Values of parameters by name; others have the defaults of the source.
     pub parameters: BTreeMap<String, i64>,
 }
 
-/// A key of a flow's `tcp`.
+/// A key of a flow's `tcp` table.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Setting {
-    /// How it is written.
+    /// The key.
     #[serde(flatten)]
     pub key: Key,
-    /// For what a kernel takes it.
+    /// The scope of the setting in a kernel.
     pub kernel: Kernel,
 }
 
-/// For what a kernel takes a setting, and so which flows cannot differ in it.
+/// The scope in which a kernel applies a setting, so which flows must share its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kernel {
-    /// A flow, or as the backend checks itself.
+    /// Per flow, or checked by the backend itself.
     Flow,
     /// Both hosts of a flow.
     Host,
     /// The sending host.
     Sender,
-    /// The route from one host to the other.
+    /// The route between two hosts.
     Way,
-    /// Nothing: it has the default of `linux-6.1` and no other.
+    /// Not adjustable: only the default of `linux-6.1`.
     Fixed,
 }
 
-/// The keys that have types and code of their own, which a file has in front of the others.
+/// Keys with types and code of their own, which come first in a file.
 const FIRST: [Setting; 4] = [
     own(
         "profile",
         "profile",
         Value::Words(&["linux-6.1", "rfc"]),
         Kernel::Fixed,
-        "`linux-6.1`: what that kernel does. `rfc`: what the RFCs say.",
+        "`linux-6.1`: behaviour of that kernel. `rfc`: behaviour of the RFCs.",
     ),
     own(
         "congestion_control",
@@ -155,34 +155,34 @@ const fn own(
     Setting { key, kernel }
 }
 
-/// A buffer of a socket. RFC 7323 section 2.3 scales a window to at most 1 GiB.
+/// A socket buffer. RFC 7323 section 2.3 limits a scaled window to 1 GiB.
 const BUFFER: Value = size(2048, 1 << 30, "2048 bytes to 1 GiB", &["1mb"]);
 
-/// The settings of a flow. An entry is a field with its default in `linux-6.1` and, where that is
-/// another, in `rfc`; the name a person writes, what stands there, whether the profile says it, for
-/// what a kernel takes it, and what it means. The front end's model, the way back from a resolved
-/// description, the laboratory's files and the page of keys are made from this.
+/// Declares the settings of a flow. An entry is a field with its default in `linux-6.1` and, if different, in
+/// `rfc`; the name in the file, the kind of value, whether the profile sets it, the scope in a kernel, and
+/// its meaning. The front end's model, the conversion from a resolved description, the laboratory's files and
+/// the reference of keys are generated from it.
 macro_rules! settings {
     ($(
         $(#[$attribute:meta])*
         $field:ident: $type:ty = $linux:expr $(, rfc $rfc:expr)?;
         $name:literal, $value:expr, $presence:ident, $kernel:ident, $meaning:literal;
     )+) => {
-        /// The settings of one TCP flow. Both its ends have them.
+        /// The settings of one TCP flow, for both of its ends.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct Tcp {
-            /// Where the defaults of the others came from, and whose arithmetic is used.
+            /// The source of the other defaults, and the arithmetic used.
             pub profile: Profile,
-            /// Name of the congestion controller, as Linux has it.
+            /// Name of the congestion controller, as in Linux.
             pub congestion_control: String,
             $(#[doc = $meaning] $(#[$attribute])* pub $field: $type,)+
-            /// Of a controller whose code is not of the simulator: which code.
+            /// For a controller that is not part of the simulator: its code.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub controller: Option<Controller>,
         }
 
-        /// The keys of a flow's `tcp`, in the order of a file.
+        /// The keys of a flow's `tcp` table, in the order of a file.
         pub const SETTINGS: &[Setting] = &[
             FIRST[0], FIRST[1], FIRST[2], FIRST[3],
             $(Setting {
@@ -194,7 +194,7 @@ macro_rules! settings {
         ];
 
         impl Tcp {
-            /// The defaults of a profile, as a description that names nothing else resolves to them.
+            /// The defaults of a profile, to which a description without other settings resolves.
             fn of(profile: Profile, congestion_control: &str) -> Tcp {
                 Tcp {
                     profile,
@@ -207,7 +207,7 @@ macro_rules! settings {
                 }
             }
 
-            /// What each of the keys has, as resolved.
+            /// The resolved value of each key.
             fn values(&self) -> Vec<serde_json::Value> {
                 let controller = self.controller.as_ref();
                 vec![
@@ -219,7 +219,7 @@ macro_rules! settings {
                 ]
             }
 
-            /// Refuses a number out of its range.
+            /// Refuses numbers out of range.
             pub(crate) fn check_ranges(&self, path: &str) -> Result<(), SpecError> {
                 let mut fields = SETTINGS[FIRST.len()..].iter();
                 $(
@@ -263,11 +263,11 @@ settings! {
 
     pacing: Pacing = Pacing::Word(PacingWord::Auto);
     "pacing", Value::FlagOr("auto"), ByProfile, Flow,
-    "Whether segments are spaced out; `auto`: when the congestion controller asks for it";
+    "Pacing; `auto`: if the congestion controller requests it";
 
     hystart: bool = true;
     "hystart", Value::Flag, ByProfile, Flow,
-    "Leaving slow start before losses: HyStart in `linux-6.1`, HyStart++ (RFC 9406) in `rfc`";
+    "Exit from slow start before losses: HyStart in `linux-6.1`, HyStart++ (RFC 9406) in `rfc`";
 
     prr: Prr = Prr::Rfc6937, rfc Prr::Rfc9937;
     "prr", Value::Words(&["rfc6937", "rfc9937"]), ByProfile, Fixed,
@@ -285,11 +285,11 @@ settings! {
 
     send_buffer_bytes: u64 = 0;
     "send_buffer", BUFFER, OrZero, Flow,
-    "Send buffer; one that grows as Linux's when left out.";
+    "Send buffer; by default auto-tuned as in Linux.";
 
     receive_window_bytes: u64 = 0;
     "receive_window", BUFFER, OrZero, Flow,
-    "Receive window; one that grows as Linux's when left out.";
+    "Receive window; by default auto-tuned as in Linux.";
 
     #[serde(default = "short_packet_memory")]
     packet_memory_bytes: u64 = PACKET_MEMORY_BYTES;
@@ -325,24 +325,24 @@ settings! {
      until the first of them.";
 }
 
-/// All settings for the module that Python sees: JSON, the keys with their defaults in `linux-6.1`,
-/// and the settings of each profile, both as resolved.
+/// All settings as exported to Python: JSON, the keys with their defaults in `linux-6.1`, and the resolved
+/// settings of each profile.
 pub fn settings_json() -> String {
     let keys = listed(SETTINGS, Tcp::linux("cubic").values());
     let profiles = [Tcp::linux("cubic"), Tcp::rfc("cubic")];
     json!({ "keys": keys, "profiles": profiles }).to_string()
 }
 
-/// What a full packet takes of a socket's buffer, bytes: payload, headers and the kernel's own
-/// structures (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), of a distribution's
-/// kernel, whose largest header is that of AX.25 in a tunnel.
+/// Socket buffer memory of a full packet, bytes: payload, headers and the kernel's structures
+/// (net/ipv4/tcp_input.c, `tcp_sndbuf_expand`, for an MTU of 1500), in a distribution's kernel, whose largest
+/// header is that of AX.25 in a tunnel.
 pub const PACKET_MEMORY_BYTES: u64 = 4352;
-/// The same of a kernel without them.
+/// The same for a kernel without AX.25 and tunnels.
 pub const SHORT_PACKET_MEMORY_BYTES: u64 = 2304;
-/// Segments that a device takes at once which nobody has told anything (`GSO_MAX_SEGS`).
+/// Default of the largest number of segments of a GSO packet (`GSO_MAX_SEGS`).
 pub const GSO_MAX_SEGS: u32 = 65535;
 
-/// Of a description of version 0.3 or before, which had no other.
+/// Default for descriptions of version 0.3 and before, which did not have the setting.
 fn one() -> u32 {
     1
 }
@@ -351,7 +351,7 @@ fn yes() -> bool {
     true
 }
 
-/// As `one`.
+/// Default for such descriptions, like `one`.
 fn short_packet_memory() -> u64 {
     SHORT_PACKET_MEMORY_BYTES
 }

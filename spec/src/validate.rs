@@ -1,5 +1,5 @@
-//! The checks of a resolved description. They repeat, at the engine's door, what the front
-//! end has said to a person in their own units: nothing that passes here can make a run panic.
+//! Checks of a resolved description. They repeat, at the boundary of the engine, the checks that the front
+//! end makes in the user's units: a description that passes cannot make a run panic.
 
 use super::tcp::{Controller, CwndChange, GSO_MAX_SEGS, Profile};
 use super::{
@@ -13,20 +13,20 @@ use crate::source::Carrier;
 use dumbbell_tc::Qdisc;
 use std::collections::{HashMap, HashSet};
 
-/// Header of irtt's packets with the time stamps of both clocks of the server, twice: irtt 0.9
-/// makes shorter packets that long.
+/// Header of irtt's packets with both time stamps of both server clocks: irtt 0.9 extends shorter packets to
+/// this.
 const LEAST_IRTT_PAYLOAD: u32 = 60;
-/// Entries of all routes: hosts times the hosts that something is sent to. Of more than 8,000 hosts
-/// each may not send to each other.
+/// Largest number of route entries: hosts times destination hosts. With more than 8,000 hosts not every pair
+/// can communicate.
 const MOST_ROUTES: usize = 1 << 26;
-/// Changes of a window by hand: one each millisecond of ten seconds.
+/// Largest number of window changes: one per millisecond for ten seconds.
 const MOST_CWND_CHANGES: usize = 10_000;
-/// Parameters of a controller of one's own.
+/// Largest number of parameters of a user's controller.
 const MOST_PARAMETERS: usize = 64;
-/// A window by hand; what buffers hold bounds what is sent (`tcp_wmem[2]`).
+/// Largest window set by a description; buffers limit what is sent (`tcp_wmem[2]`).
 const LARGEST_CWND_PKTS: u32 = 100_000;
 
-/// Longest name of a kernel: it is part of a file's name.
+/// Longest name of a kernel, which is part of a file name.
 const LONGEST_KERNEL_NAME: usize = 63;
 pub(crate) const KERNEL_NAME: &str =
     "letters, digits, '.', '_' and '-', 63 at most, a letter or digit first";
@@ -70,7 +70,7 @@ impl Experiment {
     /// Checks everything that serde's types do not.
     pub(super) fn validate(&self) -> Checked {
         require(self.schema == SCHEMA, "schema", self.schema, "1")?;
-        // A duration of 0 is refused for itself.
+        // A duration of 0 has an error of its own.
         require(
             self.duration_ns == 0 || self.warm_up_ns < self.duration_ns,
             "warm_up_ns",
@@ -123,7 +123,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// One flow at each port of a host and a transport, if any says its port.
+    /// Checks that each port of a host and transport has one flow, if any flow gives its port.
     fn validate_ports(&self) -> Checked {
         if self.flows.iter().all(|flow| flow.port.is_none()) {
             return Ok(());
@@ -232,7 +232,7 @@ impl Experiment {
         probe.check_ranges(path)
     }
 
-    /// Both ways: answers to an echo must find back.
+    /// Checks both directions: replies to an echo request need a route back.
     fn validate_routes(&self) -> Checked {
         let hops = self.hops();
         let indices = self.host_indices();
@@ -248,7 +248,7 @@ impl Experiment {
             .flat_map(|(_, from, to, _)| [index(from), index(to)]);
         let goals: HashSet<u32> = ends.clone().collect();
         let routes = goals.len().saturating_mul(self.hosts.len());
-        let allowed = "hosts times those that something is sent to or answered from: at most 2^26";
+        let allowed = "hosts times destination hosts: at most 2^26";
         require(routes <= MOST_ROUTES, "hosts", routes, allowed)?;
         let routes = Routes::new(self.hosts.len(), &hops, ends);
         for (path, from, to, answered) in &pairs {
@@ -286,12 +286,12 @@ impl Experiment {
     }
 }
 
-/// A link varies by changes or by a trace; one that says the rate does so alone.
+/// A link varies by changes or by a trace. A trace that sets the rate excludes a rate of the link.
 fn validate_trace(path: &str, end: &LinkEnd) -> Checked {
     let Some(trace) = &end.trace else {
         return Ok(());
     };
-    let allowed = "no changes beside a trace, which has steps of its own";
+    let allowed = "no changes with a trace, which has its own steps";
     let has_changes = !end.changes.is_empty();
     require(
         !has_changes,
@@ -300,7 +300,7 @@ fn validate_trace(path: &str, end: &LinkEnd) -> Checked {
         allowed,
     )?;
     let is_alone = end.rate_bps == 0 || !trace.outline().has_rate;
-    let allowed = "no rate beside a trace that says it: leave it out, or write inf";
+    let allowed = "no rate with a trace that sets it: leave it out, or write inf";
     require(is_alone, &format!("{path}.rate_bps"), end.rate_bps, allowed)
 }
 
@@ -347,7 +347,7 @@ fn validate_qdisc_times(path: &str, config: &Qdisc) -> Checked {
     children.try_for_each(|child| validate_qdisc_times(path, child))
 }
 
-/// Transport, settings and source of a flow must fit together.
+/// Checks that transport, settings and source of a flow are consistent.
 fn validate_transport(path: &str, flow: &Flow) -> Checked {
     let source = flow.source.parameters();
     let carrier = flow.source.form().carrier;
@@ -459,9 +459,10 @@ fn validate_cwnd_changes(path: &str, changes: &[CwndChange]) -> Checked {
 }
 
 impl CwndChange {
-    /// Refuses what lies out of its range.
+    /// Refuses values out of range.
+    ///
     /// # Errors
-    /// It does; `path` says where.
+    /// A value is out of range; `path` says where.
     pub fn check(&self, path: &str) -> Checked {
         instant(&format!("{path}.at_ns"), self.at_ns)?;
         let in_range = (1..=LARGEST_CWND_PKTS).contains(&self.cwnd_pkts);
@@ -471,7 +472,7 @@ impl CwndChange {
     }
 }
 
-/// A source whose gaps are mostly zero would never let time pass.
+/// With gaps that are mostly zero, time would not pass.
 pub(crate) fn positive_gap(path: &str, gap: &Law) -> Checked {
     let mean = gap.mean().unwrap_or(f64::INFINITY);
     let allowed = "a law whose mean is at least a nanosecond";

@@ -1,48 +1,48 @@
-//! Packets of a queue, entered many at a time: when each comes and leaves is known.
+//! Records many packets of a queue at a time, whose arrivals and departures are known.
 //!
-//! One loop over what arrives, which keeps the order, and one over what leaves. What is entered is the same
-//! as by [`LevelIntegrals::set`] and [`LinkStatistics::departed`] event by event (`tests`).
+//! One loop over the arrivals, which keeps the order of events, and one over the departures. The result is
+//! the same as with [`LevelIntegrals::set`] and [`LinkStatistics::departed`] event by event (`tests`).
 //!
-//! The integral of a number of packets is the sum of the times at which they left minus that of the times
-//! at which they came (Little's identity, with those still there counted to the end), and so are those of
-//! what waits and of what is sent, by the times at which transmissions begin. All sums wrap below zero
-//! until `advance` makes integrals of them.
+//! The integral of the number of packets is the sum of the departure times minus the sum of the arrival times
+//! (Little's identity, with packets still present counted to the end). The integrals of waiting and
+//! transmitted packets follow likewise, from the times at which transmissions begin. All sums wrap below zero
+//! until `advance` turns them into integrals.
 
 use super::{Level, LevelIntegrals, LinkStatistics};
 use crate::crossing::Crossing;
 use crate::time::Time;
 use std::ops::Range;
 
-/// What packets of a queue wait for.
+/// The server of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {
-    /// A transmitter, which takes one packet after the other and holds it while it sends it.
+    /// A transmitter, which holds one packet at a time while it sends it.
     Transmitter,
-    /// Tokens: a packet waits until it leaves. What has them when it comes leaves in that very instant, and
-    /// was never in the queue.
+    /// A token bucket: a packet waits until it leaves. A packet that finds its tokens on arrival leaves in
+    /// that instant and never counts as queued.
     Tokens,
 }
 
-/// Which of a row of packets come and leave.
+/// The arrivals and departures to record, as ranges of a row of packets.
 #[derive(Debug, Clone)]
 pub struct CrossingRange {
-    /// What they wait for.
+    /// The server.
     pub server: Server,
-    /// These arrive: those before them have.
+    /// Packets that arrive; those before them have arrived already.
     pub arrivals: Range<usize>,
-    /// This number of them leave, from the first on.
+    /// Number of packets that leave, from the first on.
     pub departures: usize,
-    /// When the packet before the first of the row left.
+    /// Departure of the packet before the first of the row.
     pub latest_departed: Time,
 }
 
-/// Sums over packets at one end of their way: when they come, begin to be sent, or leave.
+/// Sums of times over packets: arrivals, starts of transmission, or departures.
 #[derive(Default)]
 struct TimeSums {
     pkts: u64,
     bytes: u64,
     times: u128,
-    /// Of the products of these times with the bytes; wraps.
+    /// Sum of the products of these times with the bytes; wraps.
     areas: u128,
 }
 
@@ -64,8 +64,8 @@ impl TimeSums {
         self.areas = self.areas.wrapping_sub(area);
     }
 
-    /// Of the packet behind those that leave transmission begins as well; that of the first had begun if
-    /// it had arrived.
+    /// Adds the start of transmission of the packet behind the departing ones, and excludes that of the first
+    /// if it was already in transmission.
     #[inline(always)]
     fn add_head(&mut self, row: &[Crossing], entering: &CrossingRange) {
         let server = entering.server;
@@ -83,7 +83,7 @@ impl TimeSums {
         }
     }
 
-    /// The sum of the times since another; wraps.
+    /// The sum of the times relative to `base`; wraps.
     fn times_since(&self, base: Time) -> u128 {
         self.times
             .wrapping_sub(u128::from(base.0) * u128::from(self.pkts))
@@ -104,7 +104,7 @@ struct LonePackets {
 }
 
 impl Server {
-    /// When a packet begins to be served.
+    /// When service of a packet begins.
     #[inline(always)]
     fn begins(self, crossing: &Crossing, latest_departed: Time) -> Time {
         match self {
@@ -113,7 +113,7 @@ impl Server {
         }
     }
 
-    /// Packets that wait, of those in the system.
+    /// Number of waiting packets among those in the system.
     #[inline(always)]
     fn waiting(self, system_pkts: u32) -> u32 {
         match self {
@@ -124,8 +124,8 @@ impl Server {
 }
 
 impl LinkStatistics {
-    /// Packets come to a queue and leave it, as the times of a row of them say. Who
-    /// arrives before another leaves is told by [`Crossing::departures_before`]. Returns how many bytes left.
+    /// Records arrivals and departures by the times of a row of packets. [`Crossing::departures_before`]
+    /// decides the order of an arrival and a departure. Returns the number of bytes that left.
     #[inline(always)]
     pub fn enter_crossings(
         &mut self,
@@ -152,8 +152,8 @@ impl LinkStatistics {
         alone.bytes + self.enter_any(row, &rest, warm_up)
     }
 
-    /// The first packets of a row, as long as each comes to an idle queue and leaves before the next
-    /// comes: nearly all of an access link.
+    /// Records leading packets that find the queue idle and leave before the next arrival: nearly all on an
+    /// access link.
     #[inline(always)]
     fn enter_alone(
         &mut self,
@@ -226,7 +226,7 @@ impl LinkStatistics {
         left.bytes
     }
 
-    /// Packets leave. Returns sums over them, and over the beginnings of their transmissions.
+    /// Records departures. Returns sums over them, and over the starts of their transmissions.
     #[inline(always)]
     fn enter_departures(
         &mut self,
@@ -254,7 +254,7 @@ impl LinkStatistics {
 }
 
 impl LevelIntegrals {
-    /// Packets were in the system for `busy` picoseconds, one at a time, and the last has left.
+    /// Packets were in the system one at a time, for `busy` picoseconds in total, and the last has left.
     fn pass_alone(&mut self, latest_departed: Time, busy: u64) {
         debug_assert_eq!(self.current, Level::default());
         let idle = (latest_departed - self.since).0 - busy;
@@ -266,7 +266,7 @@ impl LevelIntegrals {
         self.max.system_pkts = self.max.system_pkts.max(1);
     }
 
-    /// Packets come, begin to be sent, and leave: what their times add to the integrals.
+    /// Adds the sums of arrivals, starts of transmission and departures to the integrals.
     fn enter_sums(&mut self, arrived: &TimeSums, begun: &TimeSums, left: &TimeSums) {
         let base = self.base;
         let [came, began, went] = [arrived, begun, left].map(|sums| sums.times_since(base));
@@ -279,7 +279,7 @@ impl LevelIntegrals {
             .wrapping_sub(arrived.areas_since(base));
     }
 
-    /// Of the level alone.
+    /// Updates the level only.
     fn count(&mut self, server: Server, arrived: &TimeSums, begun: &TimeSums, left: &TimeSums) {
         self.current.system_pkts += arrived.pkts as u32;
         self.current.system_pkts -= left.pkts as u32;
@@ -288,8 +288,8 @@ impl LevelIntegrals {
         self.current.backlog_bytes -= begun.bytes;
     }
 
-    /// Packets come and leave in their order: how long which level lasted, and which was the greatest. Adds
-    /// to the sums over those that come.
+    /// Processes arrivals and departures in order, for the duration of each level and the maximum. Adds to
+    /// the sums of arrivals.
     #[inline(always)]
     fn enter_order(
         &mut self,
@@ -338,12 +338,12 @@ impl LevelIntegrals {
     }
 }
 
-/// Where one is in the order of a row's arrivals and departures.
+/// Position in the order of a row's arrivals and departures.
 struct OrderCursor {
     server: Server,
     /// The next departure; `NEVER` for none.
     departure: Time,
-    /// The given number of them have left.
+    /// Number of packets that have left.
     left: usize,
     system_pkts: u32,
     backlog_bytes: u64,

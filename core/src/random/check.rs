@@ -2,7 +2,7 @@
 
 use super::Stream;
 
-/// A test fails by chance with this probability, if its seeds are not chosen.
+/// Probability that a test fails by chance, for seeds that are not selected.
 pub(crate) const BY_CHANCE: f64 = 1e-5;
 
 /// Smallest p-value accepted from chi-squared and Kolmogorov-Smirnov tests.
@@ -15,13 +15,13 @@ pub fn p_of_z(z: f64) -> f64 {
     libm::erfc(z.abs() * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Fails if a standard normal would hardly be that far from 0.
+/// Fails if a standard normal is unlikely to be this far from 0.
 pub fn assert_z(z: f64, what: &str) {
     assert!(accepted(p_of_z(z)), "{what}: z = {z}");
 }
 
-/// Fails if independent standard normals would hardly have such a sum or such a sum of
-/// squares: the first finds a small bias common to all, the second a wrong spread.
+/// Fails if independent standard normals are unlikely to have this sum or sum of squares: the first detects a
+/// small common bias, the second a wrong variance.
 pub fn assert_standard_normals(z: &[f64], what: &str) {
     let n = z.len() as f64;
     assert_z(
@@ -32,8 +32,8 @@ pub fn assert_standard_normals(z: &[f64], what: &str) {
     assert_chi_squared(squares, n, &format!("{what}, squares of {z:?}"));
 }
 
-/// Fails if chi-squared with that many degrees of freedom would hardly be that far from its
-/// mean (Wilson and Hilferty 1931: its cube root is nearly normal).
+/// Fails if chi-squared with this number of degrees of freedom is unlikely to be this far from its mean
+/// (Wilson and Hilferty 1931: its cube root is nearly normal).
 pub fn assert_chi_squared(statistic: f64, degrees: f64, what: &str) {
     let spread = 2.0 / (9.0 * degrees);
     let z = (libm::cbrt(statistic / degrees) - (1.0 - spread)) / spread.sqrt();

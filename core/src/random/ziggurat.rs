@@ -4,13 +4,13 @@
 //! base strip with the tail: `edge[0]` is the width it would have as a rectangle, `edge[1]`
 //! is where the tail begins. Edges fall from there to `edge[256]` = 0.
 //!
-//! The tables are computed, once a process, and not typed in: 514 literals would have to be
-//! believed.
+//! The tables are computed once per process instead of being written as 514 literals, which could not be
+//! verified by reading.
 
 use std::fmt;
 use std::sync::LazyLock;
 
-/// How many layers: as many as a byte can choose.
+/// Number of layers: one byte selects a layer.
 const LAYERS: usize = 256;
 
 /// Where the tail of the exponential begins (Marsaglia and Tsang 2000, section 2).
@@ -26,7 +26,7 @@ pub(super) struct Ziggurat {
     density: [f64; LAYERS + 1],
 }
 
-/// What a stream needs.
+/// The tables of a stream.
 pub(super) struct Tables {
     pub(super) exponential: Ziggurat,
     pub(super) normal: Ziggurat,
@@ -85,8 +85,8 @@ impl Ziggurat {
         Ziggurat { edge, density }
     }
 
-    /// The height a share of the way up the layer, from the curve at its right edge to the
-    /// curve at the next.
+    /// The density at a fraction of the layer's height, from the curve at its right edge to the curve at the
+    /// next edge.
     #[inline]
     pub(super) fn height(&self, layer: usize, share: f64) -> f64 {
         let (bottom, top) = (self.density[layer], self.density[layer + 1]);
@@ -98,8 +98,8 @@ impl Ziggurat {
 mod tests {
     use super::*;
 
-    /// All areas are equal and the last layer ends at the top of the curve: what makes the
-    /// method exact. The two tail constants are tested by it.
+    /// All areas are equal and the last layer ends at the top of the curve, which makes the method exact.
+    /// This verifies the two tail constants.
     fn closes(ziggurat: &Ziggurat, area: f64) {
         for layer in 1..LAYERS {
             let height = ziggurat.density[layer + 1] - ziggurat.density[layer];
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn layers_have_equal_areas() {
-        // The areas as printed by Marsaglia and Tsang.
+        // The areas printed by Marsaglia and Tsang.
         closes(&Tables::get().exponential, 0.003_949_659_822_581_557);
         closes(&Tables::get().normal, 0.004_928_673_233_974_655);
     }

@@ -1,11 +1,11 @@
-//! The mean of a law that is cut off: of a draw, or of a bound where that is less.
+//! The mean of a truncated law: of the minimum of a draw and a bound.
 //!
-//! A run is finite, so it is this that says how much it sends: a law may have no mean, or one
-//! that so rare draws make up that no run sees them.
+//! A run is finite, so this determines how much it sends: a law may have no mean, or a mean dominated by
+//! draws so rare that no run sees them.
 
 use super::{Law, normal_cdf, normal_density};
 
-/// Terms of a series, at most; it is used where it converges within a few dozen.
+/// Largest number of terms of a series, which converges within a few dozen where it is used.
 const MOST_TERMS: u32 = 1000;
 
 /// The lower incomplete gamma function of `a` > 0 at `x` >= 0 by its power series (DLMF 8.7.1),
@@ -32,8 +32,8 @@ fn normal_excess(mean: f64, sd: f64, c: f64) -> f64 {
 }
 
 impl Law {
-    /// The mean of the lesser of a draw and `bound`, above 0; finite if the bound is. Exact but
-    /// for rounding; of a gamma or Weibull law beyond its bulk the mean, at most 60 % too much.
+    /// The mean of the minimum of a draw and `bound`, above 0; finite if the bound is. Exact except for
+    /// rounding; for a gamma or Weibull law in the far tail the untruncated mean, at most 60 % too large.
     pub fn mean_below(&self, bound: f64) -> f64 {
         if bound == f64::INFINITY {
             return self.mean().unwrap_or(f64::INFINITY);
@@ -47,7 +47,7 @@ impl Law {
                 below * (low + cut) / 2.0 + (1.0 - below) * cut
             }
             Law::Pareto { shape, scale } if bound > scale => {
-                // The survival function is 1 up to the scale and (b / x)^a from there on.
+                // The survival function is 1 up to the scale and (b / x)^a beyond.
                 let octaves = libm::log(bound / scale);
                 let tail = match (1.0 - shape) * octaves {
                     0.0 => octaves,
@@ -66,7 +66,7 @@ impl Law {
                 let share_below = normal_cdf(z - sigma);
                 let below = match share_below > 0.0 {
                     true => libm::exp(mu + sigma * sigma / 2.0 + libm::log(share_below)),
-                    // By Mills' ratio: far below what makes up the mean.
+                    // By Mills' ratio: far below the values that dominate the mean.
                     false => bound * normal_density(z) / (sigma - z),
                 };
                 below + bound * normal_cdf(-z)
@@ -78,7 +78,7 @@ impl Law {
                 } else {
                     let gamma = libm::tgamma(shape);
                     let share = |a: f64, whole: f64| (lower_gamma(a, x) / whole).min(1.0);
-                    // The mean of what is below, and the bound for what is not.
+                    // The mean of the values below the bound, plus the bound times the share above.
                     shape * scale * share(shape + 1.0, shape * gamma)
                         + bound * (1.0 - share(shape, gamma))
                 }

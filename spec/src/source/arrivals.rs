@@ -1,5 +1,4 @@
-//! Transfers over TCP that begin whether or not earlier ones are over, each over a connection of
-//! its own.
+//! TCP transfers that start independently of the end of earlier ones, each over a connection of its own.
 
 use super::load::{SHORTEST_S, times};
 use super::transfers::check_transfers;
@@ -12,35 +11,35 @@ use crate::law::Law;
 use crate::validate::{law, positive_gap};
 use serde::{Deserialize, Serialize};
 
-/// Of many who do not know of each other.
+/// Transfers of many independent users.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
-    /// From the flow's start to the first, and from the start of one to that of the next.
+    /// From the flow's start to the first transfer, and between consecutive starts.
     pub gap: Law,
-    /// Payload of each.
+    /// Payload of each transfer.
     pub size: Law,
-    /// This number and no more; None for as many as there is time for.
+    /// Largest number of transfers; None for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<u32>,
 }
 
 impl Written for Arrivals {
     const FORM: Form = Form {
-        summary: "Transfers that begin at instants of their own.",
+        summary: "Transfers that start independently of each other.",
         carrier: Carrier::Tcp,
         sends: Sends::Transfers,
         keys: &[
             Key::new(
                 "gap",
                 Value::GapLaw,
-                "Time before the first transfer, and from the start of one to the start of the next: `exponential 5pps` is a Poisson process of five transfers a second.",
+                "Time before the first transfer, and between consecutive starts: `exponential 5pps` is a Poisson process of five transfers per second.",
             ),
             form::TRANSFER_SIZE,
             form::TRANSFERS,
         ],
         testbed: Testbed::Nothing(
-            "transfers at random instants; a loop that starts iperf3 -n in the background",
+            "transfers at random instants; use a loop that starts iperf3 -n in the background",
         ),
         example: r#"{ kind = "arrivals", gap = "exponential 8pps", size = "exponential 20kB" }"#,
     };
@@ -70,7 +69,7 @@ impl Parameters for Arrivals {
         let most = capacity.most_bytes(active_s / 2.0);
         let size = self.size.mean_below(most.max(1.0)).max(1.0);
         let asked = writes * (size + PACKETS_A_CONNECTION * ACKNOWLEDGEMENT_BYTES);
-        // Those that do not get through as fast as they come are all there at the end.
+        // Transfers that cannot be completed as fast as they start accumulate until the end.
         let waiting = writes * (1.0 - share_bytes / asked).max(0.0);
         let open = writes * (capacity.transfer_s(size) / active_s.max(SHORTEST_S)).min(1.0);
         Load {
@@ -78,7 +77,7 @@ impl Parameters for Arrivals {
             transfers: writes,
             connections: waiting.max(open) + 1.0,
             bytes: (writes * size).min(share_bytes),
-            // A connection that does not get through tries again, less and less often.
+            // A stalled connection retries with exponential backoff.
             small: writes + waiting * libm::log2(1.0 + active_s),
         }
     }

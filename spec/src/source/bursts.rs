@@ -1,8 +1,7 @@
-//! Bursts: several packets handed to the network at one instant, again and again.
+//! Bursts: several packets sent at one instant, repeatedly.
 //!
-//! The first burst comes at the start. Gaps run from one burst to the next and come from the
-//! flow's stream of gaps, one draw a burst; sizes are drawn for each packet, and rounded and
-//! bounded as those of a renewal source.
+//! The first burst is at the start. Gaps between bursts come from the flow's stream of gaps, one draw per
+//! burst. Sizes are drawn for each packet, and rounded and bounded as those of a renewal source.
 
 use super::renewal::Independent;
 use super::{
@@ -15,34 +14,34 @@ use crate::{SizeAt, SpecError};
 use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Bursts of packets.
+/// Parameters of the bursts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bursts {
     /// Packets in a burst.
     pub packets: u32,
-    /// From one burst to the next.
+    /// Between bursts.
     pub gap: Law,
-    /// Of packets.
+    /// Size of a packet.
     pub size: Law,
-    /// Where the size is taken.
+    /// What the size means.
     pub size_at: SizeAt,
 }
 
 impl Written for Bursts {
     const FORM: Form = Form {
-        summary: "Packets at one instant.",
+        summary: "Bursts of packets sent at one instant.",
         carrier: Carrier::Udp,
         sends: Sends::Packets,
         keys: &[
             Key::new(
                 "gap",
                 Value::GapLaw,
-                "Time from one burst to the next; the first is at the start.",
+                "Time between bursts; the first is at the start.",
             ),
             form::SIZE,
             form::SIZE_AT,
-            Key::new("packets", Value::Count, "How many at a time."),
+            Key::new("packets", Value::Count, "Packets per burst."),
         ],
         testbed: Testbed::Nothing("bursts; ITGSend sends one packet at a time"),
         example: r#"{ kind = "bursts", packets = 12, gap = "exponential 5pps", size = "1000B" }"#,
@@ -77,17 +76,17 @@ impl Parameters for Bursts {
     }
 }
 
-/// A source at its next packet.
+/// The state of the source.
 #[derive(Debug, Clone)]
 pub struct InBursts {
     each: Independent,
     packets: u32,
-    /// Packets of the current burst that are still to come.
+    /// Packets left in the current burst.
     left: u32,
 }
 
 impl InBursts {
-    /// A source at its beginning; `packets` is at least 1.
+    /// The initial state; `packets` is at least 1.
     pub fn new(
         packets: u32,
         gap: &Law,
@@ -104,7 +103,7 @@ impl InBursts {
 }
 
 impl Draws for InBursts {
-    /// Nothing within a burst.
+    /// Zero within a burst.
     #[inline]
     fn next_gap(&mut self) -> Option<Time> {
         if self.left > 0 {

@@ -10,15 +10,15 @@ use crate::validate::{law, positive_gap};
 use crate::{SizeAt, SpecError};
 use serde::{Deserialize, Serialize};
 
-/// A constant bit rate, if sizes are constant too.
+/// A constant bit rate, if sizes are constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cbr {
     /// Between packets.
     pub gap: Law,
-    /// Of packets.
+    /// Size of a packet.
     pub size: Law,
-    /// Where the size is taken.
+    /// What the size means.
     pub size_at: SizeAt,
 }
 

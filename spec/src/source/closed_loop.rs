@@ -1,5 +1,4 @@
-//! Transfers over TCP one after the other, each over a connection of its own, with a pause for
-//! thinking before each.
+//! Consecutive TCP transfers, each over a connection of its own, with a think time before each.
 
 use super::load::SHORTEST_S;
 use super::transfers::check_transfers;
@@ -12,22 +11,22 @@ use crate::law::Law;
 use crate::validate::law;
 use serde::{Deserialize, Serialize};
 
-/// Of somebody who asks for the next transfer when the last has come.
+/// A user who requests the next transfer some time after the last one is complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedLoop {
-    /// Payload of each.
+    /// Payload of each transfer.
     pub size: Law,
-    /// From the end of one to the start of the next, and before the first.
+    /// From the end of one transfer to the start of the next, and before the first.
     pub think: Law,
-    /// This number and no more; None for as many as there is time for.
+    /// Largest number of transfers; None for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<u32>,
 }
 
 impl Written for ClosedLoop {
     const FORM: Form = Form {
-        summary: "Transfers one after the other.",
+        summary: "Consecutive transfers with think times.",
         carrier: Carrier::Tcp,
         sends: Sends::Transfers,
         keys: &[
@@ -39,9 +38,7 @@ impl Written for ClosedLoop {
             ),
             form::TRANSFERS,
         ],
-        testbed: Testbed::Nothing(
-            "transfers and thinking times; Harpoon or a loop of iperf3 -n sends such",
-        ),
+        testbed: Testbed::Nothing("transfers and think times; use Harpoon or a loop of iperf3 -n"),
         example: r#"{ kind = "closed_loop", size = "exponential 20kB", think = "exponential 5pps" }"#,
     };
 }

@@ -1,15 +1,4 @@
-//! What ITGSend 2.8.1 really sends when asked for random gaps and sizes.
-//!
-//! | of D-ITG | here |
-//! | --- | --- |
-//! | payload is the draw cut to whole bytes, at least 20 (its own header), at most 64,000 | yes |
-//! | headers and IP fragments on the wire | yes, in `datagram` |
-//! | each gap grows by what the sleep overshoots (80 to 100 us on the machine measured) | `oversleep`, a law, off unless given |
-//! | `-poll` (busy waiting, less overshoot) | by another `oversleep` |
-//! | the signalling connection to port 9000 | no: a few packets at start and end |
-//!
-//! Sizes and overshoot were read off captures of ITGSend 2.8.1 (Debian), `-E 110..2000 -e 512
-//! -T UDP`; asked for 2000 packets/s it sent 1655 to 1750.
+//! The packets that ITGSend 2.8.1 really sends when asked for random gaps and sizes.
 
 use super::load::times;
 use super::{
@@ -22,32 +11,32 @@ use crate::validate::{law, positive_gap};
 use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// The least payload, bytes: 16 of metadata and 4 that the option `-T` adds.
+/// The smallest payload, bytes: 16 of metadata and 4 that the option `-T` adds.
 pub const LEAST_PAYLOAD_BYTES: f64 = 20.0;
 /// The largest payload, bytes.
 pub const LARGEST_PAYLOAD_BYTES: f64 = 64_000.0;
 
-/// What ITGSend is asked for.
+/// The parameters of ITGSend.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ditg {
-    /// Between packets, as asked for.
+    /// Requested time between packets.
     pub gap: Law,
     /// Payload, before clipping.
     pub size: Law,
-    /// What its sleeps overshoot, added to each gap; null for none.
+    /// Overshoot of its sleeps, added to each gap; null for none.
     pub oversleep: Option<Law>,
 }
 
 impl Written for Ditg {
     const FORM: Form = Form {
-        summary: "ITGSend: payload cut to whole bytes from 20 to 64000, IP fragments.",
+        summary: "ITGSend: payload in whole bytes from 20 to 64000, IP fragments.",
         carrier: Carrier::Udp,
         sends: Sends::Packets,
         keys: &[
-            Key::new("gap", Value::GapLaw, "Time between packets asked for: `-E 110` is `exponential 110pps`, `-C 110` is `constant 110pps`."),
-            Key::new("size", Value::SizeLaw, "Payload asked for: `-e 512` is `exponential 512B`."),
-            Key::new("oversleep", Value::GapLaw, "What each sleep overshoots, added to the gap; nothing when left out. 80 to 100 us were seen on Linux 6.18.").or(Presence::OrNull),
+            Key::new("gap", Value::GapLaw, "Requested time between packets: `-E 110` is `exponential 110pps`, `-C 110` is `constant 110pps`."),
+            Key::new("size", Value::SizeLaw, "Requested payload: `-e 512` is `exponential 512B`."),
+            Key::new("oversleep", Value::GapLaw, "Overshoot of each sleep, added to the gap; none by default. 80 to 100 us were measured on Linux 6.18.").or(Presence::OrNull),
         ],
         testbed: Testbed::ItgSend,
         example: r#"{ kind = "ditg", gap = "exponential 200pps", size = "exponential 512B" }"#,
@@ -78,7 +67,7 @@ impl Parameters for Ditg {
     }
 }
 
-/// An ITGSend process.
+/// The state of an ITGSend process.
 #[derive(Debug, Clone)]
 pub struct ItgSend {
     gap: Law,
@@ -88,7 +77,7 @@ pub struct ItgSend {
 }
 
 impl ItgSend {
-    /// A process at its beginning.
+    /// The initial state.
     pub fn new(gap: &Law, size: &Law, oversleep: Option<&Law>, streams: FlowStreams) -> ItgSend {
         ItgSend {
             gap: gap.clone(),
@@ -128,7 +117,7 @@ mod tests {
         let mut source = ItgSend::new(&gap, &size, None, FlowStreams::new(1, 0, "sender"));
         let sizes: Vec<u32> = (0..200_000).map(|_| source.next_size()).collect();
         assert_eq!(*sizes.iter().min().unwrap(), 20);
-        // A draw below 21 gives 20: 1 - exp(-21/512) of them, 4.0 % as captured.
+        // A draw below 21 gives 20: the share is 1 - exp(-21/512), 4.0 % as captured.
         let share = sizes.iter().filter(|s| **s == 20).count() as f64 / 2e5;
         let expected = 1.0 - libm::exp(-21.0 / 512.0);
         assert!(

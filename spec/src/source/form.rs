@@ -1,64 +1,64 @@
-//! How a source is written: its keys, their units and meaning. Python's models and checks, the way
-//! back from a resolved description, the laboratory's files, the page of keys and the runs whose
-//! digests are kept are all made from this.
+//! The syntax of a source: its keys, their units and meaning. Python's models and checks, the conversion from
+//! a resolved description, the laboratory's files, the reference of keys and the runs with stored digests are
+//! generated from it.
 
 use super::Carrier;
 use crate::key::{Key, Presence, Value};
 use serde::Serialize;
 
-/// A source as a person writes it.
+/// The syntax of a source.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Form {
-    /// What it is, in one sentence.
+    /// A one-sentence summary.
     pub summary: &'static str,
-    /// What can carry it.
+    /// The transports it can use.
     pub carrier: Carrier,
-    /// What it gives to it.
+    /// What it sends.
     pub sends: Sends,
-    /// Its keys beside `kind`, in the order in which a file has them.
+    /// Its keys besides `kind`, in the order of a file.
     pub keys: &'static [Key],
-    /// What sends it on a testbed.
+    /// The testbed program that sends it.
     pub testbed: Testbed,
-    /// One of them, in TOML. A run with it is among those whose digests are kept.
+    /// An example in TOML. A run with it is among those with stored digests.
     pub example: &'static str,
 }
 
-/// What a source gives to what carries it.
+/// What a source hands to its transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sends {
-    /// Packets of their own sizes, at their own times.
+    /// Packets of its own sizes, at its own times.
     Packets,
-    /// A stream of bytes without an end.
+    /// An endless byte stream.
     Bytes,
-    /// Transfers that end, each a row of the table `transfers`.
+    /// Finite transfers, each a row of the table `transfers`.
     Transfers,
 }
 
-/// What sends a source on a testbed.
+/// The testbed program that sends a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "program", content = "why", rename_all = "lowercase")]
 pub enum Testbed {
-    /// ITGSend, where it has an option for the laws of `gap` and `size`.
+    /// ITGSend, if it has an option for the laws of `gap` and `size`.
     ItgSend,
     /// iperf3.
     Iperf3,
-    /// No line is written, for this reason.
+    /// None, for this reason.
     Nothing(&'static str),
 }
 
-/// `size`, of the sources that send packets.
+/// `size` of sources that send packets.
 pub(super) const SIZE: Key = Key::new(
     "size",
     Value::SizeLaw,
-    "Size of a packet, drawn anew for each.",
+    "Size of a packet, drawn for each packet.",
 );
 
-/// `size`, of those that make transfers.
+/// `size` of sources that make transfers.
 pub(super) const TRANSFER_SIZE: Key = Key::new(
     "size",
     Value::SizeLaw,
-    "Payload of a transfer, drawn anew for each.",
+    "Payload of a transfer, drawn for each transfer.",
 );
 
 /// `size_at`.
@@ -79,5 +79,5 @@ pub(super) const TRANSFERS: Key = Key::new(
 )
 .or(Presence::OrAbsent);
 
-/// What `gap` means where either it or `rate` is given.
-pub(super) const MEAN_GAP: &str = "Time between packets on average. Either this or `rate`.";
+/// Meaning of `gap` if either it or `rate` is given.
+pub(super) const MEAN_GAP: &str = "Mean time between packets. Either this or `rate`.";

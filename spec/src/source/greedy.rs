@@ -1,4 +1,4 @@
-//! As much as TCP takes, from the start to the stop, perhaps with a little of it before the rest.
+//! As much as TCP accepts, from start to stop, optionally with a small first write.
 
 use super::{
     Carrier, FirstWrite, FlowStreams, Form, Key, LARGEST_TRANSFER_BYTES, Parameters, Presence,
@@ -9,28 +9,28 @@ use crate::validate::{instant, require};
 use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// What a write has at most: with less than the first, a buffer of four megabytes would take very many.
+/// Range of `write_size`: with smaller writes, filling a buffer of four megabytes would take very many.
 const WRITE_BYTES: std::ops::RangeInclusive<u64> = 100..=1 << 18;
 
-/// Of the first two both or none: a program that says who it is before it sends.
+/// The first two are given together: a program that sends a short message before its data.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Greedy {
-    /// Written when the connection is begun; None for no such write.
+    /// Bytes written when the connection opens; None for no such write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_write_bytes: Option<u64>,
-    /// From the flow's start to the rest.
+    /// Time from the flow's start to the other writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_after_ns: Option<u64>,
-    /// What each write has, by a program that leaves Nagle's algorithm on; None for writes of what
-    /// there is room for.
+    /// Size of each write, by a program that leaves Nagle's algorithm on; None for writes as large as the
+    /// buffer accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_size_bytes: Option<u64>,
 }
 
 impl Written for Greedy {
     const FORM: Form = Form {
-        summary: "As much as TCP takes.",
+        summary: "As much as TCP accepts (bulk transfer).",
         carrier: Carrier::Tcp,
         sends: Sends::Bytes,
         keys: &[
@@ -46,7 +46,7 @@ impl Written for Greedy {
             Key::new(
                 "rest_after",
                 Value::Time,
-                "From the flow's start to all else that is written, where there is a `first_write`.",
+                "Time from the flow's start to the other writes, if there is a `first_write`.",
             )
             .resolved_as("rest_after_ns")
             .or(Presence::OrAbsent),
@@ -81,11 +81,11 @@ impl Parameters for Greedy {
                 instant(&path_of("rest_after_ns"), rest_after_ns)
             }
             (Some(_), None) => {
-                let allowed = "a time: the first write is before the rest";
+                let allowed = "a time: the first write precedes the others";
                 Err(SpecError::new(path_of("rest_after_ns"), "nothing", allowed))
             }
             (None, Some(rest_after_ns)) => {
-                let allowed = "nothing where there is no first write";
+                let allowed = "nothing without a first write";
                 Err(SpecError::new(
                     path_of("rest_after_ns"),
                     rest_after_ns,

@@ -1,29 +1,29 @@
-//! How much a source sends, about: for the estimate of what a run will cost.
+//! Estimates how much a source sends, for the estimate of a run's cost.
 
 use crate::law::Law;
 
-/// Packets of a connection beside its data: SYN, FIN, and what acknowledges them.
+/// Packets of a connection besides its data: SYN, FIN, and their acknowledgements.
 pub const PACKETS_A_CONNECTION: f64 = 5.0;
 /// A segment without payload, bytes.
 pub const ACKNOWLEDGEMENT_BYTES: f64 = 52.0;
-/// A shorter time than any link takes.
+/// Less than the time of any link.
 pub(super) const SHORTEST_S: f64 = 1e-9;
 /// Largest UDP payload.
 pub(super) const LARGEST_PAYLOAD_BYTES: f64 = 65_507.0;
-/// Doublings after which a window is as large as any.
+/// Doublings after which a window exceeds any limit.
 const MOST_DOUBLINGS: f64 = 40.0;
 
-/// What a source sends by a schedule of its own: datagrams, or writes to TCP.
+/// What a source sends by its own schedule: datagrams, or writes to TCP.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scheduled {
-    /// How many.
+    /// Number of datagrams or writes.
     pub count: f64,
     /// Mean size.
     pub size_bytes: f64,
 }
 
 impl Scheduled {
-    /// Sizes of a law with gaps of another.
+    /// Sizes of one law with gaps of another.
     pub(super) fn of_laws(gap: &Law, size: &Law, active_s: f64) -> Scheduled {
         Scheduled {
             count: times(gap, active_s),
@@ -32,38 +32,37 @@ impl Scheduled {
     }
 }
 
-/// What one connection of a flow can do, and what all of them share.
+/// What one connection of a flow can send, and the share of all of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Capacity {
     /// Payload of a full segment.
     pub mss_bytes: f64,
     /// Round-trip time without queues.
     pub rtt_s: f64,
-    /// Payload, while a connection lasts.
+    /// Payload rate of a connection.
     pub rate_bps: f64,
     /// Initial window.
     pub initial_window_bytes: f64,
     /// Largest window.
     pub window_bytes: f64,
-    /// What the links on the way let through of the flow, all in all.
+    /// Payload of the whole flow that the links on its path let through.
     pub share_bytes: f64,
 }
 
 impl Capacity {
-    /// Payload that a connection can send in a time: its window doubles each round-trip time at
-    /// most.
+    /// Payload that a connection can send in a time, if its window doubles every round-trip time.
     pub fn bytes_in(&self, time_s: f64) -> f64 {
         let doublings = (time_s / self.rtt_s + 1.0).min(MOST_DOUBLINGS);
         let grown = self.initial_window_bytes * libm::exp2(doublings);
         grown.min(self.rate_bps * time_s / 8.0 + self.window_bytes)
     }
 
-    /// The same, and no more than the links let through.
+    /// As `bytes_in`, limited to what the links let through.
     pub fn most_bytes(&self, time_s: f64) -> f64 {
         self.bytes_in(time_s).min(self.share_bytes)
     }
 
-    /// How long a transfer of `bytes` bytes takes.
+    /// Duration of a transfer of `bytes` bytes.
     pub(super) fn transfer_s(&self, bytes: f64) -> f64 {
         2.0 * self.rtt_s + 8.0 * bytes / self.rate_bps
     }
@@ -72,20 +71,20 @@ impl Capacity {
 /// What a source sends over TCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Load {
-    /// Acts of the source.
+    /// Number of writes or connection starts.
     pub writes: f64,
-    /// Transfers, or streams without an end.
+    /// Number of transfers, or of endless streams.
     pub transfers: f64,
-    /// Connections at once.
+    /// Number of parallel connections.
     pub connections: f64,
     /// Payload.
     pub bytes: f64,
-    /// Segments that are sent though they are not full.
+    /// Number of segments that are not full.
     pub small: f64,
 }
 
 impl Load {
-    /// One connection for all of it.
+    /// All bytes over one connection.
     pub(super) fn single(bytes: f64) -> Load {
         Load {
             transfers: 1.0,
@@ -109,13 +108,12 @@ impl Load {
     }
 }
 
-/// How often something happens within `active_s` whose gaps have a law. The expected number is
-/// between this and twice it, with any law (K. B. Erickson, "The strong law of large numbers when
-/// the mean is undefined", 1973).
+/// Expected number of events within `active_s` with gaps of this law, up to a factor of two for any law (K.
+/// B. Erickson, "The strong law of large numbers when the mean is undefined", 1973).
 pub(super) fn times(gap: &Law, active_s: f64) -> f64 {
     if active_s <= 0.0 {
         return 0.0;
     }
-    // The clock's least step: gaps that are shorter are none.
+    // The resolution of the clock: shorter gaps are 0.
     active_s / gap.mean_below(active_s).max(1e-12) + 1.0
 }

@@ -1,11 +1,11 @@
-//! What hosts send: when, and how many bytes.
+//! Traffic sources: when hosts send, and how many bytes.
 //!
-//! Each kind of source has a file: its parameters as the description has them, what it refuses, what
-//! it does while it runs, how much that is about, and how it is written. The simulator and the traffic program of the
-//! kernel backend use the same.
+//! Each kind of source has a file with its parameters in the description, its checks, its behaviour during a
+//! run, its estimated load, and its syntax. The simulator and the traffic program of the kernel backend share
+//! it.
 //!
-//! Adding one: a file here whose parameters implement `Parameters` and `Written`, and a line in the list given to
-//! the macro `sources` below.
+//! To add a source, write a file here whose parameters implement `Parameters` and `Written`, and add a line
+//! to the list given to the macro `sources` below.
 
 mod arrivals;
 mod bursts;
@@ -41,27 +41,27 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// What can carry a source.
+/// The transports that a source can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Carrier {
-    /// Datagrams only.
+    /// UDP only.
     Udp,
-    /// A byte stream only: what it sends depends on what has arrived.
+    /// TCP only: what it sends depends on what has arrived.
     Tcp,
-    /// Datagrams, or a connection to which it writes.
+    /// UDP, or writes to a TCP connection.
     Either,
 }
 
-/// How a source is written, which its file provides.
+/// The syntax of a source, provided by its file.
 pub trait Written {
-    /// Its keys, and what else is to be known of it without running it.
+    /// Its keys and static properties.
     const FORM: Form;
 }
 
-/// What a source's file provides.
+/// The behaviour of a source, provided by its file.
 pub trait Parameters {
-    /// Refuses what cannot be sent; `path` is where the source stands in the description.
+    /// Refuses invalid parameters; `path` is that of the source in the description.
     ///
     /// # Errors
     /// The first parameter outside its range.
@@ -72,16 +72,15 @@ pub trait Parameters {
         SizeAt::Payload
     }
 
-    /// What it does while it runs, at the beginning.
+    /// Its state at the start of a run.
     fn supply(&self, streams: FlowStreams) -> Supply;
 
-    /// What it sends by a schedule of its own within `active_s` seconds, about; None where TCP
-    /// decides.
+    /// Estimate of what it sends by its own schedule within `active_s` seconds; None if TCP decides.
     fn scheduled(&self, _active_s: f64) -> Option<Scheduled> {
         None
     }
 
-    /// What it sends over TCP within `active_s` seconds, about.
+    /// Estimate of what it sends over TCP within `active_s` seconds.
     fn load(&self, active_s: f64, capacity: &Capacity) -> Load {
         match self.scheduled(active_s) {
             Some(scheduled) => Load::of_writes(scheduled, active_s, capacity),
@@ -90,26 +89,26 @@ pub trait Parameters {
     }
 }
 
-/// The enum of all sources. A line is the type of its parameters, and its word in the description.
+/// Declares the enum of all sources. A line is the type of the parameters and the keyword in the description.
 macro_rules! sources {
     ($($(#[$doc:meta])* $kind:ident = $word:literal;)+) => {
-        /// What a flow sends. Gaps are in seconds, sizes in bytes.
+        /// The traffic of a flow. Gaps are in seconds, sizes in bytes.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind")]
         pub enum Source {
             $($(#[$doc])* #[serde(rename = $word)] $kind($kind),)+
         }
 
-        /// The words of all sources, and how each is written.
+        /// The keywords and forms of all sources.
         pub const FORMS: &[(&str, Form)] = &[$(($word, <$kind as Written>::FORM)),+];
 
         impl Source {
-            /// Its word in the description.
+            /// Its keyword in the description.
             pub fn kind(&self) -> &'static str {
                 match self { $(Source::$kind(_) => $word,)+ }
             }
 
-            /// How it is written.
+            /// Its syntax.
             pub fn form(&self) -> Form {
                 match self { $(Source::$kind(_) => <$kind as Written>::FORM,)+ }
             }
@@ -135,17 +134,17 @@ sources! {
     Replay = "replay";
     /// Several packets at one instant.
     Bursts = "bursts";
-    /// As much as TCP takes.
+    /// As much as TCP accepts.
     Greedy = "greedy";
-    /// One transfer over TCP.
+    /// One TCP transfer.
     Sized = "sized";
-    /// Transfers one after the other.
+    /// Consecutive transfers.
     ClosedLoop = "closed_loop";
-    /// Transfers that begin whether or not earlier ones are over.
+    /// Transfers that start independently of each other.
     Arrivals = "arrivals";
 }
 
-/// All sources for the module that Python sees: JSON, a list of kinds with their forms.
+/// All sources as exported to Python: JSON, a list of kinds with their forms.
 pub fn forms_json() -> String {
     #[derive(Serialize)]
     struct Listed {
@@ -159,30 +158,29 @@ pub fn forms_json() -> String {
     serde_json::to_string(&listed).expect("words and lists of words are JSON")
 }
 
-/// What a source does while it runs.
+/// The behaviour of a source during a run.
 #[derive(Debug, Clone)]
 pub enum Supply {
-    /// It decides itself when to send, whatever the network does.
+    /// It sends by its own schedule, independent of the network.
     Schedule(Box<Generator>),
-    /// It hands TCP transfers.
+    /// It hands transfers to TCP.
     Transfers(Box<Transfers>),
 }
 
-/// Draws of instants and sizes of one flow. They know nothing of the network.
+/// Draws instants and sizes of a flow, independent of the network.
 pub trait Draws {
-    /// From the flow's start to its first packet, or from one packet to the next; None when
-    /// there are no more.
+    /// Time from the flow's start to its first packet, or to the next packet; None if there are no more.
     fn next_gap(&mut self) -> Option<Time>;
 
     /// The size of the packet that is due, bytes.
     fn next_size(&mut self) -> u32;
 }
 
-/// The enum of what draws instants and sizes. A line is a variant and its state.
+/// Declares the enum of generators. A line is a variant and its state.
 macro_rules! generators {
     ($($(#[$doc:meta])* $variant:ident($state:ty);)+) => {
-        /// Draws instants and sizes for one flow. An enum rather than a trait object: it is asked
-        /// twice a packet.
+        /// Draws instants and sizes of a flow. An enum rather than a trait object, because it is called twice
+        /// per packet.
         #[derive(Debug, Clone)]
         pub enum Generator {
             $($(#[$doc])* $variant($state),)+
@@ -216,10 +214,10 @@ generators! {
 }
 
 impl Generator {
-    /// A generator at its beginning.
+    /// A generator in its initial state.
     ///
     /// # Panics
-    /// For a source that does not decide itself when to send.
+    /// For a source without a schedule of its own.
     pub fn new(source: &Source, streams: FlowStreams) -> Generator {
         match source.parameters().supply(streams) {
             Supply::Schedule(generator) => *generator,
@@ -228,13 +226,13 @@ impl Generator {
     }
 }
 
-/// The two random streams of a flow, named after it: an unrelated flow cannot move its draws,
-/// and changing the law of sizes leaves the arrival times as they were.
+/// The two random streams of a flow, named after it. An unrelated flow cannot change its draws, and changing
+/// the law of sizes leaves the arrival times unchanged.
 #[derive(Debug, Clone)]
 pub struct FlowStreams {
-    /// Of gaps.
+    /// Stream of gaps.
     pub gap: Stream,
-    /// Of sizes.
+    /// Stream of sizes.
     pub size: Stream,
 }
 

@@ -1,4 +1,4 @@
-//! Exponential gaps: packets come as a Poisson process, the first one gap after the start.
+//! Exponential gaps: packets form a Poisson process; the first is one gap after the start.
 
 use super::renewal::Independent;
 use super::{
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 pub struct Poisson {
     /// Between packets.
     pub gap: Law,
-    /// Of packets.
+    /// Size of a packet.
     pub size: Law,
-    /// Where the size is taken.
+    /// What the size means.
     pub size_at: SizeAt,
 }
 

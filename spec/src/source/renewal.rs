@@ -1,10 +1,9 @@
 //! Independent gaps and independent sizes: the source of queueing theory.
 //!
-//! The first packet of a Poisson or renewal source comes one gap after the start, as in a
-//! Poisson process; a source of constant bit rate sends its first packet at the start.
-//! A size is rounded to the nearest byte (for an exponential law of mean m this moves the mean
-//! by a relative 1/(24 m^2), where rounding up would move it by 1/(2 m)) and is at least
-//! 1 byte on the wire, at most 65,535.
+//! The first packet of a Poisson or renewal source is one gap after the start, as in a Poisson process; a
+//! constant bit rate source sends its first packet at the start. A size is rounded to the nearest byte (for
+//! an exponential law of mean m this changes the mean by a relative 1/(24 m^2); rounding up would change it
+//! by 1/(2 m)). It is at least 1 byte on the wire, at most 65,535.
 
 use super::{
     Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Sends, Supply,
@@ -27,15 +26,15 @@ const LARGEST_PAYLOAD_BYTES: f64 = LARGEST_BYTES - 28.0;
 pub struct Renewal {
     /// Between packets.
     pub gap: Law,
-    /// Of packets.
+    /// Size of a packet.
     pub size: Law,
-    /// Where the size is taken.
+    /// What the size means.
     pub size_at: SizeAt,
 }
 
 impl Written for Renewal {
     const FORM: Form = Form {
-        summary: "Gaps of any law.",
+        summary: "Independent gaps of any law.",
         carrier: Carrier::Either,
         sends: Sends::Packets,
         keys: &[
@@ -69,7 +68,7 @@ impl Parameters for Renewal {
     }
 }
 
-/// A source with independent gaps and sizes, at its next packet.
+/// The state of a source with independent gaps and sizes.
 #[derive(Debug, Clone)]
 pub struct Independent {
     gap: Law,
@@ -81,7 +80,7 @@ pub struct Independent {
 }
 
 impl Independent {
-    /// A source at its beginning.
+    /// The initial state.
     pub fn new(
         gap: &Law,
         size: &Law,
@@ -117,7 +116,7 @@ impl Draws for Independent {
     #[inline(always)]
     fn next_size(&mut self) -> u32 {
         let drawn = self.size.draw(&mut self.streams.size);
-        // Adding one half and cutting off is rounding for values that are not negative.
+        // Adding one half and truncating rounds nonnegative values.
         (drawn.clamp(self.least_size, self.largest_size) + 0.5) as u32
     }
 }

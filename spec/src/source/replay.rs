@@ -1,4 +1,4 @@
-//! A recorded trace, sent again.
+//! Replay of a recorded trace.
 
 use super::{
     Carrier, Draws, FlowStreams, Form, Generator, Key, Parameters, Scheduled, Sends, Supply,
@@ -9,15 +9,15 @@ use crate::{SizeAt, SpecError};
 use dumbbell_core::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// A trace.
+/// A trace of packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// Instants from the flow's start, not decreasing.
+    /// Times from the flow's start, nondecreasing.
     pub times_ns: Vec<u64>,
-    /// As many sizes.
+    /// One size for each time.
     pub sizes_bytes: Vec<u32>,
-    /// Where the size is taken.
+    /// What the size means.
     pub size_at: SizeAt,
 }
 
@@ -30,10 +30,15 @@ impl Written for Replay {
             Key::new(
                 "times",
                 Value::Times,
-                "Instants from the flow's start, not decreasing.",
+                "Times of the packets from the flow's start, nondecreasing.",
             )
             .resolved_as("times_ns"),
-            Key::new("sizes", Value::Sizes, "As many sizes.").resolved_as("sizes_bytes"),
+            Key::new(
+                "sizes",
+                Value::Sizes,
+                "Sizes of the packets, one for each time.",
+            )
+            .resolved_as("sizes_bytes"),
             form::SIZE_AT,
         ],
         testbed: Testbed::Nothing("a recorded trace; no ITGSend line"),
@@ -50,7 +55,7 @@ impl Parameters for Replay {
             times_ns.len() == sizes,
             &path_sizes,
             found,
-            "as many sizes as times",
+            "one size for each time",
         )?;
         let disorder = times_ns.windows(2).position(|pair| pair[1] < pair[0]);
         if let Some(index) = disorder {
@@ -82,7 +87,7 @@ impl Parameters for Replay {
     }
 }
 
-/// A trace at its next packet.
+/// The state of a replay.
 #[derive(Debug, Clone)]
 pub struct Trace {
     times_ns: Vec<u64>,
@@ -92,7 +97,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace at its beginning: instants from the flow's start, not decreasing.
+    /// The initial state: times from the flow's start, nondecreasing.
     pub fn new(times_ns: Vec<u64>, sizes_bytes: Vec<u32>, size_at: SizeAt) -> Trace {
         Trace {
             times_ns,

@@ -8,7 +8,7 @@ use crate::SpecError;
 use crate::validate::require;
 use serde::{Deserialize, Serialize};
 
-/// A transfer that begins at the flow's start.
+/// One transfer that starts at the flow's start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sized {
@@ -21,7 +21,7 @@ impl Written for Sized {
         summary: "One transfer.",
         carrier: Carrier::Tcp,
         sends: Sends::Transfers,
-        keys: &[Key::new("size", Value::Size, "Payload of it.").resolved_as("bytes")],
+        keys: &[Key::new("size", Value::Size, "Payload of the transfer.").resolved_as("bytes")],
         testbed: Testbed::Iperf3,
         example: r#"{ kind = "sized", size = "300kB" }"#,
     };

@@ -1,4 +1,4 @@
-//! Transfers over TCP: how large they are, and when each begins.
+//! TCP transfers: their sizes and start times.
 
 use super::FlowStreams;
 use crate::SpecError;
@@ -6,58 +6,58 @@ use crate::law::Law;
 use crate::validate::require;
 use dumbbell_core::time::Time;
 
-/// The largest transfer, bytes: a draw beyond counts as this. It is the largest that a source of
-/// one transfer may ask for, and far from where sums overflow 63 bits.
+/// Largest transfer, bytes; larger draws count as this. It equals the limit of a sized source and cannot
+/// overflow sums of 63 bits.
 pub const LARGEST_TRANSFER_BYTES: u64 = 1_000_000_000_000_000;
 
-/// The bytes of a transfer whose size was drawn: a whole number, at least 1.
+/// The bytes of a transfer with this drawn size: an integer of at least 1.
 pub fn transfer_bytes(drawn: f64) -> u64 {
     (drawn + 0.5).clamp(1.0, LARGEST_TRANSFER_BYTES as f64) as u64
 }
 
-/// How large a transfer is.
+/// The size of a transfer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransferSize {
-    /// Without an end.
+    /// Endless.
     Unlimited,
-    /// Bytes.
+    /// Fixed, bytes.
     Fixed(u64),
-    /// Drawn for each.
+    /// Drawn for each transfer.
     Drawn(Law),
 }
 
-/// What is written before the rest.
+/// A write before the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstWrite {
-    /// When the connection is made.
+    /// Bytes written when the connection opens.
     pub bytes: u64,
-    /// From the beginning of the connection to the rest.
+    /// Time from the connection's start to the other writes.
     pub rest_after: Time,
 }
 
 /// The transfers of a flow, each over a connection of its own.
 #[derive(Debug, Clone)]
 pub struct Transfers {
-    /// Of each.
+    /// Size of each transfer.
     pub size: TransferSize,
-    /// From the start of one to that of the next, and before the first.
+    /// Time between consecutive starts, and before the first.
     pub gap: Option<Law>,
-    /// From the end of one to the start of the next, and before the first.
+    /// Time from the end of one to the start of the next, and before the first.
     pub think: Option<Law>,
-    /// Of one without an end, what is to be written by itself; None once the rest is asked for.
+    /// First write of an endless transfer; None once the others are due.
     pub first_write: Option<FirstWrite>,
-    /// What each write has, with Nagle's algorithm; None for writes of what there is room for.
+    /// Size of each write, with Nagle's algorithm; None for writes as large as the buffer accepts.
     pub write_bytes: Option<u64>,
-    /// How many are begun at most.
+    /// Largest number of transfers.
     pub most: u32,
-    /// How many have begun.
+    /// Number of transfers started.
     pub begun: u32,
-    /// Of the flow.
+    /// Random streams of the flow.
     pub streams: FlowStreams,
 }
 
 impl Transfers {
-    /// One, at the start of the flow.
+    /// One transfer at the start of the flow.
     pub(super) fn one(size: TransferSize, streams: FlowStreams) -> Transfers {
         Transfers {
             size,
@@ -71,7 +71,7 @@ impl Transfers {
         }
     }
 
-    /// From the start of the flow to the first.
+    /// Time from the start of the flow to the first transfer.
     pub fn first_pause(&mut self) -> Time {
         let law = self.think.as_ref().or(self.gap.as_ref());
         law.map_or(Time::ZERO, |law| {
@@ -79,7 +79,7 @@ impl Transfers {
         })
     }
 
-    /// Begins the next. Returns its bytes; None for one without an end.
+    /// Starts the next transfer. Returns its bytes; None for an endless one.
     pub fn begin(&mut self) -> Option<u64> {
         self.begun += 1;
         match &self.size {
@@ -89,14 +89,13 @@ impl Transfers {
         }
     }
 
-    /// Whether it is not a transfer that is to begin, but the rest of the first that is to be
-    /// written.
+    /// Whether the next action is the remaining writes of the first transfer instead of a new one.
     pub fn has_rest(&self) -> bool {
         self.begun > 0 && self.first_write.is_some()
     }
 
-    /// One has begun: when the source acts next, if that does not wait for its end. That is to
-    /// begin another, or to write the rest of this.
+    /// Time to the next action after a start, if it does not wait for the end: a new transfer, or the
+    /// remaining writes of this one.
     pub fn pause_after_start(&mut self) -> Option<Time> {
         if let Some(first_write) = &self.first_write {
             return Some(first_write.rest_after);
@@ -105,19 +104,19 @@ impl Transfers {
         Some(Time::from_seconds(gap.draw(&mut self.streams.gap)))
     }
 
-    /// One is over: when the next begins, if that has waited for it.
+    /// Time to the next transfer after an end, if it waits for the end.
     pub fn pause_after_end(&mut self) -> Option<Time> {
         let think = self.think.as_ref().filter(|_| self.begun < self.most)?;
         Some(Time::from_seconds(think.draw(&mut self.streams.gap)))
     }
 
-    /// Whether one may begin before another is over.
+    /// Whether transfers may overlap.
     pub fn may_overlap(&self) -> bool {
         self.gap.is_some()
     }
 }
 
-/// How many transfers a description may ask for.
+/// Checks the number of transfers of a description.
 pub(super) fn check_transfers(path: &str, transfers: Option<u32>) -> Result<(), SpecError> {
     let most = transfers.unwrap_or(u32::MAX);
     let allowed = "at least 1 transfer";

@@ -1,11 +1,11 @@
-//! How many bits a link with a trace can send.
+//! Number of bits that a link with a trace can send.
 
 use super::{Service, Step};
 use dumbbell_core::time::Time;
 
-/// Bits that may be sent between each edge and the next; infinite where nothing holds packets back.
+/// Bits that may be sent between consecutive edges; infinite where the rate is.
 ///
-/// Edges do not decrease. An opportunity at an edge counts to what ends there.
+/// Edges are nondecreasing. An opportunity at an edge counts toward the interval that ends there.
 pub fn bits_between(service: Service, own: &Step, edges: &[Time]) -> Vec<f64> {
     let spans = edges.windows(2).map(|pair| (pair[0], pair[1]));
     match service {

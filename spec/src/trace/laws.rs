@@ -1,4 +1,4 @@
-//! Steps and opportunities that are drawn.
+//! Steps and opportunities drawn from laws.
 
 use super::opportunities::Opportunity;
 use super::steps::Step;
@@ -7,12 +7,12 @@ use crate::law::Law;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 
-/// A time of a law, at least a microsecond.
+/// Draws a time of at least a microsecond.
 fn draw_time(law: &Law, stream: &mut Stream) -> Time {
     Time::from_seconds(law.draw(stream)).max(Time::from_ns(SHORTEST_NS))
 }
 
-/// Bursts of service.
+/// Bursts of service (aggregation).
 #[derive(Debug, Clone)]
 pub(super) struct Bursts {
     gap: Law,
@@ -41,26 +41,26 @@ impl Bursts {
     }
 }
 
-/// Steps of a law.
+/// Steps drawn from laws.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     law: Trace,
     own: Step,
     stream: Stream,
-    /// When the next step is.
+    /// Time of the next step.
     at: Time,
     phase: Phase,
 }
 
-/// What the next step begins.
+/// What the next step starts.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
     On,
     Off,
     State(usize),
-    /// The outage of a handover, of this number.
+    /// The outage of the handover with this number.
     Outage(u64),
-    /// What comes after it.
+    /// The state after that outage.
     Satellite(u64),
 }
 
@@ -116,7 +116,7 @@ impl Drawn {
             ) => {
                 step.rate_bps = Some(0);
                 let drawn = Time::from_seconds(outage.draw(&mut self.stream));
-                // It has ended before the next one begins.
+                // It ends before the next one begins.
                 let longest = Time::from_ns(every_ns - every_ns / 10);
                 self.at = self.at.saturating_add(drawn.min(longest).max(Time(1)));
                 self.phase = Phase::Satellite(number);
@@ -150,7 +150,7 @@ impl Drawn {
     }
 }
 
-/// The state after another, by its weights.
+/// The next state, by the weights of the present one.
 fn next_state(states: &[State], index: usize, stream: &mut Stream) -> usize {
     let share = stream.uniform();
     let weights = &states[index].next;

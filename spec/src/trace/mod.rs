@@ -1,17 +1,15 @@
-//! What a link does over time, besides single changes: a trace that was recorded, or a law.
+//! Variation of a link over time beyond single changes: a recorded trace, or a law.
 //!
-//! | kind | what it says |
+//! | kind | meaning |
 //! | --- | --- |
-//! | opportunities | instants at which a number of bytes may leave, again and again (Mahimahi's traces) |
+//! | opportunities | instants at which a number of bytes may leave, repeated (Mahimahi's traces) |
 //! | steps | new rates, delays and losses at given times |
-//! | on-off | a rate, and outages between |
-//! | markov | states with a rate, a delay and a loss, each held for a time that is drawn |
+//! | on-off | a rate, interrupted by outages |
+//! | markov | states with a rate, a delay and a loss, each held for a drawn time |
 //! | handover | a new rate and delay at every multiple of an interval, after an outage |
-//! | aggregation | bursts of service at instants that are drawn |
+//! | aggregation | bursts of service at drawn instants
 //!
-//! Opportunities and steps are kept as text that is short and can be read (`text`), for a trace may have
-//! ten million lines; it is read again from its beginning while a run goes on. The laws draw from a
-//! stream of the link's own, so no other component's draws depend on them.
+//! |Opportunities and steps are stored as compact readable text (`text`), because a trace may have ten million lines; the text is parsed again during each run. Laws draw from a random stream of the link, so no other component's draws depend on them.
 //!
 //! Sources: mm-link(1); R. Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC
 //! 2015; E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal 39(5), 1960.
@@ -33,121 +31,121 @@ use crate::validate::{instant, law, positive_gap, require};
 use crate::{LONGEST_NS, SpecError};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an opportunity in a trace of Mahimahi: an IP packet of 1500 bytes and the four bytes that a
-/// packet carries on a TUN device.
+/// Bytes of an opportunity of Mahimahi: an IP packet of 1500 bytes and the four bytes of a TUN device's
+/// header.
 pub const MAHIMAHI_BYTES: u32 = 1504;
-/// Most bytes of an opportunity: an A-MPDU of 802.11ax has at most 6,500,631 (IEEE 802.11ax-2021).
+/// Largest opportunity, bytes: an A-MPDU of 802.11ax has at most 6,500,631 (IEEE 802.11ax-2021).
 const LARGEST_OPPORTUNITY: u32 = 6_500_631;
-/// Fastest rate of a step, bit/s: that of a link.
+/// Highest rate of a step, bit/s: that of a link.
 const FASTEST_BPS: u64 = 4_000_000_000_000;
-/// States of a Markov chain.
+/// Largest number of states of a Markov chain.
 const MOST_STATES: usize = 64;
-/// What a time that is drawn is at least: a law's own mean is no less.
+/// Smallest drawn time; also the smallest mean of a law of times.
 const SHORTEST_NS: u64 = 1000;
 
 type Checked = Result<(), SpecError>;
 
-/// What a link does over time.
+/// A trace of a link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Trace {
-    /// Instants at which some bytes may leave.
+    /// Instants at which a number of bytes may leave.
     Opportunities {
-        /// Between one instant and the next, milliseconds; the first counts from the start.
+        /// Gaps between consecutive instants, milliseconds; the first counts from the start.
         gaps_ms: TraceText,
-        /// That may leave at each.
+        /// Bytes that may leave at each.
         size_bytes: u32,
     },
     /// New values at given times.
     Steps {
-        /// Each with its gap to the one before it.
+        /// Each with the gap to the previous step.
         steps: TraceText,
-        /// After how long it begins again; None for never.
+        /// Period after which they repeat; None for never.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         repeat_ns: Option<u64>,
     },
-    /// On and off in turn, on at first.
+    /// Alternately on and off, starting on.
     OnOff {
-        /// While it is on.
+        /// Rate while on.
         rate_bps: u64,
-        /// How long it is on, seconds.
+        /// Duration of on periods, seconds.
         on: Law,
-        /// How long it is off, seconds.
+        /// Duration of off periods, seconds.
         off: Law,
     },
-    /// A chain of states, from the first one on.
+    /// A Markov chain that starts in the first state.
     Markov {
-        /// All of them.
+        /// The states.
         states: Vec<State>,
     },
     /// New rate and delay at each multiple of an interval.
     Handover {
         /// The interval.
         every_ns: u64,
-        /// How long nothing is sent at each but the run's start, seconds.
+        /// Duration of the outage at each multiple but the start of the run, seconds.
         outage: Law,
-        /// Slowest rate that is drawn.
+        /// Lowest rate drawn.
         least_rate_bps: u64,
-        /// Fastest.
+        /// Highest rate drawn.
         most_rate_bps: u64,
-        /// Shortest delay that is drawn.
+        /// Smallest delay drawn.
         least_delay_ns: u64,
-        /// Longest.
+        /// Largest delay drawn.
         most_delay_ns: u64,
     },
     /// Bursts of service.
     Aggregation {
-        /// From one to the next, seconds.
+        /// Time between bursts, seconds.
         gap: Law,
-        /// That may leave in one.
+        /// Bytes that may leave in a burst.
         size_bytes: u32,
     },
 }
 
-/// A state of a Markov chain; what it does not say is as the link has it.
+/// A state of a Markov chain; values not given are those of the link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// How long it is held, seconds.
+    /// Duration of the state, seconds.
     pub hold: Law,
     /// 0 for an outage.
     pub rate_bps: Option<u64>,
-    /// One way, after the queue.
+    /// One-way delay after the queue.
     pub delay_ns: Option<u64>,
-    /// Probability of loss.
+    /// Loss probability.
     pub loss: Option<f64>,
-    /// Weight of each state as the next one; empty: all others are as likely.
+    /// Weight of each state as the next one; empty for equal weights of all others.
     pub next: Vec<f64>,
 }
 
-/// What serves a link's queue.
+/// The service of a traced link's queue.
 #[derive(Debug, Clone)]
 pub enum Service {
-    /// A number of bytes at each of some instants.
+    /// A number of bytes at certain instants.
     Opportunities(Opportunities),
     /// A rate that changes.
     Steps(Box<Steps>),
 }
 
-/// What follows from a trace before it is run.
+/// Properties of a trace known before a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outline {
-    /// Fastest rate, bit/s; None where the link's own may hold.
+    /// Highest rate, bit/s; None if the link's own may apply.
     pub most_rate_bps: Option<f64>,
-    /// Shortest delay; None where the link's own may hold.
+    /// Smallest delay; None if the link's own may apply.
     pub least_delay_ns: Option<u64>,
-    /// Least probability of loss; None where the link's own may hold.
+    /// Smallest loss probability; None if the link's own may apply.
     pub least_loss: Option<f64>,
-    /// Changes or opportunities a second.
+    /// Changes or opportunities per second.
     pub steps_per_s: f64,
-    /// Whether it says from the run's start on how fast packets leave.
+    /// Whether it sets the service rate from the start of the run.
     pub has_rate: bool,
-    /// Whether it ever says another delay or loss than the link's own.
+    /// Whether it ever sets a delay or loss different from the link's own.
     pub has_way: bool,
 }
 
 impl Trace {
-    /// Refuses what cannot be run; `path` is where it stands.
+    /// Refuses invalid traces; `path` is that of the trace.
     pub fn check(&self, path: &str) -> Checked {
         let at = |key: &str| format!("{path}.{key}");
         match self {
@@ -200,7 +198,7 @@ impl Trace {
         }
     }
 
-    /// What serves the queue of a link of these own values, until the end of a run.
+    /// The service of a link with these own values, until the end of a run.
     pub fn service(
         &self,
         own: &Step,
@@ -220,7 +218,7 @@ impl Trace {
         }
     }
 
-    /// What follows from it before it is run; it has been checked.
+    /// Its properties before a run; it has been checked.
     pub fn outline(&self) -> Outline {
         match self {
             Trace::Opportunities {
@@ -275,7 +273,7 @@ impl Trace {
 }
 
 impl Outline {
-    /// Of one that says how fast packets leave, and nothing else.
+    /// Properties of a trace that sets the service rate only.
     fn of_rate(most_rate_bps: f64) -> Outline {
         Outline {
             most_rate_bps: Some(most_rate_bps),
@@ -341,7 +339,10 @@ fn check_states(path: &str, states: &[State]) -> Checked {
         }
         let weights = &state.next;
         let fits = weights.is_empty() || weights.len() == states.len();
-        let allowed = format!("a weight for each of the {} states, or none", states.len());
+        let allowed = format!(
+            "one weight for each of the {} states, or none",
+            states.len()
+        );
         require(fits, &at("next"), weights.len(), &allowed)?;
         let are_weights = weights.iter().all(|weight| (0.0..=1e9).contains(weight));
         let sum: f64 = weights.iter().sum();

@@ -1,7 +1,7 @@
-//! Instants at which a number of bytes may leave.
+//! Delivery opportunities: instants at which a number of bytes may leave.
 //!
-//! In the text of a trace an entry is a gap in milliseconds, and behind `*` how often it follows itself:
-//! `0*3 2 1*4`. The trace ends with its last opportunity, where its next round begins.
+//! In the text of a trace an entry is a gap in milliseconds, optionally followed by `*` and a repeat count:
+//! `0*3 2 1*4`. A round of the trace ends with its last opportunity, where the next round starts.
 
 use super::laws::Bursts;
 use super::text::{Entries, LONGEST_TEXT, TraceText, number, write_number};
@@ -12,16 +12,16 @@ use dumbbell_core::time::Time;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// Bytes that may leave at an instant.
+/// An opportunity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opportunity {
     /// When.
     pub at: Time,
-    /// How many.
+    /// Bytes that may leave.
     pub bytes: u64,
 }
 
-/// The opportunities of a run, in the order of their instants, one an instant.
+/// The opportunities of a run in order of time, merged per instant.
 #[derive(Debug, Clone)]
 pub struct Opportunities {
     kind: Kind,
@@ -37,13 +37,13 @@ enum Kind {
 #[derive(Debug, Clone)]
 struct Recorded {
     entries: Entries,
-    /// Of the entry that is being read: its gap, and how often that is still to come.
+    /// The entry being read: its gap, and the remaining repeats.
     run: (u64, u64),
-    /// The last instant, milliseconds.
+    /// Time of the last one, milliseconds.
     at_ms: u64,
-    /// Bytes of one.
+    /// Bytes of each.
     size_bytes: u64,
-    /// How long a round takes, milliseconds.
+    /// Duration of a round, milliseconds.
     period_ms: u64,
 }
 
@@ -69,7 +69,7 @@ impl Opportunities {
         }
     }
 
-    /// Passes over whole rounds that end before an instant. Call it between two opportunities.
+    /// Skips whole rounds that end before an instant. Call it between two opportunities.
     pub fn skip_rounds_before(&mut self, instant: Time) {
         let Kind::Recorded(recorded) = &mut self.kind else {
             return;
@@ -122,7 +122,7 @@ impl Recorded {
         })
     }
 
-    /// The next entry, of the next round at the end.
+    /// The next entry; after the last, the first of the next round.
     fn read(&mut self) -> Option<(u64, u64)> {
         if self.period_ms == 0 {
             return None;
@@ -135,7 +135,7 @@ impl Recorded {
     }
 }
 
-/// A gap, and how often it follows itself.
+/// Parses a gap and its repeat count.
 fn entry(text: &str) -> Option<(u64, u64)> {
     let (gap_ms, rest) = number(text)?;
     if rest.is_empty() {
@@ -145,7 +145,7 @@ fn entry(text: &str) -> Option<(u64, u64)> {
     (rest.is_empty() && count > 1).then_some((gap_ms, count))
 }
 
-/// How many opportunities a round has, and how long it takes in milliseconds.
+/// Number of opportunities of a round, and its duration in milliseconds.
 fn total(gaps_ms: &TraceText) -> Option<(u64, u64)> {
     let mut entries = Entries::of(gaps_ms);
     let (mut count, mut period_ms) = (0u64, 0u64);
@@ -173,7 +173,7 @@ pub(super) fn check(path: &str, gaps_ms: &TraceText) -> Checked {
     let in_range = (1..=LONGEST_NS / NS_PER_MS).contains(&period_ms);
     let allowed = "a round of 1 ms to 200 days";
     require(in_range, path, format!("{period_ms} ms"), allowed)?;
-    // So many bytes at once, times their size, are still a number of 64 bits.
+    // This number of opportunities times their size still fits 64 bits.
     let allowed = "at most 2^40 opportunities";
     require(count <= 1 << 40, path, count, allowed)
 }
@@ -187,7 +187,7 @@ pub(super) fn outline(gaps_ms: &TraceText, size_bytes: u32) -> Outline {
     }
 }
 
-/// Writes opportunities as they come.
+/// Writes opportunities incrementally.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     text: String,
@@ -196,7 +196,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// One at a time that is not before the last one.
+    /// Appends an opportunity, not before the last one.
     pub(super) fn push(&mut self, at_ms: u64) {
         let gap_ms = at_ms - self.last_ms;
         self.last_ms = at_ms;
@@ -223,7 +223,7 @@ impl Written {
         }
     }
 
-    /// When the last one is.
+    /// Time of the last one.
     pub(super) fn last_ms(&self) -> u64 {
         self.last_ms
     }

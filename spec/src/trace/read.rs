@@ -1,9 +1,9 @@
-//! Files of traces, read piece by piece: no more is kept than the trace's own text.
+//! Reads trace files incrementally: only the trace's own text is kept in memory.
 //!
-//! A file whose first line is a number is a trace of Mahimahi: on each line the millisecond of an
-//! opportunity, not decreasing, the last above 0 (mm-link(1)). Any other is a table whose first line names
-//! its columns: `time`, and `rate`, `delay`, `loss` or some of them, with units behind `_`. A cell that is
-//! empty leaves a value as it was.
+//! A file whose first line is a number is a Mahimahi trace: each line is the millisecond of an opportunity,
+//! nondecreasing, the last above 0 (mm-link(1)). Any other file is a table whose first line names its
+//! columns: `time`, and one or more of `rate`, `delay` and `loss`, with units after `_`. An empty cell leaves
+//! a value unchanged.
 
 use super::opportunities;
 use super::steps::{self, Values};
@@ -11,7 +11,7 @@ use super::text::LONGEST_TEXT;
 use super::{FASTEST_BPS, MAHIMAHI_BYTES, Trace};
 use crate::{LONGEST_NS, SpecError};
 
-/// Most lines of a file.
+/// Largest number of lines of a file.
 pub const MOST_LINES: u64 = 10_000_000;
 const LONGEST_LINE: usize = 1000;
 const LONGEST_MS: u64 = LONGEST_NS / 1_000_000;
@@ -43,10 +43,10 @@ enum Column {
     Other,
 }
 
-/// A file that is being read.
+/// The state of reading a file.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// Of a line that has not ended.
+    /// The incomplete last line.
     line: Vec<u8>,
     lines: u64,
     format: Format,
@@ -62,14 +62,14 @@ enum Format {
 
 #[derive(Debug)]
 struct Table {
-    /// What each column is, and by what power of ten its numbers are multiplied.
+    /// The columns, and the power of ten by which their numbers are multiplied.
     columns: Vec<(Column, u32)>,
     written: steps::Written,
     last_ns: Option<u64>,
 }
 
 impl Reader {
-    /// Reads the next piece of a file.
+    /// Reads the next block of a file.
     pub fn push(&mut self, mut piece: &[u8]) -> Result<(), SpecError> {
         while let Some(length) = piece.iter().position(|byte| *byte == b'\n') {
             self.keep(&piece[..length])?;
@@ -79,7 +79,7 @@ impl Reader {
         self.keep(piece)
     }
 
-    /// The trace of a file that has ended.
+    /// The trace, at the end of the file.
     pub fn finish(mut self) -> Result<Trace, SpecError> {
         if !self.line.is_empty() {
             self.end_line()?;
@@ -102,7 +102,7 @@ impl Reader {
             }
             Format::Table(table) => {
                 if table.last_ns.is_none() {
-                    let allowed = "at least one line behind the names of the columns";
+                    let allowed = "at least one line after the column names";
                     return Err(SpecError::new(at_line(self.lines), "nothing", allowed));
                 }
                 let steps = table.written.finish();
@@ -226,7 +226,7 @@ impl Table {
         let (mut at_ns, mut values) = (None, Values::default());
         for (column, power) in &self.columns {
             let Some(cell) = cells.next() else {
-                let allowed = "as many cells as the first line has names".to_owned();
+                let allowed = "one cell for each name of the first line".to_owned();
                 return Err((text.to_owned(), allowed));
             };
             let (place, most, name) = match column {
@@ -266,7 +266,7 @@ impl Table {
     }
 }
 
-/// A decimal number times a power of ten, rounded to a whole one.
+/// A decimal number times a power of ten, rounded to an integer.
 fn scaled(text: &str, power: u32) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

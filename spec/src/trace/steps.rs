@@ -1,8 +1,8 @@
 //! New rates, delays and losses at given times.
 //!
-//! In the text of a trace an entry is a gap in nanoseconds to the step before it, the first from the
-//! run's start, and behind it what is new: `r` and a rate in bit/s (0 for an outage), `d` and a delay in
-//! nanoseconds, `l` and a loss in packets of a billion: `0r10md20m 500mr0 100mr8m`.
+//! In the text of a trace an entry is a gap in nanoseconds to the previous step (the first from the start of
+//! the run), followed by the new values: `r` and a rate in bit/s (0 for an outage), `d` and a delay in
+//! nanoseconds, `l` and a loss in packets per billion: `0r10md20m 500mr0 100mr8m`.
 
 use super::laws::Drawn;
 use super::text::{Entries, LONGEST_TEXT, TraceText, number, write_number};
@@ -14,20 +14,20 @@ use dumbbell_core::time::Time;
 
 const BILLION: u64 = 1_000_000_000;
 
-/// What a link has from an instant on; None: as before.
+/// The values of a link from an instant on; None for unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// From when on.
+    /// Time of the change.
     pub at: Time,
     /// bit/s; 0 for an outage.
     pub rate_bps: Option<u64>,
     /// After the queue.
     pub delay: Option<Time>,
-    /// Probability.
+    /// Loss probability.
     pub loss: Option<f64>,
 }
 
-/// The steps of a run, in the order of their instants.
+/// The steps of a run, in order of time.
 #[derive(Debug, Clone)]
 pub struct Steps {
     kind: Kind,
@@ -44,7 +44,7 @@ enum Kind {
 struct Recorded {
     entries: Entries,
     at_ns: u64,
-    /// When the round began.
+    /// Start of the round.
     base_ns: u64,
     repeat_ns: Option<u64>,
 }
@@ -97,7 +97,7 @@ impl Recorded {
     }
 }
 
-/// A gap, and what is new after it.
+/// Parses a gap and the new values.
 fn entry(text: &str) -> Option<(u64, Step)> {
     let (gap_ns, mut rest) = number(text)?;
     let mut step = Step {
@@ -125,7 +125,7 @@ fn entry(text: &str) -> Option<(u64, Step)> {
     (rest.is_empty() && says).then_some((gap_ns, step))
 }
 
-/// When the last step is.
+/// Checks the steps. Returns the time of the last one.
 pub(super) fn check(path: &str, steps: &TraceText) -> Result<u64, SpecError> {
     let length = steps.as_str().len();
     let allowed = format!("at most {} MiB of text", LONGEST_TEXT >> 20);
@@ -157,7 +157,7 @@ pub(super) fn outline(steps: &TraceText, repeat_ns: Option<u64>) -> Outline {
     let mut entries = Entries::of(steps);
     let (mut at_ns, mut count) = (0u64, 0u64);
     let (mut rate, mut delay, mut loss) = (None::<u64>, None::<u64>, None::<f64>);
-    // What the first step does not say at time 0 is the link's own until a later one does.
+    // Values that the first step does not set at time 0 are the link's own until a later step sets them.
     let mut first = None;
     while let Some((gap_ns, step)) = entries.next().and_then(entry) {
         at_ns += gap_ns;
@@ -185,7 +185,7 @@ pub(super) fn outline(steps: &TraceText, repeat_ns: Option<u64>) -> Outline {
     }
 }
 
-/// Writes steps as they come; what does not change is left out.
+/// Writes steps incrementally, without unchanged values.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     text: String,
@@ -193,7 +193,7 @@ pub(super) struct Written {
     now: Values,
 }
 
-/// Rate, delay and loss as the text has them.
+/// Rate, delay and loss in the units of the text.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Values {
     pub(super) rate_bps: Option<u64>,
@@ -202,7 +202,7 @@ pub(super) struct Values {
 }
 
 impl Written {
-    /// One at a time after the last one.
+    /// Appends a step, after the last one.
     pub(super) fn push(&mut self, at_ns: u64, values: Values) {
         let is_new = |old: Option<u64>, new: Option<u64>| new.filter(|_| old != new);
         let new = [

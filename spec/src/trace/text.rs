@@ -1,16 +1,16 @@
-//! A trace as text: entries with a space between them, short enough for ten million lines.
+//! A trace as text: entries separated by spaces, compact enough for ten million lines.
 //!
-//! A number may end with `k`, `m` or `g`: thousands, millions and billions of its unit. Written in one
-//! way only, so that the same trace has the same digest: the largest of them that divides it.
+//! A number may end with `k`, `m` or `g`: thousands, millions and billions of its unit. The largest suffix
+//! that divides the number is used, so the same trace always has the same text and digest.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Longest text of a trace, bytes.
+/// Largest text of a trace, bytes.
 pub const LONGEST_TEXT: usize = 128 << 20;
 
-/// The text of a trace; a copy of it is a reference.
+/// The text of a trace; cloning it copies a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceText(Arc<str>);
 
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for TraceText {
     }
 }
 
-/// The entries of a text, one after the other.
+/// Iterates over the entries of a text.
 #[derive(Debug, Clone)]
 pub(super) struct Entries {
     text: TraceText,
@@ -70,7 +70,7 @@ impl Entries {
     }
 }
 
-/// Reads a number from the front of an entry: the number, and what is behind it.
+/// Parses a number at the start of an entry. Returns the number and the rest.
 pub(super) fn number(entry: &str) -> Option<(u64, &str)> {
     let digits = entry.bytes().take_while(u8::is_ascii_digit).count();
     let number: u64 = match digits {
