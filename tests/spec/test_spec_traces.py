@@ -78,7 +78,7 @@ def test_columns_have_units_and_empty_cells_change_nothing(tmp_path: Path) -> No
         ("rate\n1\n", "line 1: rate", "names of columns"),
         ("time,rate,rate_mbit\n", "line 1", "names of columns"),
         ("time,rate\n", "line 1: nothing", "at least one line"),
-        ("time,rate\n0\n", "line 2: 0", "as many cells"),
+        ("time,rate\n0\n", "line 2: 0", "one cell for each name"),
         ("time,rate\n0,-1\n", "line 2: -1", "a rate from 0 (an outage) to 4 Tbit/s"),
         ("time,rate\n0,1e6\n", "line 2: 1e6", "plain decimals"),
         ("time,rate\n1,5\n1,6\n", "line 3: 1,6", "a time after"),

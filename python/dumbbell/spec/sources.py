@@ -266,7 +266,7 @@ class Greedy(_Source):
     def _both_or_none(self) -> Self:
         if self.first_write is not None and self.rest_after is None:
             raise Refused(
-                "nothing", "a time: the first write is before the rest", path="rest_after"
+                "nothing", "a time: the first write precedes the others", path="rest_after"
             )
         if self.first_write is None and self.rest_after is not None:
             allowed = "nothing where there is no first_write"
