@@ -50,8 +50,15 @@ NOT_OF_A_RUN = (
     *("dumbbell.claims", "dumbbell.compare.comparison", "dumbbell.compare.exporting"),
     *("dumbbell.formats", "dumbbell.lab", "dumbbell.learning", "dumbbell.plots"),
     *("dumbbell.replication.campaign", "dumbbell.report", "dumbbell.spec.flent"),
-    *("dumbbell.studies", "dumbbell.theory", "jinja2"),
+    *("dumbbell.studies", "dumbbell.theory", "jinja2", "rich.progress"),
+    # What a file may have and this one has not.
+    *("dumbbell.spec.programs", "dumbbell.spec.program_checks", "dumbbell.spec.claim_tables"),
+    *("dumbbell.spec.sweep_tables", "dumbbell.spec.unresolve", "dumbbell.spec.render"),
+    *("dumbbell.backends.native.building", "dumbbell.backends.native.checking"),
+    *("dumbbell.backends.native.linux_source", "dumbbell.backends.native.python_class"),
+    *("dumbbell.stats.bands", "dumbbell.stats.goodness", "dumbbell.stats.stopping"),
 )
+NOT_WITHOUT_A_STORE = ("dumbbell.store", "sqlite3", "_sqlite3")
 
 
 def modules_of_command(*words: str, folder: Path | None = None) -> tuple[list[str], set[str]]:
@@ -72,14 +79,24 @@ def test_asking_for_the_version_loads_no_command_line() -> None:
 
 def test_a_run_without_a_page_loads_what_it_needs(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')
-    printed, loaded = modules_of_command("run", "a.toml", "--no-page", folder=tmp_path)
+    printed, loaded = modules_of_command(
+        "run", "a.toml", "--no-page", "--store", "kept", folder=tmp_path
+    )
     assert printed
     assert {"dumbbell.cli.run.single", "dumbbell.store"} <= loaded
     assert not {*HEAVY, *NOT_OF_A_RUN}.intersection(loaded)
 
 
+def test_a_run_that_keeps_nothing_loads_no_store(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('duration = "1s"\nlinks = [{ a = "a", b = "b" }]\n')
+    asked = ("run", "a.toml", "--no-page", "--no-store")
+    printed, loaded = modules_of_command(*asked, folder=tmp_path)
+    assert printed
+    assert not {*HEAVY, *NOT_OF_A_RUN, *NOT_WITHOUT_A_STORE}.intersection(loaded)
+
+
 def test_what_a_run_does_not_load_is_there() -> None:
-    for name in NOT_OF_A_RUN:
+    for name in (*NOT_OF_A_RUN, *NOT_WITHOUT_A_STORE):
         assert find_spec(name) is not None, name
 
 

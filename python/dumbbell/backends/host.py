@@ -18,7 +18,7 @@ def _machine() -> dict[str, Any]:
 
     return {
         "host": platform.node(),
-        "platform": platform.platform(),
+        "platform": _platform(),
         "cpu": _cpu_model(),
         "cpu_count": os.cpu_count(),
         "python": platform.python_version(),
@@ -49,6 +49,18 @@ def native_module_sha256() -> str:
 
     with Path(_engine.__file__).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _platform() -> str:
+    """As `platform.platform` gives it, which starts ``uname -p`` for it: half as much CPU time as
+    the simulator takes for a small run.
+    """
+    try:
+        here, library = os.uname(), os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, OSError, ValueError):  # not a system with glibc
+        return platform.platform()
+    name, _, version = library.partition(" ")
+    return f"{here.sysname}-{here.release}-{here.machine}-with-{name}{version}"
 
 
 def _cpu_model() -> str:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.backends.memory import MemoryLimit
-from dumbbell.backends.native import check_controllers, controller_versions
 from dumbbell.backends.native.isolated import IsolatedJob, IsolatedProcesses
-from dumbbell.backends.native.python_class import PythonClass
 from dumbbell.errors import FailureKind, SpecError
 from dumbbell.folders import no_room
-from dumbbell.spec.native import CLASS_PREFIX
-from dumbbell.spec.programs import refuse_simulated
+from dumbbell.spec.native import (
+    CLASS_PREFIX,
+    has_own_controller,
+    may_have_own_controllers,
+)
 from dumbbell.tables import Origin, Table
+
+if TYPE_CHECKING:
+    from dumbbell.backends.native.python_class import PythonClass
 
 _KINDS: Final[Mapping[_engine.RunFailure, FailureKind]] = {
     _engine.RunFailure.CANCELLED: FailureKind.CANCELLED,
@@ -45,8 +49,12 @@ class Simulator:
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """The engine's version, and those of controllers of one's own."""
-        found = controller_versions(spec)
-        return {"engine": _engine.__version__, **({"controllers": found} if found else {})}
+        versions: dict[str, Any] = {"engine": _engine.__version__}
+        if any(has_own_controller(flow["tcp"]) for flow in spec["flows"]):
+            from dumbbell.backends.native import controller_versions
+
+            versions["controllers"] = controller_versions(spec)
+        return versions
 
     def check(self, resolved_json: str) -> Cost:
         """Check a description and foresee its cost.
@@ -55,8 +63,13 @@ class Simulator:
             SpecError: It cannot be run.
         """
         if '"programs":' in resolved_json:
+            from dumbbell.spec.programs import refuse_simulated
+
             refuse_simulated(json.loads(resolved_json))
-        check_controllers(resolved_json)
+        if may_have_own_controllers(resolved_json):
+            from dumbbell.backends.native import check_controllers
+
+            check_controllers(resolved_json)
         try:
             estimate = _engine.check(resolved_json)
         except _engine.SpecInvalid as error:

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from dumbbell.cli.startup import (
     has_room_for_threads,
+    leave_objects_to_the_system,
     leave_plugins_alone,
     look_for_cycles_rarely,
     open_closed_streams,
@@ -45,6 +46,7 @@ def main() -> NoReturn:
         # Where no command listens itself.
         status = EXIT_STOPPED
     leave_at_once_when_asked()
+    leave_objects_to_the_system()
     sys.exit(status)
 
 

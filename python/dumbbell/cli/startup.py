@@ -20,6 +20,14 @@ def look_for_cycles_rarely() -> None:
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
+def leave_objects_to_the_system() -> None:
+    """Have Python search no more for cycles: what is left when a process ends goes with it.
+
+    It would search several times, among all that was imported, which is a twentieth of a small run.
+    """
+    gc.freeze()
+
+
 def leave_plugins_alone() -> None:
     """Have pydantic look for no plugins, for which it reads what every installed package has."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from dumbbell.metrics import METRICS
-from dumbbell.spec.programs import ProgramQuantities, kinds_that_say
+from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.tables import Run
 
 Subject = int | Sequence[int]
@@ -62,7 +62,7 @@ class Measure:
         watched: Whether a precision that is asked for is asked of it.
         compute: From a run and a subject to the number.
         of_transfers: Whether only flows that send transfers have it.
-        of_kinds: Kinds of the programs that have it, as they say themselves (`Program.SAYS`).
+        says: What the output of the programs has that have it; None of what no program has.
     """
 
     of: MeasureSubject
@@ -74,7 +74,16 @@ class Measure:
     watched: bool
     compute: Callable[[Run, Subject], float]
     of_transfers: bool = False
-    of_kinds: frozenset[str] = frozenset()
+    says: ProgramQuantities | None = None
+
+    @property
+    def of_kinds(self) -> frozenset[str]:
+        """Kinds of the programs that have it, as they say themselves (`Program.SAYS`)."""
+        if self.says is None:
+            return frozenset()
+        from dumbbell.spec.programs import kinds_that_say
+
+        return kinds_that_say(self.says)
 
     @property
     def unit(self) -> str:
@@ -166,7 +175,7 @@ def _measure(
         watched,
         compute,
         of_transfers,
-        frozenset() if says is None else kinds_that_say(says),
+        says,
     )
 
 

@@ -18,7 +18,7 @@ from dumbbell.compare.measures import MEASURES, MeasureSubject, Subject, measure
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec import Resolved
-from dumbbell.spec.programs import programs_of
+from dumbbell.spec.program_list import programs_of
 from dumbbell.spec.refusal import nearest
 from dumbbell.spec.source_forms import FORMS
 from dumbbell.tables import Run

@@ -17,23 +17,14 @@
 ['sender->receiver', 'receiver->sender']
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dumbbell.errors import SpecError
 from dumbbell.spec.experiment import Experiment, canonical_json
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.notices import PlacedNotice
-from dumbbell.spec.programs import (
-    CommandProgram,
-    CurlProgram,
-    DitgProgram,
-    Iperf3Program,
-    IperfProgram,
-    NetperfProgram,
-    PingProgram,
-    TcpdumpProgram,
-    TsharkProgram,
-)
-from dumbbell.spec.render import testbed_lines
 from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.settings import (
     Setting,
@@ -59,6 +50,34 @@ from dumbbell.spec.sources import (
 )
 from dumbbell.spec.tcp import Tcp
 from dumbbell.spec.topology import Interface, Topology
+
+if TYPE_CHECKING:
+    from dumbbell.spec.programs import (
+        CommandProgram,
+        CurlProgram,
+        DitgProgram,
+        Iperf3Program,
+        IperfProgram,
+        NetperfProgram,
+        PingProgram,
+        TcpdumpProgram,
+        TsharkProgram,
+    )
+    from dumbbell.spec.render import testbed_lines
+
+_LOADED_WHEN_USED = {
+    "CommandProgram": "programs",
+    "CurlProgram": "programs",
+    "DitgProgram": "programs",
+    "Iperf3Program": "programs",
+    "IperfProgram": "programs",
+    "NetperfProgram": "programs",
+    "PingProgram": "programs",
+    "TcpdumpProgram": "programs",
+    "TsharkProgram": "programs",
+    "testbed_lines": "render",
+}
+"""What few experiments need, to its module."""
 
 __all__ = [
     "Arrivals",
@@ -107,3 +126,10 @@ __all__ = [
     "spelling_of",
     "testbed_lines",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of `_LOADED_WHEN_USED` on first use."""
+    if name not in _LOADED_WHEN_USED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"dumbbell.spec.{_LOADED_WHEN_USED[name]}"), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from dumbbell.spec import observed, program_checks
+from dumbbell.spec import observed
 from dumbbell.spec.fields import time_ns
 from dumbbell.spec.flows import FIRST_PORT, Flow
 from dumbbell.spec.refusal import Refused, nearest, one_of
@@ -33,7 +33,10 @@ def check(experiment: Experiment) -> None:
     for path, sender in _senders(experiment):
         _check_ends(path, sender, part_of)
         _check_times(path, sender, experiment.duration)
-    program_checks.check(experiment, part_of)
+    if experiment.programs:
+        from dumbbell.spec import program_checks
+
+        program_checks.check(experiment, part_of)
 
 
 def _check_where(experiment: Experiment) -> None:

@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from dumbbell.errors import SpecError
-from dumbbell.spec import checks, observed, toml_file, unresolve
-from dumbbell.spec.claim_tables import claim_schemas
+from dumbbell.spec import checks, observed, toml_file
 from dumbbell.spec.fields import Name, time_ns
 from dumbbell.spec.flows import Flow, Ping
 from dumbbell.spec.keys import EXPERIMENT, key_fields, key_model, resolved_keys
 from dumbbell.spec.links import Link
 from dumbbell.spec.native import allowing_native
 from dumbbell.spec.notices import PlacedNotice, notices_in, notices_of_filters
-from dumbbell.spec.programs import ALLOWANCE, AnyProgram
+from dumbbell.spec.program_list import ALLOWANCE, ProgramList
 from dumbbell.spec.questions import parted
 from dumbbell.spec.resolved import USUAL_KERNEL, Resolved
 from dumbbell.spec.settings import Setting, settings_applied
 from dumbbell.spec.shapes import Shape
-from dumbbell.spec.sweep_tables import sweep_schemas
 from dumbbell.spec.topology import Interface, Topology, hosts_of
 
 SCHEMA_VERSION = 1
@@ -87,7 +85,7 @@ class Experiment(ExperimentKeys):
     probes: Annotated[Sequence[Ping], AfterValidator(tuple)] = Field(
         default=(), description="Echo requests."
     )
-    programs: Annotated[Sequence[AnyProgram], AfterValidator(tuple)] = Field(
+    programs: ProgramList = Field(
         default=(),
         description="Programs of this machine that run in hosts, on the backend `kernel` only.",
     )
@@ -265,6 +263,8 @@ class Experiment(ExperimentKeys):
         Raises:
             SpecError: It is no resolved description.
         """
+        from dumbbell.spec import unresolve
+
         data: Any = resolved
         if isinstance(resolved, str):
             try:
@@ -279,6 +279,9 @@ class Experiment(ExperimentKeys):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON schema (2020-12) of what a file may hold; ``x-unit`` says what a text is."""
+        from dumbbell.spec.claim_tables import claim_schemas
+        from dumbbell.spec.sweep_tables import sweep_schemas
+
         schema = cls.model_json_schema()
         (sweep_keys, sweep), (claim_keys, claims) = sweep_schemas(), claim_schemas()
         keys, tables = sweep_keys | claim_keys, sweep | claims

@@ -208,6 +208,22 @@ def is_c_file(tcp: Mapping[str, Any]) -> bool:
     return str(tcp["congestion_control"]).startswith(PREFIX)
 
 
+def may_have_own_controllers(resolved_json: str) -> bool:
+    """Whether a flow may have a controller of a file or a class; if not, none has.
+
+    Args:
+        resolved_json: A resolved description, which is searched as text.
+    """
+    return '"controller":' in resolved_json or f'"{CLASS_PREFIX}' in resolved_json
+
+
+def has_own_controller(tcp: Mapping[str, Any] | None) -> bool:
+    """Whether a resolved TCP has a controller of a file or a class; None is no TCP."""
+    return tcp is not None and (
+        "controller" in tcp or tcp["congestion_control"].startswith(CLASS_PREFIX)
+    )
+
+
 def check_reference(value: str) -> str:
     """Refuses what names neither a file nor a class."""
     if value.startswith(CLASS_PREFIX):

@@ -11,7 +11,7 @@ from typing import Any
 from dumbbell.backends.native.building import BuildError, BuiltController, built, built_class
 from dumbbell.backends.native.python_class import interpreter
 from dumbbell.errors import SpecError
-from dumbbell.spec.native import CLASS_PREFIX, Reference
+from dumbbell.spec.native import CLASS_PREFIX, Reference, may_have_own_controllers
 from dumbbell.spec.refusal import nearest
 
 ALLOWED = (
@@ -162,7 +162,7 @@ class _DescribedController:
 
 
 def _controllers(resolved_json: str) -> Iterator[_DescribedController]:
-    if '"controller":' in resolved_json or f'"{CLASS_PREFIX}' in resolved_json:
+    if may_have_own_controllers(resolved_json):
         yield from _of(json.loads(resolved_json))
 
 

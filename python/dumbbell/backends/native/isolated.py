@@ -22,7 +22,6 @@ from typing import IO, Any, Final
 
 import numpy as np
 
-from dumbbell.backends.native.checking import objects_of, source_files_of
 from dumbbell.errors import DumbbellError
 from dumbbell.folders.temporary import TemporaryFolder, remove_left
 from dumbbell.printable import printable
@@ -183,6 +182,8 @@ class _Worker:
 
     def run(self, job: IsolatedJob, begun: Any) -> IsolatedOutcome:
         """Do one."""
+        from dumbbell.backends.native.checking import objects_of, source_files_of
+
         tables = self._folder.path / "tables.npz"
         request = {
             "description": job.resolved_json,

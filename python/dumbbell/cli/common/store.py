@@ -105,10 +105,12 @@ def stored_executor(
 
 def asked_store(storing: StoreOptions) -> Store | None:
     """The store that was asked for, or is to be used where none was; None for none."""
+    place = storing.place
+    if place is None or not _can_be_used(storing, place):
+        return None
     from dumbbell.store import Store
 
-    place = storing.place
-    return Store(place) if place is not None and _can_be_used(storing, place) else None
+    return Store(place)
 
 
 def stored_run(

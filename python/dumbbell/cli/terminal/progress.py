@@ -6,20 +6,15 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TextIO
-
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
+from typing import TYPE_CHECKING, TextIO
 
 from dumbbell.cli.terminal.consoles import PrintingConsole
 from dumbbell.cli.terminal.output import say
 from dumbbell.replication.progress import Progress, ProgressCallback
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
 
 BETWEEN_LINES_S = 5.0
 
@@ -36,6 +31,9 @@ def shown_progress(stream: TextIO | None = None) -> Iterator[ProgressCallback]:
     if not console.is_terminal:
         yield PlainLines(out)
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
     bars = Bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -6,12 +6,13 @@ A new one is a file beside these, with a class like theirs, and a line in `MODEL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field
 
 from dumbbell.errors import SpecError
+from dumbbell.spec.program_list import ALLOWANCE, ProgramQuantities, programs_of
 from dumbbell.spec.programs.base import (
     GUEST,
     CommandContext,
@@ -19,12 +20,11 @@ from dumbbell.spec.programs.base import (
     NewOutputFile,
     OutputReader,
     Program,
-    ProgramQuantities,
     RunTimes,
     Task,
     Tool,
 )
-from dumbbell.spec.programs.command import ALLOWANCE, CommandProgram
+from dumbbell.spec.programs.command import CommandProgram
 from dumbbell.spec.programs.curl import CurlProgram
 from dumbbell.spec.programs.ditg import DitgProgram
 from dumbbell.spec.programs.flent import FlentProgram
@@ -90,12 +90,6 @@ __all__ = [
     "starts_others",
     "tools_of",
 ]
-
-
-def programs_of(resolved: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The programs of a resolved description, which has the key only where there are some."""
-    programs: Sequence[Mapping[str, Any]] = resolved.get("programs", ())
-    return programs
 
 
 def model_of(asked: Mapping[str, Any]) -> type[Program]:

@@ -24,6 +24,7 @@ from pydantic import Field
 from dumbbell.spec.base import Kind
 from dumbbell.spec.conversions import ResolvedKey, keys_of
 from dumbbell.spec.fields import Name, Time
+from dumbbell.spec.program_list import ProgramQuantities
 
 PROCESS_BYTES = 24 << 20
 """Of a process with its libraries."""
@@ -79,23 +80,6 @@ class OutputReader(enum.StrEnum):
     NETPERF = "netperf"
     FLENT = "flent"
     NOTHING = "nothing"
-
-
-class ProgramQuantities(enum.StrEnum):
-    """Quantities that a program's output has, for comparisons, sweeps and claims (`measures`)."""
-
-    ROUND_TRIPS = "round-trips"
-    """Rows of ``program_round_trips``."""
-    THROUGHPUT = "throughput"
-    """``throughput_bps`` of ``programs``."""
-    INTERVALS = "intervals"
-    """Rows of ``program_intervals``; it has a key ``interval``."""
-    DELAY = "delay"
-    """``delay_mean_s`` of ``programs``: one way."""
-    LOSS = "loss"
-    """``sent_pkts`` and ``lost_pkts`` of ``programs``."""
-    TRANSFERS = "transfers"
-    """Rows of ``program_transfers``."""
 
 
 @dataclass(frozen=True, slots=True)

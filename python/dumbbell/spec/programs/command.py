@@ -12,12 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from dumbbell.spec.fields import Flag, word
+from dumbbell.spec.program_list import ALLOWANCE
 from dumbbell.spec.programs.base import AtHost, CommandContext, Ends, RunTimes, Task, Tool
 from dumbbell.spec.programs.fields import MOST_WORDS, CommandWord, words_schema
 from dumbbell.spec.refusal import Refused
 
-ALLOWANCE = "allow_programs"
-"""Of the context in which a file is read: whether its command lines may be run."""
 MOST_OUTPUT_BYTES = 16 << 20
 
 Begins = Annotated[
