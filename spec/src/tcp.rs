@@ -318,6 +318,12 @@ settings! {
     "Data are sent as ECT(1), by which queues know L4S (RFC 9331 section 4.1), and not as ECT(0), where \
      ECN was negotiated. Those of `prague` always are.";
 
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    rtt_independence: bool = true;
+    "rtt_independence", Value::Flag, OrDefault, Fixed,
+    "Of `prague`: round trips below 25 ms count as 25 ms, once 500 have passed since slow start \
+     (draft-briscoe-iccrg-prague-congestion-control section 2.4.4). Linux's Prague of 2020 had it off.";
+
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cwnd_changes: Vec<CwndChange> = Vec::new();
     "cwnd_changes", Value::CwndChanges, OrDefault, Flow,

@@ -99,6 +99,7 @@ impl Sender {
             is_paced: mss_bytes.is_multiple_of(2),
             timer_hz,
             stream: Stream::new(1, 0, name),
+            rtt_independence: true,
             cwnd_changes: vec![
                 CwndChange {
                     at_ns: 1_000_000,

@@ -42,7 +42,7 @@ from = "server"
 to = "home"
 start_jitter = "1s"
 source = {{ kind = "greedy" }}
-tcp = {{ congestion_control = "{l4s}", ect1 = true }}
+tcp = {{ congestion_control = "{l4s}", ect1 = true, rtt_independence = {rtt_independence} }}
 
 [[flows]]
 name = "classic"
@@ -50,7 +50,7 @@ from = "server"
 to = "home"
 start_jitter = "1s"
 source = {{ kind = "greedy" }}
-tcp = {{ congestion_control = "{classic}" }}
+tcp = {{ congestion_control = "{classic}", ecn = {classic_ecn} }}
 """
 
 
@@ -99,6 +99,8 @@ def shared(
     classic: str = "reno",
     qdisc: str = "dualpi2",
     seed: int = 1,
+    rtt_independence: bool = True,
+    classic_ecn: bool = False,
 ) -> Shared:
     """A run of both over a link of this rate and round trip."""
     text = _SPEC.format(
@@ -110,6 +112,8 @@ def shared(
         qdisc=qdisc,
         l4s=l4s,
         classic=classic,
+        rtt_independence=str(rtt_independence).lower(),
+        classic_ecn=str(classic_ecn).lower(),
     )
     return _summary(simulate(Experiment.from_toml(text)))
 

@@ -10,6 +10,7 @@
 //! the macro `controllers` below.
 
 pub mod bbr;
+mod boxed;
 pub mod cubic;
 pub mod dctcp;
 mod events;
@@ -67,6 +68,8 @@ pub struct Options {
     pub timer_hz: u32,
     /// Random numbers of this connection's controller.
     pub stream: Stream,
+    /// Whether Prague counts short round trips as longer ones.
+    pub rtt_independence: bool,
     /// Windows for one that is given them.
     pub cwnd_changes: Vec<CwndChange>,
     /// What a controller that is not of this crate is made of.
@@ -95,6 +98,7 @@ impl From<&Tcp> for Options {
             is_paced: tcp.pacing.is_on(false),
             timer_hz: 1000,
             stream: Stream::new(0, 0, "congestion control"),
+            rtt_independence: tcp.rtt_independence,
             cwnd_changes: tcp.cwnd_changes.clone(),
             module: None,
         }
@@ -248,6 +252,13 @@ pub trait Controller {
     /// Segments of a burst at least, where the sender makes bursts (`min_tso_segs`); None for what its host
     /// says.
     fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
+        let _ = window;
+        None
+    }
+
+    /// Segments of a burst at most, where the sender makes bursts; None for what the pacing rate has in a
+    /// millisecond.
+    fn most_burst_pkts(&self, window: &Window) -> Option<u32> {
         let _ = window;
         None
     }
@@ -450,6 +461,11 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(state) => state.least_burst_pkts(window),)+ }
             }
 
+            /// See [`Controller::most_burst_pkts`].
+            pub fn most_burst_pkts(&self, window: &Window) -> Option<u32> {
+                match self { $(Cca::$variant(state) => state.most_burst_pkts(window),)+ }
+            }
+
             /// See [`Controller::limits_itself`].
             #[inline]
             pub fn limits_itself(&self) -> bool {
@@ -457,92 +473,6 @@ macro_rules! controllers {
             }
         }
     };
-}
-
-impl<CaState: Controller> Controller for Box<CaState> {
-    const WANTS_PACING: bool = CaState::WANTS_PACING;
-    const NEEDS_ECN: bool = CaState::NEEDS_ECN;
-    const SENDS_ECT1: bool = CaState::SENDS_ECT1;
-    const REACTS_TO_LOSSES: bool = CaState::REACTS_TO_LOSSES;
-    const IS_COMPARED_WITH_LINUX: bool = CaState::IS_COMPARED_WITH_LINUX;
-    const NEEDS_EVERY_ACK: bool = CaState::NEEDS_EVERY_ACK;
-
-    fn on_arrival(&mut self, window: &mut Window, arrival: &AckArrival) {
-        (**self).on_arrival(window, arrival);
-    }
-
-    fn on_pkts_acked(&mut self, window: &mut Window, cleaned: &PktsAcked) {
-        (**self).on_pkts_acked(window, cleaned);
-    }
-
-    fn new(options: &Options, now: Time) -> Box<CaState> {
-        Box::new(CaState::new(options, now))
-    }
-    fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).init(window, snapshot);
-    }
-    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
-        (**self).on_rtt(window, sample);
-    }
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        (**self).on_ack(window, ack);
-    }
-    fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).on_loss(window, snapshot);
-    }
-    fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).on_rto(window, snapshot);
-    }
-    fn on_enter_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).on_enter_loss(window, snapshot);
-    }
-    fn on_state(&mut self, window: &mut Window, state: self::CaState, snapshot: &Snapshot) {
-        (**self).on_state(window, state, snapshot);
-    }
-
-    fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).on_ecn(window, snapshot);
-    }
-    fn on_exit_recovery(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).on_exit_recovery(window, snapshot);
-    }
-    fn on_undo(&mut self, window: &mut Window) {
-        (**self).on_undo(window);
-    }
-    fn on_transmit_start(
-        &mut self,
-        window: &mut Window,
-        last_sent: Option<Time>,
-        snapshot: &Snapshot,
-    ) {
-        (**self).on_transmit_start(window, last_sent, snapshot);
-    }
-    fn on_idle_restart(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        (**self).on_idle_restart(window, snapshot);
-    }
-    fn owns_recovery(&self) -> bool {
-        (**self).owns_recovery()
-    }
-    fn wants_pacing(&self) -> bool {
-        (**self).wants_pacing()
-    }
-    fn phase(&self) -> Option<Phase> {
-        (**self).phase()
-    }
-    fn has_drawn(&self) -> bool {
-        (**self).has_drawn()
-    }
-    fn limits_itself(&self) -> bool {
-        (**self).limits_itself()
-    }
-
-    fn send_buffer_windows(&self) -> u32 {
-        (**self).send_buffer_windows()
-    }
-
-    fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
-        (**self).least_burst_pkts(window)
-    }
 }
 
 controllers! {

@@ -10,10 +10,10 @@
 //! | section 2.4.1, a loss: Reno's half | at once, and not less if marks have cut in the same round trip |
 //! | section 2.4.2, a mark: window (1 - alpha/2), once a virtual round trip | yes, at once |
 //! | section 2.4.3, growth by acknowledgements without marks, also after a cut | yes: a packet for each window of them |
-//! | section 2.4.4, less dependence on round trips: as if they were 25 ms at least, after 500 of them | growth times (RTT / 25 ms)^2 |
+//! | section 2.4.4, less dependence on round trips: as if they were 25 ms at least, after 500 of them | growth times (RTT / 25 ms)^2, unless `rtt_independence` is off |
 //! | section 2.4.5, slow start until the first mark | Reno's |
 //! | section 2.5.1, pacing | window over smoothed round trip, twice that in slow start |
-//! | section 2.5.2, bursts of at most 250 us | what pacing sends, packet by packet |
+//! | section 2.5.2, bursts of at most 250 us | of the pacing rate, in whole packets, one at least |
 //! | section 3, fall-back on classic ECN, fractional windows, faster starts | no |
 
 use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
@@ -27,6 +27,9 @@ const FIRST_ALPHA: f64 = 1.0;
 const LEAST_VIRTUAL_RTT: Time = Time::from_ns(25_000_000);
 /// Round trips after slow start from which on it applies.
 const ROUNDS_BEFORE_INDEPENDENCE: u32 = 500;
+/// A burst takes no longer at the pacing rate, but where it is one packet.
+const LONGEST_BURST_US: u64 = 250;
+const US_PER_S: u64 = 1_000_000;
 /// The window never falls below this.
 const LEAST_WINDOW_PKTS: u32 = 2;
 
@@ -55,6 +58,8 @@ pub struct Prague {
     end_pkts: u64,
     /// Round trips since slow start.
     rounds: u32,
+    /// Whether short round trips ever count as longer ones.
+    may_be_independent: bool,
     /// What the window has beside whole packets, 0 to 1.
     part_pkts: f64,
     rtt: Time,
@@ -63,7 +68,7 @@ pub struct Prague {
 impl Prague {
     /// Whether short round trips count as longer ones by now.
     fn is_independent(&self) -> bool {
-        self.rounds >= ROUNDS_BEFORE_INDEPENDENCE
+        self.may_be_independent && self.rounds >= ROUNDS_BEFORE_INDEPENDENCE
     }
 
     /// How long a round trip counts for.
@@ -133,7 +138,7 @@ impl Controller for Prague {
     const NEEDS_ECN: bool = true;
     const SENDS_ECT1: bool = true;
 
-    fn new(_options: &Options, now: Time) -> Prague {
+    fn new(options: &Options, now: Time) -> Prague {
         Prague {
             alpha: None,
             counted: AckedCounts::default(),
@@ -143,6 +148,7 @@ impl Controller for Prague {
             marked_una_pkts: None,
             end_pkts: 0,
             rounds: 0,
+            may_be_independent: options.rtt_independence,
             part_pkts: 0.0,
             rtt: Time::ZERO,
         }
@@ -210,6 +216,17 @@ impl Controller for Prague {
     /// It reduces the window itself, and goes on growing after marks.
     fn owns_recovery(&self) -> bool {
         true
+    }
+
+    /// Two packets back to back wait for one another: at 20 Mbit/s the second waits longer than the step of
+    /// DualPI2 as soon as one of the other queue is being sent.
+    fn most_burst_pkts(&self, window: &Window) -> Option<u32> {
+        let bytes = window
+            .pacing_rate_bytes_per_s
+            .saturating_mul(LONGEST_BURST_US)
+            / US_PER_S;
+        let pkts = bytes / u64::from(window.mss_bytes.max(1));
+        Some(u32::try_from(pkts).unwrap_or(u32::MAX).max(1))
     }
 }
 
@@ -329,6 +346,31 @@ mod tests {
             assert_eq!(window.cwnd_pkts, left);
             prague.cut(&mut window, ms(126));
             assert_eq!(window.cwnd_pkts, left / 2);
+        }
+    }
+
+    #[test]
+    fn without_independence_a_round_trip_counts_as_it_is() {
+        let options = Options {
+            rtt_independence: false,
+            ..options(Profile::Linux61)
+        };
+        let mut prague = Prague::new(&options, Time::ZERO);
+        let mut window = window(100, 1448);
+        (prague.rounds, prague.end_pkts) = (10_000, u64::MAX);
+        for _ in 0..100 {
+            acknowledge(&mut prague, &mut window, ms(1), ms(5), false);
+        }
+        assert_eq!(window.cwnd_pkts, 101);
+    }
+
+    /// At 20 Mbit/s 250 us are less than a packet, at 100 Mbit/s two.
+    #[test]
+    fn bursts_are_short() {
+        for (mbps, pkts) in [(1, 1), (20, 1), (100, 2), (1000, 21)] {
+            let mut window = window(10, 1448);
+            window.pacing_rate_bytes_per_s = mbps * 1_000_000 / 8;
+            assert_eq!(prague().most_burst_pkts(&window), Some(pkts), "{mbps}");
         }
     }
 

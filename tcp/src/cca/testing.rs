@@ -18,6 +18,7 @@ pub fn options(profile: Profile) -> Options {
         is_paced: false,
         timer_hz: 1000,
         stream: Stream::new(1, 0, "controller"),
+        rtt_independence: true,
         cwnd_changes: Vec::new(),
         module: None,
     }

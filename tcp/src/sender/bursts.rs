@@ -314,7 +314,8 @@ impl Sender {
         let pkts = bytes.min(LARGEST_BYTES) / u64::from(self.settings.mss_bytes);
         let by_controller = self.cca.least_burst_pkts(&self.window);
         let least = by_controller.unwrap_or(bursts.least_segments);
-        (pkts as u32).max(least).min(bursts.most_segments)
+        let most = self.cca.most_burst_pkts(&self.window).unwrap_or(u32::MAX);
+        (pkts as u32).max(least).min(bursts.most_segments).min(most)
     }
 
     /// What the congestion window lets go at once. It does not hold back a FIN.
