@@ -81,8 +81,8 @@ PUBLISHED = (
     Published("", 100, 10, 15, True, False, None),
     Published("", 100, 10, 15, False, False, None),
 )
-"""CUBIC beside Prague through DualPI2: Heist and Morton's ``s1_table.md`` (means of both orders), and
-the means over five buffers of ten runs each in the data of Sarpkaya, Fund and Panwar."""
+"""CUBIC beside Prague through DualPI2: Heist and Morton's ``s1_table.md`` (means of both orders),
+and the means over five buffers of ten runs each in the data of Sarpkaya, Fund and Panwar."""
 
 
 def _with_interval(values: list[float], digits: int) -> str:
