@@ -84,18 +84,18 @@ def test_its_crates_are_the_workspace() -> None:
     ("path", "asserted", "said"),
     [
         ("core/src/packet.rs", "size_of::<Packet>() == 32", "A packet has 32 bytes"),
-        ("tcp/src/receiver.rs", "size_of::<Receiver>() <= 256", "a receiver has at most 256 bytes"),
-        ("tcp/src/sender.rs", "size_of::<Sender>() <= 728", "of a sender at most 728"),
+        ("tcp/src/receiver.rs", "size_of::<Receiver>() <= 256", "at most 256 bytes of a receiver"),
+        ("tcp/src/sender.rs", "size_of::<Sender>() <= 728", "728 of a sender"),
         (
             "engine/src/traffic/conversation.rs",
             "size_of::<Conversation>() <= 256",
-            "of a conversation\n  256",
+            "256 of a conversation",
         ),
     ],
 )
 def test_its_sizes_are_those_that_the_compiler_holds(path: str, asserted: str, said: str) -> None:
     assert asserted in (ROOT / path).read_text()
-    assert said in TEXT
+    assert said in " ".join(TEXT.split())
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_its_sizes_are_those_that_the_compiler_holds(path: str, asserted: str, s
         (
             "engine/src/run/watch.rs",
             "MOST_TIMES_THE_EVENTS: u64 = 5;",
-            "after five times the events",
+            "five times the estimated number of events",
         ),
-        ("engine/src/run/watch.rs", "EVENTS_ALWAYS_DONE: u64 = 10_000_000;", "10 million at least"),
+        ("engine/src/run/watch.rs", "EVENTS_ALWAYS_DONE: u64 = 10_000_000;", "at least 10 million"),
         (
             "engine/src/run/watch.rs",
             "EVENTS_AT_AN_INSTANT: u64 = 4_000_000;",
@@ -118,7 +118,7 @@ def test_its_sizes_are_those_that_the_compiler_holds(path: str, asserted: str, s
 )
 def test_its_other_numbers_are_those_of_the_code(path: str, stated: str, said: str) -> None:
     assert stated in (ROOT / path).read_text(encoding="utf-8")
-    assert said in TEXT
+    assert said in " ".join(TEXT.split())
 
 
 def test_a_packet_has_the_free_bits_that_it_says() -> None:
