@@ -15,16 +15,16 @@
 ['sender->receiver', 'receiver->sender']
 
 An `Experiment` is run (`simulate`, `run_many`, `replicate`) into a `Run` of tables; `metrics`
-turns a run into numbers, `stats` numbers into intervals, `theory` says what they should be.
-Names are loaded when first used: importing this package costs next to nothing.
+computes numbers from a run, `stats` intervals from numbers, and `theory` predicts them. Names are
+imported when first used, so importing this package is fast.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-# As in `typing`, which takes longer to load than all the rest: until the command line listens,
-# Ctrl-C is Python's own, with a traceback.
+# The same constant as in `typing`, whose import takes longer than everything else here: until the
+# command line handles Ctrl-C, Python prints a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

@@ -1,7 +1,7 @@
-"""The one family of exceptions, and the exit codes of the command line.
+"""The exceptions of the package, and the exit codes of the command line.
 
-Every error that a person can cause says where (a path such as ``links[0].forward.rate``),
-what was found, what is allowed and, when one is close, the word that was probably meant.
+The message of an input error has the place (a path such as ``links[0].forward.rate``), the value
+found, the allowed values and, if there is a similar one, the word that was probably meant.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ EXIT_NO_ROOM = 3
 EXIT_STOPPED = 130
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says when a disk is full, or the share or size that one may use of it."""
+"""Error numbers of a full disk, an exceeded quota and an exceeded file size limit."""
 
 
 class DumbbellError(Exception):
-    """Base of every error dumbbell raises on purpose."""
+    """Base class of all errors that dumbbell raises deliberately."""
 
     exit_code = EXIT_CONTRADICTED_OR_FAILED
 
@@ -29,16 +29,16 @@ class SpecError(DumbbellError):
     """An experiment that cannot be run as described.
 
     Attributes:
-        path: Where in the description, for example ``flows[1].source.size``.
-        value: What was found there, as text.
-        allowed: What would have been accepted.
+        path: Place in the description, for example ``flows[1].source.size``.
+        value: The value found there, as text.
+        allowed: The accepted values.
         hint: The nearest accepted word, or None.
-        reason: Why, where the value alone does not show it; or None.
+        reason: Why the value is refused, if that is not obvious; or None.
     """
 
     exit_code = EXIT_BAD_INPUT
     is_sentence = False
-    """Whether the message is one sentence, and not value and what is allowed."""
+    """Whether the message is one sentence instead of the value and the allowed values."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class SpecError(DumbbellError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        """Path, value, what is allowed and the hint, in one line."""
+        """Path, value, allowed values and hint, in one line."""
         why = f": {self.reason}" if self.reason else ""
         where = self.path or "experiment"
         text = f"{where}: {self.value!r} is not allowed here{why}; {self.allowed}"
@@ -65,7 +65,7 @@ class SpecError(DumbbellError):
 
 
 class MissingExtraError(DumbbellError, ImportError):
-    """Something that needs packages which are installed when they are asked for."""
+    """A feature needs optional packages that are not installed."""
 
     exit_code = EXIT_BAD_INPUT
 
@@ -78,19 +78,19 @@ class FailureKind(enum.Enum):
     """Why a run gave no result."""
 
     CANCELLED = "cancelled"
-    """Somebody asked it to stop."""
+    """The run was cancelled."""
     STANDSTILL = "standstill"
-    """Events without an end at one instant of virtual time."""
+    """Virtual time did not advance: too many events at one instant."""
     TOO_MANY_EVENTS = "too many events"
-    """Many times the events that were foreseen."""
+    """The number of events exceeded a multiple of the estimate."""
     OUT_OF_MEMORY = "out of memory"
-    """It needs more memory than there is for it."""
+    """The run exceeded its memory budget."""
     FAILED = "failed"
-    """Anything else; the message says what."""
+    """Any other failure; see the message."""
 
 
 class RunError(DumbbellError):
-    """A run that was well described but failed.
+    """A run with a valid description failed.
 
     Attributes:
         kind: Why.

@@ -1,4 +1,4 @@
-"""Opening input: a file, or a pipe that may never deliver anything."""
+"""Opening input files, including pipes that may never deliver data."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import BinaryIO
 
 
 def open_input(path: Path) -> BinaryIO:
-    """A file to read once, from its beginning to its end.
+    """Open a file for a single sequential read.
 
-    Waiting for a named pipe ends with Ctrl-C. By itself it would not: polars sets a handler of
-    signals after which the system goes on waiting in open(2) and read(2), but never in poll(2)
-    (signal(7), "Interruption of system calls").
+    Ctrl-C interrupts the wait for a named pipe. Plain open(2) and read(2) would not be interrupted,
+    because polars installs a signal handler with SA_RESTART; poll(2) is never restarted (signal(7),
+    "Interruption of system calls").
 
     Raises:
-        OSError: It cannot be opened.
+        OSError: The file cannot be opened.
     """
-    if sys.platform != "win32" and path.is_fifo():  # its named pipes are not among the files
+    if sys.platform != "win32" and path.is_fifo():  # Windows has no named pipes in its file system
         return io.BufferedReader(_Pipe(path))
     return path.open("rb")
 
@@ -28,7 +28,7 @@ def open_input(path: Path) -> BinaryIO:
 if sys.platform != "win32":
 
     class _Pipe(io.RawIOBase):
-        """The reading end of a named pipe, whether or not anybody has opened the other."""
+        """The reading end of a named pipe, even if no process has opened the writing end."""
 
         def __init__(self, path: Path) -> None:
             self._handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -47,7 +47,7 @@ if sys.platform != "win32":
                 try:
                     return os.readv(self._handle, [buffer])
                 except BlockingIOError:
-                    continue  # another process was faster
+                    continue  # another process took the data first
 
         def close(self) -> None:
             if not self.closed:

@@ -1,4 +1,4 @@
-"""Foreign text, made safe to show."""
+"""Escape untrusted text for terminals and pages."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from collections.abc import Iterable
 from unicodedata import category
 
 _NOT_SEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Controls; formats, which are without width or change the direction of writing (UAX #9); halves of
-surrogate pairs; line and paragraph separators."""
+"""Unicode categories that are escaped: control characters; format characters, which have no width
+or change the direction of writing (UAX #9); surrogates; line and paragraph separators."""
 _PLANE_ENDS = 0xFFFE
-"""The last two places of each plane are no characters in any version of Unicode."""
+"""The last two code points of each plane are noncharacters."""
 _NO_CHARACTERS = range(0xFDD0, 0xFDF0)
 
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """The text with what a terminal obeys, XML has not or nobody sees as ``<U+001B>``.
+    """Replace control characters, invisible characters and characters not allowed in XML by
+    ``<U+001B>``.
 
-    Not as ``\\x1b``: Vega evaluates some titles as strings of JavaScript, which undoes that.
+    The form ``\\x1b`` would not be safe: Vega evaluates some titles as JavaScript strings.
 
     Args:
-        text: Anything a file can hold.
-        lines: Whether line ends and tabs may stay.
+        text: Untrusted text.
+        lines: Whether line ends and tabs are kept.
     """
     if text.isprintable():
         return text
@@ -41,15 +42,15 @@ def _is_seen(character: str) -> bool:
 
 
 def utf8(text: str) -> bytes:
-    """The text as a file has it, with halves of surrogate pairs made printable.
+    """The text with surrogates escaped, so that it can be encoded as UTF-8.
 
-    Python has such halves where the name of a file is no UTF-8 (PEP 383).
+    Python represents file names that are not UTF-8 with surrogates (PEP 383).
     """
     return text.encode("utf-8", "dumbbell.shown")
 
 
 def whole_json(text: str) -> str:
-    """JSON with halves of surrogate pairs as escapes, which are read back as what they were."""
+    """JSON with surrogates as escape sequences, so that a reader restores them."""
     return _HALVES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -63,10 +64,10 @@ codecs.register_error("dumbbell.shown", _shown_halves)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as one says them: ``a``, ``a and b``, ``a, b and c``.
+    """A list in words: ``a``, ``a and b``, ``a, b and c``.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The list is empty.
     """
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

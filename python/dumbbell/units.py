@@ -1,4 +1,4 @@
-"""Quantities as people write them, by the rules of ``tc``.
+"""Quantities with units, in the syntax of ``tc``.
 
 | quantity | written as | number it stands for |
 | --- | --- | --- |
@@ -8,8 +8,8 @@
 | rate of packets | ``110pps``, ``1.5kpps`` | packets/s |
 | queue discipline | ``pfifo limit 100``, as typed to tc | its parameters |
 
-A number without its unit is refused. The grammar of the first three and of disciplines is
-Linux's own, kept in one place, the Rust crate ``dumbbell-tc``; this module asks it. (Sources:
+A number without a unit is refused. The grammar of times, rates, sizes and disciplines is that of
+Linux's ``tc``; this module calls its implementation in the Rust crate ``dumbbell-tc``. (Sources:
 iproute2 ``tc/tc_util.c``, ``lib/utils_math.c``; tc(8) section UNITS.)
 """
 
@@ -80,7 +80,7 @@ __all__ = [
 
 _NS_PER_S = 10**9
 _PACKETS_PER_S = {"pps": 1, "kpps": 10**3, "mpps": 10**6}
-# No quantity needs more digits; a longer one would only cost time to convert.
+# No quantity needs more digits; converting longer ones would only take time.
 _LONGEST = 400
 _BARE = re.compile(r"\s*[0-9]{1,15}(\.[0-9]{1,15})?\s*")
 _QUANTITY = re.compile(
@@ -90,17 +90,17 @@ _QUANTITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that was read as tc reads it, and that many mean otherwise.
+    """A warning: a text was read by the rules of tc, and its author may have meant something else.
 
     Attributes:
         kind: ``bytes_per_second`` (of ``10Mbps``), ``microseconds`` (of a time without unit),
             ``packets_with_unit`` (of ``limit 100kb``, where packets are counted),
             ``matches_nothing`` (of a filter by the mark of a firewall) or ``matches_no_flow``
             (of one that no flow of an experiment has packets for).
-        value: As it was typed.
-        means: What it is, as one would type it without surprise.
-        instead: What is to be typed if the other was meant.
-        text: The same as a sentence.
+        value: The text as typed.
+        means: The meaning in tc, written unambiguously.
+        instead: The text for the other likely meaning.
+        text: The warning as a sentence.
     """
 
     kind: str
@@ -111,30 +111,30 @@ class Notice:
 
 
 def rate_notices(text: str) -> list[Notice]:
-    """What is to be known of a rate that `parse_rate_bps` reads."""
+    """Warnings about a rate that `parse_rate_bps` accepts."""
     return notices_of(_rate_notices(text))
 
 
 def qdisc_notices(text: str) -> list[Notice]:
-    """What is to be known of a text that `parse_qdisc` reads.
+    """Warnings about a text that `parse_qdisc` accepts.
 
     Raises:
-        QdiscError: It does not.
+        QdiscError: `parse_qdisc` refuses the text.
     """
     return notices_of(_qdisc_notices(text))
 
 
 def police_notices(text: str) -> list[Notice]:
-    """What is to be known of a text that `parse_police` reads.
+    """Warnings about a text that `parse_police` accepts.
 
     Raises:
-        QdiscError: It does not.
+        QdiscError: `parse_police` refuses the text.
     """
     return notices_of(_police_notices(text))
 
 
 def notices_of(text: str) -> list[Notice]:
-    """Those that the native module has written as JSON."""
+    """Parse the warnings that the native module wrote as JSON."""
     return [Notice(**each) for each in json.loads(text)]
 
 
@@ -142,21 +142,21 @@ def parse_qdisc(text: str) -> dict[str, Any]:
     """The parameters of a discipline, every default filled in.
 
     Args:
-        text: What one types after ``tc qdisc add dev X root``, such as ``bfifo limit 50kb``.
+        text: The text after ``tc qdisc add dev X root``, such as ``bfifo limit 50kb``.
 
     Returns:
         An object for the resolved description, such as
         ``{"kind": "bfifo", "limit_bytes": 51200}``.
 
     Raises:
-        QdiscError: tc would not read it, or the discipline is not here.
+        QdiscError: The text is not valid for tc, or the discipline is not implemented.
     """
     parsed: dict[str, Any] = json.loads(_parse_qdisc(text))
     return parsed
 
 
 def render_qdisc(qdisc: Mapping[str, Any]) -> str:
-    """What one would type to tc for such an object; `parse_qdisc` gives the object back."""
+    """The text for tc of such an object; the inverse of `parse_qdisc`."""
     return _render_qdisc(json.dumps(dict(qdisc)))
 
 
@@ -164,21 +164,21 @@ def parse_police(text: str) -> dict[str, int]:
     """The parameters of a policer, every default filled in.
 
     Args:
-        text: What one types after ``action``, such as ``police rate 4mbit burst 10kb drop``.
+        text: The text after ``action``, such as ``police rate 4mbit burst 10kb drop``.
 
     Returns:
         An object for the resolved description, such as ``{"rate_bps": 4000000,
         "burst_bytes": 10240, "mtu_bytes": 2040, "peakrate_bps": 0}``.
 
     Raises:
-        QdiscError: tc would not read it, or the word is not here.
+        QdiscError: The text is not valid for tc, or a word is not implemented.
     """
     parsed: dict[str, int] = json.loads(_parse_police(text))
     return parsed
 
 
 def render_police(police: Mapping[str, int]) -> str:
-    """What one would type to tc for such an object; `parse_police` gives the object back."""
+    """The text for tc of such an object; the inverse of `parse_police`."""
     return _render_police(json.dumps(dict(police)))
 
 
@@ -190,13 +190,13 @@ def qdisc_lines(
     handle: int = 1,
     options: str = "",
 ) -> list[str]:
-    """The lines, each what follows ``tc``, that attach a discipline and what is inside it.
+    """The commands that attach a discipline and its children, each without the leading ``tc``.
 
     Args:
-        qdisc: As `parse_qdisc` gives it.
+        qdisc: The discipline as `parse_qdisc` returns it.
         device: The network device.
-        parent: The class it is put into, such as ``1:1``; None for the device's root.
-        handle: Its handle, 1 to 65535; those of its children count on from it.
+        parent: The parent class, such as ``1:1``; None for the device's root.
+        handle: The handle, 1 to 65535; its children get the following ones.
         options: Words before its name, such as ``stab overhead 10``.
     """
     text = json.dumps(dict(qdisc))
@@ -208,12 +208,12 @@ class ShownQdisc:
     """A discipline in its tree, as ``tc -d qdisc show`` prints it without counters.
 
     Attributes:
-        kind: What tc calls it.
-        handle: Its own, such as ``1:``.
-        parent: The class it is in, such as ``1:1``; None for the root.
-        has_every_packet: Whether all that the root takes goes through it.
+        kind: Its name in tc.
+        handle: Its handle, such as ``1:``.
+        parent: The parent class, such as ``1:1``; None for the root.
+        has_every_packet: Whether all packets of the root pass through it.
         text: Its options as text.
-        options: The same as ``tc -j`` has them.
+        options: Its options as in ``tc -j``.
     """
 
     kind: str
@@ -225,13 +225,14 @@ class ShownQdisc:
 
 
 def shown_qdiscs(qdisc: Mapping[str, Any], *, mtu_bytes: int) -> list[ShownQdisc]:
-    """A discipline and those inside it, in the order and with the handles of `qdisc_lines`.
+    """A discipline and its children, in the order and with the handles of `qdisc_lines`.
 
-    Those that the kernel puts in by itself, such as the bands of a bare prio, tc does not show.
+    Children that the kernel adds by default, such as the bands of a plain prio, are left out, as in
+    tc.
 
     Args:
-        qdisc: As `parse_qdisc` gives it.
-        mtu_bytes: Of the device, from which the kernel takes what the words leave out.
+        qdisc: The discipline as `parse_qdisc` returns it.
+        mtu_bytes: MTU of the device, from which the kernel derives some defaults.
     """
     shown = json.loads(_shown_qdiscs(json.dumps(dict(qdisc)), mtu_bytes=mtu_bytes))
     return [ShownQdisc(**each) for each in shown]
@@ -241,7 +242,7 @@ def parse_packet_rate_pps(text: str) -> float:
     """Packets per second of ``110pps``, ``1.5kpps`` or ``1Mpps``; more than 0 and finite.
 
     Raises:
-        UnitError: It is none of these.
+        UnitError: The text is not a packet rate.
     """
     number, unit = _number_and_unit(text)
     scale = _PACKETS_PER_S.get(unit.lower(), 0)
@@ -253,42 +254,43 @@ def parse_packet_rate_pps(text: str) -> float:
 
 
 def format_packet_rate(rate_pps: float) -> str:
-    """A rate of packets; `parse_packet_rate_pps` gives it back exactly."""
+    """Format a packet rate; the exact inverse of `parse_packet_rate_pps`."""
     return f"{format_number(rate_pps)}pps"
 
 
 def parse_real_time_s(text: str) -> float:
-    """Seconds of a time that need not be whole nanoseconds, such as the mean of a law.
+    """Parse a time in seconds that need not be whole nanoseconds, such as the mean of a
+    distribution.
 
     Raises:
-        UnitError: It is no time with its unit.
+        UnitError: The text is not a time with a unit.
     """
     return _scaled(text, parse_time_ns, Fraction(1, _NS_PER_S))
 
 
 def format_real_time(time_s: float) -> str:
-    """A time in seconds; `parse_real_time_s` gives it back exactly."""
+    """Format a time in seconds; the exact inverse of `parse_real_time_s`."""
     return f"{format_number(time_s)}s"
 
 
 def parse_real_size_bytes(text: str) -> float:
-    """Bytes of a size that need not be whole, such as the mean of a law.
+    """Parse a size in bytes that need not be whole, such as the mean of a distribution.
 
     Raises:
-        UnitError: It is no size with its unit.
+        UnitError: The text is not a size with a unit.
     """
     return _scaled(text, parse_size_bytes, Fraction(1))
 
 
 def format_real_size(size_bytes: float) -> str:
-    """A size in bytes; `parse_real_size_bytes` gives it back exactly."""
+    """Format a size in bytes; the exact inverse of `parse_real_size_bytes`."""
     return f"{format_number(size_bytes)}B"
 
 
 def _scaled(text: str, parse_whole: Callable[[str], int], scale: Fraction) -> float:
-    """The number times its unit, rounded once; the unit is what the whole parser takes it for."""
+    """The number times its unit, rounded once; ``parse_whole`` interprets the unit."""
     number, unit = _number_and_unit(text)
-    # Another form is for the parser to judge: it says what is wrong with it.
+    # The parser of whole numbers reports what is wrong with any other form.
     exact = number * parse_whole(f"1{unit}") if unit else Fraction(parse_whole(text))
     value = _finite(exact * scale)
     if value is None:
@@ -297,7 +299,7 @@ def _scaled(text: str, parse_whole: Callable[[str], int], scale: Fraction) -> fl
 
 
 def _number_and_unit(text: str) -> tuple[Fraction, str]:
-    """Both parts of a quantity; zero and no unit when it has not that form."""
+    """Number and unit of a quantity; zero and no unit if it does not have that form."""
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         return Fraction(0), ""
@@ -312,10 +314,10 @@ def _finite(value: Fraction) -> float | None:
 
 
 def format_number(value: float) -> str:
-    """The shortest decimal without exponent that gives the number back.
+    """The shortest decimal without an exponent that converts back to the same number.
 
     Raises:
-        ValueError: It is infinite or not a number.
+        ValueError: The number is infinite or NaN.
     """
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written as a quantity")
@@ -324,7 +326,7 @@ def format_number(value: float) -> str:
 
 
 def _unit_error(value: str, allowed: str, hint: str | None = None) -> UnitError:
-    """A `UnitError` like those the native module raises."""
+    """Build a `UnitError` like those of the native module."""
     error = UnitError(f"{value!r} is not allowed here; {allowed}")
     error.path, error.value, error.allowed, error.hint = "", value, allowed, hint
     error.reason = None

@@ -1,6 +1,7 @@
-"""Pure functions from a run to numbers. Each definition stands in its function's docstring.
+"""Pure functions from a run to numbers. The docstring of each function is its definition.
 
-A file exports its metrics by its own ``__all__``; the order of imports is that of the page.
+A module exports its metrics by ``__all__``; the order of imports is the order of
+``docs/metrics.md``.
 """
 
 from dumbbell.metrics import ccperf, flow, load, ping, program, queue, series, sharing, transfer

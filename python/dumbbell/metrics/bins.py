@@ -1,4 +1,4 @@
-"""Numbers from the histograms that a run has instead of every packet's delay."""
+"""Quantiles from the histograms of a run; it has no delays of single packets."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Bins = tuple[Floats, Floats, Floats]
 
 
 def quantile_of_bins(bins: Bins, q: ArrayLike, greatest: float) -> Floats:
-    """Quantiles, linear inside a bin and never beyond the greatest value.
+    """Quantiles by linear interpolation inside a bin, at most the exact maximum.
 
     Args:
-        bins: What was counted.
+        bins: Edges and weights of the histogram.
         q: Levels in [0, 1], any shape.
-        greatest: Exact greatest value, in the unit of the edges; NaN where it is not known.
+        greatest: Exact maximum, in the unit of the edges; NaN if unknown.
 
     Returns:
-        An array of that shape, in the unit of the edges; NaN of nothing.
+        An array of the shape of ``q``, in the unit of the edges; NaN for an empty histogram.
     """
     low, high, weight = bins
     levels = np.asarray(q, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Flows as a capture has them: throughput and loss of each, by the rule of others and by ours.
+"""Throughput and loss of the flows in a capture, by Wireshark's rule and by dumbbell's.
 
 The throughput of a flow is its frames' bits over the time from its first packet to its last, as
 Rajeev's buffer-sizing experiment counts it at a router. A flow of one packet, or whose packets
@@ -25,16 +25,16 @@ class CapturedFlows:
     Attributes:
         flow: Index of the flow in the run, shape (n,).
         connection: Number of the connection in its flow, shape (n,).
-        is_reply: 1 where that direction is the one of who did not speak first, shape (n,).
+        is_reply: 1 for the direction from the responder, shape (n,).
         pkts: Packets, shape (n,).
         bytes: Bytes of their frames, shape (n,).
-        payload_bytes: Payload; -1 where it is not known, shape (n,).
+        payload_bytes: Payload; -1 if unknown, shape (n,).
         duration_s: From the first packet to the last, shape (n,).
         throughput_bps: Bits of frames over the duration; NaN without one, shape (n,).
         loss_by_flag: Packets with Wireshark's flag ``tcp.analysis.retransmission`` over all
-            packets; NaN of what is not TCP, shape (n,).
+            packets; NaN for other protocols than TCP, shape (n,).
         loss_by_bytes: Segments that did not advance the sequence (repeated or late) over those
-            with payload; NaN where they are not known or there are none, shape (n,).
+            with payload; NaN if unknown or without such segments, shape (n,).
     """
 
     flow: Array
@@ -50,7 +50,7 @@ class CapturedFlows:
 
     @property
     def without_duration(self) -> int:
-        """How many flows have no throughput."""
+        """Number of flows without a throughput."""
         return int(np.isnan(self.throughput_bps).sum())
 
 
@@ -71,14 +71,14 @@ def captured_flows(
     """The flows seen at a place.
 
     Args:
-        run: With the table ``captured_flows``; an imported one will do.
+        run: A run with the table ``captured_flows``; it may be imported.
         queue: Name or index.
         place: ``before``, ``after``, ``""`` or a code.
         protocol: IANA's number, such as 6 for TCP; None for all.
 
     Raises:
         TableError: The run has no such table or queue.
-        ValueError: No place is called so.
+        ValueError: There is no place of that name.
     """
     table = run.columns("captured_flows")
     keep = (table["queue"] == run.queue(queue)) & (table["place"] == place_code(place))
@@ -106,8 +106,8 @@ def captured_flows(
 
 
 def _larger_direction(rows: dict[str, Array]) -> Array:
-    """Of each flow and connection the row with more bytes, the first of two that are equal."""
-    # Sorted by the last key first.
+    """The row with more bytes of each flow and connection; the first if they are equal."""
+    # lexsort uses the last key first.
     by = (rows["is_reply"], -rows["bytes"], rows["connection"], rows["flow"], rows["probe"])
     order = np.lexsort(by)
     which = np.stack([rows[key][order] for key in ("probe", "flow", "connection")])

@@ -1,8 +1,8 @@
-"""A connection of a capture over time: rate, round trips, bytes in flight, window, repairs.
+"""A captured connection over time: rate, round trips, bytes in flight, window, retransmissions.
 
-Round trips are seen from the place of the capture: from a segment to the first acknowledgement of
-its end, and so the way from there to the receiver and back. At the sender that is the whole round
-trip. In flight is RFC 5681's FlightSize (section 2), the window that of RFC 9293, section 3.8.6.
+Round trips are measured at the point of capture, from a segment to the first acknowledgement of its
+end: the path from there to the receiver and back. At the sender that is the full round trip. Bytes
+in flight are RFC 5681's FlightSize (section 2); the window is that of RFC 9293, section 3.8.6.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ NS_PER_S = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Least, mean and greatest value of each interval; NaN in those without one.
+    """Minimum, mean and maximum of each interval; NaN in intervals without values.
 
     Attributes:
-        low: Shape (k,).
-        mean: Shape (k,).
-        high: Shape (k,).
+        low: Minima, shape (k,).
+        mean: Means, shape (k,).
+        high: Maxima, shape (k,).
     """
 
     low: Array
@@ -33,7 +33,7 @@ class Spread:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a value anywhere."""
+        """Whether any interval has a value."""
         return bool((~np.isnan(self.mean)).any())
 
 
@@ -44,17 +44,18 @@ class CapturedOverTime:
     Attributes:
         t_s: Middle of each interval, from the first packet of the capture, shape (k,).
         width_s: Length of an interval.
-        bytes: Of its frames, shape (k,).
-        rate_bps: Bits of its frames over its length, of the last interval over as much of it as
-            there is, shape (k,).
+        bytes: Bytes of the frames in each interval, shape (k,).
+        rate_bps: Bits of the frames over the length of the interval; the last interval may be
+            shorter, shape (k,).
         sent_again_pkts: Segments that did not advance the sequence (repeated or late), shape (k,).
         retransmission_pkts: Packets that Wireshark marks ``tcp.analysis.retransmission``, shape
             (k,).
-        round_trip_s: From a segment to its acknowledgement, by the latter's time.
-        in_flight_bytes: Sent and not acknowledged, at each segment with payload.
-        window_bytes: What the receiver offers.
-        is_window_scaled: Whether the capture says how windows are scaled; else they are as they
-            stand in the header.
+        round_trip_s: Time from a segment to its acknowledgement, at the time of the
+            acknowledgement.
+        in_flight_bytes: Bytes sent and not acknowledged, at each segment with payload.
+        window_bytes: The advertised receive window.
+        is_window_scaled: Whether the capture has the window scale; otherwise windows are those of
+            the header.
     """
 
     t_s: Array
@@ -80,24 +81,24 @@ def captured_over_time(
     most: int = 512,
     least_width_s: float = 0.0,
 ) -> CapturedOverTime | None:
-    """A connection as seen at a place.
+    """Time series of a connection at a place.
 
     Args:
-        run: Of a capture that was read, with the table ``captured_intervals``.
+        run: An imported capture, with the table ``captured_intervals``.
         queue: Name or index.
         place: ``before``, ``after``, ``""`` or a code.
         flow: Name or index.
-        is_reply: Whether the direction is that of who did not speak first.
-        connection: Its number in the flow, of TCP from 1.
-        most: Intervals at most; they are put together where there are more,
-        least_width_s: and where they are shorter than this.
+        is_reply: Whether to take the direction from the responder.
+        connection: Number of the connection in the flow; for TCP from 1.
+        most: Maximum number of intervals; more are merged.
+        least_width_s: Minimum length of an interval; shorter ones are merged.
 
     Returns:
-        None where that connection was not followed.
+        None if that connection was not followed.
 
     Raises:
         TableError: The run has no such table, queue or flow.
-        ValueError: ``most`` is not positive, or no place is called so.
+        ValueError: ``most`` is not positive, or there is no place of that name.
     """
     if most < 1:
         raise ValueError(f"most is {most}; at least 1")

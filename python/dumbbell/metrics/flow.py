@@ -1,4 +1,4 @@
-"""Flows: what applications sent and got."""
+"""Flows: data sent and received by applications."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SECTION = "Flows"
 def time_on_s(run: Run, flow: str | int) -> float:
     """Seconds of the measured window in which the flow may send: its start to its stop.
 
-    A random start (jitter) counts from the earliest instant.
+    A random start (jitter) counts from its earliest time.
     """
     described = resolved_of(run)
     of_flow = described.flow(run.flow(flow))
@@ -57,7 +57,7 @@ def sending_rate_pps(run: Run, flow: str | int) -> float:
     """Datagrams sent per second while the flow is on (measured window, its start to its stop).
 
     A datagram counts once, however many fragments it takes; `arrival_rate_pps` counts those.
-    NaN for a flow over TCP, which has none.
+    NaN for a TCP flow, which has no datagrams.
     """
     if _is_over_tcp(run, flow):
         return float("nan")
@@ -74,18 +74,18 @@ def sending_rate_bps(run: Run, flow: str | int) -> float:
 def goodput_bps(run: Run, flow: str | int) -> float:
     """Bits of payload received in whole datagrams per second while the flow is on.
 
-    The time is that of the measured window between the flow's start and stop; what arrives
-    after the stop counts. A datagram with a lost fragment does not.
+    The time is the part of the measured window between the flow's start and stop; data that arrive
+    after the stop count. A datagram with a lost fragment does not count.
     """
     return _per_time_on(run, flow, 8 * _one(run, flow, "received_payload_bytes"))
 
 
 @metric("1", _SECTION)
 def flow_loss_ratio(run: Run, flow: str | int | Sequence[str | int]) -> float:
-    """Packets dropped or lost anywhere over packets whose fate is known; whole run.
+    """Packets dropped or lost anywhere over packets delivered, dropped or lost; whole run.
 
-    Packets still on their way at the end are in neither. Over the packets of all flows together
-    when several are given. NaN when no packet's fate is known.
+    Packets in flight at the end are not counted. Over the packets of all flows together if several
+    are given. NaN if no packet was delivered, dropped or lost.
     """
     dropped = _sum(run, flow, "dropped_pkts")
     decided = dropped + _sum(run, flow, "delivered_pkts")
@@ -94,7 +94,7 @@ def flow_loss_ratio(run: Run, flow: str | int | Sequence[str | int]) -> float:
 
 @metric("s", _SECTION)
 def mean_delay_s(run: Run, flow: str | int | Sequence[str | int]) -> float:
-    """Mean one-way delay of packets made in the measured window and delivered.
+    """Mean one-way delay of packets created in the measured window and delivered.
 
     Over the packets of all flows together when several are given. NaN without any.
     """
@@ -109,21 +109,22 @@ def mean_delay_s(run: Run, flow: str | int | Sequence[str | int]) -> float:
 
 @metric("s", _SECTION)
 def max_delay_s(run: Run, flow: str | int | Sequence[str | int]) -> float:
-    """Greatest one-way delay of those packets; exact. NaN without any."""
+    """Maximum one-way delay of packets created in the measured window; exact. NaN without any."""
     longest = max(_one(run, each, "delay_max_ns") for each in _listed(flow))
     return longest / NS_PER_S if longest >= 0 else float("nan")
 
 
 def flow_delay_bins(run: Run, flow: str | int | Sequence[str | int]) -> Bins:
-    """Edges (seconds) and weights (packets) of the histogram of those delays: low, high, weight.
+    """Edges (seconds) and weights (packets) of the histogram of one-way delays: low, high, weight.
 
-    Of several flows their histograms together; empty where a run has none, as those of versions
+    The histograms of several flows are merged; empty for runs without histograms: those of versions
     before 0.2 and imported ones.
     """
     columns = run.tables.get("flow_delays")
     if columns is None:
         return np.empty(0), np.empty(0), np.empty(0)
-    # Rows are in the order of flows: to look through all of them for each of thousands takes long.
+    # Rows are in the order of flows, so a binary search suffices; a scan for each of thousands of
+    # flows would be slow.
     indices = np.array([run.flow(each) for each in _listed(flow)], columns["flow"].dtype)
     starts = np.searchsorted(columns["flow"], indices, side="left")
     ends = np.searchsorted(columns["flow"], indices, side="right")
@@ -140,11 +141,10 @@ def flow_delay_bins(run: Run, flow: str | int | Sequence[str | int]) -> Bins:
 
 @metric("s", _SECTION)
 def delay_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLike) -> Floats:
-    """Quantiles of the one-way delays of packets made in the measured window and delivered.
+    """Quantiles of the one-way delays of packets created in the measured window and delivered.
 
-    From bins of 1/128 relative width, linear inside a bin: within 0.8 % of the exact one, and never
-    beyond the greatest, which is exact. Over the packets of all flows together when several are
-    given.
+    From bins of 1/128 relative width, linear inside a bin: within 0.8 % of the exact quantile, and
+    at most the exact maximum. Over the packets of all flows together if several are given.
 
     Args:
         run: The run.
@@ -152,18 +152,19 @@ def delay_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLi
         q: Levels in [0, 1], any shape.
 
     Returns:
-        An array of that shape; NaN without packets, and where single packets are not known (flows
-        over TCP on the kernel, imported runs).
+        An array of the shape of ``q``; NaN without packets, and if single packets are not known
+        (TCP flows on the kernel, imported runs).
     """
     return quantile_of_bins(flow_delay_bins(run, flow), q, max_delay_s(run, flow))
 
 
 @metric("1", _SECTION)
 def retransmitted_share(run: Run, flow: str | int | Sequence[str | int]) -> float:
-    """Segments sent again over packets that the sender made; whole run.
+    """Retransmitted segments over packets sent; whole run.
 
-    What ``ss`` counts as ``retrans`` over ``data_segs_out``, but for the packets of the handshake.
-    Over the flows together when several are given. NaN when one is not over TCP, or sent nothing.
+    ``retrans`` over ``data_segs_out`` of ``ss``, except that the packets of the handshake count as
+    sent. Over all flows together if several are given. NaN if one does not use TCP, or sent
+    nothing.
     """
     flows = _listed(flow)
     again = [_one(run, each, "retransmitted_pkts") for each in flows]
@@ -173,10 +174,10 @@ def retransmitted_share(run: Run, flow: str | int | Sequence[str | int]) -> floa
 
 @metric("s", _SECTION)
 def srtt_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLike) -> Floats:
-    """Quantiles of the smoothed round-trip times (RFC 6298) that the senders had when sampled.
+    """Quantiles of the sampled smoothed round-trip times (RFC 6298) of senders.
 
-    Over the samples of the measured window, those of all flows together when several are given, as
-    R's `quantile` (type 7) and NumPy compute them. One sender's successive samples are correlated.
+    Over the samples in the measured window, pooled over all flows if several are given, computed as
+    by R's `quantile` (type 7) and NumPy. Successive samples of a sender are correlated.
 
     Args:
         run: A run with ``sample_interval``.
@@ -184,7 +185,7 @@ def srtt_quantile_s(run: Run, flow: str | int | Sequence[str | int], q: ArrayLik
         q: Levels in [0, 1], any shape.
 
     Returns:
-        An array of that shape; NaN without samples.
+        An array of the shape of ``q``; NaN without samples.
     """
     warm_up_ns = resolved_of(run).warm_up_ns
     taken = []

@@ -1,8 +1,9 @@
-"""Load as it was asked for, beside load as it came.
+"""Nominal load compared with measured load.
 
-Asked is what a person computes from the parameters they type: packets per second times mean size,
-sources only. Measured is what reached the wire: headers, fragments, link overhead and pings are in
-it, and what an earlier queue dropped is not. Published M/M/1 laboratories went wrong between them.
+The nominal (asked) load follows from the parameters of the sources: packets per second times mean
+size. The measured load is that on the wire: it includes headers, fragments, link overhead and
+pings, and excludes packets dropped by an earlier queue. Published M/M/1 laboratories confused the
+two.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = [
 
 _SECTION = "Asked and measured load"
 NOTEWORTHY = 0.01
-"""Asked and measured load that differ by more than this, relatively, deserve a word."""
+"""Relative difference of nominal and measured load above which a warning is printed."""
 
 
 _MEANS: Mapping[str, Callable[[Callable[[str], float]], float]] = {
@@ -48,19 +49,19 @@ _MEANS: Mapping[str, Callable[[Callable[[str], float]], float]] = {
     "gamma": lambda of: of("shape") * of("scale"),
     "weibull": lambda of: of("scale") * math.gamma(1 + 1 / of("shape")),
 }
-"""Name of a law to its mean, made of its parameters."""
+"""Mean of each distribution by name, from its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadComparison:
-    """Asked beside measured load, of a flow or at a queue.
+    """Nominal and measured load of a flow or at a queue.
 
     Attributes:
         what: Name of the flow or queue.
-        asked: From the parameters, in ``unit``.
-        measured: In the run, in ``unit``.
+        asked: Nominal load from the parameters, in ``unit``.
+        measured: Measured load of the run, in ``unit``.
         unit: ``packets/s``, ``Mbit/s`` or ``1`` (load over rate, rho).
-        note: Why they differ, where the description says.
+        note: Why they differ, if the description shows it.
     """
 
     what: str
@@ -71,23 +72,24 @@ class LoadComparison:
 
     @property
     def ratio(self) -> float:
-        """Measured over asked; infinite when nothing was asked and something came."""
+        """Measured over nominal load; infinite if the nominal load is zero and the measured is
+        not."""
         if self.asked:
             return self.measured / self.asked
         return math.inf if self.measured else 1.0
 
     @property
     def differs(self) -> bool:
-        """Whether by more than `NOTEWORTHY`."""
+        """Whether they differ by more than `NOTEWORTHY`."""
         return not abs(self.ratio - 1.0) <= NOTEWORTHY
 
 
 @metric("datagrams/s", _SECTION)
 def asked_rate_pps(run: Run, flow: str | int) -> float:
-    """Datagrams per second of a flow by its parameters: one over the mean gap.
+    """Nominal datagrams per second of a flow: one over the mean gap.
 
-    A replayed trace asks for as many as it holds in the flow's time on, over that time. Zero
-    when the mean gap is infinite; NaN for a source that takes what TCP gets.
+    For a replayed trace the datagrams due while the flow is on, over that time. Zero if the mean
+    gap is infinite; NaN for sources whose rate TCP determines.
     """
     source = _source(run, flow)
     if source.kind == "replay":
@@ -100,10 +102,10 @@ def asked_rate_pps(run: Run, flow: str | int) -> float:
 
 @metric("bit/s", _SECTION)
 def asked_load_bps(run: Run, flow: str | int) -> float:
-    """Bits per second of a flow by its parameters: `asked_rate_pps` times the mean size.
+    """Nominal bits per second of a flow: `asked_rate_pps` times the mean size.
 
-    Sizes as the person gave them: payload for UDP sources, before clipping and without headers.
-    NaN for a source that takes what TCP gets.
+    Sizes as in the description: payload for UDP sources, before clipping and without headers. NaN
+    for sources whose rate TCP determines.
     """
     source = _source(run, flow)
     if source.kind == "replay":
@@ -115,40 +117,40 @@ def asked_load_bps(run: Run, flow: str | int) -> float:
 
 @metric("bit/s", _SECTION)
 def asked_load_at_queue_bps(run: Run, queue: str | int) -> float:
-    """Bits per second that the parameters of the flows through a queue amount to.
+    """Nominal bits per second of all flows through a queue.
 
-    The mean of the sum of `asked_load_bps` over the flows routed through it, from the first
-    one's start to the last one's stop inside the measured window. Pings, headers and losses
-    upstream are not in it. NaN where a flow is among them that takes what TCP gets.
+    The mean of the sum of `asked_load_bps` over the flows routed through the queue, from the first
+    start to the last stop inside the measured window. Pings, headers and upstream losses do not
+    count. NaN if the rate of one of the flows is determined by TCP.
     """
     return _asked_at_queues(run)[run.queue(queue)].load_bps
 
 
 @metric("1", _SECTION)
 def asked_utilization(run: Run, queue: str | int) -> float:
-    """`asked_load_at_queue_bps` over the mean rate of the queue's link: the rho one computes.
+    """`asked_load_at_queue_bps` over the mean rate of the queue's link: the nominal rho.
 
-    Zero where nothing limits the rate.
+    Zero if the rate is not limited.
     """
     return asked_load_at_queue_bps(run, queue) / _mean_rate_bps(run, queue)
 
 
 @metric("1", _SECTION)
 def offered_utilization(run: Run, queue: str | int) -> float:
-    """`offered_load_bps` over the mean rate of the queue's link: the rho of the whole window.
+    """`offered_load_bps` over the mean rate of the queue's link: the measured rho of the window.
 
-    Above 1 in overload, where `utilization` stays at 1. Zero where nothing limits the rate.
+    Above 1 in overload, where `utilization` is 1. Zero if the rate is not limited.
     """
     return offered_load_bps(run, queue) / _mean_rate_bps(run, queue)
 
 
 @metric("see each row", _SECTION)
 def asked_and_measured(run: Run) -> list[LoadComparison]:
-    """Asked against measured: packets/s of each flow, then Mbit/s and rho at each shaped queue.
+    """Nominal and measured load: packets/s of each flow, then Mbit/s and rho at each shaped queue.
 
-    Both are means over the time in which flows are on (of a queue: any of the flows through it),
-    so a run that goes on after they stopped does not dilute them. Queues that nothing is sent
-    through are left out, and flows that take what TCP gets, with the queues they pass.
+    Both are means over the time in which flows are on (for a queue: any of the flows through it),
+    so time after their stop does not reduce them. Queues without traffic are left out, and so are
+    flows whose rate TCP determines, with the queues on their path.
     """
     described = resolved_of(run)
     rows = []
@@ -172,21 +174,21 @@ def asked_and_measured(run: Run) -> list[LoadComparison]:
 
 
 def asks(source: Source) -> bool:
-    """Whether a source's parameters say how much it sends, whatever the network does."""
+    """Whether a source's rate is independent of the network."""
     return FORMS[source.kind].sends == "packets"
 
 
 def law_mean(law: Law) -> float:
-    """Mean of a law by its parameters, in its own unit (s or bytes); infinite when it has none.
+    """Mean of a distribution by its parameters, in its unit (s or bytes); infinite if undefined.
 
-    Of a normal law the parameter itself, though draws below zero are cut.
+    For a normal distribution the parameter itself, although negative draws are clipped.
     """
     return _MEANS[law.law](law.parameter)
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What flows through a queue ask of it, and for how long any of them is on."""
+    """Nominal load of the flows through a queue, and the time in which any of them is on."""
 
     load_bps: float
     time_on_s: float
@@ -214,13 +216,13 @@ def _asked_at_queues(run: Run) -> list[_Asked]:
 
 
 def _beside_the_payload(described: Resolved) -> list[str]:
-    """For each queue, what is on the wire that the parameters do not say."""
+    """For each queue, the load on the wire in addition to the payload."""
     topology = described.topology
     packets: set[int] = set()
     pinged: set[int] = set()
     acknowledged: set[int] = set()
     for flow in described.flows:
-        # An ideal source's drawn size is what queues count; others send payload in packets.
+        # Queues count the drawn size of an ideal source; other sources send payload in packets.
         if flow.source.size_at == "payload":
             packets.update(topology.route(flow.from_, flow.to) or ())
         if flow.transport == "tcp":
@@ -238,7 +240,7 @@ def _beside_the_payload(described: Resolved) -> list[str]:
 
 
 def _replayed_bytes(run: Run, flow: str | int) -> list[int]:
-    """Sizes of a trace's datagrams that are due in the measured window."""
+    """Sizes of a trace's datagrams due in the measured window."""
     described = resolved_of(run)
     of_flow = described.flow(run.flow(flow))
     first = described.warm_up_ns - of_flow.start_ns

@@ -1,10 +1,10 @@
-"""Where on the way of a flow a capture was made, as far as its round trips tell it.
+"""Where on the path of a flow a capture was made, estimated from round trips.
 
-From an observation point (RFC 7011 section 2) the round trip ahead goes to the receiver of the data
-and back, the one behind to their sender and back. Both are in a capture: of a segment to its
-acknowledgement one way, and of the answer (the SYN/ACK of the handshake is one) to its own the
-other way. Their least values together are the round trip of the path. This is how passive
-measurement of round trips splits them (RFC 9312 section 3.8.2 describes the same for QUIC).
+From an observation point (RFC 7011 section 2) the downstream round trip goes to the receiver of the
+data and back, the upstream round trip to their sender and back. A capture shows both: the time from
+a segment to its acknowledgement, and the time from a segment of the other direction (such as the
+SYN/ACK) to its acknowledgement. The sum of their minima is the round trip of the path (RFC 9312
+section 3.8.2 describes the same for QUIC).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dumbbell.metrics.captured import CapturedFlows
 from dumbbell.tables import Array, Run
 
 NEAR = 0.1
-"""Share of the round trip up to which an end counts as being here."""
+"""Share of the round trip up to which the observation point is considered to be at that end."""
 _NS_PER_S = 1e9
 
 
 class ObservationPoint(enum.Enum):
-    """Where a flow was seen."""
+    """Position of a capture on the path of a flow."""
 
     SENDER = "sender"
     BETWEEN = "between"
@@ -33,13 +33,13 @@ class ObservationPoint(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class SeenFrom:
-    """Where each of the flows of a place was seen.
+    """Observation points of the flows at a place.
 
     Attributes:
-        point: Of each flow.
-        ahead_s: Least round trip from here to the receiver of the data, s, shape (n,); NaN where
-            none was seen.
-        behind_s: Least round trip from here to their sender, s, shape (n,); NaN where none was.
+        point: Observation point of each flow.
+        ahead_s: Minimum round trip to the receiver of the data, s, shape (n,); NaN if none was
+            seen.
+        behind_s: Minimum round trip to the sender of the data, s, shape (n,); NaN if none was seen.
     """
 
     point: tuple[ObservationPoint, ...]
@@ -48,13 +48,13 @@ class SeenFrom:
 
 
 def seen_from(run: Run, queue: int, place: int, flows: CapturedFlows) -> SeenFrom:
-    """Where the flows of a place were seen.
+    """Estimate the observation points of the flows at a place.
 
     Args:
-        run: An imported capture; without ``captured_intervals`` nothing is known.
+        run: An imported capture; without ``captured_intervals`` all points are unknown.
         queue: Index of the queue.
-        place: Code of the place at it.
-        flows: As `captured_flows` gives them for that place.
+        place: Code of the place at the queue.
+        flows: The flows as `captured_flows` returns them for that place.
     """
     least = _least_ns(run, queue, place)
     keys = list(
@@ -69,7 +69,7 @@ def seen_from(run: Run, queue: int, place: int, flows: CapturedFlows) -> SeenFro
 
 def _point(ahead_s: float, behind_s: float) -> ObservationPoint:
     whole_s = ahead_s + behind_s
-    if not whole_s > 0:  # NaN is not either
+    if not whole_s > 0:  # comparisons with NaN are false
         return ObservationPoint.UNKNOWN
     if behind_s <= NEAR * whole_s:
         return ObservationPoint.SENDER
@@ -77,7 +77,7 @@ def _point(ahead_s: float, behind_s: float) -> ObservationPoint:
 
 
 def _least_ns(run: Run, queue: int, place: int) -> dict[tuple[int, int, int], int]:
-    """Least round trip of each direction that has one, by flow, connection and direction."""
+    """Minimum round trip of each direction, by flow, connection and direction."""
     if "captured_intervals" not in run.tables:
         return {}
     table = run.columns("captured_intervals")

@@ -1,4 +1,4 @@
-"""What the description says of a run's queues: rates, and what they can send."""
+"""Rates and capacities of a run's queues, from its description."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ NS_PER_S = 1e9
 
 
 _latest: dict[int, Resolved] = {}
-"""By identity of the description, one at most: numbers of thousands of flows ask for it dozens of
-times each, and what a view has worked out it keeps."""
+"""Cache of one description, by identity: metrics of thousands of flows read it dozens of times
+each, and the parsed view caches derived values."""
 
 
 def resolved_of(run: Run) -> Resolved:
-    """The run's description, read with types: ``resolved_of(run).queue("a->b").limit_bytes``.
+    """The run's description with types: ``resolved_of(run).queue("a->b").limit_bytes``.
 
     Raises:
-        DumbbellError: It was imported and has none.
+        DumbbellError: The run was imported and has no description.
     """
     if run.spec is None:
         raise DumbbellError("this metric needs the description, which an imported run has not")
@@ -41,32 +41,31 @@ def resolved_of(run: Run) -> Resolved:
 def capacity_bits(run: Run, queue: str | int) -> float:
     """Bits that a queue's link can send in the measured window, changes of its rate included.
 
-    The slower of transmitter and discipline governs. Infinite when nothing shapes there at some
-    time.
+    The slower of transmitter and discipline counts. Infinite if neither has a rate at some time.
     """
     end = resolved_of(run).queue(run.queue(queue))
     return _bits(run, end, end.qdisc.shaped_bps)
 
 
 def passed_bits(run: Run, queue: str | int) -> float:
-    """As `capacity_bits`, with what the policer in front of the queue lets pass.
+    """Like `capacity_bits`, but limited by the policer in front of the queue.
 
-    Of a policer that is its rate, without the burst: what passes over a long time.
+    A policer counts by its rate, without the burst.
     """
     end = resolved_of(run).queue(run.queue(queue))
     return _bits(run, end, end.qdisc.shaped_bps, end.police.rate_bps if end.police else 0)
 
 
 def traced_bits(run: Run, queue: str | int, edges_ns: Sequence[int]) -> NDArray[np.float64]:
-    """Bits that a link with a trace can send between each edge and the next.
+    """Capacity of a link with a trace between consecutive edges, bits.
 
     Args:
         run: A run.
-        queue: One whose link has a trace.
-        edges_ns: From the run's start, not decreasing.
+        queue: A queue whose link has a trace.
+        edges_ns: Times since the run's start, not decreasing.
 
     Returns:
-        One fewer than edges; infinite where nothing holds packets back.
+        Shape (edges - 1,); infinite where the rate is not limited.
     """
     described = resolved_of(run)
     end = described.queue(run.queue(queue))
@@ -75,7 +74,7 @@ def traced_bits(run: Run, queue: str | int, edges_ns: Sequence[int]) -> NDArray[
 
 
 def _bits(run: Run, end: Queue, *limits_bps: int) -> float:
-    """By the link's rate and what never changes; 0 stands for no limit."""
+    """Capacity by the link's rate and the constant rates; a rate of 0 means no limit."""
     described = resolved_of(run)
     start, stop = described.warm_up_ns, described.duration_ns
     if end.trace is not None:

@@ -31,19 +31,19 @@ def ping_rtt_ms(
 ) -> Floats:
     """Round-trip times of the answered requests, of several probes pooled.
 
-    In the order probe after probe, each by sequence number. Samples follow one another closely
-    and are correlated: their number is no sample size for an interval.
+    Probe after probe, each in the order of sequence numbers. Successive samples are correlated, so
+    their number cannot be used as the sample size of an interval.
 
     Args:
-        run: The run; an imported one will do.
-        probes: Names or indices; all when None.
-        first_s: Only requests sent in this number of seconds from the run's start.
+        run: The run, which may be imported.
+        probes: Names or indices; all if None.
+        first_s: Only requests sent in the first ``first_s`` seconds of the run.
 
     Returns:
-        Milliseconds, shape (answers,); exact, not rounded as ping prints.
+        Milliseconds, shape (answers,); exact, not rounded as by ping.
 
     Raises:
-        DumbbellError: ``first_s`` of an imported run that does not know when requests were sent.
+        DumbbellError: ``first_s`` is given for an imported run without the times of requests.
     """
     rtt = np.concatenate([_rtt_ns(run, each, first_s) for each in _probes(run, probes)] or [_NONE])
     answered: Floats = rtt[rtt != NO_INSTANT] / _NS_PER_MS
@@ -58,13 +58,13 @@ def ping_rtt_quantiles_ms(
     *,
     first_s: float | None = None,
 ) -> Floats:
-    """Sample quantiles of `ping_rtt_ms`, as R's ``quantile`` (type 7) and NumPy compute them.
+    """Sample quantiles of `ping_rtt_ms`, computed as by R's ``quantile`` (type 7) and NumPy.
 
     Args:
         run: The run.
         q: Levels in [0, 1], any shape; 1 is the maximum.
-        probes: Names or indices, pooled; all when None.
-        first_s: Only requests sent in this number of seconds from the run's start.
+        probes: Names or indices, pooled; all if None.
+        first_s: Only requests sent in the first ``first_s`` seconds of the run.
 
     Returns:
         An array of the shape of ``q``; NaN without answers.
@@ -87,10 +87,10 @@ def mean_ping_rtt_ms(
 def ping_loss_ratio(
     run: Run, probes: Sequence[str | int] | None = None, *, first_s: float | None = None
 ) -> float:
-    """Requests without an answer over requests sent. NaN when none was sent.
+    """Requests without an answer over requests sent. NaN if none was sent.
 
-    A request whose answer was still on its way at the end of the run counts as lost, as it does
-    for a ping that is stopped there.
+    A request whose answer is in flight at the end of the run counts as lost, as for a ping that is
+    stopped.
     """
     rtt = np.concatenate([_rtt_ns(run, each, first_s) for each in _probes(run, probes)] or [_NONE])
     return float((rtt == NO_INSTANT).mean()) if len(rtt) else float("nan")
@@ -107,7 +107,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 def _probes(run: Run, probes: Sequence[str | int] | None) -> Sequence[str | int]:
     if isinstance(probes, str):
-        # A name alone would be read as its letters.
+        # Iterating over a single name would give its letters.
         return [probes]
     return range(len(run.probe_names)) if probes is None else probes
 

@@ -1,4 +1,4 @@
-"""Programs: what those of the machine said of a run, as they count it (docs/programs.md)."""
+"""Results reported by programs that ran inside a run (docs/programs.md)."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ Floats = NDArray[np.float64]
 
 @metric("ms", _SECTION)
 def program_rtt_ms(run: Run, program: str | int) -> Floats:
-    """Round-trip times that ``ping`` printed, of the answered requests, in their order.
+    """Round-trip times printed by ``ping``, of the answered requests, in order.
 
     Args:
         run: A run of the kernel.
         program: Name or index of a program of kind ``ping``.
 
     Returns:
-        Milliseconds, shape (answers,), rounded as ping prints.
+        Milliseconds, shape (answers,), rounded as by ping.
     """
     rtt = run.column("program_round_trips", "rtt_ns", program=program)
     answered: Floats = rtt[rtt != NO_INSTANT] / _NS_PER_MS
@@ -52,7 +52,7 @@ def program_rtt_ms(run: Run, program: str | int) -> Floats:
 
 @metric("ms", _SECTION)
 def program_rtt_quantiles_ms(run: Run, program: str | int, q: ArrayLike) -> Floats:
-    """Sample quantiles of `program_rtt_ms`, as R's ``quantile`` (type 7) and NumPy compute them.
+    """Sample quantiles of `program_rtt_ms`, computed as by R's ``quantile`` (type 7) and NumPy.
 
     Args:
         run: The run.
@@ -74,10 +74,10 @@ def mean_program_rtt_ms(run: Run, program: str | int) -> float:
 
 @metric("1", _SECTION)
 def program_loss_ratio(run: Run, program: str | int) -> float:
-    """Requests or datagrams that a program says were lost, over those sent; NaN where it does not.
+    """Requests or datagrams reported lost by a program over those sent; NaN if not reported.
 
-    Of ``ping`` requests without an answer; of D-ITG, and of iperf and iperf3 over UDP, what the
-    receiver missed.
+    For ``ping`` requests without an answer; for D-ITG, and for iperf and iperf3 over UDP, datagrams
+    missed by the receiver.
     """
     sent, lost = (_said(run, program, column) for column in ("sent_pkts", "lost_pkts"))
     return lost / sent if sent > 0 and lost >= 0 else float("nan")
@@ -85,31 +85,31 @@ def program_loss_ratio(run: Run, program: str | int) -> float:
 
 @metric("bit/s", _SECTION)
 def program_throughput_bps(run: Run, program: str | int) -> float:
-    """Payload over time of the whole, as the program says it; NaN where it does not.
+    """Payload over time of the whole test, as reported by the program; NaN if not reported.
 
-    What arrived, where it knows that: of netperf what its own side counts.
+    Received payload if the program reports it; for netperf the count of its own side.
     """
     return _said(run, program, "throughput_bps")
 
 
 @metric("s", _SECTION)
 def mean_program_delay_s(run: Run, program: str | int) -> float:
-    """Mean one-way delay, as the program says it (ITGDec); NaN where it does not."""
+    """Mean one-way delay reported by the program (ITGDec); NaN if not reported."""
     return _said(run, program, "delay_mean_s")
 
 
 @metric("s", _SECTION)
 def program_transfer_times_s(run: Run, program: str | int) -> Floats:
-    """What each transfer took: curl's ``time_total`` (curl(1), ``--write-out``), in their order.
+    """Duration of each transfer: curl's ``time_total`` (curl(1), ``--write-out``), in order.
 
-    From the beginning, the handshake included where it made a connection, until the last byte.
+    From the start to the last byte, including the handshake of a new connection.
 
     Args:
         run: A run of the kernel.
         program: Name or index of a program of kind ``curl``.
 
     Returns:
-        Seconds, shape (transfers,), rounded to microseconds as curl prints.
+        Seconds, shape (transfers,), rounded to microseconds as by curl.
     """
     times: Floats = run.column("program_transfers", "total_s", program=program).astype(np.float64)
     return times
@@ -124,7 +124,7 @@ def mean_program_transfer_time_s(run: Run, program: str | int) -> float:
 
 @metric("s", _SECTION)
 def program_transfer_time_quantiles_s(run: Run, program: str | int, q: ArrayLike) -> Floats:
-    """Sample quantiles of `program_transfer_times_s`, of type 7 as NumPy's.
+    """Sample quantiles of `program_transfer_times_s`, of type 7 as in NumPy.
 
     Args:
         run: The run.
@@ -145,17 +145,17 @@ def program_transferred_bytes(run: Run, program: str | int) -> float:
 
 @metric("bit/s", _SECTION)
 def program_transfer_goodputs_bps(run: Run, program: str | int) -> Floats:
-    """Payload of each transfer over what it took: ``size_download`` over ``time_total``.
+    """Payload of each transfer over its duration: ``size_download`` over ``time_total``.
 
-    curl's own ``speed_download`` is the same in whole bytes a second. `program_throughput_bps` is
-    that of all together.
+    curl's ``speed_download`` is the same in whole bytes per second. `program_throughput_bps` is
+    that of all transfers together.
 
     Args:
         run: The run.
         program: Name or index of a program of kind ``curl``.
 
     Returns:
-        Shape (transfers,), those left out that took less than a microsecond.
+        Shape (transfers,), without transfers shorter than a microsecond.
     """
     times = program_transfer_times_s(run, program)
     size = run.column("program_transfers", "bytes", program=program)
@@ -165,7 +165,7 @@ def program_transfer_goodputs_bps(run: Run, program: str | int) -> Floats:
 
 @metric("bit/s", _SECTION)
 def program_transfer_goodput_quantiles_bps(run: Run, program: str | int, q: ArrayLike) -> Floats:
-    """Sample quantiles of `program_transfer_goodputs_bps`, of type 7 as NumPy's.
+    """Sample quantiles of `program_transfer_goodputs_bps`, of type 7 as in NumPy.
 
     Args:
         run: The run.
@@ -182,16 +182,17 @@ def program_transfer_goodput_quantiles_bps(run: Run, program: str | int, q: Arra
 def program_counted_bytes(
     run: Run, program: str | int, at_s: ArrayLike, *, side: int | None = None
 ) -> Floats:
-    """What a program had counted at given times, of all its streams; evenly within an interval.
+    """Bytes counted by a program up to given times, over all its streams; linear within an
+    interval.
 
     Args:
         run: The run.
-        program: Name or index of one that reports in intervals (iperf3, iperf, netperf).
-        at_s: Times of the run, s, any shape.
-        side: 0 the asking side's count, 1 the answering one's; when None that of who reads.
+        program: Name or index of a program that reports in intervals (iperf3, iperf, netperf).
+        at_s: Times since the run's start, s, any shape.
+        side: 0 for the client's count, 1 for the server's; if None that of the receiver.
 
     Returns:
-        Bytes, of the shape of ``at_s``; NaN where it reported no interval.
+        Bytes, of the shape of ``at_s``; NaN without reported intervals.
     """
     times = np.asarray(at_s, dtype=np.float64)
     wanted = _reading_side(run, program) if side is None else side
@@ -210,24 +211,24 @@ def program_counted_bytes(
 
 @metric("bit/s", _SECTION)
 def program_interval_throughputs_bps(run: Run, program: str | int) -> Floats:
-    """Payload over time of each interval that a program reports, of all its streams together.
+    """Throughput of each interval that a program reports, over all its streams.
 
-    Intervals are as long as it was asked to make them, from its start on, and are those of who
-    reads where both sides report; what is left at the end, a shorter one, is left out.
+    Intervals have the configured length, from the start of the program; if both sides report, those
+    of the receiver count. A shorter last interval is left out.
 
     Args:
         run: The run.
-        program: Name or index of one that reports in intervals (iperf3, iperf, netperf).
+        program: Name or index of a program that reports in intervals (iperf3, iperf, netperf).
 
     Returns:
-        Shape (intervals,); empty where it reported none.
+        Shape (intervals,); empty without reported intervals.
     """
     columns = _intervals(run, program, _reading_side(run, program))
     if not columns["end_ns"].size:
         return np.empty(0)
     width_s = _asked(run, program)["interval_ns"] / 1e9
     begin_s, end_s = columns["start_ns"].min() / 1e9, columns["end_ns"].max() / 1e9
-    # A hair less than a whole interval is one: programs print four digits.
+    # An interval slightly shorter than the full length counts as full: programs print four digits.
     count = int((end_s - begin_s) / width_s + 0.01)
     edges_s = begin_s + width_s * np.arange(count + 1)
     counted = program_counted_bytes(run, program, edges_s)
@@ -275,8 +276,8 @@ def _intervals(run: Run, program: str | int, side: int) -> dict[str, NDArray[np.
 
 
 def _reading_side(run: Run, program: str | int) -> int:
-    """Who counts what arrived: the answering side, but of a reversed iperf3, and of netperf, which
-    reports on the asking side alone."""
+    """The side that counts received data: the server, except for a reversed iperf3, and for
+    netperf, which reports only on the client."""
     if _asked(run, program).get("reverse"):
         return _ASKING
     answered = run.column("program_intervals", "side", program=program) == _ANSWERING

@@ -47,7 +47,7 @@ def mean_sojourn_s(run: Run, queue: str | int | Sequence[str | int]) -> float:
     """Mean time in the system, T: from a packet's arrival to the end of its transmission.
 
     Over the packets that arrived in the measured window and left before its end, pings included;
-    over the packets of all queues together when several are given (each packet weighs the same).
+    over the packets of all queues together if several are given (each packet has the same weight).
     NaN without packets.
     """
     queues = [queue] if isinstance(queue, str | int) else list(queue)
@@ -67,7 +67,7 @@ def mean_wait_s(run: Run, queue: str | int) -> float:
 
 @metric("s", _SECTION)
 def max_sojourn_s(run: Run, queue: str | int) -> float:
-    """Greatest sojourn time of any packet that arrived in the measured window; exact.
+    """Maximum sojourn time of packets that arrived in the measured window; exact.
 
     NaN without packets.
     """
@@ -87,16 +87,16 @@ def mean_system_pkts(run: Run, queue: str | int) -> float:
 
 @metric("packets", _SECTION)
 def mean_backlog_pkts(run: Run, queue: str | int) -> float:
-    """Time average of the packets the discipline holds, N_q; an exact integral.
+    """Time average of the packets in the discipline, N_q; an exact integral.
 
-    ``netem`` with a rate holds the packet in transmission too: there it equals N.
+    ``netem`` with a rate also holds the packet in transmission: there it equals N.
     """
     return _one(run, queue, "backlog_mean_pkts")
 
 
 @metric("bytes", _SECTION)
 def mean_backlog_bytes(run: Run, queue: str | int) -> float:
-    """Time average of the bytes the discipline holds, as ``tc -s qdisc`` shows its backlog."""
+    """Time average of the bytes in the discipline, the backlog of ``tc -s qdisc``."""
     return _one(run, queue, "backlog_mean_bytes")
 
 
@@ -104,8 +104,7 @@ def mean_backlog_bytes(run: Run, queue: str | int) -> float:
 def utilization(run: Run, queue: str | int) -> float:
     """Share of time with a packet in the system: busy time over the measured window.
 
-    At a constant rate, and with a discipline that always sends when it can, this is also the
-    share of bits that were used (`utilization_bits`).
+    At a constant rate, and with a work-conserving discipline, it equals `utilization_bits`.
     """
     return _one(run, queue, "busy_s") / _one(run, queue, "measured_s")
 
@@ -114,14 +113,14 @@ def utilization(run: Run, queue: str | int) -> float:
 def utilization_bits(run: Run, queue: str | int) -> float:
     """Bits sent on the wire over the bits the link could have sent in the measured window.
 
-    Changes of the rate are integrated. Zero where nothing limits the rate.
+    Changes of the rate are integrated. Zero if the rate is not limited.
     """
     return 8 * _one(run, queue, "departed_bytes") / capacity_bits(run, queue)
 
 
 @metric("packets/s", _SECTION)
 def arrival_rate_pps(run: Run, queue: str | int) -> float:
-    """Packets offered to the queue per second, lambda: fragments singly, dropped ones too."""
+    """Packets offered to the queue per second, lambda; fragments and dropped packets count."""
     return _one(run, queue, "arrived_pkts") / _one(run, queue, "measured_s")
 
 
@@ -129,7 +128,7 @@ def arrival_rate_pps(run: Run, queue: str | int) -> float:
 def offered_load_bps(run: Run, queue: str | int) -> float:
     """Bits offered to the queue per second, on the wire: headers and link overhead included.
 
-    NaN when the bytes of dropped packets are not known (on the kernel, at some queues).
+    NaN if the bytes of dropped packets are not known (on the kernel, at some queues).
     """
     arrived = _one(run, queue, "arrived_bytes")
     return 8 * arrived / _one(run, queue, "measured_s") if arrived >= 0 else float("nan")
@@ -143,10 +142,10 @@ def throughput_bps(run: Run, queue: str | int) -> float:
 
 @metric("1", _SECTION)
 def loss_ratio(run: Run, queue: str | int) -> float:
-    """Packets dropped at the queue over packets offered to it. NaN when none was offered.
+    """Packets dropped at the queue over packets offered to it. NaN if none was offered.
 
-    Whether a limit was reached, the queue management dropped early, or a policer did. What the
-    link or netem loses on purpose is not in it.
+    Counts drops by a limit, by active queue management and by a policer. Random losses of the link
+    or of netem do not count.
     """
     arrived = _one(run, queue, "arrived_pkts")
     causes = ("dropped_overlimit_pkts", "dropped_aqm_pkts", "policed_pkts")
@@ -156,7 +155,7 @@ def loss_ratio(run: Run, queue: str | int) -> float:
 
 @metric("1", _SECTION)
 def mark_ratio(run: Run, queue: str | int) -> float:
-    """Packets marked (ECN CE) at the queue over packets it sent. NaN when none was sent."""
+    """Packets marked (ECN CE) at the queue over packets sent. NaN if none was sent."""
     sent = _one(run, queue, "departed_pkts")
     return _one(run, queue, "marked_pkts") / sent if sent else float("nan")
 
@@ -175,8 +174,8 @@ def delay_bins(run: Run, queue: str | int, quantity: str) -> Bins:
 def sojourn_quantile_s(run: Run, queue: str | int, q: ArrayLike) -> Floats:
     """Quantiles of packets' sojourn times.
 
-    From bins of 1/128 relative width, linear inside a bin: within 0.8 % of the exact one, and never
-    beyond the greatest, which is exact.
+    From bins of 1/128 relative width, linear inside a bin: within 0.8 % of the exact quantile, and
+    at most the exact maximum.
 
     Args:
         run: The run.
@@ -184,24 +183,24 @@ def sojourn_quantile_s(run: Run, queue: str | int, q: ArrayLike) -> Floats:
         q: Levels in [0, 1], any shape.
 
     Returns:
-        An array of that shape; NaN without packets.
+        An array of the shape of ``q``; NaN without packets.
     """
     return quantile_of_bins(delay_bins(run, queue, "sojourn"), q, max_sojourn_s(run, queue))
 
 
 @metric("s", _SECTION)
 def wait_quantile_s(run: Run, queue: str | int, q: ArrayLike) -> Floats:
-    """Quantiles of packets' waiting times, from bins as `sojourn_quantile_s`."""
+    """Quantiles of packets' waiting times, from bins like `sojourn_quantile_s`."""
     bins = delay_bins(run, queue, "wait")
     return quantile_of_bins(bins, q, _greatest_s(run, queue, "wait_max_ns"))
 
 
 @metric("s, 1", _SECTION)
 def sojourn_cdf(run: Run, queue: str | int) -> tuple[Floats, Floats]:
-    """Cumulative distribution of packets' sojourn times.
+    """CDF of packets' sojourn times.
 
     Returns:
-        Upper ends of the bins in use (s), ascending, and the share of packets below each.
+        Upper edges of the bins in use (s), ascending, and the value of the CDF at each.
     """
     _, high, weight = delay_bins(run, queue, "sojourn")
     return high, np.cumsum(weight) / max(float(weight.sum()), 1.0)
@@ -212,8 +211,8 @@ def queue_length_distribution(run: Run, queue: str | int) -> tuple[Floats, Float
     """Time spent at each number of packets in the system; an exact integral.
 
     Returns:
-        Numbers of packets that occurred, ascending, and the seconds at each; their sum is the
-        measured window. From 65536 packets on they are counted as 65536.
+        Queue lengths that occurred, packets, ascending, and the time at each, seconds; the times
+        sum to the measured window. Lengths above 65535 count as 65536.
     """
     packets = run.column("distributions", "low", queue=queue, quantity="system")
     seconds = run.column("distributions", "weight", queue=queue, quantity="system")
@@ -222,10 +221,10 @@ def queue_length_distribution(run: Run, queue: str | int) -> tuple[Floats, Float
 
 @metric("packets, 1", _SECTION)
 def queue_length_cdf(run: Run, queue: str | int) -> tuple[Floats, Floats]:
-    """Share of time with at most n packets in the system.
+    """CDF of the number of packets in the system, over time.
 
     Returns:
-        Numbers of packets that occurred, ascending, and the share of time at or below each.
+        Queue lengths that occurred, packets, ascending, and the value of the CDF at each.
     """
     packets, seconds = queue_length_distribution(run, queue)
     return packets, np.cumsum(seconds) / float(seconds.sum()) if len(seconds) else seconds
@@ -233,20 +232,20 @@ def queue_length_cdf(run: Run, queue: str | int) -> tuple[Floats, Floats]:
 
 @metric("packets", _SECTION)
 def queue_length_quantile_pkts(run: Run, queue: str | int, q: ArrayLike) -> Floats:
-    """Least n with at most n packets in the system for a share q of the time.
+    """Quantiles of the number of packets in the system, over time.
 
     Args:
         run: The run.
         queue: Name or index.
-        q: Shares in [0, 1], any shape.
+        q: Levels in [0, 1], any shape.
 
     Returns:
-        An array of that shape; NaN when the queue's length is not known.
+        An array of the shape of ``q``; NaN if the queue's length is not known.
     """
     packets, share = queue_length_cdf(run, queue)
     if not len(packets):
         return np.full(np.shape(q), np.nan)
-    # Sums of shares are a rounding error off: 1 must find the last bin.
+    # Rounding of the cumulative sum must not prevent level 1 from finding the last bin.
     place = np.searchsorted(share, np.asarray(q, dtype=np.float64) - 1e-12)
     found: Floats = packets[np.minimum(place, len(packets) - 1)]
     return found

@@ -1,4 +1,4 @@
-"""The metrics by name: one definition each, in the docstring; ``docs/metrics.md`` is printed."""
+"""The registry of metrics; ``docs/metrics.md`` is generated from their docstrings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Metric:
     """A function from a run to a number or numbers.
 
     Attributes:
-        name: Of the function.
-        unit: Of what it returns.
-        section: Where it stands on the page.
-        function: Itself; its docstring is the definition.
+        name: Name of the function.
+        unit: Unit of the returned value.
+        section: Heading on the page.
+        function: The function; its docstring is the definition.
     """
 
     name: str
@@ -54,8 +54,8 @@ def metric(unit: str, section: str) -> Callable[[_Function], _Function]:
     """Register a function as a metric.
 
     Args:
-        unit: Of what it returns.
-        section: Heading it stands under.
+        unit: Unit of the returned value.
+        section: Heading on the page.
     """
 
     def register(function: _Function) -> _Function:
@@ -89,7 +89,7 @@ def _arguments(function: Callable[..., Any]) -> str:
 
 
 def _as_markdown(docstring: str) -> str:
-    """A docstring with ``code`` as `code`, and its sections as they are."""
+    """Convert a docstring to Markdown."""
     lines = []
     for line in docstring.replace("``", "`").splitlines():
         if line in ("Args:", "Returns:", "Raises:"):

@@ -1,4 +1,4 @@
-"""Means over successive intervals, from the samples' running totals: exact, not sampled."""
+"""Exact means over successive intervals, from the cumulative counters in the samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 _SECTION = "Series"
 Floats = NDArray[np.float64]
 SeriesOf = Literal["system_pkts", "sojourn_s", "throughput_bps", "drop_rate_pps"]
-# Numerator and denominator of each mean: columns of running totals, or the time.
+# Numerator and denominator of each mean: columns of cumulative counters, or the time.
 _PARTS: dict[SeriesOf, tuple[str, str, float]] = {
     "system_pkts": ("system_integral_pkt_s", "t_s", 1.0),
     "sojourn_s": ("sojourn_sum_s", "departed_pkts", 1.0),
@@ -37,14 +37,14 @@ def interval_means(
     """Mean of a quantity in each sampling interval of a queue.
 
     ``system_pkts`` is the time average of packets in the system; ``sojourn_s`` the mean sojourn
-    time of the packets that left in the interval (NaN when none did); ``throughput_bps`` bits
-    sent on the wire and ``drop_rate_pps`` packets refused per second.
+    time of the packets that left in the interval (NaN when none did); ``throughput_bps`` bits sent
+    on the wire and ``drop_rate_pps`` packets dropped per second.
 
     Args:
         run: A run with ``sample_interval``.
         queue: Name or index.
         of: The quantity.
-        from_start: Whether the warm-up is in it; it is not by default.
+        from_start: Whether to include the warm-up.
 
     Returns:
         Ends of the intervals (s from the run's start) and the means, both of shape (intervals,).
@@ -66,14 +66,14 @@ def batch_means_series(
 ) -> Floats:
     """Means over equal batches of the measured window, for `dumbbell.stats.batch_means`.
 
-    Each batch is a whole number of sampling intervals; what is left over at the front is dropped.
+    Each batch is a whole number of sampling intervals; the remainder at the front is dropped.
     For ``sojourn_s`` a batch's mean is over the packets that left in it (NaN when none did).
 
     Args:
         run: A run with ``sample_interval``.
         queue: Name or index.
         of: The quantity, as `interval_means` defines it.
-        n_batches: How many.
+        n_batches: Number of batches.
 
     Returns:
         Shape (n_batches,).
@@ -96,11 +96,11 @@ def batch_means_series(
 
 @metric("s", _SECTION)
 def time_to_rate_s(run: Run, queue: str | int, share: float = 0.9) -> float:
-    """When a queue's link first carries a share of its rate, from the run's start.
+    """Time at which a queue's link first carries a share of its rate, since the run's start.
 
-    The end of the first sampling interval, the warm-up included, in which the link carries that
-    much: no earlier than it did, and no later than a sampling interval after it did. The rate is
-    what the link can send in the measured window (`capacity_bits`) over its length.
+    It is the end of the first sampling interval, warm-up included, in which the link carries that
+    share; so it is late by at most one sampling interval. The rate is the capacity of the link in
+    the measured window (`capacity_bits`) over its length.
 
     Args:
         run: A run with ``sample_interval``.
@@ -108,11 +108,11 @@ def time_to_rate_s(run: Run, queue: str | int, share: float = 0.9) -> float:
         share: Above 0, at most 1.
 
     Returns:
-        NaN where it never does, and where nothing limits the rate.
+        NaN if the share is never reached, or the link has no rate.
 
     Raises:
         DumbbellError: The run has no samples.
-        ValueError: The share is no share.
+        ValueError: The share is out of range.
     """
     if not 0 < share <= 1:
         raise ValueError(f"share: {share}; above 0, at most 1")
@@ -124,7 +124,7 @@ def time_to_rate_s(run: Run, queue: str | int, share: float = 0.9) -> float:
 
 
 def _totals(run: Run, queue: str | int, of: SeriesOf) -> tuple[Floats, Floats, Floats]:
-    """Instants and the two running totals whose increments' ratio is the mean, from t = 0."""
+    """Sampling times and the two cumulative counters whose increments give the mean, from t = 0."""
     numerator, denominator, factor = _PARTS[of]
 
     def column(name: str) -> Floats:

@@ -1,4 +1,4 @@
-"""How flows share what there is: capacity used, and how equally."""
+"""How flows share the capacity: used capacity and fairness."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ Flows = str | int | Sequence[str | int]
 
 @metric("bit/s", _SECTION)
 def total_goodput_bps(run: Run, flows: Flows | None = None) -> float:
-    """Sum of the goodputs (`goodput_bps`) of some flows; of all when None, zero of none."""
+    """Sum of the goodputs (`goodput_bps`) of some flows; of all flows if None."""
     return float(sum(goodput_bps(run, each) for each in _listed(run, flows)))
 
 
 @metric("bit/s", _SECTION)
 def path_capacity_bps(run: Run, flow: str | int) -> float:
-    """Rate of the narrowest link on a flow's way, its mean over the measured window.
+    """Mean rate of the slowest link on a flow's path over the measured window.
 
-    Changes of a rate are integrated; a discipline that shapes and a policer count where they are
-    slower than the link, over a long time: without their bursts. Bits on the wire. Infinite where
-    nothing limits the rate.
+    Changes of a rate are integrated. A shaping discipline or a policer counts, by its long-term
+    rate, if it is slower than the link. Bits on the wire. Infinite if no link has a rate.
     """
     described = resolved_of(run)
     of_flow = described.flow(run.flow(flow))
@@ -52,10 +51,10 @@ def path_capacity_bps(run: Run, flow: str | int) -> float:
 
 @metric("1", _SECTION)
 def capacity_share(run: Run, flows: Flows) -> float:
-    """Goodput over the rate of the narrowest link on the way (`path_capacity_bps`).
+    """Goodput over the rate of the slowest link on the path (`path_capacity_bps`).
 
-    Of several flows together: the sum of theirs, which is meant for flows between the same two
-    hosts. Headers and what is sent again keep it below 1. NaN where nothing limits the rate.
+    For several flows, which should be between the same two hosts, the sum of their goodputs counts.
+    Headers and retransmissions keep it below 1. NaN if no link has a rate.
     """
     listed = _listed(run, flows)
     capacity_bps = np.array([path_capacity_bps(run, each) for each in listed])
@@ -68,7 +67,7 @@ def capacity_share(run: Run, flows: Flows) -> float:
 def goodput_share(run: Run, flows: Flows) -> float:
     """Goodput of some flows over that of all flows (`total_goodput_bps`), from 0 to 1.
 
-    NaN where nothing arrived.
+    NaN if no data arrived.
     """
     return _share(run, flows, _Goodputs.of(run).bps)
 
@@ -77,9 +76,9 @@ def goodput_share(run: Run, flows: Flows) -> float:
 def goodput_share_of_greedy(run: Run, flows: Flows) -> float:
     """Goodput of some greedy flows over that of all greedy flows, from 0 to 1.
 
-    Which of two congestion controllers takes how much, whatever transfers and paced traffic there
-    is beside them: those take no more than their source offers. NaN where one of the flows is not
-    greedy, or where nothing arrived.
+    Compares congestion controllers independently of other traffic, such as transfers and paced
+    sources, whose rate is limited by the source. NaN if one of the flows is not greedy, or if no
+    data arrived.
     """
     found = _Goodputs.of(run)
     if not all(found.is_greedy[run.flow(each)] for each in _listed(run, flows)):
@@ -91,10 +90,9 @@ def goodput_share_of_greedy(run: Run, flows: Flows) -> float:
 def jain_index(run: Run, flows: Flows | None = None) -> float:
     """Jain's index of the goodputs of some flows: (sum x)^2 / (n sum x^2).
 
-    1 when all have the same, 1/n when one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
-    When None, of all greedy flows over TCP: the others take no more than their source offers, and
-    being given less is not their network's doing. NaN of fewer than two flows, or of flows that got
-    nothing.
+    1 if all flows have the same goodput, 1/n if one flow has all (Jain, Chiu and Hawe, DEC-TR-301,
+    1984). If None, of all greedy TCP flows, because the rate of other flows is limited by their
+    source. NaN for fewer than two flows, or if no data arrived.
     """
     if flows is None:
         flows = [int(index) for index in np.flatnonzero(_Goodputs.of(run).is_greedy)]
@@ -107,7 +105,7 @@ def jain_index(run: Run, flows: Flows | None = None) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Goodputs:
-    """Of all flows, kept for the latest run: each share of a thousand asks for them."""
+    """Goodputs of all flows, cached for the latest run, because every share needs them."""
 
     bps: NDArray[np.float64]
     is_greedy: NDArray[np.bool_]
@@ -127,7 +125,7 @@ class _Goodputs:
 
 
 _latest = threading.local()
-"""Of each thread the run that was asked about last, which it does not keep alive."""
+"""The latest run of each thread, as a weak reference."""
 
 
 def _share(run: Run, flows: Flows, among: NDArray[np.float64]) -> float:

@@ -1,7 +1,6 @@
-"""Transfers: every connection of a flow, or of all flows, a value each.
+"""Transfers: one value per connection of a flow, or of all flows.
 
-Functions return one value a connection, in the order of the table ``transfers``. All count over the
-whole run.
+Arrays are in the order of the table ``transfers``. All metrics cover the whole run.
 """
 
 from __future__ import annotations
@@ -47,15 +46,15 @@ def _column(run: Run, name: str, flow: Flows) -> NDArray[np.int64]:
 
 
 def _known(values: NDArray[np.int64]) -> Floats:
-    """As numbers, with NaN where the table has -1: none, or not known."""
+    """Values as floats, with NaN for the table's -1 (none or unknown)."""
     return np.where(values >= 0, values, np.nan)
 
 
 @metric("s", _SECTION)
 def completion_time_s(run: Run, flow: Flows = None) -> Floats:
-    """From the start of a transfer's connection until the receiver had all of it.
+    """Time from the start of a transfer's connection until the receiver has all data.
 
-    NaN where it had not before the end of the run. Shape (transfers,).
+    NaN if the transfer was not complete at the end of the run. Shape (transfers,).
     """
     completed = _known(_column(run, "completed_ns", flow))
     taken: Floats = (completed - _column(run, "started_ns", flow)) / NS_PER_S
@@ -64,21 +63,21 @@ def completion_time_s(run: Run, flow: Flows = None) -> Floats:
 
 @metric("transfers", _SECTION)
 def begun_transfers(run: Run, flow: Flows = None) -> int:
-    """Transfers that were begun; those of greedy flows, which have no end, do not count."""
+    """Number of transfers begun; greedy flows, which have no end, do not count."""
     return int((_column(run, "bytes", flow) >= 0).sum())
 
 
 @metric("transfers", _SECTION)
 def completed_transfers(run: Run, flow: Flows = None) -> int:
-    """Transfers that the receiver had all of before the end of the run."""
+    """Number of transfers completed before the end of the run."""
     return int(np.isfinite(completion_time_s(run, flow)).sum())
 
 
 @metric("s", _SECTION)
 def mean_completion_time_s(run: Run, flow: Flows = None) -> float:
-    """Mean of `completion_time_s` over the transfers that were completed; NaN without any.
+    """Mean of `completion_time_s` over the completed transfers; NaN without any.
 
-    Transfers that were not, mostly long ones, are left out: see `completed_transfers` beside
+    Incomplete transfers, mostly long ones, are left out: compare `completed_transfers` with
     `begun_transfers`.
     """
     taken = _completed(run, flow)
@@ -87,18 +86,18 @@ def mean_completion_time_s(run: Run, flow: Flows = None) -> float:
 
 @metric("s", _SECTION)
 def completion_time_quantiles_s(run: Run, q: ArrayLike, flow: Flows = None) -> Floats:
-    """Sample quantiles of `completion_time_s` over the transfers that were completed.
+    """Sample quantiles of `completion_time_s` over the completed transfers.
 
-    As R's ``quantile`` (type 7) and NumPy compute them; `mean_completion_time_s` says who is left
-    out.
+    Computed as by R's ``quantile`` (type 7) and NumPy; incomplete transfers are left out, as in
+    `mean_completion_time_s`.
 
     Args:
         run: The run.
         q: Levels in [0, 1], any shape.
-        flow: Name or index, or several, pooled; all when None.
+        flow: Name or index, or several, pooled; all if None.
 
     Returns:
-        An array of the shape of ``q``; NaN where none was completed.
+        An array of the shape of ``q``; NaN if none was completed.
     """
     taken, levels = _completed(run, flow), np.asarray(q, dtype=np.float64)
     return np.quantile(taken, levels) if len(taken) else np.full(levels.shape, np.nan)
@@ -111,12 +110,12 @@ def _completed(run: Run, flow: Flows) -> Floats:
 
 @metric("1", _SECTION)
 def slowdown(run: Run, flow: Flows = None) -> Floats:
-    """Completion time over the least that the path allows.
+    """Completion time over the minimum that the path allows.
 
-    The least is a handshake (a base round-trip time), the way there (half of one) and the payload
-    at the rate of the narrowest link; windows that grow are not allowed for, so that a transfer of
-    several windows has a slowdown above 1 on an empty path too. NaN where it was not completed.
-    Shape (transfers,).
+    The minimum is the handshake (one base round-trip time), the one-way delay (half of it) and the
+    transmission of the payload at the rate of the slowest link. It ignores slow start, so a
+    transfer of several windows has a slowdown above 1 on an idle path too. NaN for incomplete
+    transfers. Shape (transfers,).
     """
     base_rtt, per_byte = np.array(_paths(run)).reshape(-1, 2).T
     of = _column(run, "flow", flow)
@@ -129,9 +128,9 @@ def slowdown(run: Run, flow: Flows = None) -> Floats:
 def throughput_at_receiver_bps(run: Run, flow: Flows = None) -> Floats:
     """Bits of a connection's packets over the time between its first and its last, at its receiver.
 
-    With IP headers, what was sent again included. Behind the last queue that can lose packets, this
-    is what a capture there shows: the times differ by a constant. It leaves out the round trips
-    before the first and after the last packet. NaN for connections with fewer than two packets,
+    Includes IP headers and retransmissions. A capture after the last queue that can drop packets
+    shows the same rate, because its times differ by a constant. The round trips before the first
+    and after the last packet are not included. NaN for connections with fewer than two packets,
     which have no duration. Shape (transfers,).
     """
     first, last = (
@@ -145,13 +144,13 @@ def throughput_at_receiver_bps(run: Run, flow: Flows = None) -> Floats:
 
 @metric("1", _SECTION)
 def repeated_share(run: Run, flow: Flows = None) -> Floats:
-    """Packets of a connection that carry what was sent before, over all of it that arrived.
+    """Retransmitted packets of a connection over all its packets that arrived.
 
-    What a capture behind the queue calls loss when it counts retransmissions over packets (tshark's
-    ``tcp.analysis.retransmission``): dropped packets are never in it. A dropped packet sent twice
-    counts once, a needless retransmission counts, and a lost SYN does not. tshark calls some of
-    them out of order instead, so this is the most that its flag would show. NaN where nothing
-    arrived. Shape (transfers,).
+    This is the loss ratio that a capture after the queue shows if it counts retransmissions over
+    packets (tshark's ``tcp.analysis.retransmission``); it never contains the dropped packets
+    themselves. A retransmission of a dropped packet counts once, a spurious retransmission counts,
+    and a lost SYN does not. tshark marks some of them as out of order instead, so this is an upper
+    bound of its flag. NaN if no packet arrived. Shape (transfers,).
     """
     arrived = _known(_column(run, "received_pkts", flow))
     share: Floats = _known(_column(run, "received_again_pkts", flow)) / np.where(
@@ -162,9 +161,9 @@ def repeated_share(run: Run, flow: Flows = None) -> Floats:
 
 @metric("1", _SECTION)
 def transfer_loss_ratio(run: Run, flow: Flows = None) -> Floats:
-    """Packets of a connection dropped or lost anywhere over those whose fate is known.
+    """Packets of a connection dropped or lost anywhere over those delivered, dropped or lost.
 
-    NaN where no packet's fate is known. Shape (transfers,).
+    NaN if no packet was delivered, dropped or lost. Shape (transfers,).
     """
     dropped = _known(_column(run, "dropped_pkts", flow))
     decided = dropped + _known(_column(run, "received_pkts", flow))
@@ -179,7 +178,8 @@ def base_rtts_s(run: Run) -> Floats:
 
 
 def _paths(run: Run) -> list[tuple[float, float]]:
-    """(base round-trip time in s, seconds a byte takes at the narrowest link) of each flow."""
+    """(base round-trip time in s, transmission time of a byte at the slowest link in s) of each
+    flow."""
     described = resolved_of(run)
     ends = [(flow.from_, flow.to) for flow in described.flows]
     known: dict[tuple[str, str], tuple[float, float]] = {}

@@ -1,6 +1,6 @@
-"""The few probability laws needed, from scipy.special, imported when first used.
+"""Probability distributions from scipy.special, imported when first used.
 
-scipy.special loads several times faster than scipy.stats, and not at all with ``import dumbbell``.
+scipy.special loads several times faster than scipy.stats; ``import dumbbell`` does not load it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ def student_quantile(p: float, freedom: float) -> float:
 
 
 def student_upper_tail(t: float, freedom: float) -> float:
-    """P(T > t) for Student's t; computed as P(T < -t), which keeps small tails exact."""
+    """P(T > t) for Student's t; computed as P(T < -t), which is accurate for small tails."""
     from scipy.special import stdtr
 
     return float(stdtr(freedom, -t))
 
 
 def normal_quantile(p: float) -> float:
-    """Quantile of the standard normal law."""
+    """Quantile of the standard normal distribution."""
     from scipy.special import ndtri
 
     return float(ndtri(p))
 
 
 def normal_upper_tail(z: float) -> float:
-    """P(Z > z) for the standard normal law."""
+    """P(Z > z) for the standard normal distribution."""
     from scipy.special import ndtr
 
     return float(ndtr(-z))

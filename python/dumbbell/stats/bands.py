@@ -1,7 +1,7 @@
-"""Simultaneous bands: "A's CDF lies left of B's everywhere" is one statement, not many.
+"""Simultaneous confidence bands, for statements such as "A's CDF lies left of B's everywhere".
 
-Pointwise 95 % intervals at two hundred points are wrong somewhere far more often than one time
-in twenty. A simultaneous band covers the whole curve at once with the level stated.
+Pointwise 95 % intervals at two hundred points fail at some point far more often than one time in
+twenty. A simultaneous band covers the whole curve at once with the level stated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BAND_SEED = 20240229
 """Seed of the bootstrap: fixed, so that the same replications give the same band."""
 
 _NUMBERS_AT_ONCE = 500_000
-"""Of the bootstrap's curves in memory: 4 MB."""
+"""Maximum number of bootstrap values in memory at a time: 4 MB."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Band:
         low: Lower edge, shape (k,).
         high: Upper edge, shape (k,).
         level: Probability that the true curve lies inside at every point.
-        n: Replications behind it.
+        n: Number of replications.
         critical: The multiple of the standard error used at every point (Student's pointwise
             quantile would be smaller).
     """
@@ -46,7 +46,7 @@ class Band:
     critical: float
 
     def above(self, bound: float = 0.0) -> bool:
-        """Whether the whole band lies above ``bound``: shown everywhere at once."""
+        """Whether the whole band lies above ``bound``."""
         return bool((self.low > bound).all())
 
     def below(self, bound: float = 0.0) -> bool:
@@ -73,8 +73,8 @@ def simultaneous_band(
     replications: 64 % instead of 95 % at n = 5 for CDFs of 200 values. This one covers 92 % at
     n = 5, 93 % at 10, 94 % at 30 there.
 
-    Where all replications agree exactly the band has no width: keep the range to where the
-    curves move (:func:`comparison_range`).
+    Where all replications agree exactly the band has no width: restrict the range to where the
+    curves change (:func:`comparison_range`).
 
     Args:
         curves: One row per replication, shape (n, k), n >= 2.
@@ -148,10 +148,10 @@ def comparison_range(
     between: tuple[float, float] = (0.01, 0.99),
     points: int = 200,
 ) -> Floats:
-    """Points at which comparing two CDFs means something.
+    """Points at which a comparison of two CDFs is meaningful.
 
-    Evenly spaced quantile levels of everything pooled, from the first to the last level of
-    ``between``: beyond, both CDFs are 0 or 1 in nearly all replications.
+    Quantiles of the pooled values at evenly spaced levels, from the first to the last level of
+    ``between``. Outside this range both CDFs are 0 or 1 in nearly all replications.
 
     Args:
         a: Values of arm A, one array per replication.
@@ -174,13 +174,13 @@ def comparison_range(
 def _sup_t(deviation: Floats, sd: Floats, level: float, draws: int, seed: int) -> float:
     """Quantile at ``level`` of max |t| over the points that vary."""
     n = deviation.shape[0]
-    # Rounding leaves a spread of about 1e-16 where all replications agree; that is no spread.
+    # Rounding leaves a spread of about 1e-16 where all replications agree; treat it as zero.
     varies = sd > 1e-12 * np.abs(deviation).max(initial=0.0)
     if not varies.any():
         return 0.0
     standardised = deviation[:, varies] / sd[varies]
     # standardised.T @ standardised is the correlation of the curves, up to a factor that cancels
-    # in t-ratios. Without the directions that carry nothing the draws are cheap.
+    # in t-ratios. Directions of zero variance are left out, which makes the draws cheap.
     _, size, directions = np.linalg.svd(standardised, full_matrices=False)
     kept = size > 1e-4 * size[0]
     factor = size[kept, None] * directions[kept]

@@ -69,17 +69,17 @@ def weighted_quantile(values: ArrayLike, weights: ArrayLike, q: ArrayLike) -> Fl
     points, mass = points[mass > 0], mass[mass > 0]
     order = np.argsort(points, kind="stable")
     cumulative = np.cumsum(mass[order])
-    # A share that is reached exactly must not be missed by rounding of the running sum.
+    # Tolerance for rounding of the cumulative sum, so that a share reached exactly is found.
     wanted = levels * cumulative[-1] * (1.0 - 1e-12)
     index = np.minimum(np.searchsorted(cumulative, wanted, side="left"), points.size - 1)
     return np.asarray(points[order][index])
 
 
 def histogram_quantile(low: ArrayLike, high: ArrayLike, weight: ArrayLike, q: ArrayLike) -> Floats:
-    """Quantiles of binned values; the weight is taken as spread evenly over each bin.
+    """Quantiles of binned values; the weight is assumed to be uniform within each bin.
 
-    The error is at most a bin's width (for delay bins, 1/128 of the value). Bins of several
-    queues or replications may simply be concatenated when they share one grid.
+    The error is at most a bin's width (for delay bins, 1/128 of the value). Bins of several queues
+    or replications may be concatenated if they have the same grid.
 
     Args:
         low: Lower edge of each bin, shape (n,), any order.
@@ -160,7 +160,7 @@ def cdf_crossings(a: ArrayLike, b: ArrayLike) -> CdfCrossings:
     start, width = grid[:-1], np.diff(grid)
     sign = np.sign(second[start // first.size] - first[start // second.size])
     lower = float((width * (sign > 0)).sum() + 0.5 * (width * (sign == 0)).sum()) / total
-    # A stretch of equality is no crossing unless the order differs on its two sides.
+    # An interval of equality is a crossing only if the order differs on its two sides.
     signs, starts = sign[sign != 0], start[sign != 0]
     changes = np.flatnonzero(signs[1:] != signs[:-1]) + 1
     return CdfCrossings(lower, tuple(float(starts[i] / total) for i in changes))
@@ -201,7 +201,7 @@ def _weights(weight: ArrayLike) -> Floats:
 
 
 def _bins(low: ArrayLike, high: ArrayLike, weight: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Non-empty bins in order, repeated ones added up."""
+    """Non-empty bins in order; repeated bins are added up."""
     lower, upper, mass = sample(low, "low"), sample(high, "high"), _weights(weight)
     if not lower.size == upper.size == mass.size:
         raise StatsError(
@@ -212,7 +212,8 @@ def _bins(low: ArrayLike, high: ArrayLike, weight: ArrayLike) -> tuple[Floats, F
     filled = mass > 0
     lower, upper, mass = lower[filled], upper[filled], mass[filled]
     if (lower[:-1] < lower[1:]).all():
-        # Those of one queue: in order, none repeated. Sorting takes longer than all the rest.
+        # The bins of a single queue are in order without repetitions; sorting would dominate the
+        # time.
         if (upper[:-1] > lower[1:]).any():
             raise StatsError("bins overlap; they must share one grid")
         return lower, upper, mass

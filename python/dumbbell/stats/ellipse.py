@@ -1,4 +1,4 @@
-"""The covariance ellipse of paired samples, as plots of throughput against latency show it."""
+"""The covariance ellipse of paired samples, for plots of throughput against latency."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dumbbell.stats.errors import Floats, StatsError, sample
 class Ellipse:
     """All points within this number of standard deviations of the mean, by the samples' covariance.
 
-    It describes a bivariate normal law with the samples' moments. Where the samples are not
-    normal it may reach where no sample can be, such as above a link's rate.
+    It describes a bivariate normal distribution with the moments of the samples. If the samples are
+    not normal, it may include impossible values, such as a throughput above a link's rate.
 
     Attributes:
         centre: Means (x, y).
         axes: Half-lengths of the longer and the shorter axis, in the units of the samples.
-        angle_rad: Of the longer axis from the x axis, in (-pi/2, pi/2].
-        half_extent: Half of the width and of the height of the box around it.
+        angle_rad: Angle from the x axis to the longer axis, in (-pi/2, pi/2].
+        half_extent: Half of the width and half of the height of the bounding box.
     """
 
     centre: tuple[float, float]
@@ -41,7 +41,7 @@ class Ellipse:
         return self.centre[1] - self.half_extent[1], self.centre[1] + self.half_extent[1]
 
     def outline(self, points: int = 90) -> tuple[Floats, Floats]:
-        """Points on it, the first again at the end; two arrays of shape (points + 1,)."""
+        """Points on the ellipse, closed by the first point; two arrays of shape (points + 1,)."""
         turn = np.linspace(0.0, 2.0 * math.pi, points + 1)
         along, across = self.axes[0] * np.cos(turn), self.axes[1] * np.sin(turn)
         cos, sin = math.cos(self.angle_rad), math.sin(self.angle_rad)
@@ -55,11 +55,11 @@ def covariance_ellipse(x: ArrayLike, y: ArrayLike, n_sd: float = 2.0) -> Ellipse
 
     Args:
         x: Samples, shape (n,), n at least 3, all finite.
-        y: Those that belong to them, same shape.
+        y: The paired samples, same shape.
         n_sd: Standard deviations from the centre to the edge.
 
     Raises:
-        StatsError: Too few, not finite, or of different shapes.
+        StatsError: Too few samples, a value that is not finite, or different shapes.
     """
     xs, ys = sample(x, "x", 3), sample(y, "y", 3)
     if xs.shape != ys.shape:

@@ -1,6 +1,6 @@
-"""Is it the same? Equivalence within a margin written down before the measurement.
+"""Equivalence tests with a margin fixed before the measurement.
 
-Not being significantly different is not being equal: a short, noisy run never is.
+The absence of a significant difference does not show equality: a short, noisy run shows neither.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ class Equivalence(NamedTuple):
 
     Attributes:
         verdict: ``inside`` the margin (equal for the purpose), ``outside`` (different), or
-            ``straddles`` (the measurement cannot tell).
-        p_value: Two one-sided tests' p: the chance of looking this equal at the margin's edge.
-            Small speaks for equality. NaN when there is no spread to judge by.
+            ``straddles`` (not decided).
+        p_value: P-value of the two one-sided tests: the probability of an estimate this close to
+            the target if the parameter is at the edge of the margin. A small value indicates
+            equivalence. NaN if the standard error is zero or unknown.
     """
 
     verdict: Literal["inside", "outside", "straddles"]
@@ -37,9 +38,9 @@ def equivalence(estimate: Estimate, margin: float, target: float = 0.0) -> Equiv
     (Student, n - 1 degrees of freedom), so p <= (1 - level)/2 exactly when ``inside``.
 
     Args:
-        estimate: A parameter's estimate and interval (mean, ratio, difference), not a prediction.
-        margin: Half-width of what counts as equal, positive, in the estimate's unit.
-        target: What it is compared with; 0 for a difference.
+        estimate: Estimate and interval of a parameter (mean, ratio, difference), not a prediction.
+        margin: Half-width of the region of equivalence, positive, in the estimate's unit.
+        target: The reference value; 0 for a difference.
 
     Raises:
         StatsError: A margin that is not positive, or a prediction interval.

@@ -1,4 +1,4 @@
-"""What the statistics refuse, and the checks that every function shares."""
+"""The error of the statistics, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Floats: TypeAlias = NDArray[np.float64]
 
 
 class StatsError(DumbbellError, ValueError):
-    """An argument from which no honest number can be computed."""
+    """An argument for which the statistic is not defined."""
 
 
 def sample(values: ArrayLike, name: str, at_least: int = 1) -> Floats:
-    """The values as a one-dimensional float array, all finite, at least the given number.
+    """The values as a one-dimensional array of finite floats, with a minimum length.
 
-    A missing value is never dropped silently: a mean over "the runs that had one" is another
-    quantity than the mean.
+    Missing values are refused and never dropped, because the mean over the runs that have a value
+    is a different quantity.
 
     Args:
-        values: Anything numpy takes as one row of numbers.
-        name: What to call it in the message.
-        at_least: Smallest acceptable count.
+        values: Values that numpy converts to a one-dimensional array.
+        name: Name of the argument in the message.
+        at_least: Minimum length.
 
     Raises:
         StatsError: Wrong shape, too few values, or one that is not finite.
@@ -48,7 +48,7 @@ def check_level(level: float, name: str = "level") -> float:
     """A probability strictly between 0 and 1.
 
     Raises:
-        StatsError: It is not.
+        StatsError: The level is not strictly between 0 and 1.
     """
     if not 0.0 < level < 1.0:
         raise StatsError(f"{name} is {level}; it must lie strictly between 0 and 1, such as 0.95")
@@ -59,7 +59,7 @@ def check_quantiles(q: ArrayLike) -> Floats:
     """Quantile levels as an array, each in [0, 1].
 
     Raises:
-        StatsError: One is not.
+        StatsError: A level is outside [0, 1].
     """
     levels = np.asarray(q, dtype=np.float64)
     if not ((levels >= 0.0) & (levels <= 1.0)).all():

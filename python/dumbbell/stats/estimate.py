@@ -1,4 +1,4 @@
-"""A number and its uncertainty, never one without the other."""
+"""An estimate: a number with its uncertainty."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dumbbell.stats.errors import StatsError, check_level
 
 
 class IntervalKind(StrEnum):
-    """What an interval is for; the value is how it is printed and written to files."""
+    """What an interval covers; the value is the name in output and files."""
 
     MEAN = "mean"
     RATIO = "ratio"

@@ -1,4 +1,4 @@
-"""Does a law fit what was counted, and do intervals cover as often as they say?"""
+"""Goodness of fit of a distribution to counts, and coverage of intervals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def chi_square_fit(
     fitted: int = 0,
     least_expected: float = 5.0,
 ) -> GoodnessOfFit:
-    """Pearson's test of counts against a law, neighbouring thin cells merged.
+    """Pearson's test of counts against a distribution; neighbouring cells with small expectation
+    are merged.
 
     Cochran, "The chi-square test of goodness of fit", Ann. Math. Stat. 23, 1952. The counts must
     be of independent events; correlated pings are not.
@@ -69,10 +70,10 @@ def chi_square_fit(
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How often intervals held the truth, against how often they claim to.
+    """Observed coverage of intervals, compared with their nominal level.
 
     Attributes:
-        share: Share of intervals that did.
+        share: Share of intervals that contained the true value.
         low: Lower end of the Clopper-Pearson interval of the true coverage.
         high: Upper end.
         p_value: Exact two-sided binomial test of "coverage equals the level".
@@ -87,19 +88,20 @@ class Coverage:
 
 
 def coverage(hits: int, trials: int, level: float, *, confidence: float = 0.999) -> Coverage:
-    """Test that intervals of a level cover as often as they say.
+    """Test that intervals have their nominal coverage.
 
     Clopper & Pearson, Biometrika 26, 1934. With 2,000 trials and level 0.95 the binomial error
     allows about +-1.6 points at the default confidence.
 
     Args:
-        hits: Intervals that held the true value.
-        trials: Intervals made, at least 1.
-        level: Coverage they claim.
-        confidence: Of the interval for the true coverage; 1 - it is the false-alarm rate.
+        hits: Number of intervals that contained the true value.
+        trials: Number of intervals, at least 1.
+        level: Nominal coverage.
+        confidence: Level of the interval for the true coverage; the false-alarm rate is 1 less this
+            level.
 
     Raises:
-        StatsError: Counts that make no sense, or a level outside (0, 1).
+        StatsError: Negative or inconsistent counts, or a level outside (0, 1).
     """
     check_level(level)
     check_level(confidence, "confidence")
@@ -115,7 +117,8 @@ def coverage(hits: int, trials: int, level: float, *, confidence: float = 0.999)
 
 
 def _merge_thin(counts: Floats, law: Floats, least: float) -> tuple[Floats, Floats]:
-    """Join neighbours from the left until each cell expects enough; the rest joins the last."""
+    """Merge neighbours from the left until each cell's expectation is large enough; the rest joins
+    the last."""
     merged_counts: list[float] = []
     merged_law: list[float] = []
     count = mass = 0.0

@@ -1,15 +1,15 @@
-"""Do a few runs fall into two groups, such as a flow that starves and one that does not?
+"""Detect runs that fall into two groups, such as runs in which a flow starves and others.
 
-A mean of such runs, and Student's interval of it, describe neither state. The question is asked of
-five to some dozens of runs, of which perhaps one is in the other state. Hartigan's dip test
-(Annals of Statistics 13, 1985) cannot answer it there: the dip of one value apart from any number
-of others is as small as a sample's can be. What is looked at is the largest gap between neighbours,
-over the range, beside that of samples of a normal law, which Student's interval takes for granted.
+The mean of such runs, and its Student interval, describe neither state. The test is for five to
+some dozens of runs, of which possibly a single one is in the other state. Hartigan's dip test
+(Annals of Statistics 13, 1985) has no power there: the dip of a sample with one outlier is the
+smallest possible. This test compares the largest gap between neighbouring values, relative to the
+range, with that of samples from a normal distribution, which Student's interval assumes.
 
-Numbers of one state may be skewed to the right (then the gap is between the greatest), or be normal
-and come near zero (then their logarithms are skewed to the left). So the gap has to be the largest
-on both scales, and improbable on both: `two_groups` parts no more than some 5 % of samples of
-normal, uniform, log-normal and exponential laws.
+Values of a single group may be skewed to the right (then the largest gap is among the largest
+values), or normal and close to zero (then their logarithms are skewed to the left). The gap must
+therefore be the largest, and improbable, on the linear and on the logarithmic scale: `two_groups`
+splits at most about 5 % of samples from normal, uniform, log-normal and exponential distributions.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from numpy.typing import ArrayLike
 from dumbbell.stats.errors import Floats, sample
 
 FEWEST = 4
-"""Values; of three one gap is nearly always most of the range."""
+"""Minimum number of values; with three, one gap is nearly always most of the range."""
 DRAWS = 20_000
-"""Normal samples that the gap is compared with; fixed, and so is their seed."""
+"""Number of simulated normal samples; their seed is fixed."""
 SEED = 20261127
 APART = 0.5
-"""Of the mean of all, that the means of the two groups are apart at least: closer ones are told
-well by a mean and its interval."""
+"""Minimum distance of the two group means, relative to the overall mean: a mean and its interval
+describe closer groups well enough."""
 ALONE, ON_BOTH = 0.05, (0.1, 0.025)
-"""Greatest p-value of a gap: on the plain scale where there is no other (some value is zero or
-less), and on the plain and on the logarithmic scale. Of samples of four laws, of 4 to 40 values,
-the latter part 6 % at most. Neither scale would do alone: by their logarithms a quarter of normal
-samples is parted whose standard deviation is 0.4 of the mean, without them a third of log-normal
-ones."""
+"""Largest p-values of a gap: on the linear scale if it is the only one (some value is not
+positive); and on the linear and the logarithmic scale. The latter split at most 6 % of samples of 4
+to 40 values from the four distributions. One scale alone would not suffice: the logarithmic scale
+splits a quarter of normal samples with a standard deviation of 0.4 of the mean, the linear scale a
+third of log-normal samples."""
 MOST = 500
-"""Values looked at; more are their own picture."""
+"""Maximum number of values; a larger sample should be plotted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Values that are near each other.
+    """A group of neighbouring values.
 
     Attributes:
-        n: How many.
-        mean: Of them.
-        low: The least.
-        high: The greatest.
+        n: Number of values.
+        mean: Their mean.
+        low: The smallest.
+        high: The largest.
     """
 
     n: int
@@ -68,9 +68,9 @@ class TwoGroups:
     """Runs that fall into two groups.
 
     Attributes:
-        lower: The lesser values.
-        upper: The greater ones.
-        p_value: Chance of as large a gap in a sample of a normal law: of the logarithms where all
+        lower: The group of smaller values.
+        upper: The group of larger values.
+        p_value: Probability of a gap this large in a normal sample: on the logarithmic scale if all
             values are positive.
     """
 
@@ -80,17 +80,17 @@ class TwoGroups:
 
     @property
     def n(self) -> int:
-        """All values."""
+        """Number of values in both groups."""
         return self.lower.n + self.upper.n
 
 
 def two_groups(x: ArrayLike) -> TwoGroups | None:
-    """The two groups that values fall into, or None where one group is all that is shown.
+    """Split the values into two groups, or return None if there is no evidence for two groups.
 
-    The values are parted at their largest gap.
+    The values are split at their largest gap.
 
     Args:
-        x: One value a replication, shape (n,), finite.
+        x: One value per replication, shape (n,), finite.
 
     Raises:
         StatsError: No values, or one that is not finite.
@@ -113,7 +113,8 @@ def two_groups(x: ArrayLike) -> TwoGroups | None:
 
 
 def _largest_gap(ordered: Floats) -> tuple[float, int]:
-    """Over the range, from 0 to 1, of ordered values; and how many of them are below it."""
+    """The largest gap of ordered values relative to their range, and the number of values below
+    it."""
     gaps = np.diff(ordered)
     below = int(gaps.argmax()) + 1
     return float(gaps[below - 1] / (ordered[-1] - ordered[0])), below

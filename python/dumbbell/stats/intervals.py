@@ -28,7 +28,7 @@ def student_interval(
     Args:
         x: One value per replication, shape (n,), n >= 1, any unit.
         level: Coverage wanted.
-        kind: What to call the estimate.
+        kind: Kind of the estimate.
 
     Raises:
         StatsError: No values, one that is not finite, or a level outside (0, 1).
@@ -65,7 +65,7 @@ def welch_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Estimate:
 
     Welch, "The generalization of Student's problem when several different population variances
     are involved", Biometrika 34, 1947, with Satterthwaite's degrees of freedom (Law & Kelton
-    section 10.2.2). Neither equal spreads nor equal numbers are taken for granted.
+    section 10.2.2). Neither equal variances nor equal numbers are assumed.
 
     Args:
         a: One value per replication of side A, shape (n,).
@@ -87,7 +87,7 @@ def welch_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Estimate:
         return Estimate(difference, -math.inf, math.inf, level, 1, kind)
     parts = [float(side.var(ddof=1)) / side.size for side in (first, second)]
     variance = sum(parts)
-    # Without any spread the degrees of freedom are 0/0; the interval has no width either way.
+    # Without spread the degrees of freedom are 0/0; the interval has no width in any case.
     freedom = float(n - 1)
     if variance > 0.0:
         shares = [part / variance for part in parts]
@@ -109,9 +109,9 @@ def ratio_interval(num: ArrayLike, den: ArrayLike, level: float = 0.95) -> Estim
 
     The value is the plain ratio of means. The standard error is the jackknife's (Miller, "The
     jackknife - a review", Biometrika 61, 1974; Law & Kelton section 9.5.3 use it for regenerative
-    ratios), with Student's t at n - 1 degrees of freedom. The pairs share their random numbers,
-    so the interval is narrower than from separate runs. Never use the mean of the ratios: it
-    estimates another number.
+    ratios), with Student's t at n - 1 degrees of freedom. The pairs share their random numbers, so
+    the interval is narrower than from separate runs. The mean of the ratios would estimate a
+    different number.
 
     Args:
         num: Numerator of each replication, shape (n,), n >= 1.

@@ -1,4 +1,4 @@
-"""Count, mean and spread of parts, put together without the values."""
+"""Count, mean and variance, merged over parts without the values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Moments:
 
     Attributes:
         count: Number of values.
-        mean: Their mean; 0 when there are none.
+        mean: Their mean; 0 without values.
         m2: Sum of squared deviations from the mean.
     """
 

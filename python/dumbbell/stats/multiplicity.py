@@ -24,7 +24,7 @@ class ScoreTest(NamedTuple):
 
     Attributes:
         statistic: The statistic.
-        p_value: Chance of one at least this extreme under the hypothesis tested.
+        p_value: Probability of a statistic at least this extreme under the hypothesis.
     """
 
     statistic: float
@@ -57,9 +57,9 @@ def holm(pvalues: ArrayLike) -> Floats:
 
 
 def z_score(estimate: Estimate, target: float) -> float:
-    """How far an estimate lies from a target, as a standard normal score.
+    """Distance of an estimate from a target, as a standard normal score.
 
-    The t-ratio with n - 1 degrees of freedom is carried over to the normal law by its
+    The t-ratio with n - 1 degrees of freedom is transformed to the normal distribution by its
     probability, so scores from ten replications and from a thousand can be combined.
 
     Args:
@@ -73,16 +73,16 @@ def z_score(estimate: Estimate, target: float) -> float:
     if not (math.isfinite(error) and error > 0.0):
         raise StatsError(f"{estimate}: no spread to measure a distance by (n >= 2 is needed)")
     t = (estimate.value - target) / error
-    # In the upper tail 1 - p rounds to nothing: go through the small tail and give back the sign.
+    # In the upper tail 1 - p loses all digits: use the lower tail and restore the sign.
     tail = student_upper_tail(abs(t), estimate.n - 1)
     return math.copysign(-normal_quantile(max(tail, 1e-300)), t)
 
 
 def combined_z(z: ArrayLike) -> ScoreTest:
-    """Do the scores of many fixed seeds have mean zero? Stouffer's test.
+    """Stouffer's test that the scores of many fixed seeds have mean zero.
 
-    sqrt(n) mean(z) is standard normal when theory holds: an error too small to show in one seed
-    adds up, and no seed needs to be picked (Stouffer et al., The American Soldier, 1949).
+    sqrt(n) mean(z) is standard normal if theory holds: an error too small for one seed accumulates,
+    and no seed needs to be chosen (Stouffer et al., The American Soldier, 1949).
 
     Args:
         z: One standard score per seed, independent, shape (n,), n >= 1.
@@ -99,10 +99,10 @@ def combined_z(z: ArrayLike) -> ScoreTest:
 
 
 def z_spread(z: ArrayLike) -> ScoreTest:
-    """Do the scores spread as they should? Chi-square test of unit variance about zero.
+    """Chi-square test that the scores have unit variance about zero.
 
-    sum(z^2) is chi-square with n degrees of freedom. Too large: errors of both signs, or
-    intervals too narrow. Too small: intervals too wide.
+    sum(z^2) is chi-square with n degrees of freedom. A large value indicates errors of both signs
+    or intervals that are too narrow, a small value intervals that are too wide.
 
     Args:
         z: One standard score per seed, independent, shape (n,), n >= 1.

@@ -23,7 +23,7 @@ def prediction_interval(x: ArrayLike, level: float = 0.95) -> Estimate:
     :func:`prediction_quantiles`.
 
     Args:
-        x: The number one run would print, from each of n replications, shape (n,), n >= 1.
+        x: The result of each of n replications, shape (n,), n >= 1.
         level: Probability that one more run falls inside.
 
     Raises:
@@ -42,11 +42,11 @@ def prediction_interval(x: ArrayLike, level: float = 0.95) -> Estimate:
 def prediction_quantiles(x: ArrayLike, level: float = 0.95) -> Estimate:
     """Distribution-free prediction interval of one future run, by order statistics.
 
-    One more run is equally likely to fall into each of the n + 1 gaps between n earlier ones
-    (Hahn & Meeker chapter 5), so [X_(j), X_(n+1-j)] has level 1 - 2 j / (n + 1) whatever the
-    law. Between two j the ends are interpolated linearly at ranks (n + 1)(1 -+ level)/2. With
-    fewer than :func:`replications_for_prediction` runs the whole range is returned and ``level``
-    says what it is worth: (n - 1)/(n + 1).
+    One more run is equally likely to fall into each of the n + 1 gaps between n earlier ones (Hahn
+    & Meeker chapter 5), so [X_(j), X_(n+1-j)] has level 1 - 2 j / (n + 1) whatever the law. Between
+    two j the ends are interpolated linearly at ranks (n + 1)(1 -+ level)/2. With fewer than
+    :func:`replications_for_prediction` runs the whole range is returned and ``level`` is its actual
+    level, (n - 1)/(n + 1).
 
     Args:
         x: As for :func:`prediction_interval`.
@@ -81,5 +81,5 @@ def replications_for_prediction(level: float = 0.95) -> int:
         StatsError: The level is out of range.
     """
     check_level(level)
-    # The small slack keeps 1 - 0.95, which is not a binary fraction, from asking for 40.
+    # The small tolerance prevents a result of 40 for 0.95, which is not a binary fraction.
     return math.ceil(2.0 / (1.0 - level) - 1.0 - 1e-9)

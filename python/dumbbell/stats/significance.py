@@ -1,4 +1,4 @@
-"""Does a difference between paired replications exist at all?"""
+"""Significance of a difference between paired replications."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from dumbbell.stats.estimate import Estimate, IntervalKind
 
 
 def paired_p_value(differences: ArrayLike) -> float:
-    """Two-sided p-value of "the mean difference is zero", from one difference a replication.
+    """Two-sided p-value of "the mean difference is zero", from one difference per replication.
 
-    Student's paired test (Law & Kelton section 10.2.1). Differences that are all the same have no
-    spread to compare with: then it is the sign test's, 2^(1 - n) where they are not zero (Conover,
+    Student's paired test (Law & Kelton section 10.2.1). If all differences are equal, there is no
+    spread, and the p-value is that of the sign test, 2^(1 - n) if they are not zero (Conover,
     Practical Nonparametric Statistics, section 3.4).
 
     Args:
         differences: Shape (n,), finite.
 
     Returns:
-        P-value in (0, 1]; 1 for a single difference, which shows nothing.
+        P-value in (0, 1]; 1 for a single difference.
 
     Raises:
         StatsError: No values, or one that is not finite.
@@ -33,7 +33,7 @@ def paired_p_value(differences: ArrayLike) -> float:
     if n == 1 or mean == 0.0:
         return 1.0
     error = float(values.std(ddof=1)) / math.sqrt(n)
-    # Rounding gives equal differences a spread of some last digits.
+    # Rounding gives equal differences a tiny spread.
     if error <= 1e-12 * abs(mean):
         return min(1.0, 2.0 ** (1 - n))
     return min(1.0, 2.0 * student_upper_tail(abs(mean) / error, n - 1))
@@ -42,16 +42,16 @@ def paired_p_value(differences: ArrayLike) -> float:
 def geometric_interval(
     x: ArrayLike, level: float = 0.95, *, kind: IntervalKind = IntervalKind.GEOMETRIC_MEAN
 ) -> Estimate:
-    """Interval of a geometric mean: Student's of the logarithms, carried back.
+    """Interval of a geometric mean: Student's interval of the logarithms, transformed back.
 
     For strongly skewed positive quantities, such as completion times and high quantiles of delay,
-    whose arithmetic mean Student's interval covers too seldom. Of ratios of pairs it is the
-    interval of how many times as large one side is.
+    for which Student's interval of the arithmetic mean has too low a coverage. For ratios of pairs
+    it is the interval of the ratio of the two sides.
 
     Args:
         x: One positive value per replication, shape (n,), n >= 1.
         level: Coverage wanted.
-        kind: What to call it.
+        kind: Kind of the estimate.
 
     Raises:
         StatsError: No values, one that is not positive and finite, or a level outside (0, 1).

@@ -1,13 +1,13 @@
-"""Queueing theory that measurements are compared with, in SI units (s, packets, packets/s).
+"""Queueing theory for comparison with measurements, in SI units (s, packets, packets/s).
 
-:class:`MM1`, :class:`MD1`, :class:`MG1` and :class:`MM1K` share one interface
-(:class:`QueueLaw`): rho, L, Lq, T, W, p_n, N_cdf, T_cdf, W_cdf, T_quantile, W_quantile.
-:class:`MXG1` does delays of batches, :func:`itgsend_service` is the packet-size law of D-ITG,
-:class:`DD1` the fluid picture of overload, :class:`ByteLimited` an overloaded token bucket,
-:func:`tdm` the multiplexing gain, :func:`reno_mean_window` and :func:`cubic_mean_window` windows of
-TCP under periodic loss, :func:`pftk_rate_pps` its rate with timeouts,
-:func:`bandwidth_delay_packets` and :func:`many_flows_packets` sizes of buffers,
-:func:`bbr_share` what BBR gets beside flows that fill the queue.
+:class:`MM1`, :class:`MD1`, :class:`MG1` and :class:`MM1K` share one interface (:class:`QueueLaw`):
+rho, L, Lq, T, W, p_n, N_cdf, T_cdf, W_cdf, T_quantile, W_quantile. :class:`MXG1` has the delays of
+batch arrivals, :func:`itgsend_service` the packet sizes of D-ITG, :class:`DD1` the fluid model of
+overload, :class:`ByteLimited` an overloaded token bucket, :func:`tdm` the multiplexing gain,
+:func:`reno_mean_window` and :func:`cubic_mean_window` the windows of TCP under periodic loss,
+:func:`pftk_rate_pps` the rate of Reno with timeouts, :func:`bandwidth_delay_packets` and
+:func:`many_flows_packets` buffer sizes, and :func:`bbr_share` the share of BBR against loss-based
+flows.
 """
 
 from dumbbell.theory.batches import (

@@ -1,8 +1,8 @@
 """M^X/G/1: packets that arrive in batches, such as the IP fragments of one datagram.
 
 Fragments of a datagram reach the queue together, so they wait for each other as well as for the
-work they find. Treating them as separate Poisson packets of the same mean load leaves that out:
-its wait is too short.
+work already there. A model of separate Poisson packets with the same mean load omits this, so its
+wait is too short.
 """
 # ruff: noqa: N802 - the field's names
 
@@ -26,16 +26,16 @@ from dumbbell.theory.service import Service, mixture
 class BatchLaw:
     """Packets that arrive at one instant and are served one after another.
 
-    Averages "over packets" count a batch once per packet in it.
+    Averages "over packets" weight a batch by its number of packets.
 
     Attributes:
-        total: Service law of a whole batch.
-        packet: Service law of a packet, over packets.
+        total: Service time of a whole batch.
+        packet: Service time of a packet, over packets.
         packets_mean: Mean packets per batch, at least 1.
-        ahead_mean_s: Mean work of the own batch ahead of a packet, over packets, s.
+        ahead_mean_s: Mean work ahead of a packet within its own batch, over packets, s.
         ahead_lst: Transform of that work, or None when unknown.
-        through_lst: Transform of that work and the packet's own service together (they depend
-            on each other: the last fragment is the short one), or None when unknown.
+        through_lst: Transform of that work plus the packet's own service time (they are dependent:
+            the last fragment is shorter), or None when unknown.
     """
 
     total: Service
@@ -47,7 +47,7 @@ class BatchLaw:
 
 
 def single_packets(service: Service) -> BatchLaw:
-    """Packets that come alone: M^X/G/1 is then M/G/1.
+    """Batches of one packet: M^X/G/1 is then M/G/1.
 
     Args:
         service: Service law of a packet.
@@ -70,7 +70,7 @@ def independent_batches(service: Service, sizes: ArrayLike, weights: ArrayLike) 
     Args:
         service: Service law of each packet.
         sizes: Possible numbers of packets in a batch, whole, at least 1.
-        weights: How often each occurs, at least 0, any sum.
+        weights: Relative frequency of each size, at least 0, any sum.
 
     Raises:
         TheoryError: A size below 1 or not whole, or weights out of range.
@@ -120,7 +120,7 @@ def independent_batches(service: Service, sizes: ArrayLike, weights: ArrayLike) 
 
 
 def superpose(streams: Sequence[tuple[float, BatchLaw]]) -> tuple[float, BatchLaw]:
-    """Several independent Poisson streams of batches at one queue, as one stream.
+    """Merge independent Poisson streams of batches at one queue into one stream.
 
     Args:
         streams: Rate (batches/s) and batch law of each.
@@ -154,7 +154,7 @@ def superpose(streams: Sequence[tuple[float, BatchLaw]]) -> tuple[float, BatchLa
 class MXG1(DelayLaw):
     """The M^X/G/1 queue, first come first served: delays of packets that arrive in batches.
 
-    A batch is one customer of an M/G/1 queue; a packet waits for the work its batch finds and
+    A batch is one customer of an M/G/1 queue; a packet waits for the work that its batch finds and
     for the packets ahead of it in its own batch (Takagi, Queueing Analysis Vol. 1, chapter 1;
     Burke, "Delays in single-server queues with batch input", Operations Research 23, 1975).
 
@@ -189,7 +189,7 @@ class MXG1(DelayLaw):
     def workload(self) -> float:
         """Mean work in the system, s: the mean wait of a batch's first packet, and of a probe.
 
-        Poisson arrivals see time averages, so a rare probe of its own (a ping) waits this long.
+        Poisson arrivals see time averages, so a rare probe (a ping) has this mean wait.
         """
         return self.lam * self.batch.total.second_moment_s2 / (2.0 * (1.0 - self.rho))
 
@@ -205,7 +205,7 @@ class MXG1(DelayLaw):
 
     @property
     def T_batch(self) -> float:
-        """Mean time until a whole batch is through, s: the delay of a datagram."""
+        """Mean time until a whole batch has been served, s: the delay of a datagram."""
         return self.workload + self.batch.total.mean_s
 
     @property
@@ -220,7 +220,7 @@ class MXG1(DelayLaw):
 
     @property
     def plain(self) -> MG1:
-        """The approximation that lets every packet arrive by itself: same load, shorter wait."""
+        """The approximation by independent packet arrivals: same load, shorter wait."""
         return MG1.of(self.packet_rate, self.batch.packet)
 
     def workload_cdf(self, t: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""What BBR gets beside flows that fill the queue: the steady-state model of Ware and others."""
+"""The share of BBR against loss-based flows: the steady-state model of Ware and others."""
 
 from __future__ import annotations
 
@@ -6,33 +6,32 @@ from dumbbell.theory.errors import TheoryError, positive
 
 PROBE_RTT_EVERY_S = 10.0
 PROBE_RTT_LEAST_S = 0.2
-"""Time that BBR keeps to four packets, once its other packets have left the queue."""
+"""Time for which BBR limits its window to four packets in ProbeRTT."""
 PROBE_RTT_PACKETS = 4
 
 
 def bbr_share(bbr_flows: int, buffer_packets: float, rate_pps: float, rtt_s: float) -> float:
-    """Share of the link that all BBR flows (version 1) get together, from 0 to 1.
+    """Share of the link capacity that all BBR flows (version 1) get together, from 0 to 1.
 
     The steady-state model of Ware, Mukerjee, Seshan and Sherry, "Modeling BBR's interactions with
-    loss-based congestion control", IMC 2019. The paper's own text was not at hand: the reasoning is
-    that of its first author's article (CMU CSD blog, 26 August 2024), the formulas and their
-    numbers (9, 11) are those of code that others published to compute the model. Neither was
-    compared with the paper.
+    loss-based congestion control", IMC 2019. The text of the paper was not available: the
+    derivation follows its first author's article (CMU CSD blog, 26 August 2024); the formulas and
+    their numbers (9, 11) follow published code of others. Neither was compared with the paper.
 
-    In ProbeBW BBR pushes others out until it meets its cap, twice its estimate of the rate times
-    that of the round-trip time. While it probes for the latter it keeps to four packets a flow, so
-    it sees the queue of the others: what they hold is
+    In ProbeBW BBR takes capacity from the other flows until its packets in flight reach its cap,
+    twice the estimated rate times the estimated round-trip time. In ProbeRTT it has four packets
+    per flow in flight, so it measures the queue of the other flows. Their share is
 
         p = 1/2 - 1/(2 X) - 4 N / q
 
-    of the queue (9), with X = q/(c l), and all of it is BBR's where that is negative. Each probe
-    empties its part of the queue first and costs q/c + 0.2 s + l of every ten seconds (11):
+    of the queue (9), with X = q/(c l); if p is negative, BBR has the whole queue. Each probe first
+    drains BBR's part of the queue and takes q/c + 0.2 s + l of every ten seconds (11):
 
         share = (1 - p) (1 - (q/c + 0.2 + l) / 10)
 
-    Assumed: greedy flows of one round-trip time and one packet size, that start and probe
-    together; a queue that is full, so that a flow's share of it is its share of the link. The
-    number of the other flows, and which controller they have, do not matter.
+    Assumptions: greedy flows with equal round-trip times and packet sizes, which start and probe at
+    the same times; a full queue, so that a flow's share of the queue is its share of the link. The
+    number and the controller of the other flows do not matter.
 
     Args:
         bbr_flows: N, whole, at least 1.

@@ -1,4 +1,4 @@
-"""Room for a number of bytes behind a token bucket: Poisson arrivals of exponential size."""
+"""A byte-limited queue with a token bucket: Poisson arrivals of exponential size."""
 # ruff: noqa: N802 - the field's names
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class ByteLimited:
-    """M/M/1 with a limit in bytes, as ``tbf rate R burst B limit L`` keeps it. Any load is allowed.
+    """M/M/1 with a limit in bytes, as in ``tbf rate R burst B limit L``. Any load is allowed.
 
-    A limit in bytes is not M/M/1/K: it turns large packets away first. The state is the unfinished
-    work V, bytes that wait less tokens in the bucket, from -B to L. A packet of S bytes is taken
-    when the bytes in the queue and its own are at most L; the bytes in the queue are V and the
-    tokens A that the head has collected so far, which for exponential sizes are exponential too
-    (age and residual life of a Poisson process). Writing G(y) = P(S + A <= y), the rate of
-    crossings of a level v upwards and downwards must be equal (level crossings; Brill and Posner,
-    "Level crossings in point processes applied to queues", Operations Research 25, 1977):
+    A limit in bytes is not M/M/1/K, because it drops large packets first. The state is the
+    unfinished work V, queued bytes less tokens in the bucket, from -B to L. A packet of S bytes is
+    taken when the bytes in the queue and its own are at most L; the bytes in the queue are V plus
+    the tokens A that the head packet has accumulated so far, which for exponential sizes are
+    exponential too (age and residual life of a Poisson process). Writing G(y) = P(S + A <= y), the
+    rate of crossings of a level v upwards and downwards must be equal (level crossings; Brill and
+    Posner, "Level crossings in point processes applied to queues", Operations Research 25, 1977):
 
         mu f(v) = lam G(L - v) [p e^(-(v + B)/s) + integral of f(u) e^(-(v - u)/s) du],
 
-    because an exponential size that passes v is as good as new there. The bracket obeys a
-    differential equation of first order, so that for v > 0
+    because an exponential size is memoryless at v. The bracket obeys a differential equation of
+    first order, so that for v > 0
 
         f(v) ~ G(L - v) exp((rho - 1) v / s - rho/s integral over y > L - v of (1 - G(y)) dy).
 
-    What is approximate: that A does not depend on V, and that the sizes of packets in the queue
-    are exponential although the largest were turned away. Both matter within a packet or two of
-    the limit only: with room for twenty packets and more the delay is good to a fraction of a
-    packet's time and the loss to a tenth.
+    Two approximations are made: A does not depend on V, and the sizes of packets in the queue are
+    exponential although the largest were dropped. Both matter only within a packet or two of the
+    limit: with room for twenty packets or more the delay is accurate to a fraction of a packet
+    transmission time and the loss to a tenth.
 
     Attributes:
         lam: Arrival rate, packets/s, positive.
@@ -109,7 +109,7 @@ class ByteLimited:
         s, rho = self.mean_bytes, self.rho
         v = np.linspace(-self.burst_bytes, self.limit_bytes, self._steps + 1)
         room = np.where(v > 0, self.limit_bytes - v, np.inf)
-        # The integral of 1 - G from the room left upwards; without a limit in sight it is 0.
+        # The integral of 1 - G from the remaining room upwards; far from the limit it is 0.
         turned_away = np.zeros_like(v)
         near = np.isfinite(room)
         turned_away[near] = s * np.exp(-room[near] / s) * (2.0 + room[near] / s)
@@ -129,7 +129,7 @@ class ByteLimited:
         return v, weight / weight.sum()
 
     def _taken(self, room: Floats) -> Floats:
-        """G: the chance that a packet is taken where there is so much room, bytes."""
+        """G: the probability that a packet is accepted if ``room`` bytes are free."""
         with np.errstate(invalid="ignore"):
             y = room / self.mean_bytes
             return np.where(np.isinf(y), 1.0, -np.expm1(-y) - y * np.exp(-y))
@@ -139,18 +139,18 @@ class ByteLimited:
 
     @property
     def loss(self) -> float:
-        """Share of packets that are turned away."""
+        """Share of packets dropped."""
         v, weight = self._law
         return 1.0 - float(weight @ self._taken(self._room(v)))
 
     def delay_tail(self, x: float) -> float:
-        """Share of the packets taken whose delay (own transmission included) exceeds x seconds.
+        """Share of accepted packets whose delay (own transmission included) exceeds x seconds.
 
         Args:
             x: At least 0 and at most `T_max`, s.
 
         Raises:
-            TheoryError: It is not.
+            TheoryError: ``x`` is outside this range.
         """
         level = not_negative(x, "delay", "s") * self.mu_bytes
         if level > self.limit_bytes * (1 + _ROUNDING):
@@ -164,11 +164,11 @@ class ByteLimited:
         return float(weight @ late) / float(weight @ taken)
 
     def probe_cdf(self, x: ArrayLike, probe_bytes: float) -> Floats:
-        """Law of the delay of a probe that adds no load and is taken.
+        """CDF of the delay of an accepted probe that adds no load.
 
         Args:
             x: Delays, any shape, s.
-            probe_bytes: Its size on the wire, below the limit.
+            probe_bytes: Size of the probe on the wire, below the limit.
 
         Raises:
             TheoryError: The probe does not fit.
@@ -184,14 +184,14 @@ class ByteLimited:
         return np.asarray(np.r_[0.0, cumulative][place] / cumulative[-1])
 
     def mean_peak_of_probes(self, n: float, probe_bytes: float) -> float:
-        """Mean of the greatest delay of n such probes, far enough apart to be independent, s.
+        """Mean of the maximum delay of n probes, far enough apart to be independent, s.
 
         Args:
-            n: How many, at least 1; a fraction stands for a mean over whole numbers.
-            probe_bytes: Size of each on the wire.
+            n: Number of probes, at least 1; a fraction interpolates between whole numbers.
+            probe_bytes: Size of each probe on the wire.
 
         Raises:
-            TheoryError: Fewer than one, or the probe does not fit.
+            TheoryError: ``n`` is below 1, or the probe does not fit.
         """
         if not n >= 1:
             raise TheoryError(f"n is {n} probes; at least 1")

@@ -1,4 +1,4 @@
-"""Constant gaps and constant sizes: D/D/1, and the fluid picture of an overloaded queue."""
+"""D/D/1 (constant gaps and sizes), and the fluid model of an overloaded queue."""
 # ruff: noqa: N802 - the field's names
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dumbbell.theory.errors import Floats, TheoryError, counts, not_negative, po
 
 @dataclass(frozen=True)
 class DD1:
-    """A queue with neither randomness nor, below rho = 1, waiting; any load is allowed.
+    """A deterministic queue, without waiting below rho = 1; any load is allowed.
 
     Exact per packet (:meth:`W_of_packet`) and as a fluid that fills at lam - mu (Kleinrock,
     Queueing Systems Vol. 2, section 2.7; Bertsekas & Gallager, Data Networks, section 3.1). A
@@ -72,7 +72,7 @@ class DD1:
         return 1.0 - self.mu / self.lam
 
     def loss_over(self, duration_s: float) -> float:
-        """Share of the packets sent in a run of this length that are lost, from empty (fluid).
+        """Share of packets lost in a run of this length that starts with an empty queue (fluid).
 
         Args:
             duration_s: Length of the run, s, positive.

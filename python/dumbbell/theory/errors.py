@@ -15,18 +15,18 @@ Complexes: TypeAlias = NDArray[np.complex128]
 
 
 class TheoryError(DumbbellError, ValueError):
-    """A parameter outside the range in which the formula means something."""
+    """A parameter outside the range of validity of the formula."""
 
 
 class UnstableError(TheoryError):
-    """The queue is offered as much as it can serve, or more: it has no stationary state.
+    """The offered load is 1 or more: the queue has no stationary state.
 
     Attributes:
         rho: Offered load, arrival rate times mean service time, at least 1.
     """
 
     def __init__(self, model: str, rho: float) -> None:
-        """Say which model and at what load."""
+        """Name the model and the load."""
         self.rho = rho
         super().__init__(
             f"{model}: the load is rho = {rho:.6g}; with an unlimited buffer it must be below 1, "
@@ -39,7 +39,7 @@ def positive(value: float, name: str, unit: str) -> float:
     """The value, finite and above 0.
 
     Raises:
-        TheoryError: It is not.
+        TheoryError: The value is not positive and finite.
     """
     if not (math.isfinite(value) and value > 0.0):
         raise TheoryError(f"{name} is {value} {unit}; it must be positive and finite")
@@ -50,7 +50,7 @@ def not_negative(value: float, name: str, unit: str) -> float:
     """The value, finite and at least 0.
 
     Raises:
-        TheoryError: It is not.
+        TheoryError: The value is negative or not finite.
     """
     if not (math.isfinite(value) and value >= 0.0):
         raise TheoryError(f"{name} is {value} {unit}; it must be finite and at least 0")
@@ -61,7 +61,7 @@ def stable(model: str, rho: float) -> float:
     """The load, below 1.
 
     Raises:
-        UnstableError: It is not.
+        UnstableError: The load is 1 or more.
     """
     if rho >= 1.0:
         raise UnstableError(model, rho)
@@ -72,7 +72,7 @@ def probabilities(q: ArrayLike) -> Floats:
     """Quantile levels as an array, each in [0, 1).
 
     Raises:
-        TheoryError: One is not.
+        TheoryError: A level is outside [0, 1).
     """
     levels = np.asarray(q, dtype=np.float64)
     if not ((levels >= 0.0) & (levels < 1.0)).all():
@@ -87,7 +87,7 @@ def counts(n: ArrayLike) -> NDArray[np.int64]:
     """Numbers of packets as integers, each at least 0.
 
     Raises:
-        TheoryError: One is negative or not whole.
+        TheoryError: A number is negative or not whole.
     """
     given = np.asarray(n, dtype=np.float64)
     if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():

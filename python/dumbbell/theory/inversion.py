@@ -1,6 +1,6 @@
-"""Numbers back from transforms: distribution functions and probabilities.
+"""Numerical inversion of transforms: distribution functions and probabilities.
 
-Both methods read the answer off a Fourier series of the transform (Abate & Whitt, "The
+Both methods evaluate a Fourier series of the transform (Abate & Whitt, "The
 Fourier-series method for inverting transforms of probability distributions", Queueing Systems
 10, 1992).
 """
@@ -38,17 +38,17 @@ def tail_from_lst(lst: Transform, t: Floats) -> Floats:
     distributions", ORSA Journal on Computing 7, 1995, applied to (1 - lst(s))/s: a nearly
     alternating series of 60 terms, continued by Euler summation over 12 more.
 
-    Accuracy: absolute error about 1e-8 where the law is smooth near t. Where it has a corner
-    (waiting for service times that take few values) up to 3e-4 at the corner (M/D/1, t = 1/mu)
-    and below 1e-5 from twice that on. At a jump it oscillates,
-    as every Fourier series does, by up to a tenth of the jump within a few per cent of t.
+    Accuracy: absolute error about 1e-8 where the distribution is smooth near t. Where it has a
+    corner (waiting for service times that take few values) up to 3e-4 at the corner (M/D/1, t =
+    1/mu) and below 1e-5 from twice that on. At a jump it oscillates, as every Fourier series does,
+    by up to a tenth of the jump within a few per cent of t.
 
     Args:
         lst: The transform.
         t: Times, shape (n,), s, all > 0.
 
     Returns:
-        Probabilities, cut to [0, 1], shape (n,).
+        Probabilities, clipped to [0, 1], shape (n,).
     """
     harmonics = np.arange(_PLAIN_TERMS + _EULER_TERMS + 1)
     numerator = _DISCRETISATION + 2j * np.pi * harmonics
@@ -71,7 +71,7 @@ def probabilities_from_pgf(pgf: Transform, n_max: int) -> Floats:
         pgf: The generating function, analytic for abs(z) < 1.
         n_max: Largest number wanted.
     """
-    # Twice as many points as probabilities: the growth of rounding with n stops half way.
+    # Twice as many points as probabilities: rounding errors grow only up to half of the points.
     size = 1 << (2 * (n_max + 1) - 1).bit_length()
     radius = _ALIASING ** (1.0 / size)
     circle: NDArray[np.complex128] = radius * np.exp(2j * np.pi * np.arange(size) / size)

@@ -1,10 +1,9 @@
-"""What ITGSend's "exponential packet size" is on the wire, as a law of service times.
+"""Service times of ITGSend's "exponential packet size" on the wire.
 
-``ITGSend -e 512 -T UDP`` (D-ITG 2.8.1) does not send packets of 512 bytes on average. The
-payload is an exponential draw cut to whole bytes, at least 20 (its own header) and at most
-64,000; UDP, IP and the link add headers; and above 1472 bytes IP sends fragments, each with
-headers of its own (RFC 791 section 3.2: all but the last carry a multiple of 8 bytes), which
-reach the bottleneck together.
+``ITGSend -e 512 -T UDP`` (D-ITG 2.8.1) does not send packets of 512 bytes on average. The payload
+is an exponential draw cut to whole bytes, at least 20 (its own header) and at most 64,000; UDP, IP
+and the link add headers; and above 1472 bytes IP sends fragments, each with its own headers (RFC
+791 section 3.2: all but the last carry a multiple of 8 bytes), which reach the bottleneck together.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ LARGEST_PAYLOAD_BYTES = 64_000
 
 @dataclass(frozen=True, eq=False)
 class ItgsendService:
-    """Exact law of ITGSend's exponential sizes at a link.
+    """Exact distribution of ITGSend's exponential sizes at a link.
 
     Attributes:
         rate_bps: Link rate, bit/s.
-        mean_bytes: Mean asked of ITGSend (``-e``), bytes of payload.
-        payload_mean_bytes: Mean payload really sent.
+        mean_bytes: Nominal mean payload (``ITGSend -e``), bytes.
+        payload_mean_bytes: Mean payload actually sent, bytes.
         fragments_mean: Mean packets per datagram.
         datagram_bytes_mean: Mean bytes on the wire per datagram, all its fragments.
         datagram_bytes_second_moment: Second moment of the same, bytes^2.
@@ -53,12 +52,12 @@ class ItgsendService:
 
     @property
     def fragment(self) -> Service:
-        """Service law of a packet, each fragment by itself (the plain approximation)."""
+        """Service time of a single fragment (for the approximation by independent packets)."""
         return self.batch.packet
 
     @property
     def datagram(self) -> Service:
-        """Service law of a whole datagram."""
+        """Service time of a whole datagram."""
         return self.batch.total
 
 
@@ -71,7 +70,7 @@ def itgsend_service(
     ip_header_bytes: int = 20,
     udp_header_bytes: int = 8,
 ) -> ItgsendService:
-    """The law of what ``ITGSend -e MEAN -T UDP`` puts on a link.
+    """The service times of ``ITGSend -e MEAN -T UDP`` on a link.
 
     With the defaults a datagram of payload n <= 1472 is n + 42 bytes, and each further fragment
     adds 34. Moments are exact sums over the 63,981 payloads; transforms are exact too, as sums
@@ -86,7 +85,7 @@ def itgsend_service(
         udp_header_bytes: UDP header, bytes.
 
     Raises:
-        TheoryError: A number out of range, or an MTU that carries nothing.
+        TheoryError: A number out of range, or an MTU too small for any payload.
     """
     positive(rate_bps, "rate", "bit/s")
     positive(mean_bytes, "mean payload", "bytes")
@@ -174,7 +173,8 @@ class _Headers:
     def fragments(self, payload: Floats) -> NDArray[np.float64]:
         """Packets that a datagram of this payload becomes."""
         body = payload + self.udp
-        # One packet may carry the last few bytes up to the MTU that no fragment may.
+        # An unfragmented packet may use the last few bytes of the MTU; fragments carry multiples of
+        # 8.
         whole = body <= self.mtu - self.ip
         return np.where(whole, 1.0, np.ceil(body / self.carried))
 
@@ -195,7 +195,7 @@ class _Transforms:
         self._decay = law.decay
         self._headers = headers
         self._full = headers.further + headers.carried
-        # The atoms at 20 and 64000 are added by themselves; between them P(n) = (1 - r) r^n with
+        # The atoms at 20 and 64000 are added separately; between them P(n) = (1 - r) r^n with
         # r = exp(-decay).
         inner = slice(1, -1)
         count, start = np.unique(fragments[inner], return_index=True)

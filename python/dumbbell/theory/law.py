@@ -1,4 +1,4 @@
-"""What every queue model offers: means, distribution functions and quantiles.
+"""The interface of all queue models: means, distribution functions and quantiles.
 
 Notation is Kleinrock's (Queueing Systems, Volume 1) and the field's: arrivals at rate lam
 (packets/s); a packet waits W, is served, and so spends T in the system (s); N is the number in
@@ -21,7 +21,7 @@ from dumbbell.theory.errors import Floats, TheoryError, counts, probabilities
 Numbers: TypeAlias = Sequence[float] | NDArray[np.float64] | NDArray[np.int64]
 
 _WIDEST_BRACKET = 200
-"""Doublings tried to pass a quantile; 2^200 mean delays are never needed."""
+"""Maximum number of doublings to bracket a quantile; 2^200 mean delays are never reached."""
 
 
 class DelayLaw(ABC):
@@ -61,7 +61,7 @@ class DelayLaw(ABC):
     @overload
     def W_cdf(self, t: Numbers) -> Floats: ...
     def W_cdf(self, t: float | Numbers) -> float | Floats:
-        """P(W <= t), the share of packets that wait at most t.
+        """CDF of the waiting time, P(W <= t).
 
         Args:
             t: Time or times, any shape, s; 0 below 0.
@@ -73,22 +73,22 @@ class DelayLaw(ABC):
     @overload
     def T_cdf(self, t: Numbers) -> Floats: ...
     def T_cdf(self, t: float | Numbers) -> float | Floats:
-        """P(T <= t), the share of packets that spend at most t in the system.
+        """CDF of the sojourn time, P(T <= t).
 
         Args:
             t: Time or times, any shape, s; 0 below 0.
         """
         return _over(_from_zero(self._sojourn_cdf), _times(t))
 
-    # Quantiles that come from inverted transforms carry the inversion's error of about 1e-8 in
-    # probability, which is no matter below the level 1 - 1e-6.
+    # Quantiles from inverted transforms have an error of about 1e-8 in probability, which is
+    # negligible below the level 1 - 1e-6.
 
     @overload
     def W_quantile(self, q: float) -> float: ...
     @overload
     def W_quantile(self, q: Numbers) -> Floats: ...
     def W_quantile(self, q: float | Numbers) -> float | Floats:
-        """The wait that a share ``q`` of the packets does not exceed, s; 0 for q <= P(W = 0).
+        """Quantile of the waiting time, s; 0 for q <= P(W = 0).
 
         Args:
             q: Level or levels in [0, 1), any shape.
@@ -103,7 +103,7 @@ class DelayLaw(ABC):
     @overload
     def T_quantile(self, q: Numbers) -> Floats: ...
     def T_quantile(self, q: float | Numbers) -> float | Floats:
-        """The time in the system that a share ``q`` of the packets does not exceed, s.
+        """Quantile of the sojourn time, s.
 
         Args:
             q: Level or levels in [0, 1), any shape.
@@ -176,7 +176,7 @@ def _times(t: float | Numbers) -> Floats:
 
 
 def _over(function: Callable[[Floats], Floats], x: Floats) -> float | Floats:
-    """Apply a function of rows to any shape; a number gives a number."""
+    """Apply a function of one-dimensional arrays to any shape; a scalar gives a scalar."""
     result = function(x.ravel()).reshape(x.shape)
     return float(result) if x.ndim == 0 else result
 

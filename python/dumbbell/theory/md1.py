@@ -14,7 +14,7 @@ from dumbbell.theory.law import QueueLaw
 
 @dataclass(frozen=True)
 class MD1(QueueLaw):
-    """The M/D/1 queue: means in closed form, laws by sums of positive terms only.
+    """The M/D/1 queue: means in closed form, distributions by sums of positive terms only.
 
     Means: Kleinrock Vol. 1 section 5.6 with a constant service. Wait: Franx, "A simple solution
     for the M/D/c waiting time distribution", Operations Research Letters 29, 2001; Erlang's
@@ -108,7 +108,7 @@ def _franx(waiting: Floats, rate: float) -> float:
 
 
 def _rounded_up(n: int) -> int:
-    """The next power of two, so that few different tables are made and kept."""
+    """The next power of two, so that few different tables are cached."""
     return 1 << max(6, n.bit_length())
 
 
@@ -118,7 +118,7 @@ def _number_in_system(rho: float, n_max: int) -> Floats:
 
     The rate from n + 1 down equals the rate from n or below up: with A ~ Poisson(rho) arrivals
     in a service, p_(n+1) P(A = 0) = p_0 P(A > n) + sum over i = 1..n of p_i P(A > n + 1 - i).
-    Every term is positive, so nothing cancels (Tijms, A First Course in Stochastic Models,
+    Every term is positive, so there is no cancellation (Tijms, A First Course in Stochastic Models,
     section 9.2).
     """
     from scipy.special import gammainc

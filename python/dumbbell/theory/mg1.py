@@ -1,4 +1,4 @@
-"""M/G/1: Poisson arrivals, any law of packet sizes, one transmitter, unlimited buffer."""
+"""M/G/1: Poisson arrivals, any distribution of packet sizes, one transmitter, unlimited buffer."""
 # ruff: noqa: N802 - the field's names
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class MG1(QueueLaw):
     Kleinrock, Queueing Systems Vol. 1, sections 5.6 (means) and 5.7 (transforms); Takagi,
     Queueing Analysis Vol. 1, chapter 1. W = lam E S^2 / (2 (1 - rho)).
 
-    Means need two moments of the service, variances three, quantiles and probabilities the
-    law itself: build those with :meth:`of` and a law from :mod:`dumbbell.theory.service`.
+    Means need two moments of the service, variances three, quantiles and probabilities the full
+    distribution: use :meth:`of` with a distribution from :mod:`dumbbell.theory.service`.
 
     Attributes:
         lam: Arrival rate, packets/s, at least 0.
-        service: Law (or moments) of the service time.
+        service: Distribution (or moments) of the service time.
     """
 
     lam: float
@@ -61,11 +61,11 @@ class MG1(QueueLaw):
 
     @classmethod
     def of(cls, lam: float, service: Service) -> Self:
-        """From a service law.
+        """Build the queue from a service-time distribution.
 
         Args:
             lam: Arrival rate, packets/s, at least 0.
-            service: Law of the service time.
+            service: Distribution of the service time.
 
         Raises:
             UnstableError: The load is 1 or more.
@@ -154,8 +154,9 @@ class MG1(QueueLaw):
         service_lst = self._law("the law of the time in the system")
         if self.service.atoms is None:
             return _cdf(lambda s: self.wait_lst(s) * service_lst(s), t)
-        # Few service times make T jump at each of them, where inversion oscillates: condition on
-        # the packet's own service instead, which leaves the law of the wait, without jumps.
+        # With few service times the distribution of T jumps at each of them, where inversion
+        # oscillates: condition on the packet's own service time and use the distribution of the
+        # wait, which has no jumps.
         total = np.zeros_like(t)
         for own, share in zip(*self.service.atoms, strict=True):
             reached = t >= own

@@ -81,7 +81,7 @@ class MM1(QueueLaw):
         return np.asarray(-np.log1p(-q) * self.T)
 
     def _wait_quantile(self, q: Floats) -> Floats:
-        # Without arrivals nobody waits; the logarithm of 0 must not be taken then.
+        # Without arrivals there is no waiting; avoid the logarithm of 0.
         if self.rho == 0.0:
             return np.zeros_like(q)
         return np.asarray(np.maximum(0.0, (np.log(self.rho) - np.log1p(-q)) * self.T))

@@ -1,4 +1,4 @@
-"""M/M/1/K: the M/M/1 queue with room for K packets; the rest is lost."""
+"""M/M/1/K: the M/M/1 queue with room for K packets; packets that find it full are lost."""
 # ruff: noqa: N802 - the field's names
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class MM1K(QueueLaw):
     Systems Vol. 1, section 3.6. T, W and their laws are those of *accepted* packets.
 
     For a buffer: ``pfifo limit L`` before a transmitter is K = L + 1; netem's limit includes the
-    packet in transmission, K = limit. A limit in bytes is not M/M/1/K, because it turns large
-    packets away first.
+    packet in transmission, K = limit. A limit in bytes is not M/M/1/K, because it drops large
+    packets first.
 
     Attributes:
         lam: Arrival rate offered, packets/s, at least 0.
@@ -50,7 +50,7 @@ class MM1K(QueueLaw):
 
     @cached_property
     def _p(self) -> Floats:
-        """P(N = 0), .., P(N = K): proportional to rho^n, scaled so that nothing overflows."""
+        """P(N = 0), .., P(N = K): proportional to rho^n, scaled to avoid overflow."""
         n = np.arange(self.K + 1, dtype=np.float64)
         if self.rho == 0.0:
             weight = np.where(n == 0, 1.0, 0.0)

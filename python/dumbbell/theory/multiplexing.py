@@ -1,4 +1,4 @@
-"""One fast queue or m slow ones: the statistical multiplexing gain."""
+"""The statistical multiplexing gain: one fast queue compared with m slow ones."""
 # ruff: noqa: N802 - the field's names
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dumbbell.theory.mm1 import MM1
 
 @dataclass(frozen=True)
 class Multiplexing:
-    """m Poisson streams through one M/M/1 queue, or each through its own of 1/m the rate.
+    """m Poisson streams through one M/M/1 queue, or through m queues of 1/m the rate.
 
     Bertsekas & Gallager, Data Networks (2nd ed.), example 3.9; Fund, "Reproducing: one fast queue
     or many slow ones" statistical multiplexing experiment (witestlab blog, 2016), which prints a
@@ -54,7 +54,7 @@ class Multiplexing:
 
 
 def tdm(lam: float, mu: float, m: int) -> Multiplexing:
-    """Compare one queue of rate mu with m queues of rate mu/m, load lam shared evenly.
+    """Compare one queue of rate mu with m queues of rate mu/m and arrival rate lam/m.
 
     Args:
         lam: Arrival rate of all streams together, packets/s.

@@ -1,8 +1,8 @@
-"""TCP under loss at a constant round-trip time: its mean window, or its rate.
+"""Mean window and rate of TCP under loss at a constant round-trip time.
 
-The window of a flow that loses one packet in 1/p swings between what follows a reduction and where
-the next loss finds it, always alike, so that its mean is known. No queue and no other limit takes
-part. `pftk_rate_pps` counts timeouts too.
+With one loss every 1/p packets the window is periodic: it grows from its value after a reduction
+until the next loss. Its mean follows in closed form. There is no queue and no other limit.
+`pftk_rate_pps` includes timeouts.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from dumbbell.theory.errors import TheoryError, positive
 CUBIC_C = 0.4
 """Growth of CUBIC, segments/s^3 (RFC 9438 section 5, C)."""
 CUBIC_BETA = 0.7
-"""What CUBIC leaves of the window at a loss (RFC 9438 section 4.6)."""
+"""Multiplicative decrease factor of CUBIC (RFC 9438 section 4.6)."""
 
 
 def reno_mean_window(p: float, *, packets_per_ack: int = 1) -> float:
     """Mean window of Reno, packets: sqrt(3 / (2 b p)).
 
     That is 1.22/sqrt(p) when every packet is acknowledged and 0.87/sqrt(p) with delayed
-    acknowledgements, of a sender that grows by acknowledgements and not by bytes.
+    acknowledgements, for a sender that increases its window per acknowledgement and not per byte.
     Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
     algorithm", Computer Communication Review 27(3), 1997, section 2 (their table 1: periodic loss).
 
     Args:
         p: Losses per packet, above 0 and below 1.
-        packets_per_ack: b, packets that an acknowledgement stands for; positive.
+        packets_per_ack: b, packets per acknowledgement; positive.
 
     Raises:
         TheoryError: A parameter is outside its range.
@@ -43,14 +43,14 @@ def cubic_mean_window(
     """Mean window of CUBIC, packets, by RFC 9438's response function.
 
     AVG_W_cubic = (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT/p)^(3/4) (RFC 9438 section 5, equation
-    5); with its parameters 1.054 (RTT/p)^(3/4). It holds above the Reno-friendly region: where the
-    result exceeds Reno's.
+    5); with its parameters 1.054 (RTT/p)^(3/4). It is valid outside the Reno-friendly region, where
+    the result exceeds Reno's.
 
     Args:
         p: Losses per packet, above 0 and below 1.
         rtt_s: Round-trip time, s, positive.
         c: Growth, segments/s^3, positive.
-        beta: What a loss leaves of the window, above 0 and below 1.
+        beta: Multiplicative decrease factor, above 0 and below 1.
 
     Raises:
         TheoryError: A parameter is outside its range.
@@ -65,18 +65,18 @@ def cubic_mean_window(
 
 
 def pftk_rate_pps(p: float, rtt_s: float, timeout_s: float, *, packets_per_ack: int = 1) -> float:
-    """Packets/s that Reno sends, by the formula with timeouts, its window not limited.
+    """Rate of Reno, packets/s, by the formula with timeouts and without a window limit.
 
-    1 / (RTT sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2)).
-    Padhye, Firoiu, Towsley and Kurose, "Modeling TCP throughput: a simple model and its empirical
-    validation", SIGCOMM 1998, equation 30. It assumes that what follows the first loss of a round
-    trip is lost as well.
+    1 / (RTT sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2)). Padhye, Firoiu, Towsley
+    and Kurose, "Modeling TCP throughput: a simple model and its empirical validation", SIGCOMM
+    1998, equation 30. It assumes that all packets after the first loss in a round trip are lost
+    too.
 
     Args:
         p: Losses per packet, above 0 and below 1.
         rtt_s: Round-trip time, s, positive.
         timeout_s: T0, the first retransmission timeout, s, positive.
-        packets_per_ack: b, packets that an acknowledgement stands for; positive.
+        packets_per_ack: b, packets per acknowledgement; positive.
 
     Raises:
         TheoryError: A parameter is outside its range.

@@ -1,4 +1,4 @@
-"""Laws of the time one packet occupies the transmitter."""
+"""Distributions of the service time of a packet at the transmitter."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from dumbbell.theory.errors import (
 from dumbbell.theory.inversion import Transform
 
 _CHUNK = 2_000_000
-"""Complex exponentials made at once for a law of many atoms: 32 MB."""
+"""Number of complex exponentials computed at a time for a discrete distribution: 32 MB."""
 _MOST_EXACT_ATOMS = 64
-"""Laws of at most this number of values are treated value by value where their jumps matter."""
+"""Distributions with at most this number of values are conditioned on each value, because of their
+jumps."""
 
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """A service-time law: moments, and its transform when it is known.
+    """A service-time distribution: moments, and its transform if known.
 
     Build one with :func:`constant_service`, :func:`exponential_service`, :func:`gamma_service`,
     :func:`discrete_service`, :func:`service_from_moments`, :func:`mixture` or :meth:`plus`.
@@ -36,7 +37,7 @@ class Service:
         second_moment_s2: E S^2, s^2, at least mean_s squared.
         third_moment_s3: E S^3, s^3, or None when unknown (needed for variances of delays).
         lst: Laplace-Stieltjes transform E exp(-s S), or None (needed for quantiles).
-        atoms: Values (s) and probabilities, when the law takes few values, else None.
+        atoms: Values (s) and probabilities of a distribution with few values, else None.
     """
 
     mean_s: float
@@ -46,7 +47,7 @@ class Service:
     atoms: tuple[Floats, Floats] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse moments that no law has.
+        """Refuse impossible moments.
 
         Raises:
             TheoryError: They are not positive, or violate E S^2 >= (E S)^2 or
@@ -54,7 +55,7 @@ class Service:
         """
         mean = positive(self.mean_s, "mean service time", "s")
         second = positive(self.second_moment_s2, "second moment of the service time", "s^2")
-        # A relative slack of 1e-9 lets constant laws through the rounding of their moments.
+        # A relative tolerance of 1e-9 allows for rounding of the moments of constant distributions.
         if second < mean**2 * (1.0 - 1e-9):
             raise TheoryError(
                 f"second moment {second} s^2 is below the mean's square {mean**2} s^2; "
@@ -131,7 +132,7 @@ def discrete_service(times_s: ArrayLike, weights: ArrayLike | None = None) -> Se
 
     Args:
         times_s: Service times, s, at least 0, shape (n,); they may repeat.
-        weights: How often each occurs, at least 0, any sum; equal when not given.
+        weights: Relative frequency of each time, at least 0, any sum; equal by default.
 
     Raises:
         TheoryError: No times, shapes that differ, or a number out of range.
@@ -195,11 +196,12 @@ def service_from_moments(
 
 
 def mixture(laws: Sequence[Service], weights: ArrayLike) -> Service:
-    """Packets of several kinds share a queue: each is of kind i with a given probability.
+    """The service time of a mixture of packet kinds with given probabilities.
 
     Args:
         laws: Service law of each kind.
-        weights: How often each occurs (rates in packets/s will do), at least 0, any sum.
+        weights: Relative frequency of each kind (for example rates in packets/s), at least 0, any
+            sum.
 
     Raises:
         TheoryError: Numbers of laws and weights differ, or weights out of range.

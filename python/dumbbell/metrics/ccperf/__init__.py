@@ -1,9 +1,10 @@
-"""CCPerf's tables of flows, links and networks, row by row, and what they lack.
+"""CCPerf's tables of flows, links and networks, row by row, with additional rows.
 
-The names are those of its pages (ccperf.net): a suffix says the layer: ``_l7`` application, ``_l4``
-transport, ``_l2`` queueing discipline, ``_l1`` wire. Its pages give most units and few definitions;
-ours stand in the docstrings. Rates against the policing rate, exact values beside means of samples,
-loss ratios, the time to converge and the network's rows are ours.
+The names are those of CCPerf's pages (ccperf.net). The suffix is the layer: ``_l7`` application,
+``_l4`` transport, ``_l2`` queueing discipline, ``_l1`` wire. CCPerf's pages give most units and few
+definitions; the docstrings here define each row. dumbbell adds rates relative to the policing rate,
+exact values in addition to means of samples, loss ratios, the convergence time and the rows of the
+network.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,9 +44,9 @@ class Table:
     """Values of the rows, a column for each flow, link or network.
 
     Attributes:
-        of: What a column is.
-        columns: Their names.
-        values: Row to a value a column; NaN where not known.
+        of: Whether columns are flows, links or networks.
+        columns: Names of the columns.
+        values: Values of each row, one per column; NaN if unknown.
     """
 
     of: Of
@@ -53,7 +54,8 @@ class Table:
     values: Mapping[str, Sequence[float]]
 
     def best(self, name: str) -> frozenset[int]:
-        """Columns with a row's best value, where there are several and one can say."""
+        """Columns with a row's best value, if there are several columns and the row has a
+        preference."""
         import math
 
         better, values = ROWS[name].better, self.values[name]
@@ -84,5 +86,5 @@ def tables(run: Run) -> tuple[Table, Table, Table]:
 
 
 def _order(each: Row) -> tuple[bool, str]:
-    """As published: by name; ours after those."""
+    """Sort by name, published rows first."""
     return (not each.is_published, each.name)

@@ -1,4 +1,5 @@
-"""Rows of the table of flows. ``sampled`` in a definition: over the run's sampling intervals."""
+"""Rows of the table of flows. ``sampled`` in a definition means over the run's sampling
+intervals."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ __all__ = [
 ]
 
 CONVERGED_WITHIN = 0.2
-"""Of the mean of the second half: a flow in this band has converged."""
+"""Convergence band, relative to the mean of the second half."""
 CONVERGENCE_WINDOW_S = 1.0
 
 
@@ -69,7 +70,7 @@ def _count(run: Run, flow: str | int, column: str) -> float:
 def cov_in_flight_l4(run: Run, flow: str | int) -> float:
     """Coefficient of variation (standard deviation over mean) of the segments in flight, sampled.
 
-    In flight is what was sent and neither acknowledged nor taken for lost (RFC 6675's pipe).
+    In flight are segments sent and neither acknowledged nor considered lost (RFC 6675's pipe).
     """
     return coefficient_of_variation(tcp_series(run, flow).in_flight_pkts)
 
@@ -78,7 +79,7 @@ def cov_in_flight_l4(run: Run, flow: str | int) -> float:
 def cov_throughput_l4(run: Run, flow: str | int) -> float:
     """Coefficient of variation of the throughput in the sampling intervals.
 
-    It depends on the interval: short ones vary more.
+    It depends on the sampling interval: the throughput varies more in shorter intervals.
     """
     return coefficient_of_variation(tcp_series(run, flow).throughput_mbps)
 
@@ -91,9 +92,9 @@ def cov_cwnd_l4(run: Run, flow: str | int) -> float:
 
 @row("s", "flow", "less", is_published=True)
 def flow_completion_time_l4(run: Run, flow: str | int) -> float:
-    """Lifetime: from the flow's start until its last transfer was complete, or until its stop.
+    """Lifetime: from the flow's start until its last transfer is complete, or until its stop.
 
-    A greedy flow has no end of its own: its stop less its start.
+    For a greedy flow it is its stop less its start.
     """
     began, stop = resolved_of(run).flow(run.flow(flow)).start_ns, time_on_ns(run, flow)[1]
     completed = run.column("transfers", "completed_ns", flow=flow)
@@ -112,15 +113,15 @@ def mean_cwnd_l4(run: Run, flow: str | int) -> float:
 def mean_delivery_rate_l4(run: Run, flow: str | int) -> float:
     """Mean of the sender's own estimate of its delivery rate, sampled.
 
-    As Linux keeps it (``tcpi_delivery_rate``): between updates the last estimate stands, and one
-    made while the application had nothing to send counts only when it is higher.
+    As Linux's ``tcpi_delivery_rate``: the last estimate is valid until the next update, and an
+    application-limited estimate counts only if it is higher.
     """
     return mean(tcp_series(run, flow).delivery_rate_mbps)
 
 
 @row("ms", "flow", "less", is_published=True)
 def mean_est_qdelay_l4(run: Run, flow: str | int) -> float:
-    """Mean smoothed round-trip time, sampled, less the propagation there and back."""
+    """Mean smoothed round-trip time, sampled, less the round-trip propagation delay."""
     return mean_srtt_l4(run, flow) - 1e3 * base_rtt_s(run, flow)
 
 
@@ -150,10 +151,10 @@ def network_power_of_means_l4(run: Run, flow: str | int) -> float:
 def mean_one_way_delay_l7(run: Run, flow: str | int) -> float:
     """Mean delay of a byte from the application's write to its arrival at the receiver.
 
-    For a greedy source with a send buffer of fixed size, which is always full: a byte was written
-    when the byte one buffer before it arrived (less the way back of its acknowledgement, half the
-    smoothed round-trip time at most). Linear between samples. NaN for other sources and for
-    buffers that grow.
+    Defined for a greedy source with a send buffer of fixed size, which is always full: a byte is
+    written when the byte one buffer size earlier is acknowledged. The return path of that
+    acknowledgement, at most half the smoothed round-trip time, is neglected. Linear between
+    samples. NaN for other sources and for autotuned buffers.
     """
     buffer_bytes = _full_buffer_bytes(run, flow)
     if not buffer_bytes:
@@ -162,7 +163,7 @@ def mean_one_way_delay_l7(run: Run, flow: str | int) -> float:
     arrived = np.concatenate(([0.0], np.cumsum(series.read_mbps * series.interval_s) / 8e-6))
     at_s = np.concatenate(([series.t_s[0] - series.interval_s[0]], series.t_s))
     middle = (arrived[1:] + arrived[:-1]) / 2
-    # np.interp wants its abscissa to increase: instants at which nothing new arrived are left out.
+    # np.interp needs an increasing abscissa: leave out samples without new arrivals.
     grows = np.concatenate(([True], np.diff(arrived) > 0))
     read_s = np.interp(middle, arrived[grows], at_s[grows])
     written_s = np.interp(middle - buffer_bytes, arrived[grows], at_s[grows], left=at_s[0])
@@ -180,17 +181,17 @@ def mean_one_way_delay_l3(run: Run, flow: str | int) -> float:
 
 @row("Mbit/s", "flow", is_published=True)
 def mean_sending_rate_l4(run: Run, flow: str | int) -> float:
-    """Payload sent, again as well as for the first time, over the time the flow is on."""
+    """Payload sent, including retransmissions, over the time the flow is on."""
     series = tcp_series(run, flow)
     return float(np.average(series.sending_rate_mbps, weights=series.interval_s))
 
 
 @row("Mbit/s", "flow", is_published=True)
 def mean_sending_rate_l7(run: Run, flow: str | int) -> float:
-    """What the application wrote to its socket over the time the flow is on.
+    """Payload written by the application to its socket, over the time the flow is on.
 
-    For a greedy source with a send buffer of fixed size: what arrived and one full buffer. NaN
-    for other sources and for buffers that grow.
+    Defined for a greedy source with a send buffer of fixed size: received payload plus one full
+    buffer. NaN for other sources and for autotuned buffers.
     """
     buffer_bytes = _full_buffer_bytes(run, flow)
     if not buffer_bytes:
@@ -209,7 +210,7 @@ def mean_srtt_l4(run: Run, flow: str | int) -> float:
 def mean_throughput_l4(run: Run, flow: str | int) -> float:
     """Payload of the segments that arrived over the time the flow is on.
 
-    In order or not, and those that came twice; read in order is `mean_throughput_l7`.
+    Includes out-of-order and duplicate segments; `mean_throughput_l7` counts payload read in order.
     """
     series = tcp_series(run, flow)
     return float(np.average(series.throughput_mbps, weights=series.interval_s))
@@ -219,7 +220,7 @@ def mean_throughput_l4(run: Run, flow: str | int) -> float:
 def mean_throughput_l7(run: Run, flow: str | int) -> float:
     """Payload that the receiving application read over the time the flow is on; exact.
 
-    It reads at once whatever is in order, so a gap holds it up where it does not hold up
+    The application reads in-order data at once, so a gap delays this rate but not
     `mean_throughput_l4`.
     """
     series = tcp_series(run, flow)
@@ -244,7 +245,7 @@ def mean_utility_pf_l4(run: Run, flow: str | int) -> float:
 def mean_utilization_bdp_l4(run: Run, flow: str | int) -> float:
     """Mean bytes in flight over the bandwidth-delay product of the *peak* rate, sampled.
 
-    As published; on a policed link it says little: see `mean_utilization_policing_bdp_l4`.
+    As published; of little use on a policed link: see `mean_utilization_policing_bdp_l4`.
     """
     return _in_flight_bits(run, flow) / (
         peak_rate_bps(run, bottleneck(run, flow)) * base_rtt_s(run, flow)
@@ -255,7 +256,7 @@ def mean_utilization_bdp_l4(run: Run, flow: str | int) -> float:
 def mean_utilization_bw_l4(run: Run, flow: str | int) -> float:
     """Throughput over the *peak* rate of the bottleneck.
 
-    As published; on a policed link it says little: see `mean_utilization_policing_bw_l4`.
+    As published; of little use on a policed link: see `mean_utilization_policing_bw_l4`.
     """
     return 1e6 * mean_throughput_l4(run, flow) / peak_rate_bps(run, bottleneck(run, flow))
 
@@ -264,7 +265,7 @@ def mean_utilization_bw_l4(run: Run, flow: str | int) -> float:
 def mean_utilization_policing_bdp_l4(run: Run, flow: str | int) -> float:
     """Mean bytes in flight over the bandwidth-delay product of the policing rate, sampled.
 
-    One keeps the bottleneck busy without a queue; what is above stands in the queue.
+    A value of one keeps the bottleneck busy without a queue; the excess is queued.
     """
     return _in_flight_bits(run, flow) / (
         policing_rate_bps(run, bottleneck(run, flow)) * base_rtt_s(run, flow)
@@ -275,26 +276,26 @@ def mean_utilization_policing_bdp_l4(run: Run, flow: str | int) -> float:
 def mean_utilization_policing_bw_l4(run: Run, flow: str | int) -> float:
     """Throughput over the policing rate: the long-term rate of the bottleneck.
 
-    Headers keep it below one, and what the full bucket lets through at first lifts it.
+    Headers keep it below one; the initial burst of a full bucket increases it.
     """
     return 1e6 * mean_throughput_l4(run, flow) / policing_rate_bps(run, bottleneck(run, flow))
 
 
 @row("segments", "flow", "less", is_published=True)
 def total_retransmissions_l4(run: Run, flow: str | int) -> float:
-    """Segments sent again; whole run. NaN where not known."""
+    """Retransmitted segments; whole run. NaN if unknown."""
     return _count(run, flow, "retransmitted_pkts")
 
 
 @row("timeouts", "flow", "less", is_published=True)
 def total_rtos_l4(run: Run, flow: str | int) -> float:
-    """Retransmission timeouts; whole run. NaN where not known."""
+    """Retransmission timeouts; whole run. NaN if unknown."""
     return _count(run, flow, "rto_count")
 
 
 @row("1", "flow", "less")
 def loss_ratio_l4(run: Run, flow: str | int) -> float:
-    """Packets dropped or lost on the way over those whose fate is known; whole run."""
+    """Packets dropped or lost over packets delivered, dropped or lost; whole run."""
     return flow_loss_ratio(run, flow)
 
 
@@ -302,7 +303,8 @@ def loss_ratio_l4(run: Run, flow: str | int) -> float:
 def convergence_time_l4(run: Run, flow: str | int) -> float:
     """From the flow's start until its throughput over a second stays near its final value.
 
-    Near: within 20 % of the mean over the second half of its time. NaN when it never stays.
+    Near means within 20 % of the mean over the second half of its time. NaN if it never stays
+    there.
     """
     series = tcp_series(run, flow)
     width = max(1, round(CONVERGENCE_WINDOW_S / float(np.median(series.interval_s))))
@@ -315,13 +317,13 @@ def convergence_time_l4(run: Run, flow: str | int) -> float:
     first = int(away[-1]) + 1 if away.size else 0
     if first >= smooth.size:
         return float("nan")
-    # The window's first interval: from its beginning on it is near.
+    # The throughput is near from the start of the first interval of the window.
     began_s = resolved_of(run).flow(run.flow(flow)).start_ns / NS_PER_S
     return max(0.0, float(series.t_s[first] - series.interval_s[first] - began_s))
 
 
 def _in_flight_bits(run: Run, flow: str | int) -> float:
-    """Mean in flight, headers included: what the bottleneck counts."""
+    """Mean bits in flight, headers included, as the bottleneck counts them."""
     mtu_bytes = resolved_of(run).queue(bottleneck(run, flow)).mtu_bytes
     return 8 * mean_in_flight_l4(run, flow) * min(mtu_bytes, _full_packet(run, flow))
 
@@ -332,7 +334,7 @@ def _full_packet(run: Run, flow: str | int) -> int:
 
 
 def _full_buffer_bytes(run: Run, flow: str | int) -> int:
-    """Send buffer of a greedy source, always full; 0 where there is no such."""
+    """Fixed send buffer of a greedy source, bytes; 0 for other sources."""
     if resolved_of(run).flow(run.flow(flow)).source.kind != "greedy":
         return 0
     return tcp_of(run, flow).send_buffer_bytes

@@ -40,8 +40,8 @@ def _one(run: Run, queue: str | int, column: str) -> float:
 def mean_qdisc_delay_l2(run: Run, queue: str | int) -> float:
     """Mean over sampling intervals of the mean sojourn time of packets that left in them.
 
-    Intervals in which none left are skipped, so a packet in a thin interval weighs more; each
-    packet weighs the same in `mean_packet_qdisc_delay_l2`.
+    Intervals without departures are skipped, so packets in intervals with few departures have more
+    weight. In `mean_packet_qdisc_delay_l2` all packets have the same weight.
     """
     return 1e3 * mean(interval_means(run, queue, "sojourn_s")[1])
 
@@ -106,6 +106,6 @@ def utilization_peak_l1(run: Run, queue: str | int) -> float:
 def utilization_policing_l1(run: Run, queue: str | int) -> float:
     """Bits sent over those that the policing rate allows.
 
-    What the full bucket lets through at first can lift it above one.
+    The initial burst of a full bucket can make it exceed one.
     """
     return throughput_bps(run, queue) / policing_rate_bps(run, run.queue(queue))

@@ -1,4 +1,4 @@
-"""Rows of the table of the network: over all its flows that go over TCP."""
+"""Rows of the table of the network, over all its TCP flows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 
 
 def tcp_flows(run: Run) -> list[str]:
-    """Names of the flows that go over TCP."""
+    """Names of the TCP flows."""
     return [flow.name for flow in resolved_of(run).flows if flow.tcp is not None]
 
 
 def bottlenecks(run: Run) -> list[int]:
-    """The bottleneck of each of them, each queue once."""
+    """The bottlenecks of the TCP flows, each queue once."""
     return list(dict.fromkeys(bottleneck(run, flow) for flow in tcp_flows(run)))
 
 
@@ -58,7 +58,7 @@ def jain_index_l4(run: Run) -> float:
 
 @row("segments", "network", "less")
 def agg_retransmissions_l4(run: Run) -> float:
-    """Segments sent again by all flows."""
+    """Segments retransmitted by all flows."""
     return float(np.sum([total_retransmissions_l4(run, flow) for flow in tcp_flows(run)]))
 
 

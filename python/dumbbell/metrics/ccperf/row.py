@@ -1,4 +1,4 @@
-"""The rows of CCPerf's tables by name: what a row is, its unit, and which value is best."""
+"""The rows of CCPerf's tables by name: definition, unit, and which value is best."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LAYERS: Mapping[str, Layer] = {
     "l2": "queue",
     "l1": "wire",
 }
-"""CCPerf's names end in these."""
+"""Suffixes of CCPerf's names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Row:
     """A row of a table.
 
     Attributes:
-        name: Of the row and of the function that computes it.
-        unit: Of its value.
-        of: What a column of the table is: a flow, a link, the network.
-        layer: Where it is measured.
-        better: Which value is best, where one can say; empty where it depends.
+        name: Name of the row and of the function that computes it.
+        unit: Unit of the value.
+        of: The columns of the table: flows, links, or the network.
+        layer: Layer at which it is measured.
+        better: Which value is best; empty if that depends.
         is_published: Whether CCPerf's tables have it.
-        function: From a run (and a flow or a queue) to the value.
+        function: Computes the value from a run (and a flow or a queue).
     """
 
     name: str
@@ -68,8 +68,8 @@ def row(
     """Register a function as a row, and as a metric.
 
     Args:
-        unit: Of what it returns.
-        of: What it is a number of.
+        unit: Unit of the returned value.
+        of: Table of the row.
         better: Which value is best.
         is_published: Whether CCPerf's tables have it.
     """

@@ -1,7 +1,7 @@
-"""What a TCP sender's samples say: levels at instants, exact rates in the intervals between.
+"""Samples of a TCP sender: levels at the sampling times, exact rates in the intervals between.
 
-The interval is the run's ``sample_interval``. Several numbers made from such a series depend on it
-(coefficients of variation, means of a function of the throughput), so tables state it.
+The interval is the run's ``sample_interval``. Coefficients of variation and means of nonlinear
+functions of the throughput depend on it, so tables state it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEADERS_BYTES = 40
 HANDSHAKE_PKTS = 2
 """SYN, and the acknowledgement that ends the handshake: they arrive without payload."""
 TIMESTAMPS_BYTES = 12
-"""RFC 7323, padded."""
+"""Timestamps option (RFC 7323), padded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,16 @@ class TcpSeries:
 
     Attributes:
         t_s: Ends of the intervals, from the run's start.
-        interval_s: Their lengths.
+        interval_s: Lengths of the intervals.
         throughput_mbps: Payload of the segments that arrived in the interval over its length,
-            in order or not: arrivals times a full segment, the handshake's two left out.
-        read_mbps: Payload that was in order, hence read, in the interval over its length; exact.
-        sending_rate_mbps: Payload sent, again as well as for the first time; exact but for
-            segments sent again that were not full.
-        cwnd_pkts: Congestion window at the instant; NaN where not known.
-        in_flight_pkts: Segments in flight at the instant.
-        srtt_ms: Smoothed round-trip time at the instant.
-        delivery_rate_mbps: The sender's estimate at the instant.
+            in order or not: arrived packets less the two of the handshake, times a full segment.
+        read_mbps: Payload read in order in the interval over its length; exact.
+        sending_rate_mbps: Payload sent, including retransmissions; exact except for retransmitted
+            segments that were not full.
+        cwnd_pkts: Congestion window at the sampling time; NaN if unknown.
+        in_flight_pkts: Segments in flight at the sampling time.
+        srtt_ms: Smoothed round-trip time at the sampling time.
+        delivery_rate_mbps: The sender's estimate at the sampling time.
     """
 
     t_s: Floats
@@ -64,7 +64,7 @@ def tcp_series(run: Run, flow: str | int) -> TcpSeries:
     t_ns = run.column("flow_samples", "t_ns", flow=flow)
     if not t_ns.size:
         raise DumbbellError("this run has no samples: give it a sample_interval")
-    # The sample at the beginning, or nothing sent yet, opens the first interval.
+    # The first interval starts at the first sample, or with zero counters.
     inside = (t_ns > began_ns) & (t_ns <= ended_ns)
     if not inside.any():
         raise DumbbellError(f"no sample while the flow {flow} is on: sample more often")
@@ -103,7 +103,7 @@ def tcp_of(run: Run, flow: str | int) -> TcpSettings:
     """Settings of a flow.
 
     Raises:
-        DumbbellError: It does not go over TCP, or the run has no description.
+        DumbbellError: The flow does not use TCP, or the run has no description.
     """
     found = resolved_of(run).flow(run.flow(flow))
     if found.tcp is None:
@@ -120,7 +120,7 @@ def time_on_ns(run: Run, flow: str | int) -> tuple[int, int]:
 
 
 def route(run: Run, flow: str | int, *, back: bool = False) -> list[Queue]:
-    """Queues that the flow's segments pass, or those of their acknowledgements."""
+    """Queues on the path of the flow's segments, or of their acknowledgements."""
     described = resolved_of(run)
     of_flow = described.flow(run.flow(flow))
     ends = (of_flow.to, of_flow.from_) if back else (of_flow.from_, of_flow.to)
@@ -128,20 +128,20 @@ def route(run: Run, flow: str | int, *, back: bool = False) -> list[Queue]:
 
 
 def segment_bytes(run: Run, flow: str | int) -> int:
-    """Payload of a full segment: what the smallest MTU on the way leaves."""
+    """Payload of a full segment, from the path MTU."""
     mtu = min(queue.mtu_bytes for queue in route(run, flow))
     options = TIMESTAMPS_BYTES if tcp_of(run, flow).timestamps else 0
     return mtu - HEADERS_BYTES - options
 
 
 def base_rtt_s(run: Run, flow: str | int) -> float:
-    """Propagation there and back; no transmission times."""
+    """Round-trip propagation delay, without transmission times."""
     queues = [*route(run, flow), *route(run, flow, back=True)]
     return sum(queue.delay_ns for queue in queues) / NS_PER_S
 
 
 def policing_rate_bps(run: Run, queue: int) -> float:
-    """Rate that holds over a long time there: of the discipline, or of the transmitter."""
+    """Long-term rate of a queue: that of the discipline or of the transmitter."""
     return _long_term_bps(resolved_of(run).queue(queue))
 
 
@@ -150,9 +150,9 @@ def _long_term_bps(queue: Queue) -> float:
 
 
 def peak_rate_bps(run: Run, queue: int) -> float:
-    """Rate that is never passed there: of a token bucket's second bucket, or the transmitter.
+    """Peak rate of a queue: that of a token bucket's ``peakrate``, or of the transmitter.
 
-    The policing rate where there is neither.
+    The policing rate if there is neither.
     """
     end = resolved_of(run).queue(queue)
     rates = [rate for rate in (end.rate_bps, end.qdisc.peakrate_bps) if rate]
@@ -160,10 +160,11 @@ def peak_rate_bps(run: Run, queue: int) -> float:
 
 
 def bottleneck(run: Run, flow: str | int) -> int:
-    """The queue on the flow's way with the least long-term rate; the first of equals.
+    """The queue on the flow's path with the smallest long-term rate; the first if several are
+    equal.
 
     Raises:
-        DumbbellError: Nothing on the way has a rate.
+        DumbbellError: No link on the path has a rate.
     """
     slowest = min(route(run, flow), key=_long_term_bps)
     if not np.isfinite(_long_term_bps(slowest)):
@@ -172,13 +173,14 @@ def bottleneck(run: Run, flow: str | int) -> int:
 
 
 def mean(values: Floats) -> float:
-    """Mean of what is known; NaN for nothing."""
+    """Mean of the values that are not NaN; NaN without any."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
 def coefficient_of_variation(values: Floats) -> float:
-    """Sample standard deviation over mean of what is known; NaN for fewer than two."""
+    """Sample standard deviation over mean of the values that are not NaN; NaN for fewer than
+    two."""
     known = values[np.isfinite(values)]
     if known.size < 2 or not known.mean():
         return float("nan")

@@ -1,4 +1,4 @@
-"""Rows that take every segment: from the packets recorded at the sender's own link.
+"""Rows computed from every segment, by the packets recorded at the sender's own link.
 
 They need ``record_packets`` at both ends of that link; without it they are NaN.
 """
@@ -24,18 +24,18 @@ IDT_GAIN = 1 / 8
 """Weight of a new inter-departure time in the moving average, as that of RFC 6298's SRTT."""
 _SEQUENCE_NUMBERS = 2**32
 _SMALLEST_SEGMENT_BYTES = 100
-"""A packet on the wire below this carries no payload worth the name: SYN, bare acknowledgement."""
+"""A smaller packet on the wire is a SYN or a pure acknowledgement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a sender sent, and the acknowledgements that came back; each in order of time.
+    """Segments of a sender and the acknowledgements that it received, in order of time.
 
     Attributes:
         sent_ns: When each segment with payload left the sender.
-        sent_seq: Its sequence number, without wrapping.
+        sent_seq: Sequence number of each segment, unwrapped.
         acked_ns: When each packet from the receiver arrived.
-        acked_seq: Its acknowledgement number.
+        acked_seq: Acknowledgement number of each of these packets.
     """
 
     sent_ns: NDArray[np.int64]
@@ -62,10 +62,10 @@ def trace(run: Run, flow: str | int) -> Trace | None:
 
 
 def recovery_times_ms(found: Trace) -> NDArray[np.float64]:
-    """How long each recovery took, in order; shape (recoveries,).
+    """Duration of each recovery, in order; shape (recoveries,).
 
-    One begins with the first segment sent again while none is under way, and ends with the
-    acknowledgement of all that was sent before it. One that is under way at the end is left out.
+    A recovery begins with the first retransmission outside a recovery, and ends with the
+    acknowledgement of all data sent before it. A recovery in progress at the end is left out.
     """
     resent = np.flatnonzero(found.sent_seq <= np.maximum.accumulate(_before(found.sent_seq)))
     times, until_ns = [], -1
@@ -87,8 +87,8 @@ def recovery_times_ms(found: Trace) -> NDArray[np.float64]:
 def mean_recovery_time_l4(run: Run, flow: str | int) -> float:
     """Mean length of a loss recovery, timeouts in it included.
 
-    From the first segment sent again to the acknowledgement of all that was sent before it. NaN
-    without recoveries, or without the recorded packets of the sender's link.
+    A recovery lasts from its first retransmission to the acknowledgement of all data sent before
+    it. NaN without recoveries, or without the recorded packets of the sender's link.
     """
     found = trace(run, flow)
     times = recovery_times_ms(found) if found else np.empty(0)
@@ -99,7 +99,7 @@ def mean_recovery_time_l4(run: Run, flow: str | int) -> float:
 def mean_idt_ewma_l4(run: Run, flow: str | int) -> float:
     """Mean, sampled, of the moving average of times between segments leaving the sender.
 
-    A new time counts one eighth. NaN without the recorded packets of the sender's link.
+    A new sample has a weight of one eighth. NaN without the recorded packets of the sender's link.
     """
     found = trace(run, flow)
     if found is None or found.sent_ns.size < 2:
@@ -121,7 +121,7 @@ def _before(seq: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _unwrapped(seq: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sequence numbers of 32 bits as numbers that go on counting."""
+    """Unwrap 32-bit sequence numbers."""
     out: NDArray[np.int64] = np.unwrap(
         seq.astype(np.float64), period=float(_SEQUENCE_NUMBERS)
     ).astype(np.int64)
