@@ -1,11 +1,11 @@
-"""Claims and verdicts: what a careful reader may conclude from a measurement.
+"""Claims and verdicts: what a measurement supports.
 
 A :class:`Claim` is a sentence somebody published or that theory implies, together with the rule
 (:mod:`dumbbell.claims.rules`) by which it will be judged, written before anything is run.
 :func:`judge` applies the rule to evidence (:mod:`dumbbell.claims.evidence`) and returns a
-:class:`Judged`, which nothing else can make. :func:`contradicted` decides the exit status of a
-whole study: does any theory claim fail, beyond a familywise error? So does :func:`failed_checks`:
-does anything fail that holds by construction?
+:class:`Judged`; only this function can make one. A study exits with status 1 if
+:func:`contradicted` (a theory claim fails beyond the familywise error) or :func:`failed_checks` (an
+identity that holds by construction is violated) says so.
 """
 
 from dumbbell.claims.contradiction import (

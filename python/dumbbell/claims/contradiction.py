@@ -1,7 +1,7 @@
-"""When a study's exit status is 1: a measurement contradicts theory, or a check of ours fails.
+"""When a study exits with status 1: a measurement contradicts theory, or one of our checks fails.
 
-Of theory: per claim a p-value, per study Holm's procedure. A check is no measurement: one run that
-fails it is a fault of the laboratory.
+Each theory claim has a p-value; Holm's procedure bounds the familywise error over a study. A check
+is not statistical: a single run that fails it is a bug in dumbbell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dumbbell.claims.view import ClaimView, view_of, views_of
 from dumbbell.stats import holm
 
 FAMILYWISE_ERROR = 0.001
-"""Chance that exit status 1 is ever raised by a study in which every theory claim is true."""
+"""Probability that a study in which every theory claim is true exits with status 1."""
 
 
 def contradicting(
@@ -27,8 +27,8 @@ def contradicting(
     reproduced says something about the publication, not about the laboratory.
 
     Args:
-        judged: Every judged claim of a study.
-        familywise: Chance of one or more false alarms among them all.
+        judged: All judged claims of a study.
+        familywise: Probability of one or more false alarms among all of them.
     """
     tested = [
         (view, view.p_value)
@@ -51,5 +51,5 @@ def contradicted(judged: Sequence[Judged], familywise: float = FAMILYWISE_ERROR)
 
 
 def failed_checks(judged: Sequence[Judged]) -> list[ClaimView]:
-    """The checks of ours that a run fails (exit status 1): what holds by construction does not."""
+    """The checks that a run fails (exit status 1): identities that should hold by construction."""
     return [view for view in views_of(judged) if view.verdict is Verdict.CHECK_FAILS]

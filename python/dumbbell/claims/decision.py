@@ -1,4 +1,4 @@
-"""The decision of a rule: a verdict with the numbers behind it."""
+"""A rule's decision: a verdict and the numbers it is based on."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dumbbell.stats import Estimate, IntervalKind
 
 @dataclass(frozen=True, slots=True)
 class MeasuredInterval:
-    """A measured number with the interval that the rule looked at.
+    """A measured number and the interval that the rule used.
 
     Attributes:
         value: In the rule's unit, or None.
-        low: Lower end, or None where nothing bounds it.
+        low: Lower end, or None where the interval is unbounded.
         high: Upper end.
-        kind: What the interval is for, or None without one.
-        level: Its level, or None where no level is claimed for it.
-        n: Independent replications behind it.
+        kind: What the interval covers (mean, prediction, ...), or None without an interval.
+        level: Its confidence level, or None where none is claimed.
+        n: Number of independent replications.
     """
 
     value: float | None
@@ -32,8 +32,8 @@ class MeasuredInterval:
 
     @classmethod
     def of(cls, estimate: Estimate) -> MeasuredInterval:
-        """From an estimate; ends that are not finite are none."""
-        # Batches of one long run are one run.
+        """Convert an estimate; ends that are not finite become None."""
+        # Batches of one long run count as one run.
         n = 1 if estimate.kind is IntervalKind.BATCH_MEANS else estimate.n
         return cls(
             finite(estimate.value),
@@ -55,7 +55,7 @@ class VerdictRegion:
 
 @dataclass(frozen=True, slots=True)
 class MissedLevel:
-    """A printed level that the nearest point of a grid does not give."""
+    """A printed level that the nearest grid point does not reproduce."""
 
     level: str
     printed: float
@@ -65,12 +65,12 @@ class MissedLevel:
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """Which values of a parameter the source leaves open agree with a printed number.
+    """Which values of an unpublished parameter agree with a printed number.
 
     Attributes:
-        parameter: Its name.
-        agree: Values whose members' spread holds the printed number.
-        disagree: Values whose members' spread does not.
+        parameter: The parameter's name.
+        agree: Values for which the range of the ensemble's members contains the printed number.
+        disagree: Values for which it does not.
     """
 
     parameter: str
@@ -79,27 +79,27 @@ class Identified:
 
     @property
     def is_told(self) -> bool:
-        """Whether the printed number tells anything about the parameter."""
+        """Whether the printed number constrains the parameter."""
         return bool(self.agree and self.disagree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A verdict and what it was read from.
+    """A verdict and the evidence for it.
 
     Attributes:
         verdict: The conclusion.
-        found: The number measured and the interval the rule used.
-        margin: What counted as equal, where the rule has a margin, in the rule's unit.
-        p_value: Where the rule has one.
-        depends_on: Free parameters that decide, with ``Verdict.DEPENDS_ON`` only.
-        turns: Where on a grid which verdict was given.
-        at: Points of a grid that explain all printed levels.
-        nearest: Where none does, the point that comes nearest.
-        missed: What it misses.
-        identified: Which open choices a printed number tells about.
-        remark: What else a reader must know, in a sentence without a full stop.
-        levels: The printed levels of a joint claim with what was found at the point shown.
+        found: The measured number and the interval that the rule used.
+        margin: Margin of equivalence in the rule's unit, where the rule has one.
+        p_value: The rule's p-value, where it has one.
+        depends_on: Free parameters that decide the verdict, with ``Verdict.DEPENDS_ON`` only.
+        turns: Which verdict was given at which settings of a grid.
+        at: Grid points that explain all printed levels.
+        nearest: The grid point that comes nearest, where none explains all levels.
+        missed: The levels that the nearest point misses.
+        identified: Which unpublished parameters a printed number constrains.
+        remark: Further information for the reader, in a sentence without a full stop.
+        levels: The printed levels of a joint claim, with what was measured at the point shown.
     """
 
     verdict: Verdict
@@ -116,14 +116,14 @@ class Decision:
     levels: tuple[tuple[str, float, MeasuredInterval], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a parameter or a point without the verdict that names it, and the reverse."""
+        """Refuse parameters or points that do not fit the verdict."""
         if bool(self.depends_on) != (self.verdict is Verdict.DEPENDS_ON):
             raise ValueError(f"{self.verdict.value} with depends_on {self.depends_on!r}")
         if bool(self.at) != (self.verdict is Verdict.EXPLAINED_AT):
             raise ValueError(f"{self.verdict.value} with at {self.at!r}")
 
     def shown_as(self, verdict: Verdict, remark: str) -> Decision:
-        """The same numbers under a verdict that counts nowhere."""
+        """The same numbers under a verdict that is never counted."""
         return replace(
             self,
             verdict=verdict,
@@ -138,5 +138,5 @@ class Decision:
 
 
 def finite(value: float) -> float | None:
-    """The number, or None where it is infinite or none."""
+    """The number, or None where it is infinite or not available."""
     return float(value) if math.isfinite(value) else None

@@ -1,11 +1,11 @@
-"""Evidence for a rule: numbers of replications, by kind. Rules make the intervals.
+"""Evidence for a rule: numbers per replication, by type. The rules compute the intervals.
 
-An interval is made by the rule that uses it, so the interval of a mean cannot stand where a
-prediction belongs. Only where the interval is not over replications (batch means of one long run)
-does a study hand over a finished :class:`dumbbell.stats.Estimate`.
+The rule that uses an interval computes it, so a confidence interval of a mean cannot be mistaken
+for a prediction interval. Only if the interval is not over replications (batch means of one long
+run) does a study pass a finished :class:`dumbbell.stats.Estimate`.
 
-All arrays are copied and made read-only. A number that a run could not give is NaN; a claim about
-it is *not testable*.
+All arrays are copied and made read-only. A missing number is NaN; a claim about it is *not
+testable*.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dumbbell.stats import Band, Estimate, IntervalKind
 
 Floats = NDArray[np.float64]
 Setting: TypeAlias = Mapping[str, float | str]
-"""Name of a free parameter (with its unit, as a reader would write it) to its value."""
+"""Name of a free parameter (with its unit) to its value."""
 
 
 class Pairing(StrEnum):
-    """Whether replication k of both sides saw the same random numbers."""
+    """Whether replication k of both sides used the same random numbers."""
 
     SHARED_STREAMS = "shared streams"
     INDEPENDENT = "independent"
@@ -35,10 +35,10 @@ class Pairing(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """One number a replication.
+    """One number per replication.
 
     Attributes:
-        values: Shape (n,), n >= 1, in the rule's unit, in order of the replications.
+        values: Shape (n,), n >= 1, in the rule's unit, ordered by replication.
     """
 
     values: Floats
@@ -47,13 +47,13 @@ class Runs:
         """Keep a copy.
 
         Raises:
-            ValueError: There is none.
+            ValueError: There are no values.
         """
         object.__setattr__(self, "values", _kept(values, "runs"))
 
     @property
     def n(self) -> int:
-        """Replications."""
+        """Number of replications."""
         return int(self.values.size)
 
     @property
@@ -64,7 +64,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratio:
-    """Two numbers a replication whose means are divided (never a mean of ratios).
+    """Two numbers per replication; the ratio of their means is used, never the mean of ratios.
 
     Attributes:
         above: Numerator, shape (n,).
@@ -86,7 +86,7 @@ class Ratio:
 
     @property
     def n(self) -> int:
-        """Replications."""
+        """Number of replications."""
         return int(self.above.size)
 
     @property
@@ -102,11 +102,11 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """Two sides of a comparison: backends, instruments or settings.
+    """The two sides of a comparison: backends, instruments or settings.
 
     Attributes:
-        ours: One number a replication, shape (n,).
-        other: What it is compared with, shape (m,); a relative margin is of its mean.
+        ours: One number per replication, shape (n,).
+        other: The reference, shape (m,); a relative margin is a share of its mean.
         pairing: Whether the sides share their random streams; then n = m.
     """
 
@@ -128,7 +128,7 @@ class Sides:
 
     @property
     def n(self) -> int:
-        """Replications of the smaller side."""
+        """Number of replications of the smaller side."""
         return int(min(self.ours.size, self.other.size))
 
     @property
@@ -139,10 +139,10 @@ class Sides:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """One curve a replication over a range, such as a difference of two CDFs.
+    """One curve per replication over a range, such as a difference of two CDFs.
 
     Attributes:
-        rows: Shape (n, k): a row a replication, a column a point of the range.
+        rows: Shape (n, k): one row per replication, one column per point of the range.
     """
 
     rows: Floats
@@ -151,7 +151,7 @@ class Curves:
         """Keep a copy.
 
         Raises:
-            ValueError: It is no table with a row and a column at least.
+            ValueError: Not a table with at least one row and one column.
         """
         table = np.array(rows, dtype=np.float64)
         if table.ndim != 2 or 0 in table.shape:
@@ -164,16 +164,16 @@ class Curves:
         """Steps from each column to the next: "the larger A, the larger B" claims all positive.
 
         Args:
-            columns: One array a setting, in order, each of one number a replication.
+            columns: One array per setting, in order, each with one number per replication.
         """
         return cls(np.diff(np.column_stack([np.asarray(column) for column in columns]), axis=1))
 
     @classmethod
     def of_all_pairs(cls, columns: Sequence[ArrayLike]) -> Curves:
-        """Differences of any two settings, replication by replication.
+        """Differences between every two settings, per replication.
 
         Args:
-            columns: One array a setting, each of one number a replication.
+            columns: One array per setting, each with one number per replication.
         """
         table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
         first, second = np.triu_indices(table.shape[1], k=1)
@@ -181,7 +181,7 @@ class Curves:
 
     @property
     def n(self) -> int:
-        """Replications."""
+        """Number of replications."""
         return int(self.rows.shape[0])
 
     @property
@@ -192,16 +192,16 @@ class Curves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """What was found for a parameter that was chosen so that printed numbers come out.
+    """The value of a parameter that was fitted to printed numbers.
 
     Attributes:
-        value: Of the parameter.
-        low: Lower end of its interval, or None where settings were tried and one was taken.
+        value: The parameter's value.
+        low: Lower end of its interval, or None where it was picked from settings that were tried.
         high: Upper end.
-        n: Replications behind it.
-        p_value: Goodness of the fit, or None.
-        is_at_edge: Whether the interval ends only where the search ended.
-        kind: Of the interval.
+        n: Number of replications.
+        p_value: Goodness of fit, or None.
+        is_at_edge: Whether the interval ends at the edge of the searched range.
+        kind: Kind of interval.
     """
 
     value: float
@@ -214,7 +214,7 @@ class Fitted:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is a number."""
+        """Whether there is a value."""
         return math.isfinite(self.value)
 
 
@@ -223,7 +223,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridPoint(Generic[E]):
-    """One setting of the free parameters and what was found there."""
+    """One setting of the free parameters and the evidence there."""
 
     setting: Setting
     evidence: E
@@ -234,7 +234,7 @@ class Grid(Generic[E]):
     """A grid of free parameters, fixed before the run; the first point is the nominal one.
 
     Attributes:
-        points: All of it; every point names the same parameters.
+        points: All points; every point names the same parameters.
     """
 
     points: Sequence[GridPoint[E]]
@@ -253,27 +253,27 @@ class Grid(Generic[E]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters, in order."""
+        """Names of the parameters, in order."""
         return tuple(self.points[0].setting)
 
     @property
     def n(self) -> int:
-        """Fewest replications of any point."""
+        """The smallest number of replications of any point."""
         return min(size_of(point.evidence) for point in self.points)
 
     @property
     def is_complete(self) -> bool:
-        """Whether any point gave numbers; a rule over a grid looks at each on its own."""
+        """Whether any point gave numbers; a rule over a grid checks each point by itself."""
         return any(is_complete(point.evidence) for point in self.points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """Members of a declared ensemble of a scenario that has no random input of its own.
+    """Members of a declared ensemble, for a scenario without random input.
 
     Attributes:
-        values: The number of each member, shape (n,).
-        settings: Of each member, the choices the source leaves open (and none of its jitter).
+        values: The number measured in each member, shape (n,).
+        settings: For each member, its values of the unpublished parameters (without the jitter).
     """
 
     values: Floats
@@ -283,7 +283,7 @@ class Ensemble:
         """Keep a copy.
 
         Raises:
-            ValueError: No member, or a setting too many or too few.
+            ValueError: There is no member, or the number of settings differs.
         """
         object.__setattr__(self, "values", _kept(values, "members"))
         object.__setattr__(self, "settings", tuple(settings))
@@ -292,7 +292,7 @@ class Ensemble:
 
     @property
     def n(self) -> int:
-        """Members."""
+        """Number of members."""
         return int(self.values.size)
 
     @property
@@ -302,14 +302,14 @@ class Ensemble:
 
 
 Levels: TypeAlias = Mapping[str, Runs]
-"""Name of a printed level to its runs, of one experiment at one setting."""
+"""Name of a printed level to its runs, all from one experiment at one setting."""
 
 Parameter: TypeAlias = Runs | Ratio | Sides | Estimate
-"""Evidence about one parameter: a mean, a ratio of means, a difference of means."""
+"""Evidence about one parameter: a mean, a ratio of means, or a difference of means."""
 
 
 def is_complete(evidence: object) -> bool:
-    """Whether there is a number for every replication, so that a rule can be applied."""
+    """Whether every replication gave a number, so that a rule can be applied."""
     if isinstance(evidence, Estimate):
         return math.isfinite(evidence.value) and not (
             math.isnan(evidence.low) or math.isnan(evidence.high)
@@ -322,9 +322,9 @@ def is_complete(evidence: object) -> bool:
 
 
 def size_of(evidence: object) -> int:
-    """Replications behind a piece of evidence."""
+    """Number of replications in the evidence."""
     if isinstance(evidence, Estimate):
-        # Batches of one run are not runs.
+        # Batches of one run are not independent runs.
         return 1 if evidence.kind is IntervalKind.BATCH_MEANS else evidence.n
     if isinstance(evidence, Mapping):
         return min((size_of(each) for each in evidence.values()), default=0)

@@ -1,4 +1,4 @@
-"""Facts, not rows: what a headline may count, and how many misses chance alone would give."""
+"""Claims grouped into facts: what a headline counts, and how many misses chance alone explains."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _STRONGEST = (
     Verdict.UNINFORMATIVE,
     Verdict.NOT_TESTABLE,
 )
-"""Of several rows of one fact the first of these is the fact's verdict: a row that disagrees
-settles it, and a row that says nothing takes nothing from one that does."""
+"""The verdict on a fact is the first of these among its rows: disagreement in any row decides, and
+an undecided row does not weaken a decided one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Rows that follow from one another.
+    """Claims that follow from one another and therefore count once.
 
     Attributes:
-        name: Of the fact.
-        standing: In which count.
-        verdict: Of all rows together.
+        name: The fact's name.
+        standing: In which count it appears.
+        verdict: The verdict over all rows.
         rows: In the study's order.
     """
 
@@ -46,11 +47,11 @@ class Count:
     """Facts of one standing, counted.
 
     Attributes:
-        standing: Which.
-        verdicts: Verdict to number of facts, in the order of a score; none is zero.
-        rows: Rows that those facts have.
-        tested: Facts whose true value would be missed at a known chance, and were put to the test.
-        misses: How many of those would be missed by chance if all were true.
+        standing: The standing counted.
+        verdicts: Number of facts per verdict, in the order of the score; no zeros.
+        rows: Number of rows of those facts.
+        tested: Number of facts that were tested at a known probability of a false miss.
+        misses: Expected number of those misses if all facts were true.
     """
 
     standing: CountedAs
@@ -61,12 +62,14 @@ class Count:
 
     @property
     def facts(self) -> int:
-        """How many."""
+        """Number of facts."""
         return sum(self.verdicts.values())
 
     @property
     def chance_words(self) -> str:
-        """Such as ``72 numbers at 95 %: chance alone would miss 3 to 4``; empty where none is."""
+        """Such as ``72 numbers at 95 %: chance alone would miss 3 to 4``; empty where nothing was
+        tested.
+        """
         if not self.tested:
             return ""
         low, high = math.floor(self.misses), math.ceil(self.misses)
@@ -93,12 +96,12 @@ def facts_of(views: Sequence[ClaimView]) -> list[Fact]:
 
 
 def strongest(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict on a fact whose rows have these."""
+    """The verdict on a fact whose rows have these verdicts."""
     return min(verdicts, key=_STRONGEST.index)
 
 
 def counts_of(views: Sequence[ClaimView]) -> list[Count]:
-    """Facts counted, for each standing that has any."""
+    """Facts counted by standing; standings without facts are left out."""
     facts = facts_of(views)
     counts = []
     for standing in CountedAs:
@@ -108,7 +111,7 @@ def counts_of(views: Sequence[ClaimView]) -> list[Count]:
         found = dict.fromkeys(Verdict, 0)
         for fact in own:
             found[fact.verdict] += 1
-        # A fact is missed when one of its rows is; rows of a fact go together.
+        # A fact is missed if any of its rows is; the rows of a fact are not independent.
         chances = [max(row.chance_of_a_miss for row in fact.rows) for fact in own if _tested(fact)]
         tested = [chance for chance in chances if chance > 0]
         counts.append(

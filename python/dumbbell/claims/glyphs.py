@@ -1,8 +1,8 @@
-"""The content of a claim's glyph, in the claim's unit; the report draws it.
+"""The content of a claim's small drawing (glyph), in the claim's unit; the report draws it.
 
-Every glyph is centred on the value that the claim is compared with, so equal values stand at equal
-places in every row, and what counts as equal is shaded. One rule has one scale: a margin is always
-equally wide, and a printed number is always in the middle of -50 % to +50 %.
+Every glyph is centred on the reference value, and the range that counts as agreement is shaded. All
+glyphs of a rule have the same scale: a margin always has the same width, and a printed number is
+always in the middle of -50 % to +50 %.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ class Side(StrEnum):
 
 
 class Origin(StrEnum):
-    """Where a number comes from. Only the first is published."""
+    """Where a number comes from. Only ``PUBLISHED`` numbers count as published."""
 
     PUBLISHED = "published"
     THEORY = "theory"
     ELSEWHERE = "measured elsewhere"
-    """By us or by others, on other hardware or software, and not in the source."""
+    """Measured by us or by others on other hardware or software, and not printed in the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A number and who states it."""
+    """A reference number and its origin."""
 
     value: float
     origin: Origin
@@ -42,15 +42,16 @@ class Glyph:
     """A drawing of one comparison.
 
     Attributes:
-        label: Of a part of a family, such as ``m = 4``; empty for a claim with one glyph.
+        label: The part of a family that is drawn, such as ``m = 4``; empty for a claim with one
+            glyph.
         centre: Value in the middle of the axis.
-        reach: From the middle to either end of the axis, positive, same unit.
-        measured: Dot.
-        low: Lower end of the bar, or None without an interval.
+        reach: Distance from the centre to either end of the axis, positive, same unit.
+        measured: Position of the dot.
+        low: Lower end of the interval's bar, or None without an interval.
         high: Upper end.
-        marks: Values compared with it.
-        shaded: What counts as agreement; either end may be infinite. None where nothing does.
-        side: One-sided claims have an arrow that way.
+        marks: Reference values.
+        shaded: Range that counts as agreement; either end may be infinite. None if there is none.
+        side: One-sided claims get an arrow in this direction.
     """
 
     label: str = ""
@@ -64,23 +65,26 @@ class Glyph:
     side: Side = Side.EQUALS
 
     def place(self, value: float) -> float:
-        """Where a value stands, from -1 (left end) to 1; values beyond stand at the end."""
+        """Position of a value, from -1 (left end) to 1; values beyond the axis are clamped to its
+        ends.
+        """
         if math.isnan(value):
             return 0.0
         return max(-1.0, min(1.0, (value - self.centre) / self.reach))
 
     def is_beyond(self, value: float) -> bool:
-        """Whether a value lies outside the axis, so that its place is an end and not its own."""
+        """Whether a value lies outside the axis, so that it is drawn at its end."""
         return abs(value - self.centre) > self.reach * (1 + 1e-9)
 
 
 def around_margin(margin: float) -> float:
-    """Reach of an axis on which the margin is two fifths of either half."""
+    """Half-length of an axis on which the margin takes two fifths of each half."""
     return 2.5 * margin if margin > 0 else 1.0
 
 
 def around_print(printed: float, low: float | None, high: float | None) -> float:
-    """Reach of a printed number's axis: half of the number itself.
+    """Half-length of the axis of a printed number: half of the number. // If the printed number is
+    zero, the axis is made long enough for the interval.
 
     Of a printed zero nothing is a half; the axis then holds the interval.
     """
@@ -90,6 +94,6 @@ def around_print(printed: float, low: float | None, high: float | None) -> float
 
 
 def span_of(centre: float, *values: float | None) -> float:
-    """Reach of an axis that holds all the values that are there."""
+    """Half-length of an axis that holds all the given values."""
     finite = [abs(v - centre) for v in values if v is not None and math.isfinite(v)]
     return 1.1 * max(finite, default=0.0) or 1.0

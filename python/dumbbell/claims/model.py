@@ -1,4 +1,4 @@
-"""A claim (:class:`Claim`) and the judged one (:class:`Judged`, by :func:`judge`)."""
+"""A claim (:class:`Claim`) and its verdict (:class:`Judged`, made by :func:`judge`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Family:
     """Claims that differ in one parameter only; the page shows them as one row of small drawings.
 
     Attributes:
-        name: Of the family, unique in its study.
-        statement: What holds for all of them, in one sentence.
-        label: Of this one, such as ``m = 4``.
+        name: The family's name, unique in its study.
+        statement: A sentence that holds for all of them.
+        label: Label of this member, such as ``m = 4``.
     """
 
     name: str
@@ -49,10 +49,10 @@ class Claim(Generic[E]):
     Attributes:
         id: Short, stable and unique in its study, such as ``sm-mean-sojourn``.
         statement: The claim in one sentence of plain English.
-        source: Where it is made: a publication, or the theorem.
-        rule: How it is judged; has all its numbers, their unit and the level.
-        fact: Rows that follow from one another share a fact; by default a row is one of its own.
-        beside: Further numbers to show beside it, which decide nothing.
+        source: A publication or a theorem.
+        rule: How the claim is judged: numbers, unit, level.
+        fact: Claims that follow from one another share a fact; by default each is its own.
+        beside: Further numbers that are shown with it and decide nothing.
         family: Which family it belongs to, or None.
         amended: When and how its rule was changed after a run, or None.
     """
@@ -67,9 +67,9 @@ class Claim(Generic[E]):
     amended: Amendment | None = None
 
     def __post_init__(self) -> None:
-        """A row without a fact is one of its own."""
+        """Without a fact, the claim is a fact of its own."""
         if not self.fact:
-            # The dataclass is frozen for its users; completing it while it is made is no change.
+            # The dataclass is frozen for its users; its constructor may still complete it.
             object.__setattr__(self, "fact", self.id)
 
 
@@ -78,13 +78,13 @@ _SEAL = object()
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A claim and its verdict. Made by :func:`judge` and :func:`not_testable` alone.
+    """A claim and its verdict. Only :func:`judge` and :func:`not_testable` make one.
 
     Attributes:
-        claim: What was claimed.
+        claim: The claim.
         backend: Where it was measured: ``sim``, ``kernel`` or ``imported``.
-        decision: The verdict, and what it was read from.
-        note: Anything a reader must know besides, in a sentence.
+        decision: The verdict and the evidence for it.
+        note: Further information for the reader, in a sentence.
     """
 
     claim: Claim[Any]
@@ -94,47 +94,47 @@ class Judged:
     seal: InitVar[object] = None
 
     def __post_init__(self, seal: object) -> None:
-        """Refuse a verdict that no rule gave.
+        """Refuse a verdict that was not made by a rule.
 
         Raises:
-            TypeError: It was made by hand.
+            TypeError: It was not made by :func:`judge`.
         """
         if seal is not _SEAL:
             raise TypeError("a Judged comes from dumbbell.claims.judge, never by hand")
 
     @property
     def verdict(self) -> Verdict:
-        """The conclusion."""
+        """The verdict."""
         return self.decision.verdict
 
     @property
     def found(self) -> MeasuredInterval:
-        """The number measured, with the interval that the rule used."""
+        """The measured number and the interval that the rule used."""
         return self.decision.found
 
     @property
     def p_value(self) -> float | None:
-        """Where the rule has one."""
+        """The rule's p-value, where it has one."""
         return self.decision.p_value
 
 
 def judge(
     claim: Claim[E], evidence: E, *, backend: str = "sim", note: str = "", why_not: str = ""
 ) -> Judged:
-    """Apply a claim's rule to what was measured.
+    """Apply a claim's rule to evidence.
 
     Args:
-        claim: With its rule.
-        evidence: Of the type the rule takes, in the rule's unit.
+        claim: The claim and its rule.
+        evidence: Of the type that the rule takes, in the rule's unit.
         backend: Where it was measured.
-        note: A remark to keep beside the verdict.
-        why_not: A remark for every verdict but *reproduced*, such as a presumed reason.
+        note: A remark to print with the verdict.
+        why_not: A remark for every verdict except *reproduced*, such as a suspected reason.
 
     Returns:
-        *not testable* where a replication gave no number; else what the rule decides.
+        *not testable* if a replication gave no number; otherwise the rule's decision.
 
     Raises:
-        ValueError: Evidence that the rule cannot take.
+        ValueError: The evidence has the wrong type or shape for the rule.
     """
     decision = _decided(claim.rule, evidence)
     favourable = decision.verdict in (Verdict.REPRODUCED, Verdict.EXPLAINED_AT)
@@ -143,7 +143,7 @@ def judge(
 
 
 def not_testable(claim: Claim[Any], reason: str, *, backend: str = "sim") -> Judged:
-    """Keep a claim in the table although nothing run can speak to it.
+    """Record that no run can test a claim.
 
     Args:
         claim: With any rule.

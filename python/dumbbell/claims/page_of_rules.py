@@ -1,4 +1,4 @@
-"""docs/rules.md: each rule, an example of each verdict, and its errors on numbers made up."""
+"""Print docs/rules.md: each rule, an example of each verdict, and error rates on synthetic data."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from dumbbell.claims.synthetic import (
 from dumbbell.claims.view import ClaimView, view_of
 
 DRAWS = 2000
-"""Of each share on the page; of costly rules as many fewer."""
+"""Draws for each error rate on the page; expensive rules get proportionally fewer."""
 
 INTRODUCTION = """\
 # How a claim is judged
@@ -91,7 +91,7 @@ agreement or disagreement: a rule that never decides is never wrong.
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A decision to show: what was measured, in words, and what comes of it."""
+    """An example decision: the measurement in words, and its judged claim."""
 
     measured: str
     rule: Rule[Any]
@@ -99,7 +99,7 @@ class Example:
 
     @property
     def view(self) -> ClaimView:
-        """The claim as a page would show it."""
+        """The claim as a page shows it."""
         claim = Claim(id="example", statement=self.measured, source="made up", rule=self.rule)
         return view_of(judge(claim, self.evidence))
 
@@ -255,14 +255,14 @@ EXAMPLES: Mapping[RuleName, Sequence[Example]] = {
         Example("one run does", _CHECK, Runs([-12.0, 3.0, 0.0])),
     ),
 }  # fmt: skip
-"""Rule to examples, one a verdict at least that it can give (besides *not testable*)."""
+"""Examples for each rule, at least one for each verdict it can give (except *not testable*)."""
 
 
 def rules_markdown(draws: int = DRAWS) -> str:
-    """The page of rules.
+    """The page of rules as Markdown.
 
     Args:
-        draws: Of each share; of costly rules as many fewer.
+        draws: Draws for each error rate; expensive rules get proportionally fewer.
     """
     head = INTRODUCTION.format(most=100 * allowed(2000), most_of_few=100 * allowed(100))
     parts = [head, *(_part(name, draws) for name in RuleName)]
@@ -303,7 +303,7 @@ def _measured(view: ClaimView) -> str:
 
 
 def trial_lines(trial: Trial, draws: int) -> list[str]:
-    """The table of wrong verdicts of a trial."""
+    """The table of a trial's error rates."""
     times = max(1, draws // trial.weight)
     heads = " | ".join(f"n = {n}" for n in REPLICATIONS)
     lines = [
@@ -320,5 +320,5 @@ def trial_lines(trial: Trial, draws: int) -> list[str]:
 
 
 def decided(found: Mapping[Any, float]) -> float:
-    """Share of verdicts of agreement or disagreement."""
+    """Share of verdicts that are agreement or disagreement."""
     return sum(share for verdict, share in found.items() if verdict in CONFIRMS | DENIES)

@@ -1,10 +1,9 @@
-"""Reproducing printed numbers: every number of a source, and the arms in which it is reproduced.
+"""Accounts of the numbers that a source prints, and in which arms each is reproduced.
 
 A study lists all numbers that its source prints (:class:`PrintedNumber`), the arms that were tried
-for them (:class:`Arm`, with what each assumes), and which claims speak of which number
-(:class:`NumberClaim`). :func:`account` reads the state of each from the verdicts of one run;
-nothing is entered by hand, and a number of which that run judged nothing is *not judged in these
-runs*.
+(:class:`Arm`, with their assumptions), and which claim tests which number (:class:`NumberClaim`).
+:func:`account` derives the state of each number from the verdicts of one run. A number without a
+judged claim is *not judged in these runs*.
 """
 
 from __future__ import annotations
@@ -21,28 +20,30 @@ from dumbbell.claims.verdicts import Verdict
 
 
 class State(StrEnum):
-    """What became of a printed number. The value is the word on the page."""
+    """State of a printed number. The value is the text on the page."""
 
     REPRODUCED = "reproduced"
-    """Follows from what is printed, or from what other printed numbers had fixed already."""
+    """Follows from the printed description, or from what other printed numbers already fixed."""
     EXPLAINED = "explained at a point"
-    """One setting of the unpublished parameters reproduces it and the others of its set."""
+    """A single setting of the unpublished parameters reproduces this number and the rest of its
+    set.
+    """
     CALIBRATION = "calibration"
-    """It chose a parameter, and so says nothing more."""
+    """The number was used to choose a parameter, so it tests nothing."""
     NOT_EXPLAINED = "not explained anywhere"
-    """No arm that was tried gives it."""
+    """None of the arms that were tried reproduces it."""
     UNINFORMATIVE = "uninformative"
-    """One run as published is so uncertain that the number tests nothing."""
+    """A single run as published varies so much that the number tests nothing."""
     BY_CONSTRUCTION = "holds by construction"
-    """It repeats what was asked for."""
+    """The number repeats an input of the experiment."""
     NOT_TESTABLE = "not testable"
-    """Nothing that can be run speaks of it."""
+    """No run can test it."""
     NOT_JUDGED = "not judged in these runs"
-    """Too little was run: the full preset in the simulator judges all."""
+    """Too little was run: only the full preset in the simulator judges all numbers."""
 
     @property
     def is_apart(self) -> bool:
-        """Whether it tests nothing, and so is listed apart."""
+        """Whether the number tests nothing and is therefore listed separately."""
         return self in _APART
 
 
@@ -50,7 +51,7 @@ _APART = (State.UNINFORMATIVE, State.BY_CONSTRUCTION, State.NOT_TESTABLE, State.
 _STATES: Sequence[tuple[State, tuple[Verdict, ...]]] = (
     (State.REPRODUCED, (Verdict.REPRODUCED,)),
     (State.EXPLAINED, (Verdict.EXPLAINED_AT, Verdict.DEPENDS_ON)),
-    # Held together with others and found nowhere: that it chose a parameter does not help it.
+    # A number that was fitted jointly and is still reproduced nowhere stays unexplained.
     (State.NOT_EXPLAINED, (Verdict.NOT_EXPLAINED,)),
     (State.CALIBRATION, (Verdict.CALIBRATION,)),
     (State.NOT_EXPLAINED, (Verdict.NOT_REPRODUCED,)),
@@ -58,11 +59,11 @@ _STATES: Sequence[tuple[State, tuple[Verdict, ...]]] = (
     (State.BY_CONSTRUCTION, (Verdict.CHECK_HOLDS,)),
     (State.NOT_TESTABLE, (Verdict.NOT_TESTABLE,)),
 )
-"""The first state of which one of the verdicts was given is a number's."""
+"""A number's state is the first in this list for which one of the verdicts was given."""
 
 
 def state_of(verdicts: Iterable[Verdict]) -> State:
-    """The state of a number of which these verdicts were given, in whatever arms."""
+    """The state of a number with these verdicts, whatever arms they come from."""
     given = set(verdicts)
     for state, any_of in _STATES:
         if given.intersection(any_of):
@@ -71,7 +72,9 @@ def state_of(verdicts: Iterable[Verdict]) -> State:
 
 
 class Cost(StrEnum):
-    """What an arm costs in plausibility. The value completes "It is ...", the cheapest first."""
+    """How implausible an arm's assumption is. The value completes "It is ...", most plausible
+    first.
+    """
 
     AS_PRINTED = "what the source prints"
     LEFT_OPEN = "a choice that the source leaves open"
@@ -83,12 +86,12 @@ class Cost(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """Something that was tried.
+    """An explanation that was tried: a setting with its assumption.
 
     Attributes:
         name: Unique in its study; completes "it comes out ...", such as "with a ring of 77.5 kB".
-        cost: In plausibility.
-        why: What is assumed, and what speaks for and against it, in a sentence or two.
+        cost: How implausible the assumption is.
+        why: The assumption and the evidence for and against it, in a sentence or two.
     """
 
     name: str
@@ -98,12 +101,12 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class NumberClaim:
-    """A claim that speaks of a number.
+    """A claim that tests a printed number.
 
     Attributes:
-        claim: Its id.
-        arm: In which it is judged.
-        level: What the number is called among the levels of a claim about several.
+        claim: The claim's id.
+        arm: The arm in which it is judged.
+        level: The number's name among the levels of a joint claim.
     """
 
     claim: str
@@ -117,11 +120,11 @@ class PrintedNumber:
 
     Attributes:
         key: Unique in its study.
-        group: What a reader finds it under; numbers of a group stand together.
-        name: In that group.
+        group: Heading under which the number is listed.
+        name: Name within the group.
         printed: As printed.
-        unit: Of it; ``1`` for a pure number.
-        spoken: Claims about it, the cheapest arm first.
+        unit: Unit; ``1`` for a pure number.
+        spoken: Claims about it, most plausible arm first.
     """
 
     key: str
@@ -134,13 +137,13 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A printed number with its state in one run.
+    """A printed number and its state in one run.
 
     Attributes:
-        number: Which.
-        state: From the verdicts of that run.
-        spoken: The claim that decided the state; of one not explained anywhere, the nearest.
-        judged: That claim; None where nothing was judged.
+        number: The printed number.
+        state: Its state by the verdicts of that run.
+        spoken: The claim that decided the state; if the number is explained nowhere, the nearest.
+        judged: That claim's verdict; None where nothing was judged.
     """
 
     number: PrintedNumber
@@ -150,7 +153,7 @@ class Account:
 
     @property
     def found(self) -> MeasuredInterval | None:
-        """What one run gives there, where the claim has a number of its own for it."""
+        """The number measured for this claim, where it has one of its own."""
         if self.judged is None or self.spoken is None:
             return None
         return _found(self.spoken, self.judged.decision)
@@ -158,13 +161,13 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class TriedArm:
-    """An arm with what came out in it.
+    """An arm and its results.
 
     Attributes:
-        arm: Which.
-        asked: Printed numbers judged in it.
-        came_out: Of those, reproduced or explained.
-        used: Of those, calibration.
+        arm: The arm.
+        asked: Number of printed numbers judged in it.
+        came_out: How many of those were reproduced or explained.
+        used: How many of those were used for calibration.
     """
 
     arm: Arm
@@ -178,9 +181,9 @@ class Accounts:
     """All printed numbers of a source in one run.
 
     Attributes:
-        rows: One a number, in the source's order.
-        tried: The arms of which something was judged, the cheapest first.
-        story: What a reader should take from it, a paragraph each.
+        rows: One account per number, in the source's order.
+        tried: The arms with a judged claim, most plausible first.
+        story: Summary for the reader, one string per paragraph.
     """
 
     rows: Sequence[Account]
@@ -189,13 +192,13 @@ class Accounts:
 
     @property
     def counts(self) -> Mapping[State, int]:
-        """State to how many numbers have it, of those that any has."""
+        """Number of printed numbers per state; states without numbers are left out."""
         found = Counter(row.state for row in self.rows)
         return {state: found[state] for state in State if found[state]}
 
     @property
     def groups(self) -> Mapping[str, Sequence[Account]]:
-        """Group to its numbers."""
+        """Accounts by group."""
         groups: dict[str, list[Account]] = {}
         for row in self.rows:
             groups.setdefault(row.number.group, []).append(row)
@@ -204,21 +207,21 @@ class Accounts:
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumbers:
-    """Everything a source prints as a result.
+    """All numbers that a source prints as results.
 
     Attributes:
-        numbers: All of them, in its order.
-        story: What a reader should take from it, a paragraph each.
+        numbers: The numbers, in the source's order.
+        story: Summary for the reader, one string per paragraph.
     """
 
     numbers: Sequence[PrintedNumber]
     story: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse two numbers of one key.
+        """Refuse duplicate keys.
 
         Raises:
-            ValueError: As said.
+            ValueError: Two numbers have the same key.
         """
         twice = [key for key, n in Counter(each.key for each in self.numbers).items() if n > 1]
         if twice:
@@ -228,7 +231,7 @@ class PrintedNumbers:
         """The state of every number by the verdicts of a run.
 
         Args:
-            judged: Of that run; the simulator's go before another backend's.
+            judged: That run's verdicts; the simulator's precede those of other backends.
         """
         by_id: dict[str, Judged] = {}
         for one in sorted(judged, key=lambda one: one.backend != "sim"):
@@ -244,7 +247,7 @@ def _account(number: PrintedNumber, judged: Mapping[str, Judged]) -> Account:
         return Account(number, state)
     deciding = [pair for pair in given if state_of([pair[1].verdict]) is state]
     if state is State.NOT_EXPLAINED:
-        # Of all arms in which it does not come out, the one that comes nearest.
+        # The nearest of the arms that do not reproduce it.
         return Account(number, state, *min(deciding, key=lambda pair: _miss(*pair)))
     return Account(number, state, *deciding[0])
 
@@ -256,7 +259,7 @@ def _found(spoken: NumberClaim, decision: Decision) -> MeasuredInterval | None:
 
 
 def _miss(spoken: NumberClaim, judged: Judged) -> float:
-    """How far a printed number is from what one run gives, in half-widths of its interval."""
+    """Distance between a printed number and the measured one, in half-widths of its interval."""
     found = _found(spoken, judged.decision)
     printed = [value for name, value, _ in judged.decision.levels if name == spoken.level] or [
         stated.value for stated in judged.claim.rule.stated

@@ -1,6 +1,6 @@
-"""Quantities that two kinds of claim are about: shares of flows, and ranges.
+"""Quantities that claims are about: shares of flows, and percentile ranges.
 
-Both are computed per replication; their intervals come from the replications.
+They are computed per replication, and their intervals are over replications.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dumbbell.stats import cdf_crossings
 def share_better(
     a: ArrayLike, b: ArrayLike, *, better: Literal["lower", "higher"] = "lower"
 ) -> float:
-    """Share of flows that do better under A than under B, in [0, 1].
+    """Share of flows that perform better under A than under B, in [0, 1].
 
-    Flows are not paired between A and B: it is the measure of quantile levels at which A's
-    quantile is the better one; with one crossing of the CDFs, the quantile at which they cross.
+    Flows are not paired between A and B. The share is the fraction of quantile levels at which A's
+    quantile is better than B's. If the CDFs cross once, it is the quantile at which they cross.
 
     Args:
         a: One value per flow under A, finite.

@@ -1,8 +1,8 @@
-"""``claims.json``: judged claims as JSON rows, and read back to be looked at.
+"""``claims.json``: write judged claims as JSON rows, and read them back for display.
 
-The file is ``{"version": 2, "claims": [...]}``. Version 1, a bare list, is read too: it has
-neither facts nor kinds of intervals. A verdict is read as it stands, never judged again, and no
-:class:`dumbbell.claims.Judged` comes of it.
+The file is ``{"version": 2, "claims": [...]}``. Version 1, a bare list, is read too: it has neither
+facts nor kinds of intervals. Verdicts are read as written and never judged again; reading makes no
+:class:`dumbbell.claims.Judged`.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ KEYS = (
 
 
 class ClaimsFileError(DumbbellError):
-    """A ``claims.json`` that cannot be read."""
+    """A ``claims.json`` file that cannot be read."""
 
 
 def to_rows(judged: Iterable[Judged]) -> list[dict[str, Any]]:
-    """One plain dictionary per claim, with exactly :data:`KEYS`."""
+    """One plain dictionary per claim, with exactly the keys in :data:`KEYS`."""
     return [_to_row(view) for view in views_of(judged)]
 
 
@@ -71,10 +71,10 @@ def to_json_text(judged: Iterable[Judged]) -> str:
 
 
 def read_claims(path: Path) -> list[ClaimView]:
-    """Read a ``claims.json`` of this version or of the one before.
+    """Read a ``claims.json`` file of this version or the previous one.
 
     Raises:
-        ClaimsFileError: It is no such file, or newer than this program.
+        ClaimsFileError: It is not such a file, or a later version wrote it.
     """
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
@@ -87,10 +87,10 @@ def read_claims(path: Path) -> list[ClaimView]:
 
 
 def from_json(whole: Any) -> list[ClaimView]:
-    """What :func:`to_json_text` writes, parsed, as views.
+    """Convert the parsed content of :func:`to_json_text` to views.
 
     Raises:
-        ClaimsFileError: A version, a key or a word that is not known.
+        ClaimsFileError: A version, key or value is unknown.
     """
     if isinstance(whole, list):
         return [_from_old_row(row) for row in whole]
@@ -131,7 +131,7 @@ def _to_row(view: ClaimView) -> dict[str, Any]:
 def _from_row(row: Any) -> ClaimView:
     _expect_keys(row, frozenset(KEYS))
     kind = row["interval_kind"]
-    # The verdict as printed names parameters or points, which have columns of their own.
+    # The printed verdict names parameters or points, which have columns of their own.
     named = (row["depends_on"], Verdict.DEPENDS_ON), (row["explained_at"], Verdict.EXPLAINED_AT)
     try:
         verdict = next((each for names, each in named if names), None) or Verdict(row["verdict"])
@@ -175,7 +175,7 @@ def _from_old_row(row: Any) -> ClaimView:
 _TEXTS = ("id", "statement", "source", "backend", "unit", "note", "fact")
 _NUMBERS = ("margin", "published", "theory", "measured", "low", "high", "level", "p_value")
 _OLD_THEORY = "theory: equals"
-"""What version 1 called a claim of theory."""
+"""Rule name by which version 1 marked a claim of theory."""
 _OLD_KEYS = frozenset({*_TEXTS, *_NUMBERS, "rule", "kind", "verdict", "n_replications"} - {"fact"})
 
 

@@ -1,9 +1,9 @@
-"""What each rule does with numbers whose truth is known: its wrong verdicts, counted.
+"""Error rates of each rule on synthetic data with a known true value.
 
-A case draws evidence from a truth and says which verdicts would be wrong there. Wrong *reproduced*
-means a truth beyond the margin, or for a published number one that is 6 standard deviations away;
-wrong *not reproduced* means a truth inside the margin, or at the published number. docs/rules.md
-prints the shares, tests/claims hold them to 5 % plus three binomial standard errors.
+A case draws evidence for a true value and states which verdicts would be wrong for it. Wrong
+*reproduced* means a truth beyond the margin, or for a published number one that is 6 standard
+deviations away; wrong *not reproduced* means a truth inside the margin, or at the published number.
+docs/rules.md prints the shares, tests/claims hold them to 5 % plus three binomial standard errors.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ from dumbbell.claims.rules import (
 from dumbbell.claims.verdicts import Verdict
 
 REPLICATIONS = (2, 3, 5, 10, 40)
-"""As many as a quick look, a quick preset, a backend and a full preset have."""
+"""Numbers of replications of a quick look, a quick preset, a backend and a full preset."""
 WRONG_AT_MOST = 0.05
 SEED = 20260301
-"""Fixed, and never picked: the shares are what they are."""
+"""Fixed, and never chosen for its results."""
 
 Random: TypeAlias = np.random.Generator
 Draw: TypeAlias = Callable[[Random, int], tuple[Rule[Any], Any]]
@@ -62,12 +62,12 @@ DENIES = frozenset({Verdict.NOT_REPRODUCED, Verdict.NOT_EXPLAINED, Verdict.DEPEN
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A truth, and which verdicts on it would be wrong.
+    """A true value, and which verdicts on it would be wrong.
 
     Attributes:
-        truth: In words, sigma being the standard deviation of one replication.
+        truth: In words; sigma is the standard deviation of one replication.
         wrong: Verdicts that would be wrong.
-        draw: From a generator and a number of replications to a rule and its evidence.
+        draw: Maps a generator and a number of replications to a rule and evidence.
     """
 
     truth: str
@@ -77,13 +77,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A rule and the truths it is tried on.
+    """A rule and the cases on which it is tried.
 
     Attributes:
         rule: Its name.
-        what: Which form of it, in words.
-        cases: Truths.
-        weight: Relative cost of a decision: costly ones are drawn less often.
+        what: Which variant of the rule, in words.
+        cases: The cases.
+        weight: Relative cost of a decision: expensive rules are drawn less often.
     """
 
     rule: RuleName
@@ -96,10 +96,10 @@ def shares(case: Case, n: int, draws: int, seed: int = SEED) -> Mapping[Verdict,
     """Share of each verdict over independent draws.
 
     Args:
-        case: The truth.
+        case: The case.
         n: Replications in each draw.
-        draws: How often.
-        seed: Of all randomness.
+        draws: Number of draws.
+        seed: Seed of all randomness.
     """
     generator = np.random.default_rng([seed, n])
     counted: Counter[Verdict] = Counter()
@@ -111,7 +111,7 @@ def shares(case: Case, n: int, draws: int, seed: int = SEED) -> Mapping[Verdict,
 
 
 def wrong_share(case: Case, found: Mapping[Verdict, float]) -> float:
-    """Share of wrong verdicts among those found."""
+    """Share of wrong verdicts among the given ones."""
     return sum(share for verdict, share in found.items() if verdict in case.wrong)
 
 
@@ -120,7 +120,7 @@ def allowed(draws: int) -> float:
     return WRONG_AT_MOST + 3 * float(np.sqrt(WRONG_AT_MOST * (1 - WRONG_AT_MOST) / draws))
 
 
-# Four truths of an equivalence, in standard deviations of one replication; the margin is one.
+# Four true values for an equivalence, in standard deviations of one replication; the margin is one.
 _MEAN, _SIGMA, _MARGIN = 20.0, 1.0, 1.0
 _TRUTHS: tuple[tuple[str, float, frozenset[Verdict]], ...] = (
     ("at the truth", 0.0, DENIES),
@@ -133,7 +133,7 @@ _TRUTHS: tuple[tuple[str, float, frozenset[Verdict]], ...] = (
 def _equivalences(
     evidence: Callable[[Random, int, float], tuple[Rule[Any], Any]],
 ) -> tuple[Case, ...]:
-    """At an edge neither verdict is right: each alone may be given in 5 % of cases."""
+    """At the margin's edge neither verdict is right: each may be given in 5 % of cases."""
 
     def cases() -> Iterator[Case]:
         for truth, away, wrong in _TRUTHS:
@@ -160,7 +160,7 @@ def _agree(pairing: Pairing) -> Callable[[Random, int, float], tuple[Rule[Any], 
         rule = Agreement(relative=0.01, floor=_MARGIN, unit="ms")
         if pairing is Pairing.INDEPENDENT:
             other = random.normal(_MEAN, _SIGMA, n)
-            # The kernel scatters twice as much as the simulator; Welch's interval knows.
+            # The kernel's spread is twice the simulator's; Welch's interval accounts for that.
             return rule, Sides(random.normal(_MEAN + away, 2 * _SIGMA, n), other, pairing)
         common = random.normal(_MEAN, 5 * _SIGMA, n)
         return rule, Sides(common + random.normal(away, _SIGMA, n), common, pairing)
@@ -189,14 +189,14 @@ def _spread(random: Random, n: int, away: float) -> tuple[Rule[Any], Any]:
 
 
 def _printed(law: Law) -> Callable[[float, bool], Draw]:
-    """Numbers of that law; the printed one at a distance, or one more run."""
+    """Numbers of one distribution; the printed one is at a distance, or is one more run."""
 
     def one(random: Random, size: int) -> Floats:
         if law is Law.NORMAL:
             return random.normal(_MEAN, _SIGMA, size)
         if law is Law.LOG_NORMAL:
             return np.exp(random.normal(np.log(_MEAN), 0.05, size))
-        # Skewed to the right, as the greatest of many delays is; standard deviation _SIGMA.
+        # Skewed to the right, as the maximum of many delays is; standard deviation _SIGMA.
         return random.gumbel(_MEAN, _SIGMA * float(np.sqrt(6)) / np.pi, size)
 
     def make(away: float, is_one_more_run: bool) -> Draw:
@@ -223,21 +223,21 @@ def _published(law: Law) -> tuple[Case, ...]:
 
 
 def _rounded(random: Random, n: int) -> tuple[Rule[Any], Any]:
-    """One more run, printed without decimals: what print leaves open is as much as sigma."""
+    """One more run, printed without decimals: the rounding error is as large as sigma."""
     printed = float(np.round(random.normal(_MEAN, 0.1)))
     values = random.normal(_MEAN, 0.1, n)
     return Published(printed=printed, rounding=0.5, unit="ms"), Runs(values)
 
 
 def _wide(random: Random, n: int) -> tuple[Rule[Any], Any]:
-    """One run scatters by 60 %: nothing printed within it can be tested."""
+    """Runs vary by 60 %: no printed number within that range can be tested."""
     rule = Published(printed=20.0, rounding=0.0, unit="ms")
     return rule, Runs(random.normal(20.0, 12.0, n))
 
 
 def _member(away: float, is_one_more: bool) -> Draw:
     def draw(random: Random, n: int) -> tuple[Rule[Any], Any]:
-        # One open choice shifts the number by 2, jitter scatters it by 1.
+        # One unpublished parameter shifts the number by 2, jitter adds a standard deviation of 1.
         choices = random.integers(0, 2, n + 1)
         members = _MEAN + 2.0 * choices + random.uniform(-1.0, 1.0, n + 1)
         sigma = float(np.sqrt(1.0 + 1.0 / 3.0))
@@ -252,7 +252,7 @@ def _member(away: float, is_one_more: bool) -> Draw:
 
 
 def _curves(lowest: float, reversed_at: float | None = None) -> Draw:
-    """A positive difference at five points, correlated; lowest (or reversed) at one of them."""
+    """A positive difference at five correlated points; one has the lowest or a reversed value."""
 
     def draw(random: Random, n: int) -> tuple[Rule[Any], Any]:
         truth = np.array([3.0, 2.5, lowest, 2.5, 3.0])
@@ -266,7 +266,7 @@ def _curves(lowest: float, reversed_at: float | None = None) -> Draw:
 
 
 def _all_pairs(away: float) -> Draw:
-    """Differences of any two of four settings, of which one is off."""
+    """Differences between every two of four settings; one setting differs."""
 
     def draw(random: Random, n: int) -> tuple[Rule[Any], Any]:
         columns = [random.normal(_MEAN + (away if k == 3 else 0.0), _SIGMA, n) for k in range(4)]
@@ -283,7 +283,7 @@ def _most(away: float) -> Draw:
 
 
 def _maxima(reach: float, above: float = 0.0) -> Draw:
-    """Maxima within one packet of the bound with a probability, else two packets below."""
+    """Maxima within one packet of the bound with a given probability, else two packets below."""
 
     def draw(random: Random, n: int) -> tuple[Rule[Any], Any]:
         near = random.random(n) < reach
@@ -294,7 +294,7 @@ def _maxima(reach: float, above: float = 0.0) -> Draw:
 
 
 def _grid(where: Sequence[float]) -> Draw:
-    """A share of flows at four points; each `where` standard deviations above one half."""
+    """A share of flows at four points, each `where` standard deviations above one half."""
 
     def draw(random: Random, n: int) -> tuple[Rule[Any], Any]:
         rule = Direction(at_each=Share.most("flows"), grid="load, base RTT")
@@ -309,7 +309,7 @@ def _grid(where: Sequence[float]) -> Draw:
 
 
 def _levels(away: float, is_one_more_run: bool, joint: Joint = Joint.BONFERRONI) -> Draw:
-    """Three correlated levels at four loads; print is one run at the second, or off the grid."""
+    """Three correlated levels at four loads; printed is a run at the second load, or at none."""
 
     def run(random: Random, load: float, size: int) -> Floats:
         means = np.array([10.0, 20.0, 30.0]) * load

@@ -1,4 +1,4 @@
-"""The words in which a verdict is given."""
+"""The verdicts."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What may be concluded. The value is the word printed and written to ``claims.json``."""
+    """The conclusion about a claim. The value is printed and written to ``claims.json``."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
     INCONCLUSIVE = "inconclusive"
-    """The interval neither confirms nor excludes: more replications could decide."""
+    """The interval neither confirms nor excludes the claim: more replications could decide."""
     UNINFORMATIVE = "uninformative"
-    """One run as published says too little for the published number to test anything."""
+    """A single run as published varies too much for the published number to test anything."""
     DEPENDS_ON = "depends on"
-    """True for some values of a parameter the source does not give, false for others."""
+    """True for some values of an unpublished parameter, false for others."""
     EXPLAINED_AT = "explained at"
-    """Some value of the parameters the source does not give yields all printed levels at once."""
+    """One setting of the unpublished parameters reproduces all printed levels at once."""
     NOT_EXPLAINED = "not explained anywhere"
-    """No point of the grid yields all printed levels at once."""
+    """No grid point reproduces all printed levels at once."""
     NOT_TESTABLE = "not testable"
-    """Nothing that was run can speak to it."""
+    """No run can test the claim."""
     PREVIEW = "preview"
     """The run was shorter, coarser or smaller than the published one: shown, never counted."""
     CALIBRATION = "calibration"
-    """The number chose a parameter, so it cannot be reproduced by it: shown, never counted."""
+    """The number was used to choose a parameter and cannot test it: shown, never counted."""
     CHECK_HOLDS = "check holds"
-    """Holds by construction, and does: shown below the claims, never counted."""
+    """An identity holds by construction, and the runs satisfy it: shown, never counted."""
     CHECK_FAILS = "check fails"
-    """Should hold by construction, and does not: a fault of ours."""
+    """An identity should hold by construction, and a run violates it: a bug in dumbbell."""

@@ -1,4 +1,4 @@
-"""The one narrow view of a judged claim that pages, terminals and files are made from."""
+"""A read-only view of a judged claim, from which pages, terminal output and files are made."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from dumbbell.stats import IntervalKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimView:
-    """A row of the claims table: values only, nothing left to decide.
+    """A row of the claims table: plain values, no logic.
 
     Attributes:
-        id: Of the claim.
-        statement: What is claimed.
-        source: By whom.
+        id: The claim's id.
+        statement: The claim in a sentence.
+        source: Who makes the claim.
         backend: Where it was measured.
         rule: Name of the rule.
         words: The rule in words.
         amended: When the rule was changed after a run.
-        margin: What counted as equal, or None.
+        margin: Margin of equivalence, or None.
         published: The published number, or None.
-        theory: What theory says, or None.
-        elsewhere: What was measured elsewhere, or None.
-        measured: Ours, or None.
+        theory: The theoretical value, or None.
+        elsewhere: The number measured elsewhere, or None.
+        measured: Our measurement, or None.
         low: Lower end of the interval the rule used.
         high: Upper end.
-        unit: Of all of them.
-        level: Of the interval, or None.
-        interval_kind: What the interval is for, or None.
-        n_replications: Behind it.
-        verdict: The conclusion.
-        depends_on: Parameters that decide.
+        unit: Unit of all numbers.
+        level: Level of the interval, or None.
+        interval_kind: What the interval covers, or None.
+        n_replications: Number of replications.
+        verdict: The verdict.
+        depends_on: Parameters that decide the verdict.
         at: Settings that explain all printed levels, the best first.
-        p_value: Where the rule has one.
-        note: What else a reader must know.
-        fact: Rows of one fact have it in common.
-        standing: In which count it is read out.
-        chance_of_a_miss: Of *not reproduced* although it is true, where known.
-        family: Which small multiple it is part of.
-        glyphs: Drawings; not in files.
+        p_value: The rule's p-value, where it has one.
+        note: Further information for the reader.
+        fact: Claims with the same fact count once.
+        standing: The count in which it is included.
+        chance_of_a_miss: Probability of *not reproduced* if the claim is true, where known.
+        family: Which row of small drawings it is part of.
+        glyphs: Drawings; not written to files.
     """
 
     id: str
@@ -96,7 +96,7 @@ class ClaimView:
 
 
 def views_of(judged: Iterable[Judged]) -> list[ClaimView]:
-    """The views of verdicts, in their order."""
+    """The views of judged claims, in their order."""
     return [view_of(one) for one in judged]
 
 
@@ -114,11 +114,11 @@ def _first(stated: Iterable[Stated], origin: Origin) -> float | None:
 
 
 def view_of(judged: Judged) -> ClaimView:
-    """The view of a verdict."""
+    """The view of a judged claim."""
     claim, decision, rule = judged.claim, judged.decision, judged.claim.rule
     stated = (*rule.stated, *claim.beside)
     found = decision.found
-    # Of several printed levels none is the number of the row; its note has them all.
+    # A row with several printed levels has no single number; its note lists all of them.
     columns = () if decision.levels or len(rule.stated) > 1 else stated
     return ClaimView(
         id=claim.id,
@@ -153,7 +153,7 @@ def view_of(judged: Judged) -> ClaimView:
 
 
 def decision_words(decision: Decision, unit: str) -> str:
-    """What a decision has to say besides its verdict: where it turns, what was missed."""
+    """Details besides the verdict: at which settings it changes, which levels were missed."""
     parts = [
         f"{turn.verdict.value} at {' / '.join(map(setting_words, turn.settings))}"
         for turn in decision.turns

@@ -1,11 +1,11 @@
-"""Runs reduced to numbers, and settings compared by them.
+"""Reduce runs to numbers, and compare settings by them.
 
-A run is reduced to a `Summary` by `summary_of`: one definition of which numbers are said of a run,
-each a `Quantity` with a path (``flow[bulk].goodput_bps``). `compare` runs replications of `Cell`s
-(experiments that differ in a file or in settings) and gives a `Comparison`: a value that says
-everything and prints and draws nothing.
+A run is reduced to a `Summary` by `summary_of`: it defines which numbers describe a run, each a
+`Quantity` with a path (``flow[bulk].goodput_bps``). `compare` runs replications of `Cell`s
+(experiments that differ in a file or in settings) and returns a `Comparison`: plain data; printing
+and drawing are done elsewhere.
 
-Names are loaded when first used: a single run needs no statistics.
+Names are imported on first use, so that a single run does not load the statistics.
 """
 
 from __future__ import annotations

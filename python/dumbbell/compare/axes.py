@@ -1,4 +1,4 @@
-"""The parameters of a sweep, their values, and where in it a cell stands."""
+"""The parameters (axes) of a sweep, their values, and the place of each cell in the grid."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from dumbbell.compare.sweep_spelling import Spelling
 
 BACKEND = "backend"
-"""What a figure calls the axis that every sweep on several backends has."""
+"""Name of the axis that distinguishes backends in figures."""
 
 _LAST_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _IN_BRACKETS = re.compile(r"\[([^\]]+)\]")
 
 Coordinate = float | str
-"""A number in the unit of its axis, or a word."""
+"""A number in the axis's unit, or a word."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Axis:
     """A parameter and its values.
 
     Attributes:
-        path: As a setting names it.
-        values: What is set, in order.
-        coordinates: As many: where on the axis each value stands.
-        name: What tables and figures call it.
-        unit: Of the coordinates; empty for words and plain numbers.
-        is_log: Whether an axis with equal ratios shows it better.
+        path: The parameter's path, as in a setting.
+        values: The values that are set, in order.
+        coordinates: Position of each value on the axis; as many as `values`.
+        name: Name in tables and figures.
+        unit: Unit of the coordinates; empty for words and plain numbers.
+        is_log: Whether a logarithmic axis suits the values.
     """
 
     path: str
@@ -54,11 +54,12 @@ class Axis:
         """An axis from values as a file gives them.
 
         Args:
-            path: Of the parameter.
+            path: The parameter's path.
             given: Values; times, rates and sizes as text with their units.
-            text: What is set, with ``{}`` for the value; empty for the value itself.
-            name: What to call it; empty for the last key of the path.
-            unit: Of plain numbers.
+            text: Template of the value that is set, with ``{}`` for the given value; empty for the
+                value itself.
+            name: Name of the axis; empty for the last key of the path.
+            unit: Unit of plain numbers.
         """
         values = tuple(text.replace("{}", shown(each)) if text else each for each in given)
         coordinates, found_unit = _coordinates(given)
@@ -78,7 +79,7 @@ class Axis:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Each value in a few words, without the unit."""
+        """A short label for each value, without the unit."""
         return tuple(
             f"{each:.6g}" if isinstance(each, float) else each for each in self.coordinates
         )
@@ -95,15 +96,15 @@ class Axis:
 
 @dataclass(frozen=True)
 class Grid:
-    """How the cells of a sweep lie.
+    """The layout of a sweep's cells.
 
     Attributes:
-        axes: The parameters; a cell's `place` has one number for each, into its values.
-        dimensions: Numbers of the axes whose values go together, dimension after dimension;
-            dimensions are crossed, the last one fastest.
-        along: Number of the axis along which cells are compared with its first value.
-        quantities: What tables show, in order; empty where nobody said.
-        spelling: Of parameters and values, where the file is known.
+        axes: The parameters; a cell's `place` has one index per axis, into its values.
+        dimensions: Indices of the axes that vary together, by dimension; dimensions are crossed,
+            the last one fastest.
+        along: Index of the axis along which cells are compared with its first value.
+        quantities: Quantities shown in tables, in order; empty for the default.
+        spelling: Resolves other spellings of parameters and values, where the file is known.
     """
 
     axes: tuple[Axis, ...]
@@ -121,7 +122,7 @@ class Grid:
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return math.prod(len(self.axes[dimension[0]].values) for dimension in self.dimensions)
 
     def places(self) -> Iterator[tuple[int, ...]]:
@@ -136,32 +137,32 @@ class Grid:
             yield tuple(place)
 
     def base_of(self, place: Sequence[int]) -> tuple[int, ...]:
-        """The place that a cell is compared with; its own where it has nothing to be compared."""
+        """The place that a cell is compared with; its own if it is itself a base."""
         together = next((each for each in self.dimensions if self.along in each), ())
         return tuple(0 if axis in together else index for axis, index in enumerate(place))
 
     def coordinates(self, place: Sequence[int]) -> dict[str, Coordinate]:
-        """Path to coordinate."""
+        """Coordinate of each parameter, by path."""
         return {
             axis.path: axis.coordinates[index] for axis, index in zip(self.axes, place, strict=True)
         }
 
     def label(self, place: Sequence[int]) -> str:
-        """Its values in a few words."""
+        """The cell's values in a short label."""
         return ", ".join(axis.label(index) for axis, index in zip(self.axes, place, strict=True))
 
     def number(
         self, name: str, where: str, spelled: Callable[[str], str] = lambda path: path
     ) -> int:
-        """Which axis a name or path means.
+        """Index of the axis that a name or path refers to.
 
         Args:
-            name: What somebody wrote.
-            where: For the error.
-            spelled: Gives a path as the axes have it, of one that leads to the same place.
+            name: Name or path as typed.
+            where: Place to report in an error.
+            spelled: Converts another spelling of a path to the axes' own.
 
         Raises:
-            SpecError: There is none.
+            SpecError: There is no such axis.
         """
         for each in (name, spelled(name)):
             if each in self._names:
@@ -172,7 +173,7 @@ class Grid:
 
 
 def told_apart(axes: Sequence[Axis]) -> list[Axis]:
-    """The same with names that differ: of equal ones each gets its place in the path."""
+    """The same axes with unique names: duplicates are extended by their place in the path."""
     from dataclasses import replace
 
     names = [each.name for each in axes]
@@ -199,7 +200,7 @@ def _are_numbers(coordinates: Sequence[Coordinate]) -> bool:
 
 
 def _are_far_apart(coordinates: Sequence[Coordinate]) -> bool:
-    """At least three values above 0 that reach over a factor of ten, and not at equal distances."""
+    """Whether there are at least three positive values over a factor of ten, unequally spaced."""
     numbers = [each for each in coordinates if isinstance(each, float)]
     if len(numbers) < max(3, len(coordinates)) or min(numbers) <= 0:
         return False
@@ -230,11 +231,11 @@ _NUMBERS: Sequence[tuple[re.Pattern[str], Callable[[str], float], Sequence[tuple
         (("bytes", 1.0),),
     ),
 )
-"""What the end of a text looks like, what reads it, and units from the largest to the smallest."""
+"""For each kind of value: pattern of its unit, parser, and units from largest to smallest."""
 
 
 def _coordinates(given: Sequence[Any]) -> tuple[tuple[Coordinate, ...], str]:
-    """Numbers where all values are numbers, or quantities of one kind; else words."""
+    """Numbers if all values are numbers or quantities of one kind; otherwise words."""
     if all(isinstance(each, int | float) and not isinstance(each, bool) for each in given):
         return tuple(float(each) for each in given), ""
     if all(isinstance(each, str) for each in given):

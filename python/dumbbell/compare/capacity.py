@@ -1,4 +1,4 @@
-"""The most that a rate of a run can be, by its description: what a margin of it is a share of."""
+"""The capacity that bounds a rate, from the description; margins of rates are relative to it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dumbbell.spec.resolved import Flow, Queue
 
 
 def possible_bps(quantity: Quantity, described: Resolved) -> float:
-    """The smallest rate on the way of what a quantity is of, of links, shapers and policers.
+    """The smallest rate of the links, shapers and policers on a quantity's path.
 
-    Of a queue its own; of the network that of the narrowest of its flows' ways. Infinite where
-    nothing limits it, and of what has no way in the description.
+    For a queue it is the queue's own rate; for the network, the smallest over its flows' paths.
+    Infinite if nothing limits the rate or the description has no path for the quantity.
 
     Args:
-        quantity: Of a run of it.
-        described: Where its name is one of the description's.
+        quantity: A quantity of one of its runs.
+        described: The resolved description.
     """
     match quantity.of:
         case MeasureSubject.QUEUE:

@@ -1,4 +1,4 @@
-"""What is compared: experiments that differ in their file or in some settings."""
+"""The cells of a comparison: experiments that differ in their file or in some settings."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from dumbbell.spec.questions import parted
 from dumbbell.spec.toml_file import load
 
 Document = tuple[Path, Mapping[str, Any], Path]
-"""A file, what stands in it, and the folder from which paths in it start."""
+"""A file, its parsed content, and the folder that its relative paths start from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One side of a comparison.
+    """One of the experiments compared.
 
     Attributes:
-        label: What tells it from the others, in a few words.
-        experiment: What is run.
-        settings: What was put in place of values of its file.
+        label: Short text that distinguishes it from the other cells.
+        experiment: The experiment.
+        settings: Values that replace those of the file.
         source: The file; empty for an experiment made in Python.
-        place: Where it stands in the grid of a sweep, a number for each parameter.
+        place: Its indices in a sweep's grid, one per parameter.
     """
 
     label: str
@@ -40,22 +40,22 @@ class Cell:
 
     @property
     def command(self) -> str:
-        """What one types to run it alone."""
+        """The command that runs this cell alone."""
         return _command(self.source or "FILE.toml", self.settings)
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCell:
-    """A side that could not be described or run.
+    """A cell that could not be described or run.
 
     Attributes:
-        label: As of a `Cell`.
-        settings: What was put in place of values of its file.
+        label: As in `Cell`.
+        settings: Values that replace those of the file.
         source: The file.
-        error: Why.
-        replication: The one that failed; None where none was begun.
-        backend: Where that was; empty where it could not be described.
-        place: As of a `Cell`.
+        error: Why it failed.
+        replication: The replication that failed; None where none was started.
+        backend: Backend on which it failed; empty if it could not be described.
+        place: As in `Cell`.
     """
 
     label: str
@@ -68,7 +68,7 @@ class FailedCell:
 
     @property
     def command(self) -> str:
-        """What one types to see it fail again."""
+        """The command that reproduces the failure."""
         again = _command(self.source or "FILE.toml", self.settings)
         if self.backend:
             again += f" --backend {self.backend}"
@@ -90,17 +90,16 @@ def cells_of(
     *,
     allow_programs: bool = False,
 ) -> tuple[list[Cell], list[FailedCell]]:
-    """The cells of some files, crossed with the settings that have several values.
+    """The cells of some files, crossed with the settings that are given several values.
 
     Args:
-        files: Experiments in TOML; or each with what stands in it and its folder, where it was
-            read before.
-        settings: Those of a path that occurs once hold in every cell; of a path that occurs
-            several times each is a cell, and such paths are crossed, the last one fastest.
-        allow_programs: As `Experiment.from_toml`.
+        files: Experiments in TOML: paths, or documents that were read before.
+        settings: A path given once applies to every cell. A path given several times makes one cell
+            for each value; several such paths are crossed, the last one fastest.
+        allow_programs: See `Experiment.from_toml`.
 
     Returns:
-        What can be run, and what is not allowed.
+        The cells that can be run, and those that are not allowed.
 
     Raises:
         SpecError: A file cannot be read, two cells are the same, or none is allowed.
@@ -142,6 +141,6 @@ def _crossed(
 
 
 def _names_of_files(files: Sequence[Path]) -> dict[Path, str]:
-    """What to call each file: its name without the ending, or its path where names are the same."""
+    """A name for each file: its stem, or its path where stems are equal."""
     stems = Counter(file.stem for file in files)
     return {file: printable(file.stem if stems[file.stem] == 1 else str(file)) for file in files}

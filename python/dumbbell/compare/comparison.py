@@ -1,4 +1,4 @@
-"""Experiments compared: a value that says everything, and prints and draws nothing."""
+"""Compare experiments; the result is plain data that neither prints nor draws."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ if TYPE_CHECKING:
     from dumbbell.compare.sweep_plans import Plan
 
 REPLICATIONS = 10
-"""Where nothing else is asked for: enough for the agreement of tails (VERDICTS asks for ten)."""
+"""Default number of replications: enough for the agreement of tails, which needs ten per side."""
 MOST_REPLICATIONS = 200
-"""At which a precision that is asked for and not reached is given up."""
+"""Most replications when a precision is asked for; then it is reported as not reached."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of comparing cells.
+    """Result of comparing cells.
 
     Attributes:
-        cells: Those that ran, in the order given; the first is what the others are compared with.
-        backends: Where, in the order given.
-        results: Summaries of each arm's replications.
-        quantities: The rows of the table.
-        differences: Each other cell against the first, for every row and backend.
-        agreements: Each other backend against the first, for every row and cell.
+        cells: The cells that ran, in the order given; the others are compared with the first.
+        backends: Backends, in the order given.
+        results: Summaries of the replications, by arm.
+        quantities: Rows of the table.
+        differences: Each other cell minus the first, for every row and backend.
+        agreements: Each other backend minus the first, for every row and cell.
         failed: Cells that could not be described, checked or run.
-        ensemble: What stands in for randomness; None where there is randomness, or one run.
-        interrupted: Whether somebody stopped it early.
-        grid: How the cells of a sweep lie; None of other comparisons.
-        figures: Those of a sweep that were asked for.
+        ensemble: The ensemble that replaces randomness; None if runs are random or there is one.
+        interrupted: Whether it was stopped early.
+        grid: Layout of a sweep's cells; None for other comparisons.
+        figures: The figures that a sweep asks for.
     """
 
     cells: tuple[Cell, ...]
@@ -74,12 +74,12 @@ class Comparison:
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """Backend after backend, each with its cells."""
+        """All arms: backend by backend, each with its cells."""
         return tuple(self.results)
 
     @property
     def imprecise(self) -> tuple[Arm, ...]:
-        """Those that were stopped before they were as precise as was asked."""
+        """Arms that were stopped before they reached the precision asked for."""
         return tuple(
             arm
             for arm, replicates in self.results.items()
@@ -88,13 +88,13 @@ class Comparison:
 
     @property
     def plot(self) -> ComparisonPlots:
-        """Its figures, one call each, as in ``comparison.plot.operating_points()``."""
+        """Its figures, one method each: ``comparison.plot.operating_points()``."""
         from dumbbell.compare.plots import ComparisonPlots
 
         return ComparisonPlots(self)
 
     def replicates(self, cell: str, backend: str = "") -> Replicates:
-        """Replications of a cell; on the first backend when none is named.
+        """Replications of a cell; on the first backend by default.
 
         Raises:
             SpecError: There is no such arm.
@@ -106,7 +106,7 @@ class Comparison:
         return self.results[arm]
 
     def measured(self, quantity: Quantity | str, cell: str, backend: str = "") -> Measured:
-        """A number of a cell, with its interval or spread where it has one."""
+        """A quantity of a cell, with its interval or spread if it has one."""
         wanted = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
         values = self.replicates(cell, backend).values(wanted)
         return measured(
@@ -117,10 +117,10 @@ class Comparison:
         )
 
     def difference(self, quantity: Quantity | str, cell: str, backend: str = "") -> Difference:
-        """A row of `differences`.
+        """One of `differences`.
 
         Raises:
-            SpecError: There is no such row.
+            SpecError: There is no such difference.
         """
         wanted = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
         place = (wanted, cell, backend or self.backends[0])
@@ -149,32 +149,32 @@ def compare(
 ) -> Comparison:
     """Run replications of cells and compare them, pair by pair.
 
-    Replication k of every cell sees the same random numbers wherever flows, probes and links have
-    the same names and the seed is the same (common random numbers).
+    Replication k of every cell uses the same random numbers where flows, probes and links have the
+    same names and the seed is the same (common random numbers).
 
     Args:
-        cells: What to compare; one alone is measured.
-        backends: Where: ``sim``, ``kernel``, or both, which are then compared too.
-        replications: Of each cell on each backend; `REPLICATIONS` when None.
-        precision: In place of a number: until the 95 % intervals of rates, mean delays and mean
-            completion times are within this share of their means (0.05 is 5 %), in each cell for
-            itself; at most `MOST_REPLICATIONS`.
-        at_least: Replications before a precision is looked at.
-        failed: Cells that were refused before, to be reported with the rest.
-        jobs: Threads; 0 for one a core. Results do not depend on it.
-        memory_bytes: What the runs may use together.
-        executor: Who does them; None for threads of this process (``jobs``, ``may_use_bytes``).
-        keep: Keep the runs of this number of replications of each cell.
-        grid: How the cells of a sweep lie: each is compared with the one that the grid names, and
-            its rows are those of the grid, or a few that say most.
-        figures: Those of a sweep.
+        cells: Cells to compare; a single one is only measured.
+        backends: ``sim``, ``kernel``, or both; the two are then compared with each other as well.
+        replications: Replications of each cell on each backend; `REPLICATIONS` when None.
+        precision: Instead of a number: replicate each cell until the 95 % intervals of rates, mean
+            delays and mean completion times are within this share of their means (0.05 is 5 %); at
+            most `MOST_REPLICATIONS`.
+        at_least: Replications before the precision is first checked.
+        failed: Cells that were refused before, to be reported with the others.
+        jobs: Threads; 0 for one per core. Results do not depend on it.
+        memory_bytes: Memory that all runs may use together.
+        executor: Performs the runs; None for threads of this process (``jobs``, ``memory_bytes``).
+        keep: Number of replications of each cell whose runs are kept.
+        grid: Layout of a sweep's cells: it names the base of each cell and the rows of the table
+            (by default a few important ones).
+        figures: Figures of a sweep.
         on_progress: Called about ten times a second.
         cancel: Set it to stop within a second and keep the finished replications.
 
     Raises:
         SpecError: No cell can be run, or both a number and a precision are asked for.
         RunError: Every cell failed.
-        StatsError: The number or the precision makes no rule.
+        StatsError: The number or the precision is out of range.
         Interrupted: It was stopped before every cell had one replication.
     """
     rule = _rule(replications, precision, at_least)
@@ -242,7 +242,7 @@ def _rule(replications: int | None, precision: float | None, at_least: int) -> S
 
 
 def _compared(bare: Comparison) -> Comparison:
-    """With what follows from its results."""
+    """Add the differences and agreements that follow from the results."""
     return replace(
         bare,
         differences=tuple(judged([*_differences(bare)])),
@@ -273,7 +273,7 @@ def _differences(bare: Comparison) -> Sequence[Difference]:
 
 
 def _pairs(bare: Comparison, backend: str) -> Iterator[tuple[str, str]]:
-    """Labels of each cell and of the one that it is compared with, where both ran."""
+    """Label of each cell and of its base, where both ran."""
     here = [each for each in bare.cells if Arm(each.label, backend) in bare.results]
     labels = {each.place: each.label for each in here}
     for cell in here:
@@ -307,7 +307,7 @@ def _agreements(bare: Comparison) -> Sequence[BackendAgreement]:
 
 
 class _Capacities:
-    """The most that a rate can be, of each arm; its description is read once."""
+    """Upper bounds of rates, by arm; each description is read once."""
 
     def __init__(self, bare: Comparison) -> None:
         self._results = bare.results
@@ -315,7 +315,7 @@ class _Capacities:
         self._described: dict[str, Resolved] = {}
 
     def of(self, quantity: Quantity, arm: Arm) -> float:
-        """By the description; where a link's rate changes, by its mean too."""
+        """The bound from the description; if a link's rate varies, its mean also counts."""
         if quantity.measure.scale is not Scale.RATE:
             return math.inf
         if arm.cell not in self._described:

@@ -1,7 +1,7 @@
-"""One controller in C in the simulator and on the Linux kernel, event by event: where they part.
+"""Compare a C congestion controller in the simulator and on Linux, event by event.
 
-Event i of a connection in the one is held against event i in the other: what it is, what the
-controller was told, and the window before and after it.
+Event i of a connection in the simulator is compared with event i on the kernel: its kind, the
+controller's arguments, and the window before and after it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from dumbbell.spec.native import PREFIX, allow, check_reference, is_c_file
 from dumbbell.spec.refusal import Refused
 
 CLOSE_NS: Final = 100_000
-"""Less than this apart, two times are alike: a packet of 1514 bytes takes that at 121 Mbit/s."""
+"""Times that differ by less are equal: a packet of 1514 bytes takes that long at 121 Mbit/s."""
 CLOSE_SHARE: Final = 0.01
-"""Pacing rates that differ by at most this are alike."""
+"""Pacing rates that differ by at most this share are equal."""
 NEVER: Final = 2**64 - 1
-"""`DUMBBELL_CC_NONE`, in place of a time."""
+"""`DUMBBELL_CC_NONE`: no time."""
 _CONTROLLED: Final = ("cwnd_pkts", "ssthresh_pkts", "acked_since_growth_pkts")
 _OF_THE_RATE_SAMPLE: Final = (
     *("delivered_pkts", "prior_delivered_pkts", "prior_time_ns", "interval_ns"),
     *("prior_in_flight_pkts", "is_app_limited", "is_ack_delayed"),
 )
-"""What Linux gives to none but owners of recovery (`cong_control`)."""
+"""Fields that Linux provides only to controllers with `cong_control`."""
 _RATE: Final = "pacing_rate_bytes_per_s"
 _NOT_HELD: Final = ("earliest_departure_ns",)
 
@@ -65,7 +65,7 @@ to = "receiver"
 source = { kind = "greedy" }
 tcp = { congestion_control = "cubic" }
 """
-"""What is compared where no experiment is named: one flow over 10 Mbit/s."""
+"""Experiment compared by default: one flow over 10 Mbit/s."""
 
 Fields = dict[str, int | bool]
 Part = Literal["told", "rate", "before", "after"]
@@ -74,14 +74,14 @@ PARTS: Final[tuple[Part, ...]] = ("told", "rate", "before", "after")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Of a controller.
+    """A recorded event of a controller.
 
     Attributes:
         event: Name of its function in `struct dumbbell_cc_ops`.
-        told: What it was told, by the names of dumbbell_cc.h.
-        rate: Of an acknowledgement its rate sample, likewise; of others empty.
-        before: The window before it, by the names of dumbbell_cc.h.
-        after: And after it.
+        told: Arguments of the call, by the names of dumbbell_cc.h.
+        rate: Rate sample of an acknowledgement, likewise; empty for other events.
+        before: Window before the event, by the names of dumbbell_cc.h.
+        after: Window after the event.
     """
 
     event: str
@@ -91,7 +91,7 @@ class Event:
     after: Fields
 
     def fields(self, part: Part) -> Fields:
-        """Those of one of its parts."""
+        """Fields of one of the event's parts."""
         by_part = {"told": self.told, "rate": self.rate, "before": self.before, "after": self.after}
         return by_part[part]
 
@@ -101,8 +101,8 @@ class Field:
     """A field of an event.
 
     Attributes:
-        part: Where it is.
-        name: By dumbbell_cc.h.
+        part: The part of the event that contains it.
+        name: Name in dumbbell_cc.h.
     """
 
     part: Part
@@ -111,14 +111,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """The first event that is not alike.
+    """The first event that differs.
 
     Attributes:
-        connection: Whose, from 0 in the order of their first events.
-        number: Of the event in its connection, from 0.
-        sim: In the simulator; None where there is none any more.
-        kernel: On the kernel.
-        fields: What differs of it; empty where it is another event, or is there on one side alone.
+        connection: Index of the connection, in the order of first events, from 0.
+        number: Index of the event in its connection, from 0.
+        sim: The simulator's event; None after its last event.
+        kernel: The kernel's event; None after its last event.
+        fields: Fields that differ; empty if the kind of event differs or one side has no event.
     """
 
     connection: int
@@ -129,21 +129,21 @@ class Parting:
 
     @property
     def now_ns(self) -> int:
-        """When, from the start of the run; the earlier of the two."""
+        """Time from the start of the run; the earlier of the two."""
         times = [int(each.told.get("now_ns", NEVER)) for each in (self.sim, self.kernel) if each]
         return min(times)
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of it.
+    """Result of the comparison.
 
     Attributes:
-        events_sim: How many events were held against each other, in the simulator.
-        events_kernel: And on the kernel.
-        anything: The first event in which anything differs; None where all is alike.
-        window: The first after which congestion window, threshold, or what was acknowledged since
-            the window grew, is another; None where they never are.
+        events_sim: Number of events compared, in the simulator.
+        events_kernel: Number of events compared, on the kernel.
+        anything: First event with any difference; None if all are equal.
+        window: First event after which cwnd, ssthresh, or the count of acknowledgements since cwnd
+            grew differs; None if none.
     """
 
     events_sim: int
@@ -153,11 +153,11 @@ class Compared:
 
 
 def with_controller(file: Path, experiment: Path | None) -> Experiment:
-    """An experiment in which a C file is the controller; the file is allowed.
+    """An experiment that uses a C file as controller, with the file allowed to run.
 
     Args:
         file: The controller.
-        experiment: A TOML file, of which the first TCP flow gets it where no flow names a C file;
+        experiment: A TOML file, whose first TCP flow uses the controller if no flow names a C file;
             `DEFAULT` when None.
 
     Raises:
@@ -188,14 +188,14 @@ def with_controller(file: Path, experiment: Path | None) -> Experiment:
 
 
 def compare_controller(experiment: Experiment, replication: int = 0) -> Compared:
-    """Run an experiment with one controller in C on both backends.
+    """Run an experiment with one C controller on both backends.
 
     Args:
-        experiment: Its flows have one C file, with one set of parameters.
-        replication: Number of its random streams.
+        experiment: Its flows use one C file with one set of parameters.
+        replication: Number of the replication (its random streams).
 
     Raises:
-        SpecError: It has no or several controllers in C, or cannot be run on one of the two.
+        SpecError: It has no C controller or several, or cannot be run on one of the backends.
         KernelMissingError: The kernel has not been built.
         RunError: A run failed.
     """
@@ -217,7 +217,7 @@ def compare_controller(experiment: Experiment, replication: int = 0) -> Compared
 
 
 def compare_records(sim: Records, kernel: Records) -> Compared:
-    """Hold records of the simulator against the kernel's (`RECORD`)."""
+    """Compare the simulator's records with the kernel's (`RECORD`)."""
     connections = np.union1d(sim["connection"], kernel["connection"])
     anything, window = [], []
     for connection in map(int, connections):
@@ -246,7 +246,7 @@ def _first(
             one, other = (
                 _event(each[number]) if number < len(each) else None for each in (sim, kernel)
             )
-            # Which events there are no more of is no matter of the window.
+            # The end of one side's events does not count as a difference of the window.
             return None if of_the_window else Parting(connection, number, one, other, ())
         if sim[number].tobytes() == kernel[number].tobytes():
             continue
@@ -261,7 +261,8 @@ def _first(
 
 
 def _different(one: Event, other: Event) -> list[Field]:
-    # Linux keeps a rate for every connection, the simulator where somebody asks for it.
+    # Linux keeps a pacing rate for every connection, the simulator only where a controller or
+    # discipline uses it.
     sets_rate = any(each.after[_RATE] != each.before[_RATE] for each in (one, other))
     has_no_sample = other.rate.get("delivered_pkts") == -1
     different = []
@@ -299,6 +300,6 @@ def _event(record: np.void) -> Event:
 
 
 def _fields(values: Any) -> Fields:
-    """Those that are numbers, by their names."""
+    """The numeric values, by name."""
     dtype = values.dtype
     return {name: values[name].item() for name in dtype.names if not dtype[name].names}

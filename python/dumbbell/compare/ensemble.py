@@ -1,10 +1,9 @@
-"""What stands in for randomness where a description has none.
+"""An ensemble in place of randomness, for descriptions in which nothing is random.
 
-Replications of a description in which nothing is random are the same run again and again, and an
-interval over them would say that a number is known exactly. What is not known there is in what
-phase the senders start and how long exactly the round trip takes; an ensemble varies these a
-little, and the spread over its members, from the least to the greatest, is given in place of an
-interval.
+Without randomness all replications are identical, and an interval over them would wrongly claim
+that a number is known exactly. The phase of the senders' starts and the exact round-trip time are
+unknown in practice. An ensemble varies both slightly, and the spread over its members, from minimum
+to maximum, replaces the interval.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from typing import Any
 from dumbbell.spec import Experiment, Resolved, canonical_json
 
 RTT_SHARE = 0.01
-"""Most that a delay of a link is changed by, relative to it."""
+"""Largest relative change of a link's delay."""
 _GOLDEN = 0.6180339887498949
-"""Multiples of it, less their whole part, fill the interval from 0 to 1 evenly, however many."""
+"""The fractional parts of its multiples fill the interval from 0 to 1 evenly, for any count."""
 _NS_PER_US = 1000
 _RANDOM_DROPS = frozenset({"pie", "fq_pie", "red", "choke"})
 _RANDOM_CONTROLLERS = frozenset({"bbr"})
@@ -28,7 +27,8 @@ _CHANCES = ("jitter_ns", "duplicate_ppb", "reorder_ppb", "loss")
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """How members differ from their description; the same for every cell, so that pairs stay pairs.
+    """How members differ from their description; the same for every cell, so that pairs stay
+    paired.
 
     Attributes:
         because: Labels of the cells in which nothing is random.
@@ -38,19 +38,18 @@ class Ensemble:
 
     @property
     def words(self) -> str:
-        """What is varied, for a reader."""
+        """What is varied, in words."""
         return (
             f"each sender without a start jitter starts up to one packet's time later, and the "
             f"delays of all links are up to {100 * RTT_SHARE:g} % shorter or longer"
         )
 
     def member(self, experiment: Experiment, number: int) -> Member:
-        """A description of the ensemble.
+        """A member of the ensemble.
 
         Args:
-            experiment: What is varied.
-            number: Of the replication; it chooses the delays, and where in its jitter each sender
-                starts.
+            experiment: The description that is varied.
+            number: Number of the replication; it determines the delays and each sender's start.
         """
         described = copy.deepcopy(experiment.resolved())
         factor = 1.0 + RTT_SHARE * (2.0 * ((number + 1) * _GOLDEN % 1.0) - 1.0)
@@ -67,10 +66,10 @@ class Ensemble:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A description that a backend runs.
+    """A description for a backend.
 
     Attributes:
-        text: Canonical.
+        text: The canonical text.
     """
 
     text: str
@@ -81,20 +80,20 @@ class Member:
 
 
 def ensemble_for(experiments: Mapping[str, Experiment]) -> Ensemble | None:
-    """The ensemble that a comparison needs; None where something is random in every cell.
+    """The ensemble that a comparison needs; None if something is random in every cell.
 
     Args:
-        experiments: By label.
+        experiments: Experiments by label.
     """
     settled = [label for label, each in experiments.items() if not is_random(each)]
     return Ensemble(tuple(settled)) if settled else None
 
 
 def is_random(experiment: Experiment) -> bool:
-    """Whether replications can differ: a draw decides a start, a size, a gap, a loss or a drop.
+    """Whether replications can differ: starts, sizes, gaps, losses or drops are drawn at random.
 
-    The keys of a hash (`fq_codel`) are no such draw: with few flows they change nothing but in the
-    rare run in which two of them collide.
+    Hash keys (`fq_codel`) do not count: with few flows they matter only in the rare run in which
+    two flows collide.
     """
     described = experiment.resolved()
     senders = [*described["flows"], *described["probes"]]
@@ -107,7 +106,7 @@ def is_random(experiment: Experiment) -> bool:
 
 
 def packet_time_ns(described: Resolved) -> int:
-    """Time of a full packet at the narrowest link, at least 1 us; of 12 us where none has a rate.
+    """Transmission time of a full packet at the narrowest link, at least 1 us; 12 us without rates.
 
     (12 us is a full packet at 1 Gbit/s.)
     """
@@ -120,7 +119,7 @@ def packet_time_ns(described: Resolved) -> int:
 
 
 def _stretch(end: dict[str, Any], factor: float) -> None:
-    """Whole microseconds, which is what tc's netem is given."""
+    """The delay times a factor, in whole microseconds as tc's netem takes it."""
     if end["delay_ns"]:
         end["delay_ns"] = round(end["delay_ns"] * factor / _NS_PER_US) * _NS_PER_US
 
@@ -132,7 +131,7 @@ def _draws(flow: Mapping[str, Any]) -> bool:
     tcp = flow["tcp"]
     if tcp is None:
         return False
-    # One of somebody's own may draw: dumbbell_cc.h.
+    # A user's own controller may draw random numbers: dumbbell_cc.h.
     return "controller" in tcp or tcp["congestion_control"] in _RANDOM_CONTROLLERS
 
 
@@ -141,7 +140,7 @@ def _loses(end: Mapping[str, Any]) -> bool:
 
 
 def _drops_at_random(qdisc: object) -> bool:
-    """Also of a discipline inside another."""
+    """Whether it, or a discipline inside it, drops at random."""
     if isinstance(qdisc, Mapping):
         if qdisc.get("kind") in _RANDOM_DROPS or any(qdisc.get(key) for key in _CHANCES):
             return True

@@ -1,7 +1,7 @@
-"""Runs and comparisons in the formats of others: ``dumbbell run --to csv,sqlite``.
+"""Export runs and comparisons to other formats: ``dumbbell run --to csv,sqlite``.
 
-A run's tables have names beside the numbers of flows, queues and probes. The table ``summary`` has
-each number that is said of a run by its path, with its unit.
+A run's tables have names in addition to the indices of flows, queues and probes. The table
+``summary`` has each number of the run's summary by its path, with its unit.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from dumbbell.tables import Run
 
 SUMMARY = "summary"
-"""Name of the table with a run's numbers."""
+"""Name of the table with a run's summary."""
 NUMBERS = "numbers"
-"""Name of the table with the numbers of all runs of a comparison."""
+"""Name of the table with the summaries of all runs of a comparison."""
 CAPTURE = "capture.pcapng"
 
 
 class Format(enum.StrEnum):
-    """What ``--to`` takes."""
+    """Formats of ``--to``."""
 
     CSV = "csv"
     PARQUET = "parquet"
@@ -56,14 +56,14 @@ class Format(enum.StrEnum):
 
 OF_SINGLE_RUNS = (Format.FLENT, Format.PCAPNG, Format.PING, Format.SS, Format.TC)
 LOOK_ALIKES = {Format.PING: ping_files, Format.SS: ss_files, Format.TC: tc_files}
-"""What the programs of a testbed would have written."""
+"""Formats that imitate the logs of a testbed's programs."""
 
 
 def formats_of(text: str) -> tuple[Format, ...]:
-    """``csv,flent`` as formats, each once.
+    """Parse ``csv,flent``; duplicates are dropped.
 
     Raises:
-        SpecError: One is not known.
+        SpecError: A format is not known.
     """
     known = [each.value for each in Format]
     found = []
@@ -77,7 +77,7 @@ def formats_of(text: str) -> tuple[Format, ...]:
 
 
 def check_formats(formats: Sequence[Format], experiment: Experiment) -> None:
-    """Refuse what a run of the experiment cannot give, before it is run.
+    """Refuse formats that need data the experiment will not record, before it runs.
 
     Raises:
         SpecError: It has no samples, probes, TCP flows or capture that a format needs.
@@ -101,12 +101,12 @@ def check_formats(formats: Sequence[Format], experiment: Experiment) -> None:
 def exported_run(
     run: Run, formats: Sequence[Format], summary: Summary | None = None
 ) -> dict[str, Content]:
-    """The files of a run by name.
+    """The exported files of a run, by name.
 
     Args:
-        run: With a description.
-        formats: Which; see `check_formats`.
-        summary: Its numbers, where they are known already.
+        run: A run with a description.
+        formats: The formats; see `check_formats`.
+        summary: Its summary, if already computed.
     """
     tables = {name: run.table(name) for name in run.tables}
     tables[SUMMARY] = summary_frame(summary or summary_of(run))
@@ -125,10 +125,10 @@ def exported_run(
 
 
 def exported_comparison(found: Comparison, formats: Sequence[Format]) -> dict[str, Content]:
-    """The files of a comparison by name: the table ``numbers``, of which `numbers_frame` tells.
+    """The exported files of a comparison, by name: the table ``numbers`` (see `numbers_frame`).
 
     Raises:
-        SpecError: A format is one of single runs.
+        SpecError: A format is for single runs only.
     """
     check_comparable(formats)
     tables = {NUMBERS: numbers_frame(found)}
@@ -139,10 +139,10 @@ def exported_comparison(found: Comparison, formats: Sequence[Format]) -> dict[st
 
 
 def check_comparable(formats: Sequence[Format]) -> None:
-    """Refuse what only a single run can give.
+    """Refuse formats that are for single runs only.
 
     Raises:
-        SpecError: One of the formats is of single runs.
+        SpecError: A format is for single runs only.
     """
     for each in formats:
         if each in OF_SINGLE_RUNS:
@@ -151,7 +151,7 @@ def check_comparable(formats: Sequence[Format]) -> None:
 
 
 def summary_frame(summary: Summary) -> pl.DataFrame:
-    """A row a number: ``quantity`` (its path), ``value`` (NaN where undefined) and ``unit``."""
+    """One row per number: ``quantity`` (its path), ``value`` (NaN where undefined) and ``unit``."""
     import polars as pl
 
     return pl.DataFrame(
@@ -164,8 +164,9 @@ def summary_frame(summary: Summary) -> pl.DataFrame:
 
 
 def numbers_frame(found: Comparison) -> pl.DataFrame:
-    """A row a number of a run: ``cell``, ``backend``, ``replication``, ``quantity``, ``value``,
-    ``unit``."""
+    """One row per number and run: ``cell``, ``backend``, ``replication``, ``quantity``, ``value``,
+    ``unit``.
+    """
     import polars as pl
 
     frames = [
@@ -182,9 +183,9 @@ def numbers_frame(found: Comparison) -> pl.DataFrame:
 
 
 def sqlite_bytes(tables: Mapping[str, pl.DataFrame]) -> bytes:
-    """A database with a table a frame; whole numbers, numbers and texts stay what they are.
+    """A database with one table per frame; integers, floats and texts keep their types.
 
-    What is not finite is NULL, as SQLite has no such numbers.
+    Numbers that are not finite become NULL, because SQLite has none.
     """
     with closing(sqlite3.connect(":memory:")) as database:
         for name, frame in tables.items():

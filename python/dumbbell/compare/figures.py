@@ -1,4 +1,4 @@
-"""Figures of a comparison: what the runs of its cells look like, and its numbers with intervals."""
+"""Figures of a comparison: series and distributions of its runs, and its numbers with intervals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 from dumbbell.tables import Run
 
 MOST_STYLES = 4
-"""Marks that can be told apart; of more cells each has a row of its own."""
+"""Marks that can be told apart; with more cells each gets a row of its own."""
 MOST_CURVES = 6
 MOST_ROWS = 24
 
@@ -31,7 +31,7 @@ _ENDS = {
 
 
 def figures_of(found: Comparison) -> Iterator[Figure]:
-    """The figures there can be; the first says most."""
+    """The figures that the comparison has data for, most important first."""
     runs = kept_runs(found)
     makers: Sequence[Callable[[], Figure | None]] = (
         lambda: operating_points(found),
@@ -47,7 +47,7 @@ def figures_of(found: Comparison) -> Iterator[Figure]:
 
 
 def kept_runs(found: Comparison) -> dict[str, tuple[Run, ...]]:
-    """Name of each arm to its runs that were kept; of the first few arms."""
+    """Kept runs of each arm by name; only the first few arms."""
     arms = [arm for arm in found.arms if found.results[arm].kept][:MOST_CURVES]
     return {arm_name(found, arm): found.results[arm].kept for arm in arms}
 
@@ -60,7 +60,7 @@ def arm_name(found: Comparison, arm: Arm) -> str:
 
 
 def numbers(found: Comparison) -> Iterator[Figure]:
-    """A dot plot for each kind of number: each cell's value on its interval."""
+    """A dot plot for each kind of number: each cell's value and interval."""
     for scales, name, title in (
         ((Scale.DELAY, Scale.TAIL), "delays", "Delays"),
         ((Scale.RATE,), "rates", "Rates"),
@@ -76,14 +76,14 @@ def numbers(found: Comparison) -> Iterator[Figure]:
 
 
 def latency_of(found: Comparison) -> Quantity | None:
-    """The row that says most of latency: a ping's 95 %, else a queue's; None without any."""
+    """The row used for latency: a ping's 95th percentile, else a queue's; None without either."""
     return _first(
         found, (MeasureSubject.PROBE, "rtt_p95_ms"), (MeasureSubject.QUEUE, "sojourn_p95_s")
     )
 
 
 def goodput_of(found: Comparison) -> Quantity | None:
-    """The row that says most of throughput: of equal flows together, else of the first flow."""
+    """The row used for throughput: the sum of equal flows, else the first flow."""
     return _first(
         found, (MeasureSubject.FLOWS, "total_goodput_bps"), (MeasureSubject.FLOW, "goodput_bps")
     )
@@ -162,7 +162,7 @@ def _points(frame: pl.DataFrame, x_title: str, y_title: str) -> alt.LayerChart:
 
 
 def _from_zero(frame: pl.DataFrame, name: str) -> alt.Scale:
-    """From zero, as what is the same must look the same, to a little above the highest end."""
+    """An axis from zero, so that equal values look equal, to slightly above the highest end."""
     ends = [*frame[name].to_list(), *frame[f"{name}_high"].to_list()]
     highest = max((each for each in ends if each is not None and math.isfinite(each)), default=0.0)
     return alt.Scale(domain=[0.0, 1.08 * highest or 1.0], nice=False)

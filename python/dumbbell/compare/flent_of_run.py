@@ -1,9 +1,9 @@
-"""Any run as a data file of Flent, for those who look at everything with ``flent-gui``.
+"""Export any run as a Flent data file, for ``flent-gui``.
 
-Flent draws by the name of a test. A run gets that of ``tcp_ndown`` (any number of downloads, and
-ping), which has a series a flow: flow k of the description is ``TCP download::k``, whoever it goes
-to and whatever it is sent over, and the first probe is its ping. Those of further probes have their
-names. The note in the file says which is which.
+Flent selects plots by the name of the test. A run is exported as ``tcp_ndown`` (any number of
+downloads, and ping), which has one series per flow: flow k of the description is ``TCP
+download::k``, whatever its receiver and protocol, and the first probe is the ping. Further probes
+keep their names. The note in the file maps flows to series.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Flows that their send buffer or the receiver's window holds below what the line carries."""
+"""Flows whose rate is limited by the send buffer or the receive window instead of the line."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from dumbbell.spec import Resolved
 from dumbbell.spec.resolved import Flow, TcpSettings
 
 BUSY = 0.9
-"""Of the time that a queue on the way sends: it is the line that limits."""
+"""A queue on the path that sends for at least this share of the time shows that the line limits."""
 USED = 0.8
-"""Of a limit that is on its way on average, start of the run among it: the limit holds the flow."""
+"""A flow is limited if it has this share of a limit in flight on average, slow start included."""
 GROWN_WINDOW_BYTES = 6_291_456 // 2
-"""The window that Linux offers at most: half of ``tcp_rmem``'s 6 MB (tcp(7), tcp_adv_win_scale)."""
+"""Largest window that Linux advertises: half of ``tcp_rmem``'s 6 MB (tcp(7), tcp_adv_win_scale)."""
 GROWN_BUFFER_BYTES = 1893 * 1448
-"""Payload in the 4 MB of ``tcp_wmem``, of which each packet takes 2304 bytes (docs/tcp.md)."""
+"""Payload in the 4 MB of ``tcp_wmem``; each packet is charged 2304 bytes (docs/tcp.md)."""
 
 
 class HeldBy(enum.Enum):
-    """What holds a flow; the value is the key of ``tcp`` that lifts it."""
+    """The limit of a flow; the value is the key of ``tcp`` that raises it."""
 
     RECEIVE_WINDOW = "receive_window"
     SEND_BUFFER = "send_buffer"
 
     @property
     def words(self) -> str:
-        """For a sentence."""
+        """The limit as part of a sentence."""
         return {"receive_window": "the receiver's window", "send_buffer": "its send buffer"}[
             self.value
         ]
@@ -40,15 +40,16 @@ class HeldBy(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class HeldFlow:
-    """A greedy flow that neither the line nor losses limit.
+    """A greedy flow that is limited neither by the line nor by losses.
 
     Attributes:
-        flow: Its name.
-        by: What does.
-        goodput_bps: That it had.
-        possible_bps: The smallest rate on its way.
-        in_flight_bytes: Payload on its way on average: goodput times round trip.
-        round_trip_s: Of its packets on the way there, and of the links alone on the way back.
+        flow: The flow's name.
+        by: The limit.
+        goodput_bps: Its goodput.
+        possible_bps: The smallest rate on its path.
+        in_flight_bytes: Mean payload in flight: goodput times round-trip time.
+        round_trip_s: Delay of its packets in the forward direction, plus the links' delay in
+            reverse.
     """
 
     flow: str
@@ -60,12 +61,12 @@ class HeldFlow:
 
     @property
     def needed_bytes(self) -> float:
-        """On its way at that rate: the bandwidth-delay product."""
+        """Payload in flight needed for that rate: the bandwidth-delay product."""
         return self.possible_bps * self.round_trip_s / 8
 
     @property
     def words(self) -> str:
-        """What it is held by, and the setting that lifts it."""
+        """The limit, and the setting that raises it."""
         return (
             f"{self.flow}: {self.by.words} holds it at {_rate(self.goodput_bps)} of "
             f"{_rate(self.possible_bps)}: {_size(self.in_flight_bytes)} are on their way in "
@@ -75,14 +76,14 @@ class HeldFlow:
 
 
 def held_flows(summary: Summary, described: Resolved) -> Iterator[HeldFlow]:
-    """The greedy flows over TCP that a window or a buffer holds.
+    """The greedy TCP flows that a window or a buffer limits.
 
-    Of a flow that loses nothing, on whose way no queue is busy for 90 % of the time, and that has
-    at least 80 % of a limit on its way.
+    That is a flow without losses, without a queue on its path that is busy for 90 % of the time,
+    and with at least 80 % of the limit in flight.
 
     Args:
-        summary: Of a run.
-        described: What was run.
+        summary: Summary of a run.
+        described: The resolved description.
     """
     for flow in described.flows:
         if flow.tcp is None or flow.source.kind != "greedy":
@@ -103,18 +104,20 @@ def held_flows(summary: Summary, described: Resolved) -> Iterator[HeldFlow]:
 
 
 MOST_TOLD = 3
-"""Held flows that have a line each."""
+"""Limited flows that are reported by name."""
 
 
 def held_words(held: Sequence[HeldFlow]) -> list[str]:
-    """A line for each of a few held flows, and how many more there are."""
+    """A sentence for each of the first few limited flows, and the number of others."""
     more = len(held) - MOST_TOLD
     lines = [each.words for each in held[:MOST_TOLD]]
     return [*lines, f"{more} more flows are held so."] if more > 0 else lines
 
 
 def _limits(tcp: TcpSettings) -> list[tuple[HeldBy, float]]:
-    """Payload that each lets on its way; a buffer that is asked for Linux doubles (socket(7))."""
+    """Payload that each limit allows in flight; Linux doubles a requested buffer size
+    (socket(7)).
+    """
     window = tcp.receive_window_bytes or GROWN_WINDOW_BYTES
     buffer = tcp.send_buffer_bytes or GROWN_BUFFER_BYTES
     return [(HeldBy.RECEIVE_WINDOW, window), (HeldBy.SEND_BUFFER, buffer)]

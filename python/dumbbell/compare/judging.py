@@ -1,7 +1,7 @@
-"""What follows from replications: a number with its interval, a difference with what it means.
+"""Statistics over replications: numbers with intervals, and what may be said of differences.
 
-The intervals are of one number each, at 95 %. What is *said* of differences holds for all rows of a
-table together: p-values are Holm's, over the rows and the cells.
+Each interval covers one number at 95 %. Statements about differences hold for all rows of a table
+jointly: p-values are adjusted by Holm over rows and cells.
 """
 
 from __future__ import annotations
@@ -39,42 +39,42 @@ from dumbbell.stats.estimate import IntervalKind
 
 LEVEL = 0.95
 FAMILYWISE = 0.05
-"""Chance that anything at all is said to differ where nothing does; and likewise to be the same."""
+"""Probability that a table without any difference reports one; and likewise for equality."""
 LEAST_MEMBERS = 5
-"""Of an ensemble, before anything is said of a difference."""
+"""Fewest members of an ensemble for a statement about a difference."""
 AGREEMENT_SHARE = 0.05
 """Relative margin of the agreement of two backends."""
 
 
 class Basis(enum.Enum):
-    """What the two ends beside a number are."""
+    """Meaning of the two ends printed with a number."""
 
     MEAN = "mean"
     """95 % interval of the mean over replications (Student)."""
     GEOMETRIC = "geometric mean"
-    """The same on a logarithmic scale, of a skewed quantity; of a difference, how many times."""
+    """The same on a logarithmic scale, for a skewed quantity; for a difference, a ratio."""
     SPREAD = "spread"
-    """Least and greatest of an ensemble."""
+    """Minimum and maximum over an ensemble."""
     CONSTANT = "the same in all runs"
-    """No interval: the replications do not differ."""
+    """No interval: all replications are equal."""
     SINGLE = "one run"
-    """No interval: there is one."""
+    """No interval: there is one run."""
     UNDEFINED = "not defined"
     """No number: some run has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A number of an arm, or of a difference.
+    """A number of an arm, or a difference.
 
     Attributes:
-        value: The mean, or the geometric mean; NaN where it is not defined.
-        low: Lower end of what `basis` says; NaN without one.
+        value: The mean or geometric mean; NaN where undefined.
+        low: Lower end, as `basis` says; NaN without one.
         high: Upper end.
-        basis: What the ends are.
-        n: Replications behind it.
-        groups: The two groups that the runs fall into, or None where they are one.
-        is_cut: Whether an end of the interval was beyond what can be, and stands at its limit.
+        basis: Meaning of the ends.
+        n: Number of replications.
+        groups: The two groups that the runs fall into, or None if they are one.
+        is_cut: Whether an end of the interval was outside the possible range and was clipped.
     """
 
     value: float
@@ -101,18 +101,18 @@ class Outcome(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A cell against the first one, on one backend.
+    """A cell compared with the first one, on one backend.
 
     Attributes:
-        quantity: Of what.
-        cell: Label of the one.
-        base: Label of the other.
-        backend: Where both ran.
-        measured: The cell less the base, pair by pair; of basis ``GEOMETRIC`` the cell over the
-            base.
-        margin: What does not matter, in the quantity's unit; None where nothing says so.
-        p_value: Holm's, of "there is no difference"; NaN where no test was made.
-        p_equivalence: Holm's, of "it is as large as the margin"; NaN where no test was made.
+        quantity: The quantity.
+        cell: Label of the cell.
+        base: Label of the first cell.
+        backend: Backend of both.
+        measured: The cell minus the base, pair by pair; with basis ``GEOMETRIC`` their ratio.
+        margin: Largest difference that does not matter, in the quantity's unit; None if undefined.
+        p_value: P-value of "no difference", adjusted by Holm; NaN without a test.
+        p_equivalence: P-value of "at least as large as the margin", adjusted by Holm; NaN without a
+            test.
         outcome: What may be said.
     """
 
@@ -129,16 +129,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class BackendAgreement:
-    """One backend against another, in one cell.
+    """One backend compared with another, in one cell.
 
     Attributes:
-        quantity: Of what.
-        cell: Label.
-        backend: The one.
-        other: What it is compared with.
-        measured: The one less the other, pair by pair.
-        margin: The larger of 5 % of the other and one packet's time or 0.5 ms (of rates, what does
-            not matter); None where nothing says what matters.
+        quantity: The quantity.
+        cell: Label of the cell.
+        backend: The backend.
+        other: The backend it is compared with.
+        measured: Backend minus other, pair by pair.
+        margin: The larger of 5 % of the other backend's value and one packet's time or 0.5 ms (for
+            rates, the usual margin); None if undefined.
         outcome: ``SAME`` where they agree.
     """
 
@@ -158,17 +158,17 @@ def measured(
     possible: tuple[float, float] | None = None,
     is_ensemble: bool = False,
 ) -> Measured:
-    """A number of an arm with what may honestly stand beside it.
+    """A number of an arm with a suitable interval or spread.
 
-    An interval of few runs that scatter widely reaches beyond what can be, such as a rate below
-    zero. It is cut there: as the true mean is not beyond, an interval without that part holds it as
-    often.
+    An interval from few widely scattered runs may extend beyond the possible range, such as below a
+    rate of zero. It is clipped there, which does not change its coverage because the true mean lies
+    in that range.
 
     Args:
-        values: One a replication.
-        scale: Of the quantity.
-        possible: Least and greatest value that its mean can have; what a run had is possible. None
-            of a difference, which may be anything, and of which no groups are looked for.
+        values: One value per replication.
+        scale: Scale of the quantity.
+        possible: Smallest and largest possible mean, extended to the observed values. None for a
+            difference, which is unbounded and not searched for groups.
         is_ensemble: Whether the replications are members of an ensemble.
     """
     plain = _without_interval(values)
@@ -188,11 +188,11 @@ def measured(
 
 
 def margin_of(quantity: Quantity, capacity_bps: float) -> float | None:
-    """What does not matter, in the quantity's unit.
+    """Largest difference that does not matter, in the quantity's unit.
 
     Args:
-        quantity: Of what.
-        capacity_bps: The most that is possible, of a rate; infinite where nothing limits it.
+        quantity: The quantity.
+        capacity_bps: Upper bound of a rate; infinite if nothing limits it.
     """
     match quantity.measure.scale:
         case Scale.DELAY:
@@ -214,14 +214,14 @@ def paired(
     *,
     is_ensemble: bool = False,
 ) -> Difference:
-    """One difference; what is said of it waits for the others (`judged`).
+    """One difference; its outcome is set later, jointly with the others (`judged`).
 
     Args:
-        quantity: Of what.
-        sides: Labels of the cell and of the base, and the backend.
-        ours: The cell's numbers, one a replication.
-        base: The base's, of the same replications.
-        margin: What does not matter.
+        quantity: The quantity.
+        sides: Labels of cell and base, and the backend.
+        ours: The cell's numbers, one per replication.
+        base: The base's numbers for the same replications.
+        margin: Largest difference that does not matter.
         is_ensemble: Whether replications are members of an ensemble.
     """
     cell, against, backend = sides
@@ -232,7 +232,7 @@ def paired(
     if found.measured.basis is Basis.UNDEFINED or n < 2:
         return found
     if not differences.any():
-        return replace(found, outcome=Outcome.SAME)  # a fact, which needs no test
+        return replace(found, outcome=Outcome.SAME)  # equal in all runs: a fact that needs no test
     if is_ensemble:
         outcome = _outcome_of_spread(differences, margin)
         spread = measured(differences, Scale.OTHER, is_ensemble=True)
@@ -251,11 +251,12 @@ def paired(
 
 
 def judged(differences: Sequence[Difference]) -> list[Difference]:
-    """What may be said of all differences of a table together.
+    """Set the outcomes of all differences of a table jointly.
 
-    *The same* where the difference is within the margin (two one-sided tests, each at 2.5 %, as a
-    95 % interval inside the margin); else *differs* where it is not zero at 5 %. Both p-values are
-    adjusted by Holm, so each kind of statement is wrong anywhere in the table in 5 % of tables.
+    *The same* if the difference is within the margin (two one-sided tests, each at 2.5 %,
+    equivalent to a 95 % interval inside the margin); otherwise *differs* if it is not zero at 5 %.
+    Both p-values are adjusted by Holm: for each kind of statement, at most 5 % of tables contain a
+    wrong one.
     """
     against_zero = _adjusted([each.p_value for each in differences])
     within = _adjusted([each.p_equivalence for each in differences])
@@ -283,12 +284,12 @@ def agreement(
     """Whether two backends agree, by the rule for backends (`dumbbell.claims.Agreement`).
 
     Args:
-        quantity: Of what.
-        sides: Label of the cell, the backend, and the one it is compared with.
-        ours: One number a replication.
-        other: Of the same replications: generators draw the same numbers on both.
-        capacity_bps: The most that is possible, of a rate.
-        packet_s: Time of a packet at the narrowest link.
+        quantity: The quantity.
+        sides: Label of the cell, the backend, and the backend it is compared with.
+        ours: One number per replication.
+        other: Numbers of the same replications; both backends draw the same random traffic.
+        capacity_bps: Upper bound of a rate.
+        packet_s: Transmission time of a packet at the narrowest link.
         is_ensemble: Whether replications are members of an ensemble.
     """
     cell, backend, against = sides
@@ -326,7 +327,7 @@ def _without_interval(values: Floats) -> Measured | None:
     value = float(values.mean())
     if n == 1:
         return Measured(value, math.nan, math.nan, Basis.SINGLE, n)
-    # Rounding gives equal numbers a spread of some last digits.
+    # Rounding errors give equal numbers a spread in their last digits.
     if float(np.ptp(values)) <= 1e-12 * abs(value):
         return Measured(value, math.nan, math.nan, Basis.CONSTANT, n)
     return None
@@ -342,7 +343,7 @@ def _spread(values: Floats) -> Measured:
 
 
 def _outcome_of_spread(differences: Floats, margin: float | None) -> Outcome:
-    """Of an ensemble, which is no sample: what holds for each of its members."""
+    """Outcome for an ensemble, which is not a sample: a statement must hold for each member."""
     if len(differences) < LEAST_MEMBERS:
         return Outcome.OPEN
     if margin is not None and bool((abs(differences) <= margin).all()):
@@ -353,7 +354,7 @@ def _outcome_of_spread(differences: Floats, margin: float | None) -> Outcome:
 
 
 def _adjusted(p_values: Sequence[float]) -> list[float]:
-    """Holm's, of those that there are."""
+    """Holm's adjustment of the p-values that are not NaN."""
     found = np.array(p_values, dtype=np.float64)
     there = ~np.isnan(found)
     found[there] = holm(found[there])

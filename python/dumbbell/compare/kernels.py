@@ -1,7 +1,7 @@
-"""One kernel against another: the same experiments on both, pair by pair, and where they part.
+"""Compare two kernels: the same experiments on both, pair by pair, and the first difference.
 
-Replication k has the same starts, arrivals and sizes on both, and the kernel's own random numbers
-begin with the same seed; what a kernel draws of them, and when, is its own.
+Replication k has the same starts, arrivals and sizes on both kernels, and their random number
+generators have the same seed. Each kernel still decides which numbers it draws, and when.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from dumbbell.tables import Run
 
 BACKEND = "kernel"
 EVENTS = ("enqueue", "dequeue", "drop", "mark", "lost")
-"""Of the table ``packets``, in the order of its numbers."""
+"""Events of the table ``packets``, indexed by their numbers."""
 
 CLOSE_NS = 10_000
-"""Less than this apart, two times are alike."""
+"""Times that differ by less are equal."""
 
 Rows = npt.NDArray[np.int64]
 _NO_ROWS: Rows = np.zeros((0, 7), dtype=np.int64)
 _WHICH = ("queue", "event", "flow", "probe", "seq", "bytes")
 _MOST_RECORDED_S = 30
-"""Of an experiment that lasts longer, only so much is looked at packet by packet."""
+"""Longest time for which every packet is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenPacket:
-    """A row of the table ``packets``, in words.
+    """A row of the table ``packets``, decoded.
 
     Attributes:
-        t_ns: When, from the start of the run.
+        t_ns: Time from the start of the run.
         queue: Name of the queue.
         event: One of `EVENTS`.
         sender: Name of the flow or probe; empty where it is not known.
         number: Number of its datagram in the flow, or of the echo request.
-        size_bytes: On the link's wire.
+        size_bytes: Size on the link.
     """
 
     t_ns: int
@@ -54,7 +54,7 @@ class SeenPacket:
     size_bytes: int
 
     def __str__(self) -> str:
-        """In a line."""
+        """As one line."""
         of = f" of {self.sender}" if self.sender else ""
         size = f"{self.size_bytes} bytes"
         return f"{self.t_ns / 1e9:.6f} s {self.queue} {self.event} {self.number}{of}, {size}"
@@ -62,11 +62,11 @@ class SeenPacket:
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two runs part: the first event that is another, or at another time.
+    """The first event at which two runs differ, in kind or time.
 
     Attributes:
-        ours: What the first run has there; None where no such event comes any more.
-        theirs: What the second has.
+        ours: The first run's event; None after its last one.
+        theirs: The second run's event.
     """
 
     ours: SeenPacket | None
@@ -74,18 +74,18 @@ class Parting:
 
     @property
     def t_ns(self) -> int:
-        """When, from the start of the run: the earlier of the two."""
+        """Time from the start of the run: the earlier of the two."""
         return min(each.t_ns for each in (self.ours, self.theirs) if each is not None)
 
     @property
     def is_only_later(self) -> bool:
-        """Whether both have the same packet there, at different times."""
+        """Whether both have the same packet, at different times."""
         if self.ours is None or self.theirs is None:
             return False
         return replace(self.ours, t_ns=0) == replace(self.theirs, t_ns=0)
 
     def __str__(self) -> str:
-        """In a line."""
+        """As one line."""
         one, other = (str(each) if each else "nothing more" for each in (self.ours, self.theirs))
         return f"{one}; against {other}"
 
@@ -95,9 +95,9 @@ class KernelsCompared:
     """One experiment on two kernels.
 
     Attributes:
-        label: Of the experiment.
-        comparison: Its two cells are called by the kernels.
-        parting: Where replication 0 parts; None where all packets are alike.
+        label: Label of the experiment.
+        comparison: Its two cells are named after the kernels.
+        parting: First difference of replication 0; None if all packets are equal.
     """
 
     label: str
@@ -116,23 +116,23 @@ def compare_kernels(
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
 ) -> KernelsCompared:
-    """Run an experiment on two kernels and hold the second against the first.
+    """Run an experiment on two kernels and compare the second with the first.
 
     Args:
-        experiment: Whatever kernel it names.
-        kernels: Names of two.
-        label: What to call it; its name when empty.
-        replications: Of each.
-        executor: Who does the runs of the comparison; None for ``jobs`` threads.
-        jobs: Threads; 0 for one a core.
+        experiment: The experiment, whatever kernel it names.
+        kernels: Names of two kernels.
+        label: Label; the experiment's name when empty.
+        replications: Replications on each kernel.
+        executor: Performs the runs of the comparison; None for ``jobs`` threads.
+        jobs: Threads; 0 for one per core.
         on_progress: Called about ten times a second.
         cancel: Set it to stop.
 
     Raises:
-        KernelMissingError: One of them has not been built.
+        KernelMissingError: One of the kernels has not been built.
         SpecError: The experiment cannot be run.
         RunError: It failed on a kernel.
-        Interrupted: It was stopped before both had a replication.
+        Interrupted: It was stopped before both kernels had a replication.
     """
     cells = [Cell(name, experiment.with_(kernel=name)) for name in kernels]
     found = compare(
@@ -153,11 +153,11 @@ def compare_kernels(
 
 
 def parting_of(ours: Run, theirs: Run) -> Parting | None:
-    """Where two runs of one experiment part, by their tables ``packets``; None where they do not.
+    """The first difference between the tables ``packets`` of two runs; None if there is none.
 
-    Enqueues, dequeues, drops and marks of each queue are looked at apart, since which of two that
-    are due together comes first is nobody's promise. Times that differ by less than `CLOSE_NS` are
-    alike: kernels convert their clocks' cycles to nanoseconds with different remainders.
+    Enqueues, dequeues, drops and marks of each queue are compared separately, since the order of
+    simultaneous events is unspecified. Times that differ by less than `CLOSE_NS` count as equal:
+    kernels round differently when they convert clock cycles to nanoseconds.
     """
     found = []
     streams = [_streams(run) for run in (ours, theirs)]
@@ -166,7 +166,7 @@ def parting_of(ours: Run, theirs: Run) -> Parting | None:
         index = _first_difference(one, other)
         if index is not None:
             found.append(Parting(_seen(ours, one, index), _seen(theirs, other, index)))
-    # Of several in an instant always the same one.
+    # Ties are broken consistently.
     return min(found, key=lambda each: (each.t_ns, str(each)), default=None)
 
 
@@ -180,7 +180,7 @@ def _first_difference(one: Rows, other: Rows) -> int | None:
 
 
 def _streams(run: Run) -> dict[tuple[int, int], Rows]:
-    """(queue, event) to its rows in the order of time."""
+    """Rows of each (queue, event), in order of time."""
     rows = _rows(run)
     keys, starts = np.unique(rows[:, 1:3], axis=0, return_inverse=True)
     places = starts.reshape(-1)
@@ -188,7 +188,7 @@ def _streams(run: Run) -> dict[tuple[int, int], Rows]:
 
 
 def _recording(experiment: Experiment) -> Experiment:
-    """The same, with every packet at every link kept."""
+    """The experiment with a record of every packet at every link."""
     resolved = experiment.resolved()
     for link in resolved["links"]:
         for end in ("forward", "reverse"):

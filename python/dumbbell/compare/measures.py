@@ -1,7 +1,7 @@
-"""Which numbers a run is reduced to, for every table, comparison, sweep and export.
+"""The measures that describe a run, for all tables, comparisons, sweeps and exports.
 
-Each is a function of `dumbbell.metrics`, taken of one flow, several equal flows together, a queue,
-a probe, a program or the whole network.
+Each applies a function of `dumbbell.metrics` to one flow, a group of equal flows, a queue, a probe,
+a program or the whole network.
 """
 
 from __future__ import annotations
@@ -17,52 +17,54 @@ from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.tables import Run
 
 Subject = int | Sequence[int]
-"""Index of a flow, queue, probe or program; of equal flows of all; of the network nothing."""
+"""Index of a flow, queue, probe or program; all indices of a group of flows; nothing for the
+network.
+"""
 
 
 class MeasureSubject(enum.StrEnum):
-    """What a number is of; the value begins its path."""
+    """What a number describes; the value begins its path."""
 
     NETWORK = "network"
     FLOWS = "flows"
-    """Equal flows together: those of a flow with a ``count``."""
+    """A group of equal flows: those of a flow with a ``count``."""
     FLOW = "flow"
     PROBE = "probe"
     QUEUE = "queue"
     PROGRAM = "program"
-    """A program of the machine, on the kernel."""
+    """A program that ran on the kernel."""
 
 
 class Scale(enum.Enum):
-    """What makes a difference of two such numbers matter, and how they spread."""
+    """Kind of number: which differences matter, and how values are distributed."""
 
     DELAY = "delay"
     """Differences below 2 ms do not matter."""
     TAIL = "tail"
-    """A delay whose values are strongly skewed: compared on a logarithmic scale, by ratios."""
+    """A delay with a strongly skewed distribution: compared by ratios, on a logarithmic scale."""
     RATE = "rate"
-    """Differences below 3 Mbit/s or 3 % of what is possible do not matter, whichever is less."""
+    """Differences below 3 Mbit/s or 3 % of the possible rate, whichever is less, do not matter."""
     SHARE = "share"
-    """A rate over what is possible."""
+    """A rate relative to the possible rate."""
     OTHER = "other"
-    """Nothing was written down of what matters."""
+    """No margin is defined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number that a summary has.
+    """A number in a summary.
 
     Attributes:
-        of: What it is of.
-        name: How a path ends: ``rtt_p95_ms``.
-        metric: The registered function behind it.
-        words: What to call it in a table, without its unit.
+        of: What it describes.
+        name: Last part of the path: ``rtt_p95_ms``.
+        metric: Name of the registered function that computes it.
+        words: Name in tables, without its unit.
         scale: How it is compared.
-        shown: Whether a comparison's table has it; the others are in its JSON.
-        watched: Whether a precision that is asked for is asked of it.
-        compute: From a run and a subject to the number.
+        shown: Whether a comparison's table shows it; JSON has all.
+        watched: Whether a precision asked for applies to it.
+        compute: Computes the number from a run and a subject.
         of_transfers: Whether only flows that send transfers have it.
-        says: What the output of the programs has that have it; None of what no program has.
+        says: What the output of a program with this number has; None if no program has it.
     """
 
     of: MeasureSubject
@@ -87,21 +89,21 @@ class Measure:
 
     @property
     def unit(self) -> str:
-        """As the metric's."""
+        """The metric's unit."""
         return METRICS[self.metric].unit
 
     @property
     def possible(self) -> tuple[float, float]:
-        """Between which values its mean can be: nothing here is negative, and ratios end at 1.
+        """Range of the possible means: nothing is negative, and ratios are at most 1.
 
-        All but the share of a capacity, which a burst that a shaper lets pass may lift above 1.
+        The share of a capacity is not bounded by 1, since a shaper may let a burst exceed its rate.
         """
         has_end = self.unit == "1" and self.metric != "capacity_share"
         return 0.0, (1.0 if has_end else math.inf)
 
     @property
     def shown_unit(self) -> tuple[str, float]:
-        """The unit of tables, and by what a value is multiplied for it."""
+        """The unit in tables, and the factor from the measure's own unit."""
         if self.unit == "s" and not self.of_transfers:
             return "ms", 1e3
         if self.unit == "bit/s":
@@ -112,7 +114,7 @@ class Measure:
 
 
 _Take = Callable[[Callable[..., float], Run, Subject], float]
-"""How a metric is asked for one number of one subject."""
+"""Calls a metric for one number of one subject."""
 
 
 def _plain(function: Callable[..., float], run: Run, subject: Subject) -> float:
@@ -180,7 +182,7 @@ def _measure(
 
 
 def _completion(of: MeasureSubject) -> list[Measure]:
-    """Of transfers, where there are some."""
+    """Measures of transfers, where there are any."""
     take, level = (
         (_whole, _level_of_all) if of is MeasureSubject.NETWORK else (_plain, _level_of_flows)
     )
@@ -222,11 +224,11 @@ _ROUND_TRIPS = (
     ("rtt_p99_ms", "99 %", 0.99, Scale.TAIL),
     ("max_rtt_ms", "most", 1.0, Scale.TAIL),
 )
-"""Least, quartiles, tails: name, words, level, scale."""
+"""Minimum, quartiles, tails: name, words, level, scale."""
 
 
 def _round_trips() -> list[Measure]:
-    """Of a probe."""
+    """Round-trip times of a probe."""
     return [
         _measure(
             MeasureSubject.PROBE,
@@ -242,7 +244,9 @@ def _round_trips() -> list[Measure]:
 
 
 def _of_programs() -> list[Measure]:
-    """What programs say: pings of round trips, streams of throughput, whole and by interval."""
+    """Measures that programs report: round trips of pings, throughput of streams, in total and by
+    interval.
+    """
     return [
         _measure(
             MeasureSubject.PROGRAM,
@@ -311,7 +315,7 @@ def _of_programs() -> list[Measure]:
 
 
 def _program_transfers() -> list[Measure]:
-    """What curl's ``-w`` says of each page: ``size_download``, ``time_total``, and their ratio."""
+    """Measures from curl's ``-w``, per page: ``size_download``, ``time_total``, and their ratio."""
     return [
         _measure(
             MeasureSubject.PROGRAM,
@@ -359,7 +363,7 @@ def _program_transfers() -> list[Measure]:
 
 
 def _delays(of: MeasureSubject) -> list[Measure]:
-    """Of a flow, or of equal flows: median and tails."""
+    """Delays of a flow or a group: median and tails."""
     return [
         _measure(
             of,
@@ -375,7 +379,7 @@ def _delays(of: MeasureSubject) -> list[Measure]:
 
 
 def _of_tcp(of: MeasureSubject) -> list[Measure]:
-    """Of a flow over TCP, or of equal ones."""
+    """Measures of one TCP flow or a group."""
     return [
         _measure(of, "retransmitted_share", "sent again"),
         *(
@@ -393,7 +397,7 @@ def _of_tcp(of: MeasureSubject) -> list[Measure]:
 
 
 def _sojourn_times() -> list[Measure]:
-    """Of a queue: median and tails."""
+    """Sojourn times of a queue: median and tails."""
     return [
         _measure(
             MeasureSubject.QUEUE,
@@ -500,9 +504,9 @@ _MEASURES: tuple[Measure, ...] = (
 MEASURES: Mapping[tuple[MeasureSubject, str], Measure] = MappingProxyType(
     {(each.of, each.name): each for each in _MEASURES}
 )
-"""What a summary has, by what it is of and name, in the order of tables."""
+"""All measures by subject and name, in the order of tables."""
 
 
 def measures_of(of: MeasureSubject) -> tuple[Measure, ...]:
-    """The measures of one kind, in the order of tables."""
+    """The measures of one kind of subject, in the order of tables."""
     return tuple(each for each in _MEASURES if each.of is of)

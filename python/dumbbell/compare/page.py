@@ -1,4 +1,4 @@
-"""The page of a comparison: what may be said, figures, every number, what was run."""
+"""The page of a comparison: findings, figures, all numbers, and the description."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dumbbell.report import Cell, Report, Topology, ValueRow, ValueTable
 from dumbbell.spec import testbed_lines
 
 COMPARISON = "comparison"
-"""What a comparison's page calls its study."""
+"""Name of the page's study."""
 MOST_SHOWN = 6
-"""Cells whose topology and commands are shown; `meta.json` has all."""
+"""Number of cells whose topology and commands are shown; `meta.json` has all."""
 _MARKS = {Outcome.DIFFERS: "≠", Outcome.SAME: "=", Outcome.OPEN: "?"}
 
 
 def comparison_report(found: Comparison) -> Report:
-    """The page of a comparison; its figures are of the runs that were kept."""
+    """The page of a comparison; its figures use the runs that were kept."""
     if found.grid is not None:
         from dumbbell.compare.sweep_page import sweep_report
 
@@ -49,7 +49,7 @@ def comparison_report(found: Comparison) -> Report:
 
 
 def _summary(found: Comparison) -> str:
-    """What became of latency and of throughput, cell by cell; the tables have the rest."""
+    """Latency and throughput of each cell, in sentences; the tables have the rest."""
     rows = [each for each in (latency_of(found), goodput_of(found)) if each is not None]
     if all(each.n < 2 for each in found.results.values()):
         return "One run of each: numbers without intervals. With --replications 10 there are some."
@@ -161,7 +161,7 @@ def _agreements(found: Comparison) -> Iterator[ValueTable]:
 
 
 def number_cell(quantity: Quantity, number: Measured) -> Cell:
-    """A number as a cell of a page's table."""
+    """A number as a table cell."""
     factor = quantity.measure.shown_unit[1]
     if number.basis is Basis.UNDEFINED:
         return Cell(words="–")
@@ -171,8 +171,8 @@ def number_cell(quantity: Quantity, number: Measured) -> Cell:
 
 
 def difference_cell(each: Difference) -> Cell:
-    """A difference with its mark, the same way."""
-    if each.measured.basis is Basis.GEOMETRIC:  # how many times as large
+    """A difference with its sign of significance, as a table cell."""
+    if each.measured.basis is Basis.GEOMETRIC:  # as a ratio
         number, words = each.measured, f"times {_MARKS[each.outcome]}"
         if not number.has_ends:
             return Cell(number.value, words=words)

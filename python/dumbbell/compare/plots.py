@@ -1,4 +1,4 @@
-"""``comparison.plot``: the figures of a comparison, one call each."""
+"""``comparison.plot``: the figures of a comparison, one method each."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class ComparisonPlots:
-    """Charts of a comparison, which a notebook shows by itself; the same as on its page.
+    """Charts of a comparison, the same as on its page; notebooks display them.
 
-    Those of single runs need some that were kept: ``compare(cells, keep=1)``.
+    Charts of single runs need runs that were kept: ``compare(cells, keep=1)``.
     """
 
     def __init__(self, found: Comparison) -> None:
-        """Draw nothing yet."""
+        """Take the comparison; draws nothing yet."""
         self._found = found
 
     def operating_points(self) -> alt.LayerChart:
         """Throughput against latency of each cell, with intervals.
 
         Raises:
-            NothingToDrawError: There is one cell, or no such numbers.
+            NothingToDrawError: There is one cell, or it lacks these numbers.
         """
         return _chart(figures.operating_points(self._found), "operating points")
 
     def numbers(self, name: str = "delays") -> alt.LayerChart:
-        """Each cell's numbers on their intervals.
+        """Each cell's numbers and intervals.
 
         Args:
             name: ``delays`` or ``rates``.
@@ -49,15 +49,17 @@ class ComparisonPlots:
         return _chart(named.get(name), f"{name} (there are {', '.join(named) or 'none'})")
 
     def delay_cdf(self) -> alt.LayerChart:
-        """Time in the queue in which packets waited most; see `dumbbell.plots.delay_cdf`."""
+        """CDF of sojourn times in the queue with the longest; see `dumbbell.plots.delay_cdf`."""
         return chart_of(delay_cdf(self._kept()))
 
     def ping_cdf(self) -> alt.LayerChart:
-        """Round-trip times; see `dumbbell.plots.ping_cdf`."""
+        """CDF of round-trip times; see `dumbbell.plots.ping_cdf`."""
         return chart_of(ping_cdf(self._kept()))
 
     def queue(self) -> Any:
-        """The queues below each other; see `dumbbell.plots.queues_over_time`."""
+        """Backlog of the queues over time, one below the other; see
+        `dumbbell.plots.queues_over_time`.
+        """
         return chart_of(queues_over_time({name: each[0] for name, each in self._kept().items()}))
 
     def lines(
@@ -69,18 +71,19 @@ class ComparisonPlots:
         facet: str | None = None,
         where: Mapping[str, object] | None = None,
     ) -> Any:
-        """Of a sweep: a quantity over a parameter, with its intervals as a band.
+        """For a sweep: a quantity over a parameter, with intervals as a band.
 
         Args:
-            x: A parameter, by its name or path, spelled in any way that leads there.
+            x: A parameter's name or path, in any spelling.
             y: A quantity, such as ``flow[bulk].goodput_bps``.
-            colour: A parameter that colours tell apart.
-            facet: A parameter with a small panel for each value.
-            where: Parameter to the one value that is drawn, or another that sets the same.
+            colour: A parameter shown by colour.
+            facet: A parameter with one panel per value.
+            where: Parameter to the one value that is drawn, in any spelling.
 
         Raises:
-            SpecError: There is no such parameter or quantity, or one parameter has no place.
-            NothingToDrawError: It is no sweep, or no cell has the quantity.
+            SpecError: There is no such parameter or quantity, or a parameter that varies is not
+                drawn.
+            NothingToDrawError: It is not a sweep, or no cell has the quantity.
         """
         return self._swept(kind="lines", x=x, y=y, colour=colour, facet=facet, where=where)
 
@@ -93,7 +96,7 @@ class ComparisonPlots:
         facet: str | None = None,
         where: Mapping[str, object] | None = None,
     ) -> Any:
-        """Of a sweep: a quantity (``colour``) over two parameters; else as `lines`."""
+        """For a sweep: a quantity (``colour``) over two parameters; arguments as in `lines`."""
         return self._swept(kind="heatmap", x=x, y=y, colour=colour, facet=facet, where=where)
 
     def pareto(
@@ -105,14 +108,14 @@ class ComparisonPlots:
         facet: str | None = None,
         where: Mapping[str, object] | None = None,
     ) -> Any:
-        """Of a sweep: cells by two quantities, those marked that no other beats in both."""
+        """For a sweep: cells by two quantities, with the Pareto front."""
         return self._swept(kind="pareto", x=x, y=y, colour=colour, facet=facet, where=where)
 
     def figures(self) -> dict[str, Any]:
-        """Name to chart: those of a sweep's page, which its file asks for or that it has anyway.
+        """Charts of a sweep's page by name: those its file asks for, or the default ones.
 
         Raises:
-            NothingToDrawError: It is no sweep.
+            NothingToDrawError: It is not a sweep.
         """
         from dumbbell.compare.sweep_figures import figures_of_sweep
 

@@ -1,4 +1,4 @@
-"""A run as the programs of a testbed would have logged it: ping, ``ss -tin`` and ``tc -s``."""
+"""Export a run as logs of a testbed's programs: ping, ``ss -tin`` and ``tc -s``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from dumbbell.tables import Run
 
 
 def ping_files(run: Run) -> dict[str, str]:
-    """Each probe as ping would have printed it, by the name of a file."""
+    """Each probe as ping's output, by file name."""
     names = file_names(run.probe_names)
     return {name: ping_text(run, index) for index, name in enumerate(names)}
 
 
 def tc_files(run: Run) -> dict[str, str]:
-    """Each sampled queue as a loop around ``tc -s -d qdisc show`` would have; none unsampled."""
+    """Each sampled queue as the output of ``tc -s -d qdisc show`` in a loop; none
+    without samples.
+    """
     if not len(run.column("queue_samples", "t_ns")):
         return {}
     names = file_names(f"tc-{name}" for name in run.queue_names)
@@ -24,7 +26,7 @@ def tc_files(run: Run) -> dict[str, str]:
 
 
 def ss_files(run: Run) -> dict[str, str]:
-    """Each host with TCP senders as a loop around ``ss -tin`` would have; none unsampled."""
+    """Each host with TCP senders as the output of ``ss -tin`` in a loop; none without samples."""
     if not len(run.column("flow_samples", "t_ns")):
         return {}
     hosts = ss_hosts(run)
@@ -33,7 +35,7 @@ def ss_files(run: Run) -> dict[str, str]:
 
 
 def file_names(names: Iterable[str]) -> list[str]:
-    """``NAME.txt`` with letters that any system takes, and a number where two are alike."""
+    """``NAME.txt`` with letters that every system allows, made unique by numbers."""
     found: list[str] = []
     for index, name in enumerate(names):
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".") or str(index)

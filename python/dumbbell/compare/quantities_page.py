@@ -33,7 +33,7 @@ _WHAT = {
 
 
 def quantities_markdown() -> str:
-    """The page, printed from the measures themselves."""
+    """The page as Markdown, made from the measures."""
     return "\n".join([_HEAD, *(line for of in MeasureSubject for line in _part(of))])
 
 

@@ -1,4 +1,4 @@
-"""One number of a run, by a name that figures, sweeps, claims and exports share."""
+"""A number of a run, by the path that figures, sweeps, claims and exports share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Quantity:
     """A number of a run.
 
     Attributes:
-        of: What it is of.
-        name: Of the flow, the equal flows, the queue or the probe; empty for the network.
+        of: What it describes.
+        name: Name of the flow, group, queue, probe or program; empty for the network.
         metric: A name of `MEASURES`.
     """
 
@@ -29,12 +29,12 @@ class Quantity:
 
     @property
     def measure(self) -> Measure:
-        """What it is."""
+        """Its measure."""
         return MEASURES[self.of, self.metric]
 
     @property
     def unit(self) -> str:
-        """Of its value."""
+        """Unit of its value."""
         return self.measure.unit
 
     @property
@@ -55,10 +55,10 @@ class Quantity:
 
     @classmethod
     def parse(cls, path: str) -> Quantity:
-        """The quantity of a path.
+        """Parse a path.
 
         Raises:
-            SpecError: It is none.
+            SpecError: It is not a quantity's path.
         """
         match = _PATH.fullmatch(path.strip())
         kinds = [each.value for each in MeasureSubject]

@@ -1,7 +1,7 @@
-"""The reference grid: sixty networks, each with a queue, a controller, a rate, a delay and flows.
+"""The reference grid: sixty networks that combine queue, controller, rate, delay and flow count.
 
-The real kernel was run on them, and the simulator is held against those runs
-(`tests/reference`); `dumbbell kernel compare` holds one kernel against another on them.
+The simulator is tested against recorded runs of the Linux kernel on them (`tests/reference`);
+`dumbbell kernel compare` compares two kernels on them.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class GridCell:
     """One combination.
 
     Attributes:
-        queue: One of `QUEUES`; of a pfifo, its limit in bandwidth-delay products.
+        queue: One of `QUEUES`; for a pfifo with its limit in bandwidth-delay products.
         controller: Congestion controller of all flows.
-        rate_mbps: Of the bottleneck.
-        rtt_ms: Without queueing.
-        flows: How many, all greedy and from the same host.
+        rate_mbps: Rate of the bottleneck.
+        rtt_ms: Base round-trip time.
+        flows: Number of flows, all greedy and from the same host.
     """
 
     queue: str
@@ -119,7 +119,7 @@ class GridCell:
         return self.rate_mbps * self.rtt_ms * 125
 
     def qdisc(self) -> str:
-        """The bottleneck's discipline as ``tc`` takes it."""
+        """The bottleneck's discipline in ``tc`` syntax."""
         packets = self.bdp_bytes / PACKET_BYTES
         factor = {"pfifo-half": 0.5, "pfifo-one": 1.0, "pfifo-five": 5.0}.get(self.queue)
         if factor is not None:
@@ -137,7 +137,7 @@ class GridCell:
         return self.queue
 
     def experiment(self) -> Experiment:
-        """Its description; replications differ in when flows start."""
+        """Its description; flows start at random times, so replications differ."""
         shaped = self.queue == "tbf"
         delay = f"{self.rtt_ms / 2:g}ms"
         forward = {

@@ -1,4 +1,4 @@
-"""Replications of cells on one or several backends, each run reduced to its summary."""
+"""Run replications of cells on one or more backends, and reduce each run to its summary."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from dumbbell.stats import StoppingPoint, StoppingRule
 from dumbbell.tables import Run
 
 MOST_TASKS = 4096
-"""Given to an executor at a time: each member of an ensemble is a description of its own, and
-those of a hundred thousand runs would take a gigabyte."""
+"""Most tasks given to an executor at a time. Each member of an ensemble has its own description;
+those of a hundred thousand runs would take a gigabyte.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Arm:
     """A cell on a backend.
 
     Attributes:
-        cell: Its label.
-        backend: Where it runs.
+        cell: Label of the cell.
+        backend: Backend it runs on.
     """
 
     cell: str
@@ -52,10 +53,10 @@ class Replicates:
     """Summaries of an arm's replications 0 to n - 1.
 
     Attributes:
-        summaries: In order of the replications.
-        stopped_because: A sentence; empty where somebody stopped it.
-        precise: Whether the precision that was asked for was reached; True where none was.
-        kept: The runs of the first replications, as many as were asked for.
+        summaries: Summaries ordered by replication.
+        stopped_because: Why it stopped, in a sentence; empty if it was interrupted.
+        precise: Whether the requested precision was reached; True where none was requested.
+        kept: The runs of the first replications, as many as requested.
     """
 
     summaries: tuple[Summary, ...]
@@ -65,17 +66,17 @@ class Replicates:
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Number of replications."""
         return len(self.summaries)
 
     def values(self, quantity: Quantity) -> Floats:
-        """A number of each replication, shape (n,); NaN where a run has none."""
+        """One number per replication, shape (n,); NaN where a run has none."""
         each = [summary.values.get(quantity, np.nan) for summary in self.summaries]
         return np.array(each, dtype=np.float64)
 
 
 def task_of(cell: Cell, replication: int, backend: str, ensemble: Ensemble | None) -> Task:
-    """A replication of a cell on a backend; of an ensemble a member of it."""
+    """The task of one replication; with an ensemble, of one of its members."""
     experiment = cell.experiment
     if ensemble is None:
         text = experiment.resolved_json()
@@ -86,12 +87,12 @@ def task_of(cell: Cell, replication: int, backend: str, ensemble: Ensemble | Non
 
 @dataclass(frozen=True)
 class ReplicatedCells:
-    """What came of replications of cells.
+    """Result of replicating cells.
 
     Attributes:
-        results: Of the arms that did not fail and have a replication.
-        failed: Of the arms that did, the failure of the first replication that failed.
-        interrupted: Whether somebody stopped it early.
+        results: Results of the arms that did not fail and have a replication.
+        failed: For each failed arm, its first failure.
+        interrupted: Whether it was stopped early.
     """
 
     results: Mapping[Arm, Replicates]
@@ -110,7 +111,7 @@ def replicate_cells(
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
 ) -> ReplicatedCells:
-    """Run each cell on each backend until it has as many replications, or is as precise, as asked.
+    """Run each cell on each backend until it has the requested replications or precision.
 
     See `compare` for the arguments.
 
@@ -148,7 +149,7 @@ def replicate_cells(
 
 @dataclass(frozen=True)
 class _Rounds:
-    """Runs rounds of replications by an executor."""
+    """Runs rounds of replications on an executor."""
 
     arms: Mapping[Arm, Cell]
     executor: Executor
@@ -158,7 +159,7 @@ class _Rounds:
     cancel: Cancellation | None
 
     def refused(self) -> Iterator[tuple[Arm, FailedCell]]:
-        """The arms that cannot be run at all, each for itself."""
+        """The arms that cannot be run at all."""
         for arm, cell in self.arms.items():
             try:
                 self.executor.check(self._task(arm, 0))
@@ -168,7 +169,7 @@ class _Rounds:
     def run(
         self, of: Round[Arm], on_failure: Callable[[int, DumbbellError], None]
     ) -> Iterator[DoneUnit[Summary]]:
-        """Backend after backend, and as many at a time as an executor is given."""
+        """Run backend by backend, with a bounded number of tasks at a time."""
         backends = list(dict.fromkeys(arm.backend for arm in self.arms))
         ordered = sorted(
             range(len(of.places)), key=lambda place: backends.index(of.places[place][0].backend)
@@ -241,13 +242,13 @@ def _replicates(
 
 
 def _run_here(task: Task, cancel: Cancellation | None) -> Run | None:
-    """What was run elsewhere, once more: it is the same to the byte. None where it was stopped."""
+    """Repeat a run here that was made elsewhere; it is identical. None if stopped."""
     again = run_many([(task, task.replication)], backend=task.backend, jobs=1, cancel=cancel)
     return next((run for _, run in again), None)
 
 
 def _watched(_arm: Arm, summaries: Sequence[Summary]) -> Mapping[str, Floats]:
-    """What a precision is asked of, by path."""
+    """Numbers to which the requested precision applies, by path."""
     return {
         each.path: np.array([summary.values.get(each, np.nan) for summary in summaries])
         for each in watched_rows(summaries[0])

@@ -1,4 +1,4 @@
-"""What a store has: listed, filtered, set against a setting, and as a frame."""
+"""Query a store: list, filter and pivot results, or load them as a frame."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which results are meant.
+    """A selection of results.
 
     Attributes:
-        experiment: Name; empty for all.
-        where: Path to value, as text, that settings have.
-        backend: Where they ran; empty for anywhere.
+        experiment: Name of the experiment; empty for all.
+        where: Required values of settings, as text, by path.
+        backend: Backend; empty for any.
     """
 
     experiment: str = ""
@@ -40,7 +40,7 @@ class Selection:
     backend: str = ""
 
     def has(self, each: ListedRun) -> bool:
-        """Whether a run is among them."""
+        """Whether a run is selected."""
         by_path = each.cell.by_path
         return (
             self.experiment in ("", each.cell.experiment)
@@ -51,15 +51,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Runs that differ in their replication alone.
+    """Runs that differ only in their replication.
 
     Attributes:
-        cell: Of what.
-        backend: Where.
-        version: Of dumbbell, with the beginning of the hash of its code.
-        replications: How many there are.
-        first_unix_s: When the first was finished.
-        last_unix_s: When the last was.
+        cell: The cell.
+        backend: The backend.
+        version: Version of dumbbell, with the beginning of the code's hash.
+        replications: Number of replications.
+        first_unix_s: When the first one finished.
+        last_unix_s: When the last one finished.
     """
 
     cell: CellName
@@ -72,13 +72,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PivotRow:
-    """A quantity at some values.
+    """A quantity for one combination of values.
 
     Attributes:
-        values: Of the settings asked for; empty where the file's own holds.
-        backend: Where.
+        values: Values of the requested settings; empty where the file's own value is used.
+        backend: The backend.
         is_ensemble: Whether the runs are members of an ensemble.
-        measured: The mean with its interval, or the ends of an ensemble.
+        measured: The mean with its interval, or the range of an ensemble.
     """
 
     values: tuple[str, ...]
@@ -88,7 +88,7 @@ class PivotRow:
 
 
 def moment(unix_s: int) -> datetime.datetime | None:
-    """When that was, in UTC; None of a number that is no date (a clock that was wrong)."""
+    """The time in UTC; None if it is not a valid date (wrong clock)."""
     try:
         return datetime.datetime.fromtimestamp(unix_s, datetime.UTC)
     except (ValueError, OverflowError, OSError):
@@ -105,10 +105,10 @@ def version_words(version: str) -> str:
 
 
 def selected(store: Store, selection: Selection) -> list[ListedRun]:
-    """The runs that are meant.
+    """The selected runs.
 
     Raises:
-        SpecError: There is none, though the store has others.
+        SpecError: No run is selected, although the store has others.
         StoreError: The store cannot be read.
     """
     with store.reader() as reader:
@@ -120,7 +120,7 @@ def selected(store: Store, selection: Selection) -> list[ListedRun]:
 
 
 def grouped(runs: Iterable[ListedRun]) -> list[Group]:
-    """Runs counted, in their order."""
+    """Group runs and count replications, in order."""
     groups: dict[tuple[CellName, str, str], list[ListedRun]] = {}
     for each in runs:
         groups.setdefault((each.cell, each.backend, each.version), []).append(each)
@@ -138,7 +138,7 @@ def grouped(runs: Iterable[ListedRun]) -> list[Group]:
 
 
 def of_latest_version(runs: Sequence[ListedRun]) -> list[ListedRun]:
-    """Those of the versions that were used last, on each backend; others are other numbers."""
+    """Runs of the latest version on each backend; other versions may have other numbers."""
     latest: dict[str, ListedRun] = {}
     for each in runs:
         before = latest.setdefault(each.backend, each)
@@ -150,13 +150,13 @@ def of_latest_version(runs: Sequence[ListedRun]) -> list[ListedRun]:
 def pivot(
     store: Store, runs: Sequence[ListedRun], quantity: Quantity, by: Sequence[str]
 ) -> list[PivotRow]:
-    """A quantity at each value of some settings.
+    """A quantity for each combination of values of some settings.
 
     Args:
-        store: Where the numbers are.
-        runs: Of one experiment and version, that differ in these settings alone.
-        quantity: What.
-        by: Paths of settings.
+        store: The store with the numbers.
+        runs: Runs of one experiment and version that differ only in these settings.
+        quantity: The quantity.
+        by: Paths of the settings.
 
     Raises:
         SpecError: Runs differ in another setting too, or none has the quantity or a setting.
@@ -196,9 +196,9 @@ def pivot(
 
 
 def frame(store: Store, runs: Sequence[ListedRun]) -> pl.DataFrame:
-    """A row a run: what it is of, its settings by path, its numbers by path.
+    """One row per run: experiment, cell, settings by path, numbers by path.
 
-    Runs of studies have no such numbers and are left out. Null where a run has no such setting or
+    Runs of studies have no summaries and are left out. Null where a run has no such setting or
     number, or no date; NaN where a number is not defined.
     """
     import polars as pl
@@ -248,7 +248,7 @@ def _described(runs: Sequence[ListedRun], paths: Sequence[str]) -> dict[str, pl.
 def _by_size(
     item: tuple[tuple[tuple[str, ...], str, bool], object],
 ) -> tuple[list[tuple[str, float]], str, bool]:
-    """Values in the order of their numbers, unit by unit, for who reads the rows."""
+    """Sort key: numbers by value, unit by unit."""
     (values, backend, is_ensemble), _ = item
     sizes = []
     for value in values:
@@ -274,7 +274,7 @@ def _check_pivot(runs: Sequence[ListedRun], by: Sequence[str]) -> None:
 
 
 def _settings(runs: Sequence[ListedRun]) -> Mapping[str, set[str | None]]:
-    """Path of each setting to the values it has; None where the file's own holds."""
+    """Values of each setting, by path; None where the file's own value is used."""
     cells = {each.cell for each in runs}
     paths = sorted({path for cell in cells for path in cell.by_path})
     return {path: {cell.by_path.get(path) for cell in cells} for path in paths}

@@ -1,4 +1,4 @@
-"""Which of a run's numbers stand in the table of a comparison."""
+"""Select the rows of a comparison's table."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Summary
 
 SHORTEST_SOJOURN_S = 1e-3
-"""Queues in which one packet of a hundred did not spend as long in any run, and that dropped none,
-are left out."""
+"""A queue without drops is left out if in every run fewer than 1 % of its packets waited this long.
+"""
 MOST_TELLING = 5
-"""Rows of a sweep's table where none of the usual ones is there."""
+"""Most rows of a sweep's table if none of the default rows exists."""
 _LOSSES = frozenset({"loss_ratio"})
 
 
 def shown_rows(runs: Iterable[Sequence[Summary]]) -> list[Quantity]:
-    """What a table shows: one rule for the terminal, the page and the family of tests.
+    """The rows of a table: one rule for terminal, page and the family of tests.
 
-    Flows of a group of equal ones are shown together, a network's completion times only where
-    several flows have such, queues where something waited, and ratios of losses where something
-    was lost. What only some cells have is left out.
+    Equal flows are shown as a group. A network's completion times are shown only if several flows
+    have them, queues only if packets waited, and loss ratios only if packets were lost. Quantities
+    that some cells lack are left out.
 
     Args:
-        runs: The summaries of each arm.
+        runs: Summaries of each arm.
     """
     arms = [each for each in runs if each]
     if not arms:
         return []
     first = arms[0][0]
     members = _members(first)
-    # Where a count is swept from 1, a later cell lists the group that in the first is one flow.
+    # If a count is swept from 1, the group of a later cell is a single flow in the first one.
     listed = dict.fromkeys(each for summaries in arms for each in summaries[0].quantities)
     common = [
         each
@@ -49,10 +49,10 @@ def shown_rows(runs: Iterable[Sequence[Summary]]) -> list[Quantity]:
 
 
 def telling_rows(rows: Sequence[Quantity]) -> list[Quantity]:
-    """The few of a table's rows that a line of a sweep's table has room for.
+    """The most important rows, for a sweep's table.
 
-    Throughput, latency, completion times and losses, of the first that has them; what a queue or
-    probe adds to another of its kind is in the JSON.
+    Throughput, latency, completion times and losses of the first subject that has them; further
+    queues and probes are in the JSON.
     """
     wanted = (
         (
@@ -85,7 +85,7 @@ def telling_rows(rows: Sequence[Quantity]) -> list[Quantity]:
 
 
 def watched_rows(summary: Summary) -> list[Quantity]:
-    """What a precision is asked of: rates, mean delays and mean completion times."""
+    """Rows to which a requested precision applies: rates, mean delays and mean completion times."""
     return [each for each in shown_rows([[summary]]) if each.measure.watched]
 
 
@@ -107,7 +107,7 @@ def _says_something(row: Quantity, first: Summary, everything: Sequence[Summary]
 
 
 def _with_transfers(summary: Summary) -> set[str]:
-    """Flows with transfers; equal ones count once."""
+    """Flows with transfers; a group of equal flows counts once."""
     members = _members(summary)
     return {
         f"{each.of}{each.name}"

@@ -1,4 +1,4 @@
-"""The page of one run: what was run, one figure that says most, the others, all numbers."""
+"""The page of one run: description, the main figure, further figures, all numbers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from dumbbell.spec import Experiment, testbed_lines
 from dumbbell.tables import Run
 
 RUN = "run"
-"""What a run's page calls its study."""
+"""Name of the page's study."""
 MOST_COLUMNS = 12
-"""Flows, queues or probes side by side; the tables have all."""
+"""Most flows, queues or probes in one table; the files have all."""
 
 _MANY_TRANSFERS = 20
 _TITLES: Mapping[MeasureSubject, str] = {
@@ -48,10 +48,10 @@ def run_report(
     """The page of a run.
 
     Args:
-        run: What happened.
-        experiment: What was run.
-        notes: What a reader should know before trusting a number.
-        summary: Its numbers, where they are known already.
+        run: The run.
+        experiment: The experiment.
+        notes: Caveats for the reader.
+        summary: Its summary, if already computed.
     """
     numbers = summary or summary_of(run)
     has_samples = bool(len(run.column("queue_samples", "t_ns")))
@@ -74,10 +74,10 @@ def run_report(
 
 
 def figures_of(run: Run) -> Iterator[Figure]:
-    """The figures there can be, the one that says most first.
+    """The figures that the run has data for, the main one first.
 
-    Completion times where there are transfers; else the queue with its drops where packets waited;
-    else whatever there is.
+    The main figure shows completion times if there are transfers; otherwise the queue with its
+    drops if packets waited; otherwise whatever is available.
     """
     drawn: dict[str, Figure] = {}
     makers: Mapping[str, Callable[[Run], Figure]] = {
@@ -100,9 +100,9 @@ def figures_of(run: Run) -> Iterator[Figure]:
 
 
 def value_tables(summary: Summary) -> Iterator[ValueTable]:
-    """Every number of a run that is defined: flows, queues, pings and all flows together.
+    """All defined numbers of a run: flows, queues, pings and the network.
 
-    Queues in which nothing waited and nothing was dropped are left out.
+    Queues without waiting or dropped packets are left out.
     """
     for of, title in _TITLES.items():
         names = summary.names(of)
@@ -142,7 +142,8 @@ def _heroes(run: Run) -> list[str]:
     )
     if transfers >= _MANY_TRANSFERS:
         return ["completion"]
-    # A queue over time tells a story where a window moves it; of random arrivals the law does.
+    # A queue over time is informative if a congestion window drives it; for random arrivals its
+    # distribution is.
     return ["queue", "delay-cdf"] if tcp_flows(run) else ["delay-cdf", "queue"]
 
 

@@ -1,4 +1,4 @@
-"""A run reduced to the numbers that are said of it."""
+"""Reduce a run to its summary: the numbers that describe it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Summary:
     """The numbers of a run.
 
     Attributes:
-        quantities: What there is, in the order of tables; one object for runs of one description.
-        numbers: The value of each, shape (quantities,); NaN where it is not defined.
-        groups: Name of a group of equal flows to the names of its flows.
+        quantities: The quantities, in the order of tables; one object is shared by runs of one
+            description.
+        numbers: Value of each quantity, shape (quantities,); NaN where undefined.
+        groups: Names of the flows in each group of equal flows.
     """
 
     quantities: tuple[Quantity, ...]
@@ -45,7 +46,7 @@ class Summary:
 
     @property
     def values(self) -> Mapping[Quantity, float]:
-        """Quantity to number; a view, which holds nothing of its own."""
+        """Values by quantity; a view without data of its own."""
         return _Values(_layout(self.quantities), self.numbers)
 
     def __getitem__(self, quantity: Quantity | str) -> float:
@@ -62,19 +63,20 @@ class Summary:
         return self.values[wanted]
 
     def names(self, of: MeasureSubject) -> list[str]:
-        """Names of the flows, groups, queues, probes or programs that it is about."""
+        """Names of the flows, groups, queues, probes or programs that it describes."""
         return [name for kind, name in _layout(self.quantities).subjects if kind is of]
 
     def of(self, of: MeasureSubject, name: str = "") -> dict[str, float]:
-        """Measure to number, of one flow, group, queue, probe or program, or of the network."""
+        """Values by measure, for one flow, group, queue, probe or program, or the network."""
         places = _layout(self.quantities).subjects.get((of, name), ())
         return {self.quantities[at].metric: float(self.numbers[at]) for at in places}
 
 
 class _Values(Mapping[Quantity, float]):
-    """Numbers by quantity: a hundred thousand summaries keep no dictionaries.
+    """Values by quantity, without a dictionary: there may be a hundred thousand summaries.
 
-    A number of a group of one (`groups_of_one`) is found, and not listed: it is the flow's own.
+    A number of a group of one (`groups_of_one`) is found but not listed: it is the number of its
+    flow.
     """
 
     __slots__ = ("_layout", "_numbers")
@@ -95,17 +97,17 @@ class _Values(Mapping[Quantity, float]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Layout:
-    """Where the numbers of some quantities are."""
+    """Positions of quantities' numbers."""
 
     quantities: tuple[Quantity, ...]
     places: Mapping[Quantity, int]
     subjects: Mapping[tuple[MeasureSubject, str], Sequence[int]]
-    """Places of all numbers of one flow, group, queue, probe or program."""
+    """Positions of all numbers of one flow, group, queue, probe or program."""
     alone: Mapping[str, str]
     """`groups_of_one`."""
 
     def place(self, quantity: Quantity) -> int | None:
-        """Where a number is; None of one that a group of one has not, such as its equality.
+        """Position of a number; None if a group of one lacks it, such as Jain's index.
 
         Raises:
             KeyError: There is no such number.
@@ -130,7 +132,7 @@ class _Layout:
 
 
 _known_layouts: dict[int, _Layout] = {}
-"""By identity: to hash a hundred quantities for each number of each run takes too long."""
+"""By identity: hashing a hundred quantities for each number of each run takes too long."""
 _MOST_KNOWN = 256
 
 
@@ -140,16 +142,16 @@ def _layout(quantities: tuple[Quantity, ...]) -> _Layout:
         return known
     if len(_known_layouts) >= _MOST_KNOWN:
         _known_layouts.clear()
-    # What is kept with its identity cannot be replaced by another object of the same one.
+    # An entry keeps its object alive, so that its id is not reused.
     found = _known_layouts[id(quantities)] = _Layout.of(quantities)
     return found
 
 
 def summary_of(run: Run) -> Summary:
-    """All of a run's numbers.
+    """Compute all numbers of a run.
 
-    Flows that send transfers, and no others, have completion times; equal flows (`equal_flows`) are
-    summed up as well as listed.
+    Only flows that send transfers have completion times; equal flows (`equal_flows`) are listed
+    both as a group and one by one.
 
     Raises:
         DumbbellError: The run was imported and has no description.
@@ -171,19 +173,19 @@ def summary_of(run: Run) -> Summary:
 def shared(
     quantities: tuple[Quantity, ...], groups: tuple[tuple[str, tuple[str, ...]], ...]
 ) -> tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]:
-    """One object for equal ones: a hundred thousand summaries keep numbers only."""
+    """Share equal objects: a hundred thousand summaries then hold numbers only."""
     return quantities, dict(groups)
 
 
 def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Groups of flows that differ in nothing but the number behind their name.
+    """Groups of flows that differ only in the number after their name.
 
     Args:
-        spec: A resolved description, in which a flow ``download`` with ``count = 10`` has become
-            ``download-1`` to ``download-10``.
+        spec: A resolved description, in which a flow ``download`` with ``count = 10`` was expanded
+            to ``download-1`` to ``download-10``.
 
     Returns:
-        ``download`` to the places of its flows; groups of one are none.
+        Indices of the flows of each group, such as ``download``; without groups of one.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for index, flow in enumerate(spec["flows"]):
@@ -200,14 +202,14 @@ def equal_flows(spec: Mapping[str, Any]) -> dict[str, list[int]]:
 
 
 def groups_of_one(flows: Sequence[str], groups: Collection[str]) -> dict[str, str]:
-    """What a group of equal flows is called where it has one flow, to the name of that flow.
+    """For groups of one flow: the group's name, and the flow's.
 
-    A flow by its own name, and ``download`` where ``count = 1`` has made ``download-1``: so that
-    ``flows[download].total_goodput_bps`` is the same number for any count.
+    A flow is a group by its own name; with ``count = 1``, ``download`` is the group of
+    ``download-1``. So ``flows[download].total_goodput_bps`` is defined for any count.
 
     Args:
         flows: Names of all flows.
-        groups: Names of groups of several (`equal_flows`).
+        groups: Names of groups with several flows (`equal_flows`).
     """
     found = {name: name for name in flows if name not in groups}
     members = {name: match for name in flows if (match := _MEMBER.fullmatch(name)) is not None}
@@ -219,7 +221,7 @@ def groups_of_one(flows: Sequence[str], groups: Collection[str]) -> dict[str, st
 
 
 def named_groups(spec: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Every name that ``flows[NAME]`` may have to the places of its flows: also groups of one.
+    """Indices of the flows of every group name, including groups of one.
 
     Args:
         spec: A resolved description.
@@ -231,7 +233,7 @@ def named_groups(spec: Mapping[str, Any]) -> dict[str, list[int]]:
 
 
 _OF_ONE = {"total_goodput_bps": "goodput_bps"}
-"""A measure of a group to the flow's of another name."""
+"""Measures of a group that have another name for a single flow."""
 
 
 def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
@@ -249,7 +251,7 @@ def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
 def _subjects(
     run: Run, described: Resolved
 ) -> Iterator[tuple[MeasureSubject, str, Subject, Sequence[int]]]:
-    """What there is to measure: kind, name, what a metric takes, and the flows it is about."""
+    """The subjects: kind, name, the metric's argument, and the flows concerned."""
     flows = range(len(run.flow_names))
     yield MeasureSubject.NETWORK, "", (), flows
     for base, members in equal_flows(described.mapping).items():

@@ -1,4 +1,4 @@
-"""How figures of sweeps look: curves with bands, heat maps, fronts, in one panel or several."""
+"""Charts for sweeps: curves with bands, heat maps and fronts, in one or more panels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from dumbbell.compare.words import digits
 from dumbbell.report.theme import BLACK, FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 
 FAR_APART = 30.0
-"""Values that differ by more of a factor have a logarithmic axis."""
+"""Values that span a larger factor get a logarithmic axis."""
 MOST_LABELS = 12
-"""Points of a front, or columns of a heat map, that have words beside or numbers inside."""
+"""Most points of a front, or columns of a heat map, that are labelled."""
 _LOG = alt.Scale(type="log", padding=10, nice=False)
 _MARKS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _GAP = 24
 NUMBERS: Final = ",.6~g"
-"""Of labels, in d3's words. Without its digits a scale chooses them by its step: 20 as "2e+1"."""
+"""Number format of labels (d3). Without explicit digits, d3 derives them from the scale's step and
+prints 20 as "2e+1".
+"""
 _SEQUENTIAL: Final = "viridis"
-"""Even in lightness, and told apart by people with any colour vision (Smith and van der Walt)."""
+"""Uniform in lightness, and distinguishable with any colour vision (Smith and van der Walt)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Measure:
     """A quantity on an axis.
 
     Attributes:
-        title: With its unit.
-        is_log: Whether its axis has equal ratios.
+        title: Title with the unit.
+        is_log: Whether the axis is logarithmic.
     """
 
     title: str
@@ -42,7 +44,7 @@ class Measure:
 
     @classmethod
     def of(cls, quantity: Quantity, values: pl.Series) -> Measure:
-        """Its axis, for some values."""
+        """The axis of a quantity with these values."""
         unit = quantity.measure.shown_unit[0]
         numbers = values.to_list()
         is_log = min(numbers) > 0 and max(numbers) > FAR_APART * min(numbers)
@@ -50,23 +52,23 @@ class Measure:
 
     @property
     def scale(self) -> alt.Scale:
-        """From zero where that can be: what is the same must look the same."""
+        """A scale from zero where possible, so that equal values look equal."""
         return _LOG if self.is_log else alt.Scale(zero=True)
 
     @property
     def close_scale(self) -> alt.Scale:
-        """As near as the values allow: of points that are to be told apart."""
+        """A scale close to the values, for points that must be told apart."""
         return _LOG if self.is_log else alt.Scale(zero=False, padding=14, nice=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What colours tell apart.
+    """What the colours distinguish.
 
     Attributes:
-        title: Of the legend.
-        labels: In order.
-        is_numeric: Whether they are an order, which colours then show.
+        title: Title of the legend.
+        labels: Labels in order.
+        is_numeric: Whether the labels are ordered numbers, which the colours then show.
     """
 
     title: str
@@ -74,10 +76,10 @@ class Named:
     is_numeric: bool
 
     def colour(self) -> alt.Color:
-        """The channel."""
+        """The colour channel."""
         legend = alt.Legend(symbolOpacity=1)
         if self.is_numeric and len(self.labels) > 2:
-            # Without its yellow end, which cannot be seen on white.
+            # Without the yellow end of the scheme, which is invisible on white.
             scale = alt.Scale(
                 domain=list(self.labels),
                 scheme=alt.SchemeParams(name=_SEQUENTIAL, extent=[0.0, 0.88]),
@@ -93,7 +95,7 @@ class Named:
         )
 
     def shape(self) -> alt.Shape:
-        """The mark of each, for those who see no colours; it shares the legend."""
+        """The shape channel, for colour-blind readers; it shares the legend."""
         marks = [_MARKS[number % len(_MARKS)] for number in range(len(self.labels))]
         return alt.Shape(
             "colour:N",
@@ -109,12 +111,12 @@ def lines(
     """A quantity over a parameter: curves with bands, or dots with bars where it has no numbers.
 
     Args:
-        frame: Columns ``x``, ``y``, ``y_low``, ``y_high``, ``cell``, and ``colour`` and ``panel``
-            where there are such.
+        frame: Columns ``x``, ``y``, ``y_low``, ``y_high``, ``cell``, and optionally ``colour`` and
+            ``panel``.
         x: The parameter.
         y: The quantity.
-        colour: What has colours.
-        panels: Titles of the panels in order; empty for one.
+        colour: What the colours distinguish.
+        panels: Titles of the panels in order; empty for a single one.
     """
     y_channel = alt.Y("y:Q", title=y.title, scale=y.scale)
     low = alt.Y("y_low:Q", title=y.title, scale=y.scale)
@@ -147,14 +149,14 @@ def lines(
 def heat_map(
     frame: pl.DataFrame, *, x: Axis, y: Axis, shown: Measure, panels: Sequence[str]
 ) -> alt.LayerChart | alt.FacetChart:
-    """A quantity over two parameters, as colours, and as numbers where there is room.
+    """A quantity over two parameters, as colours, and as numbers where they fit.
 
     Args:
         frame: Columns ``x``, ``y``, ``shown`` with its ends, ``cell``, and ``panel``.
-        x: Across.
-        y: Upwards.
+        x: Horizontal axis.
+        y: Vertical axis.
         shown: The quantity.
-        panels: As for `lines`.
+        panels: As in `lines`.
     """
     values = frame["shown"]
     scale = alt.Scale(scheme=_SEQUENTIAL, **({"type": "log"} if shown.is_log else {"zero": False}))
@@ -206,9 +208,9 @@ def pareto(
     Args:
         frame: Columns ``x`` and ``y`` with their ends, ``front``, ``cell``, ``colour``, ``panel``.
         x: One quantity.
-        y: The other.
-        colour: As for `lines`.
-        panels: As for `lines`.
+        y: The other quantity.
+        colour: As in `lines`.
+        panels: As in `lines`.
     """
     across = alt.X("x:Q", title=x.title, scale=x.close_scale)
     upwards = alt.Y("y:Q", title=y.title, scale=y.close_scale)
@@ -245,7 +247,7 @@ def pareto(
 
 
 def _over(x: Axis) -> alt.X:
-    """A parameter as an axis; numbers have ticks where they were measured, if that is readable."""
+    """A parameter as an axis; numbers have ticks at the measured values if they fit."""
     if not x.is_numeric:
         return alt.X("x:N", title=x.title, sort=_ordered(x), axis=_of_steps(x))
     numbers = sorted({each for each in x.coordinates if isinstance(each, float)})
@@ -256,7 +258,7 @@ def _over(x: Axis) -> alt.X:
 
 
 def _ordered(axis: Axis) -> list[Any]:
-    """Numbers by size, words as they were given."""
+    """Numbers by size, words in the order given."""
     values = list(dict.fromkeys(axis.coordinates))
     return sorted(values, key=float) if axis.is_numeric else values
 
@@ -267,14 +269,14 @@ def _of_steps(axis: Axis) -> alt.Axis:
 
 
 def _are_light(values: Sequence[float], *, is_log: bool) -> list[bool]:
-    """Whether black can be read on the colour of each value: the upper part of the scheme."""
+    """Whether black text is readable on each value's colour: the upper part of the scheme."""
     on_scale = [math.log(each) if is_log else each for each in values]
     low, high = min(on_scale), max(on_scale)
     return [high > low and (each - low) / (high - low) > 0.55 for each in on_scale]
 
 
 def _columns(n_panels: int) -> int:
-    """How many panels stand side by side."""
+    """Number of panels side by side."""
     return {0: 1, 1: 1, 2: 2, 4: 2}.get(n_panels, 3)
 
 
@@ -285,7 +287,7 @@ def _in_panels(
     ratio: float,
     height: int = FIGURE_HEIGHT,
 ) -> alt.LayerChart | alt.FacetChart:
-    """One view, or one for each panel, on common scales."""
+    """A single view, or one per panel with shared scales."""
     if not panels:
         whole: alt.LayerChart = alt.LayerChart(layer=list(layers))
         chart: alt.LayerChart = whole.properties(width=FIGURE_WIDTH, height=height)

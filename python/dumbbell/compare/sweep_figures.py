@@ -1,4 +1,4 @@
-"""The figures of a sweep, from its plans: frames of numbers, captions, and charts of them."""
+"""Figures of a sweep from their plans: data frames, captions, charts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ENDS = {
 
 
 def figures_of_sweep(found: Comparison) -> Iterator[Figure]:
-    """The figures that were asked for, or those that a sweep has by default."""
+    """The figures that were asked for, or the default ones."""
     names: set[str] = set()
     for plan in plans_for(found):
         figure = figure_of(found, plan, names)
@@ -44,7 +44,7 @@ def figures_of_sweep(found: Comparison) -> Iterator[Figure]:
 
 
 def plans_for(found: Comparison) -> Sequence[Plan]:
-    """What is drawn of a sweep."""
+    """The plans of a sweep's figures."""
     if found.figures or found.grid is None:
         return found.figures
     return default_plans(found.grid, len(found.backends), latency_of(found), goodput_of(found))
@@ -53,11 +53,11 @@ def plans_for(found: Comparison) -> Sequence[Plan]:
 def figure_of(
     found: Comparison, plan: Plan, taken: set[str] | frozenset[str] = frozenset()
 ) -> Figure | None:
-    """One figure; None where no cell that it shows has its numbers.
+    """One figure; None if no cell that it shows has its numbers.
 
     Args:
         found: A comparison with a grid.
-        plan: What to show.
+        plan: The figure's plan.
         taken: Names that other figures have.
     """
     assert found.grid is not None
@@ -71,14 +71,14 @@ def figure_of(
 
 
 class _Maker:
-    """A figure being made."""
+    """Builds one figure."""
 
     def __init__(self, found: Comparison, grid: Grid, plan: Plan) -> None:
         self._found, self._grid, self._plan = found, grid, plan
         self._bases: set[Basis] = set()
 
     def figure(self) -> Figure | None:
-        """It, with its data and caption."""
+        """The figure with its data and caption."""
         match self._plan:
             case Lines() as plan:
                 return self._lines(plan)
@@ -158,9 +158,10 @@ class _Maker:
     def _frame(
         self, quantities: dict[str, Quantity], parameters: dict[str, Parameter]
     ) -> pl.DataFrame:
-        """A row a cell: label, places on axes, and each number with its ends, as tables show it.
+        """One row per cell: label, position on the axes, and numbers with their intervals as in
+        tables.
 
-        Of an axis with numbers a place is a number, else a word.
+        A position is a number on a numeric axis, otherwise a word.
         """
         rows = []
         for cell in self._found.cells:
@@ -178,7 +179,7 @@ class _Maker:
     def _measure(
         self, row: dict[str, Any], quantities: dict[str, Quantity], cell: str, backend: str
     ) -> bool:
-        """Put a cell's numbers into its row, if it has them."""
+        """Add a cell's numbers to its row, if it has them."""
         for key, quantity in quantities.items():
             number = self._found.measured(quantity, cell, backend)
             if number.basis is Basis.UNDEFINED:
@@ -204,7 +205,9 @@ class _Maker:
         return row
 
     def _is_in(self, place: Sequence[int], backend: int) -> bool:
-        """Whether the plan shows a cell; with backends that it does not tell apart, the first."""
+        """Whether the plan shows a cell; if it does not distinguish backends, only the first one's
+        cells.
+        """
         if any(place[parameter] != index for parameter, index in self._plan.where.items()):
             return False
         drawn = (self._plan.colour, self._plan.facet, getattr(self._plan, "x", None))
@@ -214,7 +217,7 @@ class _Maker:
         return axis_of(self._grid, parameter, self._found.backends)
 
     def _colour(self, frame: pl.DataFrame) -> charts.Named | None:
-        """Of what is there: a value with which nothing could be run has no place in a legend."""
+        """Colours of the values in the data: values without runs do not appear in the legend."""
         if self._plan.colour is None:
             return None
         axis = self._axis(self._plan.colour)
@@ -233,7 +236,7 @@ class _Maker:
     # --- words ----------------------------------------------------------------------------
 
     def _told(self) -> str:
-        """What is held, and on which backend, where that is not drawn."""
+        """The values that are fixed, and the backend, if they are not drawn."""
         held = [
             f"{self._axis(each).name} {self._axis(each).label(index)}"
             for each, index in self._plan.where.items()
@@ -264,13 +267,13 @@ def _ends_of(number: Measured) -> tuple[float, float]:
 
 
 def _with_front(frame: pl.DataFrame, plan: Pareto) -> pl.DataFrame:
-    """Marks the rows of each panel that no other beats in both numbers."""
+    """Mark the rows of each panel that are on the Pareto front."""
     panels = frame["panel"].to_list() if "panel" in frame.columns else [""] * frame.height
     xs = [plan.x_sign * each for each in frame["x"].to_list()]
     ys = [plan.y_sign * each for each in frame["y"].to_list()]
     on_front = [False] * frame.height
     best: dict[str, float] = {}
-    # From the best x on, and of equal ones the best y first: what follows must be better in y.
+    # From the best x, and for equal x from the best y: each following point must be better in y.
     for row in sorted(range(frame.height), key=lambda row: (-xs[row], -ys[row])):
         if panels[row] not in best or ys[row] > best[panels[row]]:
             best[panels[row]] = ys[row]
@@ -284,5 +287,5 @@ def _file_name(kind: str, quantity: Quantity, rest: str) -> str:
 
 
 def _capital(words: str) -> str:
-    """``bulk: goodput`` keeps the name of the flow as it is."""
+    """``bulk: goodput`` keeps the flow's name in lower case."""
     return words if ":" in words else words[:1].upper() + words[1:]

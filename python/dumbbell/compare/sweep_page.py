@@ -1,4 +1,4 @@
-"""The page of a sweep: figures over its parameters, a row a cell, and what was run."""
+"""The page of a sweep: figures over its parameters, one row per cell, and the description."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dumbbell.report import Cell, Report, Topology, ValueRow, ValueTable
 from dumbbell.spec import testbed_lines
 
 SWEEP = "sweep"
-"""What a sweep's page calls its study."""
+"""Name of the page's study."""
 MOST_ROWS = 400
-"""Cells in the page's table; `tables/runs.parquet` and the figures' data have all."""
+"""Most cells in the page's table; `tables/runs.parquet` and the figures' data have all."""
 MOST_SAID = 4
 MOST_NOTES = 30
-"""Cells that are named for failing, and for not being as precise as was asked."""
+"""Most cells named for failing, and for missing the requested precision."""
 
 
 def sweep_report(found: Comparison, grid: Grid) -> Report:
@@ -51,7 +51,7 @@ def sweep_report(found: Comparison, grid: Grid) -> Report:
 
 
 def _summary(found: Comparison) -> str:
-    """What became of latency and of throughput; the notes have the rest."""
+    """Latency and throughput in sentences; the notes have the rest."""
     if all(each.n < 2 for each in found.results.values()):
         return "One run of each: numbers without intervals. With replications = 10 there are some."
     rows = tuple(each for each in (latency_of(found), goodput_of(found)) if each is not None)
@@ -61,12 +61,12 @@ def _summary(found: Comparison) -> str:
 
 
 def runs_frame(found: Comparison, grid: Grid) -> pl.DataFrame:
-    """Every number of every run, a row a run.
+    """All numbers of all runs, one row per run.
 
     Returns:
-        Columns: each parameter by its path (numbers in the unit that its figures have, else words),
-        ``backend``, ``replication``, and every quantity by its path in its own unit; null where a
-        run has none.
+        Columns: each parameter by its path (numbers in the unit of its figures, otherwise words),
+            ``backend``, ``replication``, and every quantity by its path in its own unit; null where
+            a run has none.
     """
     numbers: dict[str, list[np.ndarray[Any, Any]]] = {}
     lengths: list[int] = []
@@ -165,7 +165,7 @@ def _differences(found: Comparison, grid: Grid) -> Iterator[ValueTable]:
 
 
 def _varied(grid: Grid) -> list[int]:
-    """Numbers of the axes that have several values."""
+    """Indices of the axes that have several values."""
     return [number for number, axis in enumerate(grid.axes) if len(axis.values) > 1]
 
 
@@ -200,7 +200,7 @@ def _notes(found: Comparison) -> Iterator[str]:
 
 
 def _meta(found: Comparison, grid: Grid) -> dict[str, Any]:
-    """What decides the result: the first cell's description, and what others have in its place."""
+    """What determines the result: the first cell's description, and how the others differ."""
     return {
         "backends": list(found.backends),
         "parameters": [
@@ -224,6 +224,6 @@ def _meta(found: Comparison, grid: Grid) -> dict[str, Any]:
 
 
 def _failed(found: Comparison) -> dict[str, Any]:
-    """Nothing where none did: the page shows what is here."""
+    """An empty list without failures: the page shows only the runs here."""
     told = [{"label": each.label, "command": each.command} for each in found.failed]
     return {"failed_cells": told} if told else {}

@@ -1,4 +1,4 @@
-"""What the figures of a sweep show: as asked for, checked before anything is run, or by default."""
+"""Plans of a sweep's figures: as the file asks, checked before any run, or the defaults."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dumbbell.spec.refusal import nearest, one_of, shown
 from dumbbell.spec.sweep_tables import FigureTable
 
 MOST_PANELS = 12
-"""More small panels cannot be read."""
+"""Most panels that are readable."""
 MOST_COLOURS = 8
-"""More curves in one panel cannot be told apart."""
+"""Most curves that can be told apart in one panel."""
 
 Parameter: TypeAlias = int
-"""Number of an axis of the grid."""
+"""Index of an axis of the grid."""
 BACKENDS: Parameter = -1
-"""The axis on which several backends lie."""
+"""Pseudo-axis that distinguishes backends."""
 
 _LESS_IS_BETTER = frozenset({"loss_ratio", "mark_ratio", "mean_backlog_pkts", "mean_system_pkts"})
 _MORE_IS_BETTER = frozenset({"jain_index", "completed_transfers"})
@@ -33,13 +33,13 @@ _MORE_IS_BETTER = frozenset({"jain_index", "completed_transfers"})
 
 @dataclass(frozen=True, kw_only=True)
 class FigurePlan:
-    """What all kinds have.
+    """Fields that all kinds of figures have.
 
     Attributes:
-        colour: The parameter that colours tell apart.
-        facet: The parameter with a panel for each value.
-        where: Parameter to the number of its one value that is drawn.
-        title: Heading; empty for one of its own.
+        colour: The parameter shown by colour.
+        facet: The parameter with one panel per value.
+        where: Index of the one value drawn, by parameter.
+        title: Heading; empty for the default.
     """
 
     colour: Parameter | None = None
@@ -67,11 +67,11 @@ class HeatMap(FigurePlan):
 
 @dataclass(frozen=True, kw_only=True)
 class Pareto(FigurePlan):
-    """One quantity against another, and which cells no other beats in both.
+    """One quantity against another, with the Pareto front.
 
     Attributes:
-        x_sign: 1 where more of x is better, -1 where less is.
-        y_sign: The same of y.
+        x_sign: 1 if more of x is better, -1 if less is.
+        y_sign: The same for y.
     """
 
     x: Quantity
@@ -84,10 +84,10 @@ Plan: TypeAlias = Lines | HeatMap | Pareto
 
 
 class Names:
-    """What a quantity can be of, in some experiments."""
+    """Names of flows, queues, probes and programs in some experiments, for quantities."""
 
     def __init__(self, experiments: Iterable[Experiment]) -> None:
-        """Look."""
+        """Collect the names."""
         self._names: dict[MeasureSubject, dict[str, None]] = {of: {} for of in MeasureSubject}
         self._names[MeasureSubject.NETWORK][""] = None
         for experiment in experiments:
@@ -102,10 +102,10 @@ class Names:
                 self._names[of].update(dict.fromkeys(names))
 
     def check(self, quantity: Quantity, where: str) -> Quantity:
-        """The same quantity.
+        """Check that the quantity exists.
 
         Raises:
-            SpecError: It is of a flow, queue, probe or program that there is not.
+            SpecError: There is no such flow, queue, probe or program.
         """
         known = list(self._names[quantity.of])
         if quantity.name in known:
@@ -122,10 +122,10 @@ class Names:
 
 
 def check_quantities(grid: Grid, names: Names) -> None:
-    """Whether the quantities of a sweep's tables can be had.
+    """Check the quantities of a sweep's tables.
 
     Raises:
-        SpecError: One cannot.
+        SpecError: A quantity does not exist.
     """
     for number, quantity in enumerate(grid.quantities):
         names.check(quantity, f"sweep.quantities[{number}]")
@@ -140,20 +140,20 @@ def plans_of(
     chosen: Sequence[Setting] = (),
     gone: Iterable[str] = (),
 ) -> tuple[Plan, ...]:
-    """The figures that are asked for.
+    """The plans of the figures that a file asks for.
 
     Args:
-        tables: ``[[figure]]``.
-        grid: Of the sweep.
-        names: What there is.
-        spelling: Of parameters and values; None where only those of the grid are known.
-        chosen: What a cell sets; with ``spelling``.
-        gone: Parameters of the file that the command line gave one value: figures do without
-            them, and one over such a parameter is left out.
+        tables: The ``[[figure]]`` tables.
+        grid: Grid of the sweep.
+        names: Names for quantities.
+        spelling: Resolves other spellings of parameters and values; None for the grid's own only.
+        chosen: A cell's settings, for ``spelling``.
+        gone: Parameters of the file that the command line fixed at one value: figures ignore them,
+            and a figure over such a parameter is left out.
 
     Raises:
-        SpecError: One names a parameter or quantity that there is not, or does not say what is
-            to become of a parameter.
+        SpecError: A figure names an unknown parameter or quantity, or does not say how a parameter
+            that varies is drawn.
     """
     left = frozenset(gone)
     meaning = _Meaning(grid, spelling, chosen, left)
@@ -167,7 +167,7 @@ def plans_of(
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What names, paths and values of parameters mean."""
+    """Resolves names, paths and values of parameters."""
 
     grid: Grid
     spelling: Spelling | None
@@ -175,11 +175,11 @@ class _Meaning:
     gone: frozenset[str]
 
     def is_gone(self, parameter: str) -> bool:
-        """Whether the command line gave it one value."""
+        """Whether the command line fixed it at one value."""
         return parameter in self.gone or self._path(parameter) in self.gone
 
     def axis(self, parameter: str, where: str) -> Parameter:
-        """Its number.
+        """Index of a parameter's axis.
 
         Raises:
             SpecError: The sweep has no such parameter.
@@ -187,7 +187,7 @@ class _Meaning:
         return self.grid.number(parameter, where, self._path)
 
     def value(self, axis: Axis, value: Any, where: str) -> int:
-        """The number of a value, by its text or by what it sets.
+        """Index of a value, by its text or by its effect.
 
         Raises:
             SpecError: The axis has no such value, or two that set the same.
@@ -210,7 +210,7 @@ class _Meaning:
 
 
 class _Asked:
-    """One table, and where errors say it is."""
+    """One ``[[figure]]`` table, and its path for errors."""
 
     def __init__(self, table: FigureTable, where: str, meaning: _Meaning, names: Names) -> None:
         self._table, self._where, self._names = table, where, names
@@ -285,7 +285,7 @@ class _Asked:
         return found
 
     def _check_drawn(self, plan: Lines | HeatMap) -> None:
-        """Two cells at one place would be drawn over each other."""
+        """Refuse plans that draw two cells at one position."""
         drawn = _drawn(plan)
         for dimension in self._grid.dimensions:
             axis = self._grid.axes[dimension[0]]
@@ -314,7 +314,7 @@ def _drawn(plan: Lines | HeatMap) -> set[Parameter]:
 
 
 def better_sign(quantity: Quantity) -> int | None:
-    """1 where more is better, -1 where less is; None where nobody can say."""
+    """1 if more is better, -1 if less is; None if neither."""
     if quantity.metric in _LESS_IS_BETTER:
         return -1
     if quantity.metric in _MORE_IS_BETTER:
@@ -327,13 +327,13 @@ def better_sign(quantity: Quantity) -> int | None:
 def default_plans(
     grid: Grid, n_backends: int, latency: Quantity | None, goodput: Quantity | None
 ) -> list[Plan]:
-    """Figures for a sweep that asks for none: lines or dots, a heat map, what beats what.
+    """Default figures: lines or dots, a heat map, a Pareto front.
 
     Args:
-        grid: Of the sweep.
-        n_backends: On how many it ran.
-        latency: The row that says most of it; None without one.
-        goodput: The same of throughput.
+        grid: Grid of the sweep.
+        n_backends: Number of backends.
+        latency: The row used for latency; None without one.
+        goodput: The row used for throughput; None without one.
     """
     free = [dimension for dimension in grid.dimensions if len(grid.axes[dimension[0]].values) > 1]
     leading = [_leading(grid, dimension) for dimension in free]
@@ -361,14 +361,14 @@ def default_plans(
 
 
 def _leading(grid: Grid, dimension: Sequence[int]) -> int:
-    """Of axes whose values go together the first with numbers, else the first."""
+    """The axis that represents a dimension: the first numeric one, or else the first."""
     return next((each for each in dimension if grid.axes[each].is_numeric), dimension[0])
 
 
 def _shared(
     grid: Grid, others: Sequence[Parameter], colours: int = MOST_COLOURS
 ) -> tuple[Parameter | None, Parameter | None, dict[Parameter, int]]:
-    """Who has the colours, who the panels, and who is held at its first value."""
+    """Assign the remaining parameters to colours, panels or a fixed first value."""
     colour: Parameter | None = None
     facet: Parameter | None = None
     where: dict[Parameter, int] = {}
@@ -384,5 +384,5 @@ def _shared(
 
 
 def axis_of(grid: Grid, parameter: Parameter, backends: Sequence[str]) -> Axis:
-    """The axis of a parameter, that of the backends too."""
+    """The axis of a parameter, including that of the backends."""
     return Axis.of(BACKEND, backends) if parameter == BACKENDS else grid.axes[parameter]

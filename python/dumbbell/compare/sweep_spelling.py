@@ -1,6 +1,6 @@
-"""Which parameter and value of a sweep somebody means, however they spell it.
+"""Resolve other spellings of a sweep's parameters and values.
 
-As in claims and with ``--set``, what a path leads to and what a value sets are compared, not texts:
+As in claims and with ``--set``, paths and values are compared by their effect, not by their text:
 ``links[1].rate`` and ``links[a->b].rate``, ``10mbit`` and ``10000kbit``.
 """
 
@@ -17,12 +17,12 @@ from dumbbell.spec import Experiment, Setting, spelling_of
 
 @dataclass(frozen=True)
 class Spelling:
-    """Paths and values as the sweep itself has them.
+    """Maps paths and values to the sweep's own.
 
     Attributes:
         described: The description, as the file gives it.
-        paths: Of all parameters.
-        read: Gives the experiment of a cell with these settings.
+        paths: Paths of all parameters.
+        read: Makes the experiment of a cell from its settings.
     """
 
     described: Mapping[str, Any]
@@ -30,20 +30,20 @@ class Spelling:
     read: Callable[[Sequence[Setting]], Experiment]
 
     def path(self, parameter: str) -> str:
-        """The path that leads where ``parameter`` leads; what leads nowhere, as it is."""
+        """The sweep's path for the same parameter; an unknown path is returned unchanged."""
         return spelling_of(self.described, parameter, self.paths)
 
     def numbers(self, axis: Axis, value: Any, chosen: Sequence[Setting]) -> list[int]:
-        """Which values of an axis set what ``value`` sets.
+        """Indices of the axis values that have the same effect as ``value``.
 
         Args:
-            axis: Of the parameter.
-            value: As somebody wrote it.
-            chosen: What a cell sets, in which the values are put.
+            axis: The parameter's axis.
+            value: The value as typed.
+            chosen: A cell's settings, in which the values are tried.
         """
 
         def resolved(each: Any) -> str | None:
-            """What the cell is with the value; None where that is not allowed."""
+            """The resolved cell with the value; None if it is not allowed."""
             others = [
                 replace(setting, value=each) if setting.path == axis.path else setting
                 for setting in chosen

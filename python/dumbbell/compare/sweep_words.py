@@ -1,4 +1,6 @@
-"""A sweep in sentences: a value of a parameter in place of its first one, over all other values."""
+"""A sweep in sentences: each value of a parameter compared with its first, over the other
+values.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from dumbbell.compare.words import digits
 
 
 def sentences_of_sweep(found: Comparison, grid: Grid) -> Iterator[str]:
-    """What may be said, of which numbers and in how many cells.
+    """Sentences about differences, with the number of cells.
 
-    Of each value in place of the first, where every count is of differences that were judged
-    together (Holm over the whole table); then of each backend beside the first.
+    First each value is compared with the first one, where all counted differences were judged
+    jointly (Holm over the whole table); then each backend is compared with the first one.
     """
     yield from _of_values(found, grid)
     yield from _of_backends(found)
@@ -53,7 +55,7 @@ def _of_backends(found: Comparison) -> Iterator[str]:
 
 
 def _agreed(rows: Sequence[BackendAgreement]) -> str:
-    """Of a quantity without a margin nothing is decided, however many runs there are."""
+    """Without a margin nothing is decided, whatever the number of runs."""
     parts = []
     for outcome, words in (
         (Outcome.SAME, "agree"),
@@ -95,7 +97,7 @@ def _sign(each: Difference) -> int:
 
 
 def _reach(some: Sequence[Difference]) -> str:
-    """From the least to the greatest; of skewed quantities how many times as large."""
+    """Smallest to largest difference; for skewed quantities, ratios."""
     quantity = some[0].quantity
     if all(each.measured.basis is Basis.GEOMETRIC for each in some):
         times = sorted(each.measured.value for each in some)

@@ -1,4 +1,4 @@
-"""``[sweep]`` and ``--set`` made into cells."""
+"""Make the cells of a ``[sweep]`` table and of ``--set``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dumbbell.compare.comparison import Comparison
 
 MOST_CELLS = 10_000
-"""More are a mistake far more often than a wish, and no table or figure shows them."""
+"""Most cells: more are usually a mistake, and no table or figure can show them."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Sweep:
     """Cells that lie on a grid; nothing has been run.
 
     Attributes:
-        cells: What can be run.
-        refused: What is not allowed, each with its reason.
-        grid: Parameters, and what is compared.
-        figures: ``[[figure]]``, checked.
-        replications: Of each cell, as the file says; None where it does not.
-        precision: The same.
+        cells: Cells that can be run.
+        refused: Cells that are not allowed, with reasons.
+        grid: Parameters, and the base of each comparison.
+        figures: Plans of the ``[[figure]]`` tables.
+        replications: Replications of each cell, from the file; None without.
+        precision: Precision, from the file; None without.
     """
 
     cells: tuple[Cell, ...]
@@ -49,11 +49,11 @@ class Sweep:
     def run(
         self, *, replications: int | None = None, precision: float | None = None, **options: Any
     ) -> Comparison:
-        """Run all cells; see `compare` for the options and what it raises.
+        """Run all cells; see `compare` for the options and exceptions.
 
         Args:
-            replications: In place of what the file says.
-            precision: The same.
+            replications: Overrides the file's value.
+            precision: Overrides the file's value.
             **options: Of `compare`: ``backends``, ``jobs``, ``executor`` and so on.
         """
         from dumbbell.compare.comparison import compare
@@ -72,18 +72,18 @@ class Sweep:
 
 
 def has_sweep(document: Mapping[str, Any]) -> bool:
-    """Whether a file asks for one."""
+    """Whether a file has a sweep."""
     return "sweep" in document
 
 
 def sweep_of(source: str | Path, settings: Sequence[Setting] = ()) -> Sweep:
-    """The sweep of a file.
+    """Read the sweep of a file.
 
     Args:
-        source: A path; or text in TOML.
-        settings: A path with one value has it in every cell, also where the file sweeps over it; a
-            path with several values is swept over, in place of what the file says of it. The
-            file may spell the path otherwise.
+        source: A path, or TOML text.
+        settings: A path with one value fixes it in every cell, even if the file sweeps over it; a
+            path with several values is swept over instead of the file's values. The path may be
+            spelled differently.
 
     Raises:
         SpecError: It cannot be read, sweeps over nothing, has too many cells, or none of them is
@@ -102,14 +102,14 @@ def sweep_of_document(
     *,
     allow_programs: bool = False,
 ) -> Sweep:
-    """The same of a file that was read; see `sweep_of`.
+    """Like `sweep_of`, for a file that was parsed before.
 
     Args:
-        document: What stands in it.
-        folder: From which paths in it start.
+        document: The parsed file.
+        folder: Folder that relative paths start from.
         source: The file.
-        settings: As for `sweep_of`.
-        allow_programs: As `Experiment.from_toml`.
+        settings: As in `sweep_of`.
+        allow_programs: See `Experiment.from_toml`.
     """
     described, asked = parted(document)
     table = SweepTable.read(asked["sweep"]) if "sweep" in asked else SweepTable({})
@@ -118,7 +118,7 @@ def sweep_of_document(
     axes = told_apart([axis for dimension in dimensions for axis in dimension])
 
     def read(chosen: Sequence[Setting]) -> Experiment:
-        # Anew each time: what a cell changes is its own.
+        # Parsed anew each time: a cell modifies its copy.
         return Experiment.read(
             separate_settings_applied(described, chosen), context(folder, allow_programs)
         )
@@ -155,7 +155,7 @@ def sweep_of_document(
 
 
 def _gone(table: SweepTable, fixed: Sequence[Setting]) -> Iterator[str]:
-    """Paths and names of parameters that have one value by now."""
+    """Paths and names of parameters that the command line fixed."""
     typed = {setting.path for setting in fixed}
     for axes in (table.crossed, *table.zipped):
         for path, axis in axes.items():
@@ -171,7 +171,7 @@ def _settings(grid: Grid, place: Sequence[int]) -> Iterator[Setting]:
 def _merged(
     table: SweepTable, settings: Sequence[Setting]
 ) -> tuple[tuple[Setting, ...], list[list[Axis]]]:
-    """What holds in all cells, and the axes, those whose values go together in one list."""
+    """Fixed settings, and the axes, grouped by dimension."""
     typed: dict[str, list[Any]] = {}
     for setting in settings:
         typed.setdefault(setting.path, []).append(setting.value)
@@ -198,7 +198,9 @@ def _axis(path: str, table: AxisTable) -> Axis:
 
 
 def _retyped(path: str, table: AxisTable, values: Sequence[Any]) -> Axis:
-    """With values from the command line, which are what is set: there is no text around them."""
+    """The values of the command line: they are complete, so the file's text template does not
+    apply.
+    """
     return Axis.of(path, values, name=table.name or "", unit=table.unit or "")
 
 
@@ -221,7 +223,7 @@ def _grid(
     bare = Grid(tuple(axes), shape, quantities=tuple(quantities))
     words = [number for number, axis in enumerate(axes) if not axis.is_numeric]
     along = words[0] if words else 0
-    # Along a parameter that the command line gave one value nothing can be compared.
+    # A parameter that the command line fixed has nothing to compare along.
     if table.compare is not None and not {table.compare, spelling.path(table.compare)} & gone:
         along = bare.number(table.compare, "sweep.compare", spelling.path)
     return replace(bare, along=along, spelling=spelling)

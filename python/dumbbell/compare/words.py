@@ -1,4 +1,4 @@
-"""A comparison in sentences: what differs, what is the same, of what nothing can be said."""
+"""A comparison in sentences: what differs, what is the same, what is undecided."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.stats import Group, TwoGroups
 
 
 def sentences(comparison: Comparison) -> list[str]:
-    """What may be said of every pair of cells and of backends; nothing of one run."""
+    """Sentences about every pair of cells and of backends; none for a single run."""
     if all(each.n < 2 for each in comparison.results.values()):
         return []
     if comparison.grid is not None:
@@ -23,12 +23,12 @@ def sentences(comparison: Comparison) -> list[str]:
 
 
 def shown_number(quantity: Quantity, value: float) -> str:
-    """A value in the unit of tables."""
+    """A value in the unit of tables, as text."""
     return digits(value * quantity.measure.shown_unit[1])
 
 
 def digits(value: float, significant: int = 3) -> str:
-    """`significant` significant digits, and no fewer than those before the point."""
+    """The value with `significant` significant digits, but all digits before the point."""
     if not math.isfinite(value):
         return "-"
     if value and (abs(value) >= 1e6 or abs(value) < 1e-3):
@@ -38,28 +38,28 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def with_reach(value: float, reach: float) -> str:
-    """``31.03 ±0.01``: two digits of the reach where four of the value show them."""
+    """``31.03 ±0.01``: the half-width has two digits if four digits of the value show them."""
     size = max(abs(value), reach)
     if not math.isfinite(size) or not 1e-3 <= size < 1e6 or reach <= 0.0:
         return f"{digits(value)} ±{digits(reach, 2)}"
     of_reach, of_value = 1 - math.floor(math.log10(reach)), 3 - math.floor(math.log10(size))
     decimals = max(0, min(of_reach, of_value))
-    # Rounded up where it is less than the last digit: nothing is known better than it is shown.
+    # Rounded up to one unit of the last digit shown: no value is more precise than shown.
     shown = max(reach, 10.0**-decimals)
     return f"{value:.{decimals}f} ±{shown:.{decimals}f}"
 
 
 def with_unit(quantity: Quantity, value: float) -> str:
-    """A value with the unit of tables."""
+    """A value with the unit of tables, as text."""
     return f"{shown_number(quantity, value)} {quantity.measure.shown_unit[0]}".rstrip()
 
 
 MOST_GROUPED = 12
-"""Numbers whose runs fall into two groups that are told; the JSON has all."""
+"""Most numbers with two groups of runs that are described; the JSON has all."""
 
 
 def sentences_of_groups(comparison: Comparison) -> list[str]:
-    """Of each number of the table whose runs fall into two groups: both, with their shares."""
+    """For each number whose runs fall into two groups: both groups, with their shares."""
     said = []
     for arm in comparison.arms:
         where = ", ".join(filter(None, (arm.cell, arm.backend if _has_several(comparison) else "")))
@@ -74,12 +74,12 @@ def sentences_of_groups(comparison: Comparison) -> list[str]:
 
 
 def group_words(groups: TwoGroups, unit: str, factor: float = 1.0) -> str:
-    """Two groups of runs in words, the larger one first.
+    """Two groups of runs in words, larger one first.
 
     Args:
-        groups: Of the values of runs.
-        unit: In which they are shown; ``1`` of a pure number.
-        factor: A value times this is in that unit.
+        groups: The groups.
+        unit: Unit shown; ``1`` for a pure number.
+        factor: Factor from the values to that unit.
     """
     larger, smaller = groups.upper, groups.lower
     if smaller.n > larger.n:

@@ -1,4 +1,4 @@
-"""The rules, one file each: how a claim is judged, in words, in a drawing and in code.
+"""The rules, one file each: decision, wording and drawing.
 
 =====================  =============================================================
 rule                   takes

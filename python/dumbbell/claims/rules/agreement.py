@@ -1,4 +1,4 @@
-"""Do two instruments agree? One rule for backends, probers and readings, in every study."""
+"""Agreement of two instruments: one rule for backends, probing tools and readings everywhere."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dumbbell.claims.rules.base import (
 from dumbbell.claims.rules.intervals import equivalent, inconclusive, interval
 
 LEAST_RUNS = 5
-"""A side, for a mean."""
+"""Fewest replications per side for a mean."""
 LEAST_RUNS_OF_A_TAIL = 10
-"""A side, for a high quantile or a maximum."""
+"""Fewest replications per side for a high quantile or a maximum."""
 LEAST_DELAY_MARGIN_MS = 0.5
-"""Floor of a margin for delays, where a packet's time is less."""
+"""Smallest margin for delays, unless one packet's transmission time is longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +33,15 @@ class Agreement(Rule[Sides]):
     """Equivalence of the means of two sides.
 
     The interval of the difference is paired where the sides share their random streams, else
-    Welch's. That one side lies inside the other's prediction interval is no agreement.
+    Welch's. Lying inside the other side's prediction interval does not count as agreement.
 
     Attributes:
         relative: Margin as a share of the other side's mean, zero or more.
-        floor: The margin is at least this: one packet's time or 0.5 ms for delays, one packet for
-            counts; in ``unit``, positive.
-        unit: Of all numbers.
-        is_tail: Whether the numbers are high quantiles or maxima, which need ten runs a side.
-        level: Of the interval of the difference.
+        floor: Smallest margin, positive, in ``unit``: one packet's time or 0.5 ms for delays, one
+            packet for counts.
+        unit: Unit of all numbers.
+        is_tail: Whether the numbers are high quantiles or maxima, which need ten runs per side.
+        level: Confidence level of the interval of the difference.
     """
 
     name: ClassVar[RuleName] = RuleName.AGREEMENT
@@ -57,25 +57,26 @@ class Agreement(Rule[Sides]):
     def of_delays_ms(
         cls, relative: float, packet_ms: float = 0.0, *, is_tail: bool = False
     ) -> Agreement:
-        """For delays in milliseconds: the floor is one packet's time or 0.5 ms, if that is more.
+        """Rule for delays in milliseconds: the floor is one packet's time or 0.5 ms, whichever is
+        larger.
 
         Args:
             relative: Share of the other side's mean.
             packet_ms: Transmission time of one packet at the bottleneck.
-            is_tail: Whether they are high quantiles or maxima.
+            is_tail: Whether the delays are high quantiles or maxima.
         """
         floor = max(packet_ms, LEAST_DELAY_MARGIN_MS)
         return cls(relative=relative, floor=floor, unit="ms", is_tail=is_tail)
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_width(self.relative, "relative")
         check_margin(self.floor, "floor")
         check_level(self.level)
 
     @property
     def least(self) -> int:
-        """Runs a side below which nothing is concluded."""
+        """Fewest replications per side for a conclusion."""
         return LEAST_RUNS_OF_A_TAIL if self.is_tail else LEAST_RUNS
 
     @property
@@ -85,12 +86,12 @@ class Agreement(Rule[Sides]):
 
     @property
     def standing(self) -> CountedAs:
-        """Counted apart: it says something about the laboratory."""
+        """Counted separately: the claim is about our instruments."""
         return CountedAs.BACKENDS
 
     @property
     def words(self) -> str:
-        """Equivalence of means."""
+        """The rule in words: equivalence of means."""
         return (
             f"Equivalence of means: reproduced when the {percent(self.level)} interval of the "
             "difference (replication by replication where the random streams are shared, else "
@@ -100,11 +101,11 @@ class Agreement(Rule[Sides]):
         )
 
     def margin(self, evidence: Sides) -> float:
-        """The larger of the relative one and the floor, in ``unit``."""
+        """The larger of the relative margin and the floor, in ``unit``."""
         return max(self.relative * abs(float(evidence.other.mean())), self.floor)
 
     def decide(self, evidence: Sides) -> Decision:
-        """The difference of the means against zero."""
+        """Test the difference of the means for equivalence with zero."""
         difference, margin = interval(evidence, self.level), self.margin(evidence)
         found = MeasuredInterval.of(difference)
         if evidence.n < self.least:
@@ -120,7 +121,7 @@ class Agreement(Rule[Sides]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The margin shaded around no difference."""
+        """Draw the difference, with the margin shaded around zero."""
         margin, found = decision.margin or self.floor, decision.found
         return (
             Glyph(

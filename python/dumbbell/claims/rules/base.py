@@ -1,4 +1,4 @@
-"""What every rule is: fields, words, a drawing, and a decision from typed evidence."""
+"""Base of every rule: fields, wording, drawing, and decision from typed evidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ E_contra = TypeVar("E_contra", contravariant=True)
 
 
 class RuleName(StrEnum):
-    """Which rule; the value is written to ``claims.json`` and heads its part of docs/rules.md."""
+    """Name of a rule; the value is written to ``claims.json`` and heads its section of
+    docs/rules.md.
+    """
 
     EQUALS = "equals"
     PUBLISHED = "published number"
@@ -34,7 +36,7 @@ class RuleName(StrEnum):
 
 
 class CountedAs(StrEnum):
-    """In which count a claim is read out."""
+    """The count in which a claim is included."""
 
     SOURCE = "the source"
     THEORY = "theory"
@@ -53,51 +55,52 @@ _STANDING = {
 class Rule(ABC, Generic[E_contra]):
     """How a claim is judged, fixed before anything is run.
 
-    Rules are frozen dataclasses. ``unit`` is that of every number of the claim (``1`` for a pure
-    number) and ``level`` that of the interval the rule makes.
+    Rules are frozen dataclasses. ``unit`` is the unit of every number of the claim (``1`` for a
+    pure number), and ``level`` is the level of the rule's interval.
     """
 
     __slots__ = ()
     name: ClassVar[RuleName]
     least_replications: ClassVar[int] = 2
-    """With fewer the verdict is *inconclusive*, whatever they say."""
+    """With fewer replications the verdict is *inconclusive*."""
 
     @property
     @abstractmethod
     def unit(self) -> str:
-        """Of every number of the claim."""
+        """Unit of every number of the claim."""
 
     @property
     @abstractmethod
     def level(self) -> float:
-        """Of the interval, strictly between 0 and 1."""
+        """Level of the interval, strictly between 0 and 1."""
 
     @property
     @abstractmethod
     def stated(self) -> tuple[Stated, ...]:
-        """The numbers that the measurement is compared with."""
+        """The reference numbers that the measurement is compared with."""
 
     @property
     @abstractmethod
     def standing(self) -> CountedAs:
-        """In which count it is read out."""
+        """The count in which the claim is included."""
 
     @property
     def chance_of_a_miss(self) -> float:
-        """Probability of *not reproduced* although the claim is exactly true, where it is known.
+        """Probability of *not reproduced* if the claim is exactly true, where it is known.
 
-        Zero where it is far below the level (an equivalence whose truth lies well inside).
+        Zero where it is far below one minus the level (an equivalence whose true value lies well
+        inside).
         """
         return 0.0
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """The rule as it stands on the page, with its margin and level."""
+        """The rule in words, with its margin and level, as printed on the page."""
 
     @abstractmethod
     def decide(self, evidence: E_contra) -> Decision:
-        """Apply the rule to complete evidence (`judge` sees to that)."""
+        """Apply the rule to complete evidence (`judge` checks completeness)."""
 
     def at_level(self, level: float) -> Rule[E_contra]:
         """The same rule with its interval at another level."""
@@ -107,18 +110,18 @@ class Rule(ABC, Generic[E_contra]):
 
     @abstractmethod
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """What the small drawing shows; several where a claim has several numbers."""
+        """Glyphs of the claim; several if it has several numbers."""
 
 
 class RuleByOrigin(Rule[E_contra]):
-    """A rule that has a field `origin`, who says so: a claim is counted by it."""
+    """A rule with a field `origin`; the origin decides in which count the claim is included."""
 
     __slots__ = ()
     origin: Origin
 
     @property
     def standing(self) -> CountedAs:
-        """By who says so."""
+        """The count that belongs to the origin."""
         return _STANDING[self.origin]
 
 
@@ -126,7 +129,7 @@ def check_number(value: float, what: str) -> None:
     """Refuse a number that is not finite.
 
     Raises:
-        ValueError: As said.
+        ValueError: The number is not allowed.
     """
     if not math.isfinite(value):
         raise ValueError(f"{what} is {value}; a finite number")
@@ -136,17 +139,17 @@ def check_margin(value: float, what: str = "margin") -> None:
     """Refuse a margin that is not positive and finite.
 
     Raises:
-        ValueError: As said.
+        ValueError: The number is not allowed.
     """
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"{what} is {value}; a positive number, written before the run")
 
 
 def check_width(value: float, what: str) -> None:
-    """Refuse what is negative or not finite.
+    """Refuse a number that is negative or not finite.
 
     Raises:
-        ValueError: As said.
+        ValueError: The number is not allowed.
     """
     if not (value >= 0 and math.isfinite(value)):
         raise ValueError(f"{what} is {value}; zero or a positive number")
@@ -156,14 +159,14 @@ def check_level(level: float) -> None:
     """Refuse a level outside (0, 1).
 
     Raises:
-        ValueError: As said.
+        ValueError: The number is not allowed.
     """
     if not 0 < level < 1:
         raise ValueError(f"level is {level}; between 0 and 1, as 0.95")
 
 
 def quantity(value: float, unit: str) -> str:
-    """A number with its unit, as the words of a rule have it."""
+    """A number with its unit, as in a rule's wording."""
     digits = 4 if abs(value) < 1e4 else 8
     text = f"{value:.{digits}g}".replace("-", "−")
     return text if unit in ("", "1") else f"{text} {unit}"

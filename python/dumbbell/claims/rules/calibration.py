@@ -1,4 +1,4 @@
-"""A number that chose a parameter: shown with the parameter, reproduced by nothing."""
+"""A number that was used to choose a parameter: shown, never counted as reproduced."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dumbbell.claims.verdicts import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration(Rule[Fitted]):
-    """A parameter fitted or picked so that printed numbers come out.
+    """A parameter that was fitted or picked to match printed numbers.
 
     Attributes:
-        parameter: Its name.
-        unit: Of the parameter.
-        used: The printed numbers that chose it, in words; none of them is reproduced thereby.
-        nominal: What the source asks for, if it says, in ``unit``.
-        level: Of the parameter's interval.
+        parameter: The parameter's name.
+        unit: The parameter's unit.
+        used: The printed numbers used for the choice, in words; they do not count as reproduced.
+        nominal: The value that the source asks for, if it gives one, in ``unit``.
+        level: Level of the parameter's interval.
     """
 
     name: ClassVar[RuleName] = RuleName.CALIBRATION
@@ -34,12 +34,12 @@ class Calibration(Rule[Fitted]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the level."""
+        """Validate the level."""
         check_level(self.level)
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """What the source asks for."""
+        """The value that the source asks for."""
         return () if self.nominal is None else (Stated(self.nominal, Origin.PUBLISHED),)
 
     @property
@@ -49,14 +49,14 @@ class Calibration(Rule[Fitted]):
 
     @property
     def words(self) -> str:
-        """What chose the parameter."""
+        """The rule in words: which numbers chose the parameter."""
         return (
             f"Calibration: {self.parameter} is chosen by {self.used}; shown with its "
             f"{percent(self.level)} interval where it was fitted, and counted nowhere."
         )
 
     def decide(self, evidence: Fitted) -> Decision:
-        """The parameter and its interval."""
+        """Return the parameter and its interval."""
         kind = None if evidence.low is None else evidence.kind
         return Decision(
             verdict=Verdict.CALIBRATION,
@@ -68,7 +68,7 @@ class Calibration(Rule[Fitted]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The parameter beside what was asked for."""
+        """Draw the parameter and the value that the source asks for."""
         found = decision.found
         if self.nominal is None:
             return ()

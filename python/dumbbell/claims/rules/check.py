@@ -1,4 +1,4 @@
-"""What holds by construction: a check of ours, not a claim of anybody."""
+"""A check of ours on an identity that holds by construction; not a claim from a source."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from dumbbell.stats import IntervalKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Rule[Runs]):
-    """Every run keeps an identity, such as a bucket that never gives more than it holds.
+    """Every run must satisfy an identity, such as a token bucket that never falls below empty.
 
     Attributes:
-        value: What each run must give.
+        value: The value that each run must give.
         because: Why it holds by construction, in words.
-        unit: Of all numbers.
-        side: Whether each run's number must equal it or lie on one side.
-        tolerance: What rounding allows, zero or more.
+        unit: Unit of all numbers.
+        side: Whether each run's number must equal the value or lie on one side of it.
+        tolerance: Allowed rounding error, zero or more.
     """
 
     name: ClassVar[RuleName] = RuleName.CHECK
@@ -45,13 +45,13 @@ class Check(Rule[Runs]):
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_number(self.value, "value")
         check_width(self.tolerance, "tolerance")
 
     @property
     def level(self) -> float:
-        """No interval: every single run is looked at."""
+        """Has no interval: every run is checked by itself."""
         return 1.0
 
     @property
@@ -66,7 +66,7 @@ class Check(Rule[Runs]):
 
     @property
     def words(self) -> str:
-        """Every run, and why."""
+        """The rule in words, and why the identity holds."""
         give = f", give or take {quantity(self.tolerance, self.unit)}" if self.tolerance else ""
         return (
             f"Check of ours: every run lies {side_words(self.side, self.value, self.unit)}{give}. "
@@ -74,7 +74,7 @@ class Check(Rule[Runs]):
         )
 
     def decide(self, evidence: Runs) -> Decision:
-        """Every run or none."""
+        """Check every run; one failure decides."""
         away = evidence.values - self.value
         wrong = {
             Side.EQUALS: np.abs(away) > self.tolerance,
@@ -97,5 +97,5 @@ class Check(Rule[Runs]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """None: it is a yes or a no."""
+        """No drawing: the result is yes or no."""
         return ()

@@ -1,4 +1,4 @@
-"""A direction, where the source leaves parameters open: does it hold over a grid of them?"""
+"""Does a claimed direction hold over a grid of unpublished parameters?"""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HOLDS, FAILS = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Direction(Rule[Grid[E]], Generic[E]):
-    """A rule that is applied at every point of a grid fixed beforehand.
+    """A rule that is applied at every point of a grid fixed in advance.
 
-    Every point must hold at the inner rule's level, which keeps a wrong *reproduced* at that
-    level. A point counts as failing only at a level shared among the points (Bonferroni), so that
-    many points do not make one fail by chance.
+    *Reproduced* requires that the claim holds at every point at the inner rule's level, so a wrong
+    *reproduced* is no likelier than at one point. For *fails*, the level is divided among the
+    points (Bonferroni), so that a large grid does not produce failures by chance.
 
     Attributes:
-        at_each: The rule at each point: an ordering, a share, a spread, an equivalence.
+        at_each: The rule applied at each point: an ordering, a share, a spread, an equivalence.
         grid: What varies, in words.
     """
 
@@ -38,27 +38,27 @@ class Direction(Rule[Grid[E]], Generic[E]):
 
     @property
     def unit(self) -> str:
-        """Of the inner rule."""
+        """The inner rule's unit."""
         return self.at_each.unit
 
     @property
     def level(self) -> float:
-        """Of the inner rule."""
+        """The inner rule's level."""
         return self.at_each.level
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """Of the inner rule."""
+        """The inner rule's reference numbers."""
         return self.at_each.stated
 
     @property
     def standing(self) -> CountedAs:
-        """Of the inner rule."""
+        """The inner rule's standing."""
         return self.at_each.standing
 
     @property
     def words(self) -> str:
-        """The grid, and the inner rule."""
+        """The rule in words: the grid, and the inner rule."""
         return (
             f"On a grid fixed beforehand ({self.grid}): reproduced when it holds at every point, "
             f"not reproduced when at none, else it depends on what decides. A point fails only at "
@@ -67,7 +67,7 @@ class Direction(Rule[Grid[E]], Generic[E]):
         )
 
     def decide(self, evidence: Grid[E]) -> Decision:
-        """Over all points."""
+        """Combine the decisions of all points."""
         each = [self._at(point.evidence, len(evidence.points)) for point in evidence.points]
         settings = [point.setting for point in evidence.points]
         verdicts = {decision.verdict for decision in each}
@@ -85,7 +85,7 @@ class Direction(Rule[Grid[E]], Generic[E]):
             depends_on = deciding_parameters(decided, evidence.names)
             turns = _turns(settings, each, depends_on)
         else:
-            # Nothing on the grid contradicts the rest, but not all of it could be decided.
+            # No point contradicts the others, but some are undecided.
             verdict = Verdict.INCONCLUSIVE
             turns = _turns(settings, each, evidence.names)
         return Decision(
@@ -108,22 +108,22 @@ class Direction(Rule[Grid[E]], Generic[E]):
         return replace(at_level, verdict=Verdict.INCONCLUSIVE)
 
     def at_level(self, level: float) -> Direction[E]:
-        """With the inner rule at that level."""
+        """The same rule with the inner rule at that level."""
         return replace(self, at_each=self.at_each.at_level(level))
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The nominal point's value with the intervals of the whole grid."""
+        """Draw the nominal point's value with the hull of all the grid's intervals."""
         return self.at_each.glyphs(decision)
 
 
 def deciding_parameters(
     decided: Sequence[tuple[Setting, bool]], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """The fewest parameters of which the verdict is a function, in the grid's order.
+    """The smallest set of parameters that determines the verdict, in the grid's order.
 
     Args:
-        decided: Settings that could be decided, and whether the claim holds there.
-        names: Of all parameters.
+        decided: Settings with a decision, and whether the claim holds there.
+        names: Names of all parameters.
     """
     for size in range(1, len(names)):
         for subset in combinations(names, size):
@@ -138,9 +138,9 @@ def deciding_parameters(
 def _turns(
     settings: Sequence[Setting], each: Sequence[Decision], names: Sequence[str]
 ) -> tuple[VerdictRegion, ...]:
-    """The settings at which each verdict was given, what holds first.
+    """The settings at which each verdict was given, agreement first.
 
-    Told by the deciding parameters; but where nothing could be decided, by all.
+    They are named by the deciding parameters, or by all parameters if nothing was decided.
     """
     at: dict[Verdict, list[Setting]] = {HOLDS: [], FAILS: []}
     for setting, decision in zip(settings, each, strict=True):
@@ -153,7 +153,7 @@ def _turns(
 
 
 def _over(each: Sequence[Decision]) -> MeasuredInterval:
-    """The nominal point's value, with the interval stretched over the whole grid."""
+    """The nominal point's value, with an interval that covers those of the whole grid."""
     if len(each) == 1:
         return each[0].found
     found = [decision.found for decision in each]

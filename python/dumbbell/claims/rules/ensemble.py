@@ -1,4 +1,4 @@
-"""A printed number against the band of a declared ensemble, where nothing is random."""
+"""A printed number against the range of a declared ensemble, for scenarios without randomness."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from dumbbell.claims.rules.published import predicted, printed_glyph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedInEnsemble(RuleByOrigin[Ensemble]):
-    """The printed value inside the spread of the ensemble; never the ensemble near the print.
+    """The printed value must lie inside the spread of the ensemble.
 
-    A scenario without random input (one greedy flow) has no replications. Its ensemble holds what
-    the source leaves open over the values a reader would consider, and small jitter: a start up
-    to one packet time later, RTT +-1 %, burst +-1 packet.
+    A scenario without random input (one greedy flow) has no replications. Its ensemble varies the
+    unpublished parameters over plausible values and adds small jitter: a start up to one packet
+    time later, RTT +-1 %, burst +-1 packet.
 
     Attributes:
-        printed: The number.
+        printed: The printed number.
         rounding: Half a unit of its last digit.
-        declared: What varies over the ensemble, in words, fixed beforehand.
-        unit: Of all numbers.
-        origin: Where it was printed.
-        level: Share of the members in the band.
+        declared: What varies over the ensemble, in words, fixed in advance.
+        unit: Unit of all numbers.
+        origin: Where the number was printed.
+        level: Share of the members inside the band.
     """
 
     name: ClassVar[RuleName] = RuleName.ENSEMBLE
@@ -51,7 +51,7 @@ class PublishedInEnsemble(RuleByOrigin[Ensemble]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the numbers, and that something varies."""
+        """Validate the fields; something must vary."""
         check_number(self.printed, "printed")
         check_width(self.rounding, "rounding")
         check_level(self.level)
@@ -65,12 +65,12 @@ class PublishedInEnsemble(RuleByOrigin[Ensemble]):
 
     @property
     def chance_of_a_miss(self) -> float:
-        """One less the level."""
+        """One minus the level."""
         return 1.0 - self.level
 
     @property
     def words(self) -> str:
-        """The band, and what makes it."""
+        """The rule in words: the band and the parameters that vary."""
         widened = (
             f", widened by print's ±{quantity(self.rounding, self.unit)}" if self.rounding else ""
         )
@@ -83,7 +83,7 @@ class PublishedInEnsemble(RuleByOrigin[Ensemble]):
         )
 
     def decide(self, evidence: Ensemble) -> Decision:
-        """As for a published number, with members for runs."""
+        """Decide as for a published number, with members in place of runs."""
         band = predict(evidence.values, Law.ANY, self.level, rounding=self.rounding)
         least = least_runs(Law.ANY, self.level)
         if evidence.n < least:
@@ -95,20 +95,20 @@ class PublishedInEnsemble(RuleByOrigin[Ensemble]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The printed number in the middle of -50 % to +50 %."""
+        """Draw the printed number in the middle of -50 % to +50 %."""
         return (printed_glyph(self.printed, self.rounding, self.origin, decision.found),)
 
 
 def identified(ensemble: Ensemble, printed: float, rounding: float) -> tuple[Identified, ...]:
-    """What a printed number tells about each open choice.
+    """Which values of each unpublished parameter agree with a printed number.
 
     A value of a parameter agrees when the printed number lies within the range of the members
     that have it, from the smallest to the largest.
 
     Args:
-        ensemble: With the members' settings.
-        printed: The number.
-        rounding: What print leaves open.
+        ensemble: The ensemble, with its members' settings.
+        printed: The printed number.
+        rounding: Rounding error of the printed number.
     """
     if not ensemble.settings:
         return ()

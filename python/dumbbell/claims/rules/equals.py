@@ -1,4 +1,4 @@
-"""Theory equals measurement: equivalence with a margin."""
+"""Equality of a measurement and a theoretical value: equivalence with a margin."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from dumbbell.claims.rules.intervals import ANYTHING, cut, equivalent, interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equals(RuleByOrigin[Parameter]):
-    """The mean (ratio, difference) equals a value, give or take a margin.
+    """The mean (ratio, difference) equals a value within a margin.
 
     Attributes:
-        value: What it should be.
-        margin: Half-width of what counts as equal, positive, in ``unit``.
-        unit: Of all numbers.
-        origin: Who says so; only theory can be contradicted (exit status 1).
-        possible: Least and greatest value that it can have: the interval that is shown ends there.
-        level: Of the interval.
+        value: The expected value.
+        margin: Half-width of the equivalence range, positive, in ``unit``.
+        unit: Unit of all numbers.
+        origin: Who states the value; only theory can be contradicted (exit status 1).
+        possible: Smallest and largest possible value; the interval shown is clipped to them.
+        level: Level of the interval.
     """
 
     name: ClassVar[RuleName] = RuleName.EQUALS
@@ -44,19 +44,19 @@ class Equals(RuleByOrigin[Parameter]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_number(self.value, "value")
         check_margin(self.margin)
         check_level(self.level)
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """The value."""
+        """The expected value."""
         return (Stated(self.value, self.origin),)
 
     @property
     def words(self) -> str:
-        """Equivalence."""
+        """The rule in words: equivalence."""
         return (
             f"Equivalence: reproduced when the {percent(self.level)} interval lies inside "
             f"{quantity(self.value, self.unit)} ±{quantity(self.margin, self.unit)}, not "
@@ -74,7 +74,7 @@ class Equals(RuleByOrigin[Parameter]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The margin shaded around the value."""
+        """Draw the margin shaded around the value."""
         found = decision.found
         return (
             Glyph(

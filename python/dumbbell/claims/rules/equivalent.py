@@ -1,4 +1,4 @@
-"""Hardly matters, the same as: equivalence of a difference with zero."""
+"""Equivalence of a difference with zero, for claims such as "hardly matters" or "the same as"."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from dumbbell.stats import Estimate, IntervalKind, simultaneous_band
 DELAY_MARGIN_MS = 2.0
 RATE_MARGIN_MBPS = 3.0
 RATE_MARGIN_SHARE = 0.03
-"""Of what is possible; the lesser of the two is the margin of a rate."""
+"""Share of the possible rate; a rate's margin is the smaller of this and 3 Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equivalent(RuleByOrigin[Parameter | Curves]):
-    """A difference too small to matter; not being significant is not being equal.
+    """A difference too small to matter. A difference that is not significant need not be small.
 
     Given curves (differences of any two settings, or over a range), the whole simultaneous band
     must lie within the margin.
 
     Attributes:
-        margin: What does not matter, positive, in ``unit``.
-        unit: Of the difference.
-        origin: Who says so.
-        level: Of the interval or band.
+        margin: Largest difference that does not matter, positive, in ``unit``.
+        unit: Unit of the difference.
+        origin: Who claims it.
+        level: Level of the interval or band.
     """
 
     name: ClassVar[RuleName] = RuleName.EQUIVALENT
@@ -54,32 +54,32 @@ class Equivalent(RuleByOrigin[Parameter | Curves]):
 
     @classmethod
     def of_delays(cls) -> Equivalent:
-        """For delays: 2 ms."""
+        """Rule for delays: 2 ms."""
         return cls(margin=DELAY_MARGIN_MS, unit="ms")
 
     @classmethod
     def of_rates(cls, possible_mbps: float) -> Equivalent:
-        """For rates: 3 Mbit/s or 3 % of what is possible, whichever is less.
+        """Rule for rates: 3 Mbit/s or 3 % of the possible rate, whichever is less.
 
         Args:
-            possible_mbps: The most that the line carries, Mbit/s.
+            possible_mbps: Capacity of the line, Mbit/s.
         """
         margin = min(RATE_MARGIN_MBPS, RATE_MARGIN_SHARE * possible_mbps)
         return cls(margin=margin, unit="Mbit/s")
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_margin(self.margin)
         check_level(self.level)
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """None: it is about no difference."""
+        """None: the reference is a difference of zero."""
         return ()
 
     @property
     def words(self) -> str:
-        """Equivalence."""
+        """The rule in words: equivalence."""
         return (
             f"Equivalence: reproduced when the {percent(self.level)} interval of the difference "
             "(a simultaneous band where there are several) lies inside "
@@ -114,7 +114,7 @@ class Equivalent(RuleByOrigin[Parameter | Curves]):
             verdict = Verdict.REPRODUCED
         else:
             verdict = Verdict.NOT_REPRODUCED if outside.any() else Verdict.INCONCLUSIVE
-        # What is shown is the largest difference, or the largest of those that are too large.
+        # Shown is the largest difference, or the largest of those that exceed the margin.
         sizes = abs(band.value) * (outside if verdict is Verdict.NOT_REPRODUCED else 1.0)
         place = int(sizes.argmax())
         if verdict is Verdict.NOT_REPRODUCED:
@@ -131,7 +131,7 @@ class Equivalent(RuleByOrigin[Parameter | Curves]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The margin shaded around no difference."""
+        """Draw the margin shaded around zero."""
         found = decision.found
         return (
             Glyph(

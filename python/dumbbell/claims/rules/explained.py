@@ -1,4 +1,4 @@
-"""Printed levels, where the source leaves parameters open: does one point give them all?"""
+"""Does one setting of the unpublished parameters reproduce all printed levels at once?"""
 
 from __future__ import annotations
 
@@ -36,24 +36,26 @@ from dumbbell.stats import Estimate
 
 
 class Joint(StrEnum):
-    """How several levels of one run are compared with it together."""
+    """How several levels of one run are tested jointly."""
 
     BONFERRONI = "each level on its own"
-    """The least p-value times their number: valid whatever their correlation."""
+    """Smallest p-value times the number of levels: valid for any correlation."""
     HOTELLING = "all levels at once"
-    """Hotelling's T-squared of one more run: sharper where levels rise and fall together, as the
-    quantiles of one run do. Takes two replications more than there are levels."""
+    """Hotelling's T-squared prediction for one more run. Sharper where levels are correlated, as
+    the quantiles of one run are. Needs two replications more than there are levels.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Level:
-    """One of the printed numbers of an experiment.
+    """One of the printed numbers (levels) of an experiment.
 
     Attributes:
-        printed: The number.
-        reading: What print leaves open: half of the last digit, or of "around 40 %" five points.
-        law: Of what one run prints; normal or log-normal.
-        jitter: Standard deviation that the published instrument has besides.
+        printed: The printed number.
+        reading: Rounding error: half of the last digit, or five percentage points for "around 40
+            %".
+        law: Distribution of the number over runs: normal or log-normal.
+        jitter: Additional standard deviation of the published instrument.
     """
 
     printed: float
@@ -62,7 +64,7 @@ class Level:
     jitter: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_number(self.printed, "printed")
         check_width(self.reading, "reading")
         check_width(self.jitter, "jitter")
@@ -82,19 +84,19 @@ class _AtPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained(RuleByOrigin[Grid[Levels]]):
-    """Is there one point of the grid at which all printed levels of an experiment come out?
+    """Is there a point of the grid at which all printed levels of an experiment are reproduced?
 
-    One unknown point gave them all. At each point every level is compared with the prediction of
-    one run as published, each on its own or all at once (`Joint`). The true point is rejected
-    with a probability of one less the level at most, however large the grid is.
+    The source used one unknown setting. At each grid point the levels are compared with the
+    prediction for one run as published, each by itself or jointly (`Joint`). The true point is
+    rejected with probability at most one minus the level, whatever the size of the grid.
 
     Attributes:
         levels: Name to printed number.
         grid: What varies, in words.
-        unit: Of all of them.
+        unit: Unit of all levels.
         origin: Where they were printed.
-        level: Of the joint test.
-        joint: Which test.
+        level: Level of the joint test.
+        joint: Which joint test.
     """
 
     name: ClassVar[RuleName] = RuleName.EXPLAINED
@@ -108,7 +110,7 @@ class Explained(RuleByOrigin[Grid[Levels]]):
     joint: Joint = Joint.BONFERRONI
 
     def __post_init__(self) -> None:
-        """Check that there is something to explain."""
+        """Validate the fields; there must be a level to explain."""
         check_level(self.level)
         if not self.levels:
             raise ValueError("levels is empty")
@@ -120,19 +122,19 @@ class Explained(RuleByOrigin[Grid[Levels]]):
 
     @property
     def chance_of_a_miss(self) -> float:
-        """One less the level, for all of them together."""
+        """One minus the level, for all levels together."""
         return 1.0 - self.level
 
     @property
     def fewest(self) -> int:
-        """Replications without which a point is not judged."""
+        """Fewest replications for judging a point."""
         if self.joint is Joint.HOTELLING:
             return max(LEAST_FOR_STUDENT, len(self.levels) + 2)
         return LEAST_FOR_STUDENT
 
     @property
     def words(self) -> str:
-        """The joint test."""
+        """The rule in words: the joint test."""
         within = {
             Joint.BONFERRONI: "all lie in a prediction interval whose joint level is",
             Joint.HOTELLING: "all at once lie where one more run would (Hotelling's T-squared) at",
@@ -147,7 +149,7 @@ class Explained(RuleByOrigin[Grid[Levels]]):
         )
 
     def decide(self, evidence: Grid[Levels]) -> Decision:
-        """Which points explain all levels, or which comes nearest."""
+        """Find the points that explain all levels, or else the nearest point."""
         complete = [point for point in evidence.points if is_complete(self._of(point))]
         if not complete:
             return Decision(verdict=Verdict.NOT_TESTABLE, found=MeasuredInterval(None))
@@ -222,7 +224,8 @@ class Explained(RuleByOrigin[Grid[Levels]]):
             in_logs = level.law is Law.LOG_NORMAL
             columns.append(np.log(runs[name].values) if in_logs else runs[name].values)
             printed.append(math.log(level.printed) if in_logs else level.printed)
-            # A reading is anywhere within its width: the variance of a uniform law.
+            # The reading error is uniform within its width; this is the variance of that
+            # distribution.
             own = math.hypot(level.jitter, level.reading / math.sqrt(3.0))
             spread.append(own / level.printed if in_logs else own)
         return joint_prediction_p_value(
@@ -247,7 +250,7 @@ class Explained(RuleByOrigin[Grid[Levels]]):
         return f"too wide to test: {', '.join(wide)}" if wide else ""
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """One a level, at the best point."""
+        """One glyph per level, at the best point."""
         return tuple(
             printed_glyph(printed, self.levels[name].reading, self.origin, found, label=name)
             for name, printed, found in decision.levels

@@ -1,4 +1,4 @@
-"""What several rules do with an interval."""
+"""Intervals and comparisons that several rules share."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from dumbbell.stats import (
 )
 
 LEAST_FOR_A_BAND = 3
-"""Replications. From two, a band of several points misses the truth in 16 % of cases, not 5 %: its
-critical value comes from a correlation that two curves cannot show."""
+"""Fewest replications for a simultaneous band. From two, it misses the truth in 16 % of cases
+instead of 5 %, since its critical value needs a correlation that two curves cannot show.
+"""
 
 
 ANYTHING = (-math.inf, math.inf)
-"""What a parameter can be of which nothing is known."""
+"""Range of a parameter without known bounds."""
 
 
 def interval(evidence: Parameter, level: float) -> Estimate:
-    """The interval of the parameter that the evidence is about.
+    """Confidence interval of the parameter that the evidence is about.
 
     Args:
-        evidence: Mean of runs, ratio of means, or difference of means (paired where the streams
-            are shared, else Welch's); or an estimate that is finished.
-        level: Coverage wanted.
+        evidence: Runs (mean), a ratio of means or a difference of means (paired where the streams
+            are shared, else Welch's), or a finished estimate.
+        level: Coverage.
 
     Raises:
-        ValueError: A finished estimate of something that is no parameter, such as a prediction.
+        ValueError: The finished estimate is not of a parameter but, for example, a prediction.
     """
     match evidence:
         case Runs():
@@ -56,7 +57,7 @@ def interval(evidence: Parameter, level: float) -> Estimate:
 
 
 def equivalent(found: Estimate, target: float, margin: float) -> Verdict:
-    """Inside the margin, outside of it, or neither."""
+    """Equivalence test: inside the margin, outside it, or neither."""
     return {
         "inside": Verdict.REPRODUCED,
         "outside": Verdict.NOT_REPRODUCED,
@@ -65,10 +66,10 @@ def equivalent(found: Estimate, target: float, margin: float) -> Verdict:
 
 
 def one_sided(found: Estimate, stated: float, side: Side) -> Verdict:
-    """Wholly on the side claimed, wholly on the other, or neither."""
+    """One-sided test: wholly on the claimed side, wholly on the other, or neither."""
     above, below = found.low >= stated, found.high <= stated
     if above and below:
-        # Without any spread, on the bound itself: "at least" and "at most" both hold.
+        # An interval of zero width on the bound itself satisfies both "at least" and "at most".
         return Verdict.REPRODUCED
     holds, fails = (above, below) if side is Side.AT_LEAST else (below, above)
     if holds:
@@ -79,14 +80,14 @@ def one_sided(found: Estimate, stated: float, side: Side) -> Verdict:
 def held_against(
     evidence: Parameter, *, stated: float, side: Side, margin: float | None, level: float
 ) -> tuple[Estimate, Verdict]:
-    """An interval compared with a number: by equivalence, or on one side of it.
+    """Compare an interval with a number: by equivalence, or on one side of it.
 
     Args:
         evidence: About one parameter.
-        stated: What it is compared with.
-        side: Equivalence for ``equals``.
-        margin: For ``equals``.
-        level: Of the interval.
+        stated: The reference number.
+        side: ``equals`` asks for equivalence.
+        margin: For ``equals`` only.
+        level: Level of the interval.
     """
     found = interval(evidence, level)
     if side is Side.EQUALS:
@@ -97,7 +98,7 @@ def held_against(
 
 
 def cut(found: Estimate, lowest: float, highest: float) -> Estimate:
-    """The estimate with its ends inside what is possible, such as a share's 0 to 1."""
+    """The estimate with its interval clipped to the possible range, such as 0 to 1 for a share."""
     low = min(max(found.low, lowest), highest)
     return replace(found, low=low, high=max(min(found.high, highest), low))
 
@@ -105,7 +106,7 @@ def cut(found: Estimate, lowest: float, highest: float) -> Estimate:
 def inconclusive(
     found: MeasuredInterval, n: int, least: int, margin: float | None = None
 ) -> Decision:
-    """The decision where there are fewer replications than a rule needs."""
+    """The decision when there are fewer replications than a rule needs."""
     return Decision(
         verdict=Verdict.INCONCLUSIVE,
         found=found,

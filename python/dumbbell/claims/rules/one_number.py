@@ -1,4 +1,4 @@
-"""What a share and a spread have in common: one number, on one side of it or equal to it."""
+"""Base of `Share` and `Spread`: one number that equals a value or lies on one side of it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from dumbbell.claims.rules.intervals import cut, held_against
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneNumber(RuleByOrigin[Parameter]):
-    """A pure number that is stated, and held against the interval of a mean.
+    """A pure number that is compared with the interval of a mean.
 
     Attributes:
-        value: Stated.
-        of: Of what, in words.
+        value: The stated value.
+        of: What the number measures, in words.
         side: ``EQUALS`` with a margin, or one-sided without.
-        margin: What counts as equal, or what "around" leaves.
-        origin: Who says so.
-        level: Of the interval.
+        margin: Margin of equivalence, or the range that "around" covers.
+        origin: Who states it.
+        level: Level of the interval.
     """
 
     possible: ClassVar[tuple[float, float]]
-    """To which ends of the interval are cut."""
+    """Range to which the interval is clipped."""
 
     value: float
     of: str
@@ -44,7 +44,7 @@ class OneNumber(RuleByOrigin[Parameter]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the numbers: equality has a margin, a side has none."""
+        """Validate the fields: equality needs a margin, a one-sided claim has none."""
         check_number(self.value, "stated_value")
         if self.side is not Side.EQUALS:
             if self.margin is not None:
@@ -62,12 +62,12 @@ class OneNumber(RuleByOrigin[Parameter]):
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """The value."""
+        """The stated value."""
         return (Stated(self.value, self.origin),)
 
     @property
     def end_of_words(self) -> str:
-        """The end of the rule's words."""
+        """The end of the rule's wording."""
         interval = f"the {percent(self.level)} interval lies"
         if self.margin is not None:
             return (
@@ -81,7 +81,7 @@ class OneNumber(RuleByOrigin[Parameter]):
         )
 
     def decide(self, evidence: Parameter) -> Decision:
-        """The interval of the mean against the value; its ends are cut to what is possible."""
+        """Compare the interval of the mean, clipped to the possible range, with the value."""
         found, verdict = held_against(
             evidence, stated=self.value, side=self.side, margin=self.margin, level=self.level
         )
@@ -89,7 +89,7 @@ class OneNumber(RuleByOrigin[Parameter]):
         return Decision(verdict=verdict, found=shown, margin=self.margin)
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The value in the middle; the margin, or the side claimed, shaded."""
+        """Draw the value in the middle, with the margin or the claimed side shaded."""
         found, value = decision.found, self.value
         if self.margin is not None:
             reach, shaded = around_margin(self.margin), (value - self.margin, value + self.margin)

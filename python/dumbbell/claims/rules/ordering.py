@@ -1,4 +1,4 @@
-"""A below B everywhere: a simultaneous band over the range named."""
+"""A lies below B everywhere: a simultaneous band over a named range."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from dumbbell.stats import IntervalKind, simultaneous_band
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordering(RuleByOrigin[Curves]):
-    """A difference that is positive at every point of a range at once.
+    """A difference that is positive at all points of a range simultaneously.
 
     The curves are the difference in the claimed direction: for "A's CDF is left of B's" they are
     F_A - F_B. A single difference is a curve of one point.
 
     Attributes:
         over: The range, in words, such as ``above the base RTT``.
-        unit: Of the difference.
-        slack: How far the wrong way still counts as no difference, zero or more.
-        origin: Who says so.
-        level: Of the whole band.
+        unit: Unit of the difference.
+        slack: Largest difference in the wrong direction that still counts as none, zero or more.
+        origin: Who claims it.
+        level: Simultaneous level of the whole band.
     """
 
     name: ClassVar[RuleName] = RuleName.ORDERING
@@ -47,18 +47,18 @@ class Ordering(RuleByOrigin[Curves]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_width(self.slack, "slack")
         check_level(self.level)
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """None: it is about a sign."""
+        """None: the claim is about a sign."""
         return ()
 
     @property
     def words(self) -> str:
-        """The band."""
+        """The rule in words: the band."""
         slack = f" (give or take {quantity(self.slack, self.unit)})" if self.slack else ""
         return (
             f"A simultaneous {percent(self.level)} band of the difference {self.over}, from "
@@ -68,7 +68,7 @@ class Ordering(RuleByOrigin[Curves]):
         )
 
     def decide(self, evidence: Curves) -> Decision:
-        """The whole band on one side of zero."""
+        """Is the whole band on one side of zero?"""
         if evidence.n < LEAST_FOR_A_BAND:
             value = float(evidence.rows.mean(axis=0).min())
             return inconclusive(
@@ -77,8 +77,8 @@ class Ordering(RuleByOrigin[Curves]):
                 LEAST_FOR_A_BAND,
             )
         band = simultaneous_band(evidence.rows, level=self.level)
-        # The smallest difference lies between the smallest edges: a band that holds everywhere at
-        # once holds at the minimum.
+        # The smallest difference lies between the smallest edges: a simultaneous band also covers
+        # the minimum.
         least = MeasuredInterval(
             float(band.value.min()),
             finite(float(band.low.min())),
@@ -96,7 +96,7 @@ class Ordering(RuleByOrigin[Curves]):
         return Decision(verdict=verdict, found=least, margin=self.slack or None)
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The least difference, with an arrow to the claimed side of zero."""
+        """Draw the smallest difference, with an arrow to the claimed side of zero."""
         found = decision.found
         return (
             Glyph(

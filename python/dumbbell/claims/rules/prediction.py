@@ -1,4 +1,4 @@
-"""The interval in which one run as published falls, by the law of what it prints."""
+"""Prediction interval for one run as published, by the distribution of the printed number."""
 
 from __future__ import annotations
 
@@ -18,32 +18,34 @@ from dumbbell.stats import (
 )
 
 LEAST_FOR_STUDENT = 10
-"""From 3 runs a Student prediction interval holds a truth 6 standard deviations away in 24 % of
-cases; from 10 in less than one of a thousand."""
+"""With 3 runs a Student prediction interval contains a value 6 standard deviations away in 24 % of
+cases; with 10 in fewer than one in a thousand.
+"""
 LEAST_AGAINST = 3
-"""Fewest replications that may speak against a printed number: two show hardly any spread."""
+"""Fewest replications that can contradict a printed number: two hardly show any spread."""
 LEVEL_AGAINST = 0.999
-"""Of the interval that a number must lie outside where there are fewer than `LEAST_FOR_STUDENT`.
+"""Level of the interval that a number must lie outside with fewer than `LEAST_FOR_STUDENT` runs.
 
-A Student interval is right for any number of normal runs, only wide for few; that they are normal
-so few cannot show, and more runs are to come, whose verdict must not be another."""
+A Student interval is valid for any number of normal runs, if only wide for few. But few runs cannot
+show that they are normal, and a verdict from few runs must not be reversed by more.
+"""
 INFORMATIVE_HALF_WIDTH = 0.5
 """A prediction interval wider than +-50 % of its centre cannot test a published number."""
 
 
 class Law(StrEnum):
-    """What is taken for granted about the number that one run prints."""
+    """Assumed distribution, over runs, of the number that one run prints."""
 
     NORMAL = "normal"
     """Student's prediction interval; for means and shares over many packets or flows."""
     LOG_NORMAL = "log-normal"
-    """The same of the logarithms; for positive, skewed numbers with few runs."""
+    """Student's interval of the logarithms; for positive, skewed numbers with few runs."""
     ANY = "any"
     """Order statistics; for maxima, high quantiles, completion times. Needs 39 runs at 95 %."""
 
 
 def least_runs(law: Law, level: float) -> int:
-    """Fewest replications of which a prediction interval is taken at its word."""
+    """Fewest replications for which the prediction interval is valid."""
     if law is Law.ANY:
         return replications_for_prediction(level)
     return LEAST_FOR_STUDENT
@@ -52,21 +54,21 @@ def least_runs(law: Law, level: float) -> int:
 def predict(
     values: Floats, law: Law, level: float, *, rounding: float = 0.0, jitter: float = 0.0
 ) -> Estimate:
-    """Central prediction interval of what one run as published would print.
+    """Central prediction interval for the number that one run as published would print.
 
     Args:
-        values: What each replication would print, shape (n,), finite; positive for the
-            log-normal law.
-        law: Of the number.
+        values: The number of each replication, shape (n,), finite; positive for the log-normal
+            distribution.
+        law: Distribution of the number.
         level: Probability that one more run falls inside.
         rounding: Half a unit of the last printed digit (or what "around" leaves), added to both
             ends.
-        jitter: Standard deviation that the published instrument has besides; added in quadrature.
+        jitter: Additional standard deviation of the published instrument, added in quadrature.
 
     Raises:
-        ValueError: A logarithm of what is not positive.
+        ValueError: A number is not positive under the log-normal distribution.
     """
-    from scipy.special import ndtri  # when used: half a second
+    from scipy.special import ndtri  # imported when used: half a second
 
     match law:
         case Law.ANY:
@@ -91,14 +93,15 @@ def predict(
 def prediction_p_value(
     values: Floats, printed: float, law: Law, *, rounding: float = 0.0, jitter: float = 0.0
 ) -> float | None:
-    """Chance that one run falls at least as far out as the printed number; None by order.
+    """Probability that one run is at least as far out as the printed number; None for order
+    statistics.
 
     Args:
         values: As for :func:`predict`.
         printed: The published number.
-        law: Of the number.
-        rounding: What the printed number may be off by.
-        jitter: Standard deviation that the published instrument has besides.
+        law: Distribution of the number.
+        rounding: Rounding error of the printed number.
+        jitter: Additional standard deviation of the published instrument.
     """
     n = values.size
     if law is Law.ANY or n < 2:
@@ -121,7 +124,7 @@ def prediction_p_value(
 
 
 def joint_prediction_p_value(values: Floats, printed: Floats, spread: Floats) -> float:
-    """Chance that one run falls at least as far out as several printed numbers do together.
+    """Probability that one run is jointly at least as far out as several printed numbers.
 
     Hotelling's T-squared of one more observation: with p numbers, mean m and covariance S of n
     runs, (x - m)' (S (1 + 1/n))^-1 (x - m) (n - p) / (p (n - 1)) has the F distribution with p and
@@ -129,13 +132,14 @@ def joint_prediction_p_value(values: Floats, printed: Floats, spread: Floats) ->
     Statistical Analysis, 3rd ed., section 5.2).
 
     Args:
-        values: A row a replication, a column a number, shape (n, p), n > p; normal (or their
-            logarithms are, and are given).
-        printed: The numbers, shape (p,).
-        spread: Standard deviation of each besides that of runs, shape (p,): jitter, rounding.
+        values: One row per replication, one column per number, shape (n, p), n > p; normal (or the
+            logarithms of log-normal numbers).
+        printed: The printed numbers, shape (p,).
+        spread: Standard deviation of each number in addition to that of runs, shape (p,): jitter,
+            rounding.
 
     Raises:
-        ValueError: No more replications than numbers.
+        ValueError: There are not more replications than numbers.
     """
     n, p = values.shape
     if n <= p:

@@ -1,4 +1,4 @@
-"""A run that is not the published one: shown, never judged."""
+"""A run that is shorter, coarser or smaller than the published one: shown, never judged."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortfall:
-    """What the run lacks of the published one.
+    """One respect in which the run falls short of the published one.
 
     Attributes:
         what: Such as ``run length`` or ``sampling interval``.
-        ours: Ours, in ``unit``.
-        published: The source's.
-        unit: Of both.
+        ours: Our value, in ``unit``.
+        published: The source's value.
+        unit: Unit of both.
     """
 
     what: str
@@ -38,11 +38,11 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview(Rule[E], Generic[E]):
-    """The rule of the full-length claim, with the numbers of a shorter, coarser or smaller run.
+    """The rule of the full-length claim, applied to a shorter, coarser or smaller run.
 
     Attributes:
-        of: The rule that the full run is judged by.
-        shortfalls: What this one lacks; at least one.
+        of: The rule by which the full run is judged.
+        shortfalls: Where this run falls short; at least one.
     """
 
     name: ClassVar[RuleName] = RuleName.PREVIEW
@@ -51,23 +51,23 @@ class Preview(Rule[E], Generic[E]):
     shortfalls: tuple[Shortfall, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a preview of what is no preview."""
+        """Refuse a preview without a shortfall."""
         if not self.shortfalls or any(each.ours == each.published for each in self.shortfalls):
             raise ValueError("a preview lacks something of the published run; else judge it")
 
     @property
     def unit(self) -> str:
-        """Of the full run's rule."""
+        """The full run's unit."""
         return self.of.unit
 
     @property
     def level(self) -> float:
-        """Of the full run's rule."""
+        """The full run's level."""
         return self.of.level
 
     @property
     def stated(self) -> tuple[Stated, ...]:
-        """Of the full run's rule."""
+        """The full run's reference numbers."""
         return self.of.stated
 
     @property
@@ -77,7 +77,7 @@ class Preview(Rule[E], Generic[E]):
 
     @property
     def words(self) -> str:
-        """Why it is one, and the full run's rule."""
+        """Never counted."""
         lacks = "; ".join(each.words for each in self.shortfalls)
         return f"Preview only, not judged ({lacks}). At full length: {self.of.words}"
 

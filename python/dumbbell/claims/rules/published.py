@@ -1,4 +1,4 @@
-"""A number published once, against what one run as published would print."""
+"""A number published once, against the prediction for one run as published."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ class Published(RuleByOrigin[Runs]):
     The runs must have the published length, sampling and start; else wrap it in
     `Preview`.
 
-    For a number, and against one that is near, it takes ten runs: a Student interval from fewer
-    is so wide that it holds what is far away. Against one that is far, three are enough: where it
-    lies outside an interval that one normal run of a thousand leaves, more runs would hardly
-    change that. Order statistics say nothing, either way, before there are 39 runs.
+    Agreement, and disagreement with a number that is near, needs ten runs: from fewer, a Student
+    interval is so wide that it contains distant numbers. Three runs suffice against a number
+    outside the 99.9 % interval; more runs would hardly change that. Order statistics decide nothing
+    with fewer than 39 runs.
 
     Attributes:
-        printed: The number.
-        rounding: Half a unit of its last digit, or what a word such as "around" leaves.
-        law: Of what one run prints.
-        jitter: Standard deviation of the published instrument besides, such as a host's.
-        unit: Of all numbers.
-        origin: ``ELSEWHERE`` for what was measured but not published.
-        possible: Least and greatest value that it can have: the interval that is shown ends there.
-        level: Of the prediction.
+        printed: The printed number.
+        rounding: Half a unit of its last digit, or the range that a word such as "around" covers.
+        law: Distribution of the number over runs.
+        jitter: Additional standard deviation of the published instrument, such as a host's.
+        unit: Unit of all numbers.
+        origin: ``ELSEWHERE`` for numbers that were measured but not published.
+        possible: Smallest and largest possible value; the interval shown is clipped to them.
+        level: Level of the prediction.
     """
 
     name: ClassVar[RuleName] = RuleName.PUBLISHED
@@ -69,7 +69,7 @@ class Published(RuleByOrigin[Runs]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_number(self.printed, "printed")
         check_width(self.rounding, "rounding")
         check_width(self.jitter, "jitter")
@@ -82,16 +82,16 @@ class Published(RuleByOrigin[Runs]):
 
     @property
     def chance_of_a_miss(self) -> float:
-        """One less the level: so often a true number falls outside."""
+        """One minus the level: how often a true number falls outside."""
         return 1.0 - self.level
 
     @property
     def words(self) -> str:
-        """Prediction, never a mean."""
+        """The rule in words: a prediction, never a mean."""
         return prediction_words(self.level, self.law, self.rounding, self.jitter, self.unit)
 
     def decide(self, evidence: Runs) -> Decision:
-        """Outside, inside, or inside of what is too wide to tell."""
+        """Outside the interval, inside it, or inside an interval too wide to test anything."""
         found = predict(
             evidence.values, self.law, self.level, rounding=self.rounding, jitter=self.jitter
         )
@@ -109,8 +109,8 @@ class Published(RuleByOrigin[Runs]):
         )
 
     def _against(self, evidence: Runs, least: int) -> Decision | None:
-        """Not reproduced, where fewer runs than it takes for the number speak against it."""
-        # Runs that are all alike show no spread at all: perhaps of a count that is mostly zero.
+        """A contradiction found with fewer runs than agreement needs; None if there is none."""
+        # Identical runs show no spread, for example of a count that is mostly zero.
         is_spread = float(np.ptp(evidence.values)) > 0.0
         if self.law is Law.ANY or evidence.n < LEAST_AGAINST or not is_spread:
             return None
@@ -131,12 +131,12 @@ class Published(RuleByOrigin[Runs]):
         return MeasuredInterval.of(cut(found, *self.possible))
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """The printed number in the middle of -50 % to +50 %."""
+        """Draw the printed number in the middle of -50 % to +50 %."""
         return (printed_glyph(self.printed, self.rounding, self.origin, decision.found),)
 
 
 def predicted(found: Estimate, printed: float) -> Verdict:
-    """The verdict on a printed number, given a prediction that has enough runs behind it."""
+    """The verdict on a printed number, given a prediction from enough runs."""
     if not found.contains(printed):
         return Verdict.NOT_REPRODUCED
     return Verdict.REPRODUCED if is_informative(found) else Verdict.UNINFORMATIVE
@@ -174,7 +174,7 @@ def prediction_words(
 def printed_glyph(
     printed: float, rounding: float, origin: Origin, found: MeasuredInterval, label: str = ""
 ) -> Glyph:
-    """A printed number in the middle of -50 % to +50 % of itself."""
+    """Draw a printed number in the middle of -50 % to +50 % of itself."""
     return Glyph(
         label=label,
         centre=printed,

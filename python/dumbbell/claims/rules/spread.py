@@ -24,11 +24,11 @@ class Spread(OneNumber):
 
     @classmethod
     def more(cls, of: str) -> Spread:
-        """A ratio of two spreads that is at least 1."""
+        """Rule for "varies more": the ratio of two spreads is at least 1."""
         return cls(value=1.0, of=of, side=Side.AT_LEAST)
 
     @property
     def words(self) -> str:
-        """What varies, and the interval."""
+        """The rule in words: what varies, and the interval."""
         end = self.end_of_words
         return f"5th to 95th percentile relative to the median, of {self.of}: {end}"

@@ -1,4 +1,4 @@
-"""A least upper bound, such as a full queue's delay: reached by the typical run, passed by none."""
+"""A least upper bound, such as a full queue's delay: typically reached, never exceeded."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from dumbbell.stats import IntervalKind
 class Supremum(RuleByOrigin[Runs]):
     """The exact maximum of a run is within one packet below the bound and never above it.
 
-    "Every run reaches it" would grow harder with every run, "some run reaches it" easier. So it is
-    the typical run that must: more than half of all runs that could be made, by the sign test.
-    More runs make that surer and change it to nothing else. One run above the bound is enough
-    against it: a bound has no chance error.
+    "Every run reaches it" becomes less likely with more runs, "some run reaches it" more likely.
+    The claim is therefore about the typical run: more than half of all possible runs reach the
+    bound, by the sign test. More runs sharpen the test without changing the claim. One run above
+    the bound contradicts it.
 
-    Sampled peaks (the greatest of ten pings) are no maxima: hold their mean against the mean of
-    their own law with `Equals`.
+    Sampled peaks (the largest of ten pings) are not exact maxima: compare their mean with the mean
+    of their distribution by `Equals`.
 
     Attributes:
         bound: The supremum.
-        packet: One packet (its time, its bytes) in ``unit``, positive.
-        resolution: Of the maxima, allowed above the bound (1 ns, in ``unit``).
-        unit: Of all numbers.
-        origin: Who says so.
-        level: One less the chance of either error of the sign test.
+        packet: One packet (its transmission time or its size) in ``unit``, positive.
+        resolution: Tolerance above the bound for the resolution of the maxima (1 ns, in ``unit``).
+        unit: Unit of all numbers.
+        origin: Who states the bound.
+        level: One minus the probability of either error of the sign test.
     """
 
     name: ClassVar[RuleName] = RuleName.SUPREMUM
@@ -56,7 +56,7 @@ class Supremum(RuleByOrigin[Runs]):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the fields."""
         check_number(self.bound, "bound")
         check_margin(self.packet, "packet")
         check_width(self.resolution, "resolution")
@@ -69,7 +69,7 @@ class Supremum(RuleByOrigin[Runs]):
 
     @property
     def words(self) -> str:
-        """Both halves."""
+        """The rule in words: both conditions."""
         return (
             f"Exact maximum of each run: not reproduced when one is above "
             f"{quantity(self.bound, self.unit)}; reproduced when more than half of all runs come "
@@ -79,8 +79,8 @@ class Supremum(RuleByOrigin[Runs]):
         )
 
     def decide(self, evidence: Runs) -> Decision:
-        """Passed, or the typical run reaches it, or does not."""
-        from scipy.special import bdtr, bdtrc  # when used: half a second
+        """Exceeded, reached by the typical run, or not reached."""
+        from scipy.special import bdtr, bdtrc  # imported when used: half a second
 
         peaks = evidence.values
         n = evidence.n
@@ -93,7 +93,7 @@ class Supremum(RuleByOrigin[Runs]):
             remark = f"a run passes the bound by {quantity(highest - self.bound, self.unit)}"
         else:
             remark = f"{reached} of {n} runs come within one packet of the bound"
-            # Binomial tails: as many runs or more (fewer) reach it, if half of all runs do.
+            # Binomial tails: at least (at most) this many runs reach it, if half of all runs do.
             if float(bdtrc(reached - 1, n, 0.5)) <= error:
                 verdict = Verdict.REPRODUCED
             elif float(bdtr(reached, n, 0.5)) <= error:
@@ -110,7 +110,7 @@ class Supremum(RuleByOrigin[Runs]):
         )
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """One packet shaded below the bound."""
+        """Draw one packet shaded below the bound."""
         found = decision.found
         return (
             Glyph(

@@ -1,7 +1,8 @@
-"""Claims of one's own: ``[[claim]]`` tables of a file, run and judged by the rules of studies.
+"""A user's own claims: ``[[claim]]`` tables of a file, judged by the same rules as studies.
 
-`asserted` reads them and fixes every rule; `check` runs what they need and judges it
-(`dumbbell.claims.judge`); `bundle` is what a folder keeps, so that somebody else runs it again.
+`asserted` reads the claims and fixes their rules; `check` runs the cells they need and judges them
+(`dumbbell.claims.judge`); `bundle` reads and writes a folder from which others can repeat the
+check.
 """
 
 from dumbbell.compare.checking.asserted import Asserted, Checked, asserted, check

@@ -1,4 +1,4 @@
-"""Values of a claim in the unit in which its quantity is shown."""
+"""Read the values of a claim, in the unit in which its quantity is shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PERCENT = re.compile(r"\s*(?P<number>[0-9]+\.?[0-9]*|\.[0-9]+)\s*%\s*")
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """How values of a unit are typed."""
+    """How a value with a unit is written in a claim."""
 
     parse: Callable[[str], float]
     to_shown: float
@@ -45,16 +45,16 @@ _WRITTEN: Mapping[str, _Written] = MappingProxyType(
         ),
     }
 )
-"""Shown unit to how it is typed; what has none here is a number."""
+"""By shown unit, how a value is written; other units take a plain number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """In what a claim's numbers are shown.
+    """The unit in which a claim's numbers are shown.
 
     Attributes:
         unit: ``ms``, ``Mbit/s``, ``%``, ``packets``; ``1`` for a pure number.
-        factor: A quantity's value times this is in ``unit``.
+        factor: Factor from the quantity's own unit to ``unit``.
     """
 
     unit: str
@@ -62,20 +62,20 @@ class Scale:
 
     @classmethod
     def of(cls, measure: Measure) -> Scale:
-        """Of a quantity."""
+        """The scale of a measure."""
         unit, factor = measure.shown_unit
         return cls(unit or "1", factor)
 
     def read(self, value: str | float, path: str) -> float:
-        """A value of a file in this unit.
+        """Convert a value from a file to this unit.
 
         Args:
-            value: Text with its unit where the quantity has one of time or rate, else a number;
-                shares are numbers from 0 to 1, not per cent.
-            path: Where it stands.
+            value: Text with a unit for times and rates, otherwise a number; shares are numbers from
+                0 to 1, not per cent.
+            path: Path in the file, for the error.
 
         Raises:
-            SpecError: It is the other of them, or no value.
+            SpecError: The value does not have that form.
         """
         written = _WRITTEN.get(self.unit)
         if written is None:
@@ -92,10 +92,10 @@ class Scale:
             raise SpecError(path, shown(value), written.example, error.hint) from None
 
     def read_margin(self, value: str | float, path: str, of: float | None = None) -> float:
-        """A margin: positive; ``2%`` is relative to a value.
+        """Read a margin: a positive value; ``2%`` is relative to a reference value.
 
         Raises:
-            SpecError: It is none.
+            SpecError: It is not a margin.
         """
         match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
         if match is not None and of is not None:
@@ -107,7 +107,7 @@ class Scale:
         return found
 
     def rounding(self, value: str | float, path: str) -> float:
-        """Half a unit of the last digit that was written, in this unit."""
+        """Rounding error of a value in this unit: half a unit of the last digit written."""
         number = _last_digit(value)
         if isinstance(value, str):
             unit = value.strip().lstrip("-+")
@@ -117,7 +117,7 @@ class Scale:
 
 
 PURE = Scale("1", 1.0)
-"""Of ratios and shares."""
+"""Scale of ratios and shares."""
 
 
 def _last_digit(value: str | float) -> float:

@@ -1,4 +1,4 @@
-"""From a file with claims to their verdicts."""
+"""Read a file's claims, run their cells, and judge them."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ CONTRADICTED = frozenset(
         Verdict.CHECK_FAILS,
     }
 )
-"""What was run speaks against the claim."""
+"""Verdicts against a claim."""
 UNDECIDED = frozenset(
     {Verdict.INCONCLUSIVE, Verdict.UNINFORMATIVE, Verdict.NOT_TESTABLE, Verdict.PREVIEW}
 )
-"""It says nothing for it and nothing against it."""
+"""Verdicts neither for nor against a claim."""
 
 
 @dataclass(frozen=True)
 class Asserted:
-    """What is claimed of a file, before anything has run.
+    """The claims of a file, before anything has run.
 
     Attributes:
-        file: With the description and the claims.
-        settings: What was put in place of its values.
-        plans: A claim each, with its rule.
-        cells: What has to be run for them.
-        failed: Cells of its sweep that cannot be described.
-        at_least: Replications of each cell, as its sweep says or by default.
-        precision: In place of that number, as its sweep says; None where it does not.
+        file: The file with the description and the claims.
+        settings: Values that replace those of the file.
+        plans: One plan per claim, with its rule.
+        cells: The cells that the claims need.
+        failed: Cells of the sweep that cannot be described.
+        at_least: Replications of each cell, from the sweep or the default.
+        precision: Precision asked for by the sweep instead of that number; None without one.
     """
 
     file: Path
@@ -63,12 +63,12 @@ class Asserted:
 
     @property
     def replications(self) -> int:
-        """What the rules need, and `at_least`."""
+        """Replications of each cell: `at_least`, or more if a rule needs more."""
         return max(self.at_least, self._needed)
 
     @property
     def before_precision(self) -> int:
-        """Of each cell before a precision is looked at: what is usual, and what the rules need."""
+        """Replications of each cell before its precision is checked."""
         return max(REPLICATIONS, self._needed)
 
     @property
@@ -78,12 +78,12 @@ class Asserted:
 
 @dataclass(frozen=True)
 class Checked:
-    """Claims with their verdicts.
+    """Claims and their verdicts.
 
     Attributes:
-        asserted: What was claimed.
-        comparison: What was run.
-        judged: The verdicts, in the order of the file; on each backend after the other.
+        asserted: The claims.
+        comparison: The runs.
+        judged: The verdicts in the order of the file, backend by backend.
     """
 
     asserted: Asserted
@@ -92,12 +92,12 @@ class Checked:
 
     @property
     def contradicted(self) -> list[Judged]:
-        """Claims that what was run speaks against."""
+        """Claims that the runs contradict."""
         return [each for each in self.judged if each.verdict in CONTRADICTED]
 
     @property
     def undecided(self) -> list[Judged]:
-        """Claims of which it says nothing."""
+        """Claims that the runs leave undecided."""
         return [each for each in self.judged if each.verdict in UNDECIDED]
 
 
@@ -108,8 +108,8 @@ def asserted(
 
     Args:
         file: A description with ``[[claim]]`` tables, and perhaps a sweep.
-        settings: Values in place of the file's, in every cell.
-        replications: How many there will be; of one nothing stands in for randomness.
+        settings: Values that replace those of the file in every cell.
+        replications: Number of replications planned. With a single one no ensemble is used.
 
     Raises:
         SpecError: The file or a claim is not allowed, or there is no claim.
@@ -126,8 +126,8 @@ def asserted(
     else:
         base, failed = cells_of([(file, document, folder)], settings)
     source = f"claimed in {file.name}"
-    # Which cells there are decides whether an ensemble stands in for randomness, and that decides
-    # the rule of a printed number.
+    # The set of cells decides whether an ensemble replaces randomness, and that decides the rule
+    # for a printed number.
     places = Cells(document, folder, base, failed, is_sweep=swept is not None)
     Planning(places, None, source).plans(tables)
     ensemble = None
@@ -153,17 +153,17 @@ def check(
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
 ) -> Checked:
-    """Run what the claims need, and judge them.
+    """Run the cells that the claims need, and judge the claims.
 
     Args:
-        claims: Of `asserted`.
-        backends: Where; every claim is judged on each of them.
-        replications: Of each cell; what the file says, or as many as the rules need, when None.
-        precision: As `compare` has it, in place of a number; the rules get as many as they need.
-        jobs: Threads; 0 for one a core.
-        memory_bytes: What the runs may use together.
-        executor: Who does them.
-        keep: Keep the runs of this number of replications, for figures.
+        claims: Result of `asserted`.
+        backends: Backends to run on; every claim is judged on each of them.
+        replications: Replications of each cell; None for what the file says or the rules need.
+        precision: As in `compare`, instead of a number; the rules still get as many as they need.
+        jobs: Threads; 0 for one per core.
+        memory_bytes: Memory that all runs may use together.
+        executor: Performs the runs.
+        keep: Number of replications whose runs are kept for figures.
         on_progress: Called about ten times a second.
         cancel: Set it to stop within a second.
 

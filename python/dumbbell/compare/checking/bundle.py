@@ -1,8 +1,8 @@
-"""A folder that holds description, claims and results, and whether running it again gives them.
+"""A folder with description, claims and results, and a check whether repeating it gives the same.
 
-What a run gave is kept as numbers (``results.json``) and as a digest of each replication's numbers
-(``check.json``): equal digests say that nothing differs in the last bit, and where they differ the
-numbers say by how much.
+Results are stored as numbers (``results.json``) and as a digest of each replication's numbers
+(``check.json``). Equal digests mean that all numbers are equal to the last bit; if digests differ,
+the numbers show by how much.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ DESCRIPTION, KEPT, RESULTS = "experiment.toml", "check.json", "results.json"
 CLAIMS = "claims.json"
 FORMAT = 1
 LARGEST_BYTES = 256 << 20
-"""Of a file of the folder, which may be a stranger's."""
+"""Largest file that is read: the folder may come from a stranger."""
 MOST_KEPT_REPLICATIONS = 100_000
-"""Of each cell: what a folder, which may be a stranger's, can make this machine run."""
+"""Most replications per cell that are run: the folder may come from a stranger."""
 
 _Value: TypeAlias = float | Literal["inf", "-inf"] | None
 
 
 class _File(BaseModel):
-    """What is read of a folder: strictly, nothing beside it, nothing of another type."""
+    """Base of the models for a folder's files: strict types, no unknown keys."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -79,17 +79,17 @@ class _Results(_File):
 
 @dataclass(frozen=True)
 class KeptCheck:
-    """What a folder says of how it was made and of what came of it.
+    """The content of a bundle: how it was made, and its results.
 
     Attributes:
-        folder: It.
-        version: Of dumbbell, that made it.
-        settings: In place of values of the description.
-        backends: Where it was run.
-        replications: Asked for; None where a precision was.
-        precision: Asked for; None where a number was.
-        digests: Of each replication's numbers, by the digest of a description and the backend.
-        results: The numbers themselves, by the same and then by path; none where there is no file.
+        folder: The folder.
+        version: Version of dumbbell that made it.
+        settings: Values that replace those of the description.
+        backends: Backends it was run on.
+        replications: Number of replications asked for; None if a precision was.
+        precision: Precision asked for; None if a number was.
+        digests: Digest of each replication's numbers, by digest of the description and backend.
+        results: The numbers by the same key, then by path; empty without a results file.
         views: The verdicts.
     """
 
@@ -105,19 +105,19 @@ class KeptCheck:
 
     @property
     def description(self) -> Path:
-        """The file with description and claims."""
+        """The file with the description and the claims."""
         return self.folder / DESCRIPTION
 
 
 @dataclass(frozen=True, slots=True)
 class BundleCheck:
-    """What running a folder again gave, held against what it keeps.
+    """Comparison of a repeated check with the bundle.
 
     Attributes:
-        runs: How many there are now.
-        differing: Sentences on runs whose numbers differ, or that are not in the folder.
-        verdicts: Sentences on verdicts that differ.
-        version: Of dumbbell where the folder was made, if it is another one.
+        runs: Number of runs now.
+        differing: Sentences about runs whose numbers differ or that the folder lacks.
+        verdicts: Sentences about verdicts that differ.
+        version: Version of dumbbell that made the folder, if it differs.
     """
 
     runs: int
@@ -132,19 +132,19 @@ class BundleCheck:
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether it is a folder; whether it holds what it should, `read_bundle` says."""
+    """Whether the path is a folder; `read_bundle` checks its content."""
     return path.is_dir()
 
 
 def bundle_files(
     checked: Checked, *, replications: int | None, precision: float | None
 ) -> dict[str, str | bytes]:
-    """The files of a folder, besides its page and ``claims.json``, that let it be run again.
+    """The files of a bundle, besides the page and ``claims.json``.
 
     Args:
-        checked: What was run and judged.
-        replications: As asked for, or as many as the rules needed.
-        precision: As asked for.
+        checked: The runs and verdicts.
+        replications: Number asked for, or needed by the rules.
+        precision: Precision asked for.
     """
     claims, found = checked.asserted, checked.comparison
     by_label = {cell.label: cell for cell in found.cells}
@@ -175,10 +175,10 @@ def bundle_files(
 
 
 def read_bundle(folder: Path) -> KeptCheck:
-    """What a folder says.
+    """Read a bundle.
 
     Raises:
-        SpecError: It holds no bundle, or one that is damaged or of a later version.
+        SpecError: The folder holds no bundle, or it is damaged, or a later version wrote it.
     """
     path = folder / KEPT
     allowed = "a folder that `dumbbell check FILE` wrote, with experiment.toml and check.json"
@@ -205,7 +205,7 @@ def read_bundle(folder: Path) -> KeptCheck:
 
 
 def same(kept: KeptCheck, checked: Checked) -> BundleCheck:
-    """What was found now against what the folder keeps."""
+    """Compare a repeated check with the bundle."""
     found = checked.comparison
     by_label = {cell.label: cell for cell in found.cells}
     arms = {
@@ -235,12 +235,12 @@ def same(kept: KeptCheck, checked: Checked) -> BundleCheck:
 
 
 def digest_of(summary: Summary) -> str:
-    """SHA-256 of all numbers of a run, by their paths, to the last bit."""
+    """SHA-256 of all numbers of a run with their paths, to the last bit."""
     return _digest({each.path: summary.values[each] for each in summary.quantities})
 
 
 def _digest(values: Mapping[str, float | None]) -> str:
-    # `repr` of a float gives it back to the bit; what is not defined is null, whatever its NaN.
+    # `repr` of a float is exact; undefined numbers are null, whatever their NaN.
     told = {path: _plain(value) for path, value in values.items()}
     text = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -249,12 +249,14 @@ def _digest(values: Mapping[str, float | None]) -> str:
 def _plain(value: float | None) -> float | str | None:
     if value is None or math.isnan(value):
         return None
-    # JSON has no infinity (the capacity of a way that nothing limits).
+    # JSON has no infinity (the capacity of a path without a limit).
     return float(value) if math.isfinite(value) else str(value)
 
 
 def _results_text(checked: Checked) -> str:
-    """Every number of every run: a line a quantity, so that two versions can be compared."""
+    """All numbers of all runs, one line per quantity, so that two versions can be
+    compared by diff.
+    """
     found = checked.comparison
     by_label = {cell.label: cell for cell in found.cells}
     parts = []
@@ -278,7 +280,7 @@ def _results_text(checked: Checked) -> str:
 
 
 def _traces(claims: Asserted) -> Iterator[tuple[str, bytes]]:
-    """Recorded traces that the description names, where they lie beside it."""
+    """The recorded traces that the description names, with their contents."""
     document, folder = load(claims.file)
     for flow in parted(document)[0].get("flows", []):
         source = flow.get("source") if isinstance(flow, Mapping) else None
@@ -311,7 +313,7 @@ def _read_as(model: type[_Model], path: Path) -> _Model:
 
 
 def _changed_since(kept: KeptCheck) -> Iterator[str]:
-    """Numbers in the folder that are not those of the digests beside them."""
+    """Sentences about numbers that do not match the digests beside them."""
     for key, values in kept.results.items():
         digests = kept.digests.get(key, ())
         for number, digest in enumerate(digests):

@@ -1,4 +1,4 @@
-"""Each kind of ``[[claim]]`` at one place: the rule with its numbers, and the evidence it takes."""
+"""For each kind of ``[[claim]]``: the rule with its numbers, and how its evidence is collected."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from dumbbell.spec import Resolved, claim_tables
 from dumbbell.spec.claim_tables import ComparisonTerm
 
 Evidence = Callable[[Numbers, Numbers], Any]
-"""Of the backend that is judged, and of the one that it may be compared with."""
+"""Collects evidence from the numbers of the judged backend and of the one it is compared with."""
 LEAST_DELAY_MARGIN_S = 0.5e-3
 ORIGINS: Mapping[str, Origin] = {
     "theory": Origin.THEORY,
@@ -62,12 +62,12 @@ ORIGINS: Mapping[str, Origin] = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedClaim:
-    """A claim at one place.
+    """A claim about one cell.
 
     Attributes:
-        rule: With all its numbers.
-        evidence: For it.
-        cell: What it is about, the others apart.
+        rule: The rule with all its numbers.
+        evidence: Collects the rule's evidence.
+        cell: The cell it is about.
     """
 
     rule: Rule[Any]
@@ -80,10 +80,10 @@ class ClaimPlace:
     """Where a claim is judged.
 
     Attributes:
-        cells: Of the file.
+        cells: The cells of the file.
         where: Values of this cell's settings, one each.
-        path: Of the claim in the file.
-        ensemble: What stands in for randomness, or None.
+        path: Path of the claim in the file.
+        ensemble: The ensemble that replaces randomness, or None.
     """
 
     cells: Cells
@@ -99,7 +99,7 @@ class ClaimPlace:
         *,
         of_group: bool = False,
     ) -> Number:
-        """The quantity here, or what ``other`` says is otherwise."""
+        """The quantity here, or in the cell that differs by the settings of ``other``."""
         where, at, name = self.where, f"{self.path}.where", "quantity"
         if other is not None:
             where = self.cells.otherwise(where, other.where)
@@ -110,7 +110,7 @@ class ClaimPlace:
         return Number.read(quantity, cell, f"{self.path}.{name}", of_group=of_group)
 
     def along(self, quantity: str, values: Mapping[str, Any]) -> list[Number]:
-        """The quantity at every value of a path."""
+        """The quantity in the cell of each value of a path."""
         ((setting, each),) = values.items()
         path = f"{self.path}.along"
         return [
@@ -124,7 +124,7 @@ class ClaimPlace:
 
 
 def planned_at(table: Any, place: ClaimPlace) -> PlannedClaim:
-    """The rule and the evidence of a claim about a cell.
+    """The rule and the evidence of a claim about one cell.
 
     Raises:
         SpecError: A value does not fit its quantity; with its path in the file.
@@ -134,7 +134,7 @@ def planned_at(table: Any, place: ClaimPlace) -> PlannedClaim:
 
 
 def calibration_of(table: claim_tables.CalibrationTable) -> tuple[Rule[Fitted], Fitted]:
-    """The rule, and what was chosen; it needs no runs."""
+    """The rule, and the value of the chosen parameter; needs no runs."""
     rule = Calibration(
         parameter=table.parameter, unit=table.unit, used=table.used, nominal=table.nominal
     )
@@ -215,7 +215,7 @@ def _possible(
     *,
     has_other: bool,
 ) -> tuple[float, float]:
-    """What the number of a claim can be: a ratio of two is not negative, a difference anything."""
+    """Possible range of the claim's number: a ratio is not negative, a difference is unbounded."""
     if not has_other:
         low, high = number.quantity.measure.possible
         return number.scale.factor * low, number.scale.factor * high
@@ -225,7 +225,7 @@ def _possible(
 def _with_other(
     table: claim_tables.EqualsTable | claim_tables.PublishedTable, place: ClaimPlace
 ) -> tuple[Number, Number | None, Scale]:
-    """The quantity, what it is divided by or less of, and the scale of the result."""
+    """The quantity, the one it is divided by or reduced by, and the scale of the result."""
     if table.divided_by is not None and table.less is not None:
         raise SpecError(f"{place.path}.less", "both", "either divided_by or less")
     number = place.number(table.quantity)
@@ -248,7 +248,7 @@ def _ordering(table: claim_tables.OrderingTable, place: ClaimPlace) -> PlannedCl
             place.path, " and ".join(given) or "nothing", "one of along, above or below"
         )
     if table.along is not None:
-        # Not of `where` alone, which need not say again what `along` says.
+        # Not only values of `where`, which need not repeat the values of `along`.
         number, *later = place.along(table.quantity, table.along)
         over, evidence = _growth(table.along, [number, *later])
     else:
@@ -266,7 +266,7 @@ def _ordering(table: claim_tables.OrderingTable, place: ClaimPlace) -> PlannedCl
 
 
 def _growth(along: Mapping[str, Any], each: Sequence[Number]) -> tuple[str, Evidence]:
-    """What the difference is over, in words, and the differences from each value to the next."""
+    """The compared range in words, and the differences between successive values."""
     (path,) = along
 
     def steps(ours: Numbers, _: Numbers) -> Curves:
@@ -278,7 +278,7 @@ def _growth(along: Mapping[str, Any], each: Sequence[Number]) -> tuple[str, Evid
 def _order(
     table: claim_tables.OrderingTable, place: ClaimPlace, number: Number
 ) -> tuple[str, Evidence]:
-    """What the difference is over, in words, and the difference in the claimed direction."""
+    """The compared range in words, and the difference in the claimed direction."""
     key = "above" if table.above is not None else "below"
     sign = 1.0 if key == "above" else -1.0
     bound = table.above if table.above is not None else table.below
@@ -332,7 +332,7 @@ def _equivalent(table: claim_tables.EquivalentTable, place: ClaimPlace) -> Plann
 
 
 def _margin(table: claim_tables.EquivalentTable, each: list[Number], place: ClaimPlace) -> float:
-    """What the claim says, or else what docs/rules.md says of delays and rates."""
+    """The claim's margin, or the default for delays and rates (docs/rules.md)."""
     number = each[0]
     if table.margin is not None:
         return number.scale.read_margin(table.margin, f"{place.path}.margin")
@@ -478,7 +478,7 @@ def _floor(table: claim_tables.AgreementTable, number: Number, place: ClaimPlace
 
 
 def _width(scale: Scale, value: str | float | None, path: str) -> float:
-    """Zero where nothing is said."""
+    """The given width, or zero."""
     found = 0.0 if value is None else scale.read(value, path)
     if not found >= 0:
         raise SpecError(path, value, "zero or more")

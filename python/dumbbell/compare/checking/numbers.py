@@ -1,4 +1,4 @@
-"""The numbers of replications that a claim is judged by, and what must be there for it."""
+"""The numbers from which a claim is judged, and checks that the cell has them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dumbbell.spec.refusal import nearest, one_of
 
 
 class NoRunsError(DumbbellError):
-    """A cell whose runs failed, or were stopped: nothing can be said of it."""
+    """A cell whose runs failed or were stopped, so that claims about it cannot be judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,10 @@ class Number:
     """A quantity in a cell.
 
     Attributes:
-        quantity: Which; of a group of equal flows ``flow[GROUP].METRIC`` is a number a flow.
-        cell: Where.
-        scale: In which unit its values are.
+        quantity: The quantity; ``flow[GROUP].METRIC`` of a group of equal flows is one number per
+            flow.
+        cell: The cell.
+        scale: Unit of its values.
     """
 
     quantity: Quantity
@@ -42,16 +43,16 @@ class Number:
 
     @classmethod
     def read(cls, path: str, cell: Cell, where: str, *, of_group: bool = False) -> Number:
-        """From the path of a quantity.
+        """Parse the path of a quantity.
 
         Args:
-            path: As a person wrote it.
-            cell: Where it is measured.
-            where: Path of the key in the file, for an error.
-            of_group: Whether it is a number of each flow of a group of equal flows.
+            path: The path as typed.
+            cell: The cell in which it is measured.
+            where: Path of the key in the file, for errors.
+            of_group: Whether it is a number of each flow in a group of equal flows.
 
         Raises:
-            SpecError: It is none, or the cell has no such flow, queue or probe.
+            SpecError: It is not a quantity, or the cell has no such flow, queue or probe.
         """
         try:
             quantity = Quantity.parse(path)
@@ -62,15 +63,15 @@ class Number:
 
 
 class Numbers:
-    """The replications on one backend."""
+    """Numbers of the replications on one backend."""
 
     def __init__(self, found: Comparison, backend: str) -> None:
-        """Of what was run."""
+        """Use the runs of a comparison on one backend."""
         self._found = found
         self.backend = backend
 
     def of(self, number: Number, scale: Scale | None = None) -> Floats:
-        """One a replication, shape (n,); NaN where a run has none.
+        """One number per replication, shape (n,); NaN where a run has none.
 
         Raises:
             LackingError: Its cell has no runs.
@@ -79,7 +80,8 @@ class Numbers:
         return factor * self._replicates(number.cell).values(number.quantity)
 
     def of_flows(self, number: Number) -> Floats:
-        """One a replication and flow of a group, shape (n, flows), in the quantity's own unit.
+        """One number per replication and flow of a group, shape (n, flows), in the quantity's own
+        unit.
 
         Raises:
             LackingError: Its cell has no runs.
@@ -101,13 +103,13 @@ class Numbers:
 
 
 def paired(*columns: Floats) -> list[Floats]:
-    """The replications that all have; where some were stopped early, the first ones."""
+    """Number of replications that all cells have; some may have been stopped early."""
     n = min(len(each) for each in columns)
     return [each[:n] for each in columns]
 
 
 def capacity_bps(number: Number) -> float:
-    """The most that a rate can be; infinite where nothing limits it."""
+    """Upper bound of a rate; infinite if nothing limits it."""
     return possible_bps(number.quantity, Resolved(number.cell.experiment.resolved()))
 
 
@@ -138,7 +140,7 @@ def _check_there(quantity: Quantity, cell: Cell, where: str, *, of_group: bool) 
 
 
 def _check_of_kind(quantity: Quantity, described: Mapping[str, Any], where: str) -> None:
-    """Whether a program of that kind says it."""
+    """Check that a program of that kind reports the number."""
     wanted = quantity.measure.of_kinds
     for each in programs_of(described):
         if each["name"] == quantity.name and each["kind"] not in wanted:

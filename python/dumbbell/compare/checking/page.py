@@ -1,4 +1,4 @@
-"""The page of a check: what is claimed, with verdicts, above what was run."""
+"""The page of a check: claims with verdicts first, then the runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dumbbell.report import Report
 from dumbbell.report.badges import count_words
 
 CHECK = "check"
-"""What its page calls its study."""
+"""Name of the page's study."""
 
 
 def check_report(checked: Checked, files: Mapping[str, str | bytes]) -> Report:
-    """The page of claims of one's own.
+    """The page of a user's own claims.
 
     Args:
-        checked: What was run and judged.
-        files: That let the folder be run again.
+        checked: Runs and verdicts.
+        files: Files from which the check can be repeated.
     """
     found = comparison_report(checked.comparison)
     name = checked.comparison.cells[0].experiment.name
@@ -37,7 +37,7 @@ def check_report(checked: Checked, files: Mapping[str, str | bytes]) -> Report:
 
 
 def summary(checked: Checked) -> str:
-    """How many facts got which verdict, and which are contradicted."""
+    """Number of facts for each verdict, and the contradicted ones."""
     told: dict[Verdict, int] = {}
     for count in counts_of(views_of(checked.judged)):
         for verdict, number in count.verdicts.items():

@@ -1,7 +1,7 @@
-"""Cells that claims are about: chosen from a sweep by the values of their settings, or made.
+"""Find or make the cells that claims are about, by the values of their settings.
 
 Two ways of writing the same value (``links[1].qdisc`` and ``links[a->b].qdisc``, ``10mbit`` and
-``10000kbit``) mean the same cell: what a description resolves to is compared, not its text.
+``10000kbit``) refer to the same cell: resolved descriptions are compared, not their text.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MOST_POINTS = 10_000
 class Cells:
     """The cells of a file.
 
-    Where there are several (a sweep), a claim's settings choose one of them. Where there is one,
-    they make another of it, so that a file with claims needs no sweep.
+    If there are several (a sweep), a claim's settings select one of them. If there is one, they
+    make a variant of it, so that a file with claims needs no sweep.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class Cells:
         *,
         is_sweep: bool = False,
     ) -> None:
-        """Of what a file describes, as `cells_of` or `sweep_of_document` gives it.
+        """Take the cells of a file from `cells_of` or `sweep_of_document`.
 
         Args:
-            document: What stands in it.
-            folder: From which paths in it start.
-            base: Its cells.
-            failed: Those that cannot be described.
-            is_sweep: Whether it has a sweep.
+            document: The parsed file.
+            folder: Folder that relative paths start from.
+            base: The file's cells.
+            failed: Cells that cannot be described.
+            is_sweep: Whether the file has a sweep.
         """
         self._folder = folder
         self._document = parted(document)[0]
@@ -60,18 +60,18 @@ class Cells:
 
     @property
     def used(self) -> tuple[Cell, ...]:
-        """Those that claims are about, in the order in which they were asked for."""
+        """Cells that claims are about, in the order of the requests."""
         return tuple(self._used.values())
 
     def at(self, where: Mapping[str, Any], path: str) -> Cell:
         """The cell with these values.
 
         Args:
-            where: Path of a setting to its value.
-            path: Of the table in the file, for an error.
+            where: Value of each setting, by path.
+            path: Path of the table in the file, for errors.
 
         Raises:
-            SpecError: A path or value is not allowed, or no cell or several have these values.
+            SpecError: A path or value is not allowed, or not exactly one cell has these values.
         """
         found = [cell for cell in self._base if self._has(cell, where, path)]
         if len(found) == 1:
@@ -83,7 +83,7 @@ class Cells:
         return self._used.setdefault(cell.experiment.resolved_json(), cell)
 
     def described(self, cell: Cell, where: Mapping[str, Any], path: str) -> Experiment:
-        """A cell's experiment with other values in some places.
+        """A cell's experiment with some values replaced.
 
         Raises:
             SpecError: One of them is not allowed.
@@ -96,7 +96,7 @@ class Cells:
             raise _in_claim(error, path) from None
 
     def otherwise(self, where: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of settings with others in their place, where they may be spelled otherwise."""
+        """Settings with some values replaced, whose paths may be spelled differently."""
         kept = other_settings(self._document, _settings(where), other)
         return {**{each.path: each.value for each in kept}, **other}
 
@@ -108,7 +108,7 @@ class Cells:
         (base,) = self._base
         settings = _settings(where)
         experiment = self.described(base, where, path)
-        # So that what is printed to run it alone is one run.
+        # So that the command printed for it runs this one cell.
         kept = other_settings(self._document, base.settings, where)
         try:
             separate_settings_applied(self._document, (*kept, *settings))
@@ -145,18 +145,20 @@ def _in_claim(error: SpecError, path: str) -> SpecError:
 
 
 def points_of(where: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The points of a grid: lists of values crossed, the last one fastest; one without lists."""
+    """The points of a grid: lists of values are crossed, the last one fastest; one point without
+    lists.
+    """
     choices = [value if isinstance(value, list) else [value] for value in where.values()]
     return [dict(zip(where, chosen, strict=True)) for chosen in itertools.product(*choices)]
 
 
 def varied_in(where: Mapping[str, Any]) -> list[str]:
-    """Paths that have several values."""
+    """Paths with several values."""
     return [path for path, value in where.items() if isinstance(value, list) and len(value) > 1]
 
 
 def first_difference(ours: Any, other: Any, path: str = "") -> tuple[str, Any, Any] | None:
-    """Where two resolved descriptions differ first, and how; None where they are the same."""
+    """First difference between two resolved descriptions; None if they are equal."""
     if isinstance(ours, Mapping) and isinstance(other, Mapping):
         keys: Iterator[Any] = iter(dict.fromkeys([*ours, *other]))
         steps = ((joined(path, str(key)), ours.get(key), other.get(key)) for key in keys)

@@ -1,7 +1,7 @@
-"""From a ``[[claim]]`` table to a claim with its rule, and to the numbers it will be judged by.
+"""Turn a ``[[claim]]`` table into a claim with its rule, and plan how to collect its evidence.
 
-All of it is fixed before anything runs. Rules, and the intervals they make, are those of
-`dumbbell.claims`; nothing here makes a verdict.
+Everything is fixed before anything runs. The rules and their intervals come from `dumbbell.claims`;
+this module makes no verdict.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ from dumbbell.spec.claim_tables import (
 from dumbbell.spec.refusal import shown
 
 OVER_GRIDS = (EqualsTable, OrderingTable, EquivalentTable, ShareTable, SpreadTable)
-"""What may be claimed of every point of a grid: a direction. A printed number comes from one."""
+"""Claims that may be made about every point of a grid: directions. A printed number has one
+setting.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,11 @@ class Plan:
     """A claim before anything has run.
 
     Attributes:
-        claim: With its rule.
-        evidence: Makes of the replications on a backend what the rule takes.
+        claim: The claim with its rule.
+        evidence: Collects the rule's evidence from the replications on a backend.
         is_of_backends: Whether it compares two backends.
-        needs_runs: Whether it is about runs at all.
-        note: Beside the verdict.
+        needs_runs: Whether it needs runs at all.
+        note: Printed with the verdict.
     """
 
     claim: Claim[Any]
@@ -71,7 +73,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A table with the path it has in its file."""
+    """A table and its path in the file."""
 
     table: AnyClaim
     path: str
@@ -80,12 +82,12 @@ class _Named:
 
 @dataclass
 class Planning:
-    """Makes plans of tables.
+    """Converts tables to plans.
 
     Attributes:
-        cells: From which, or of which, they are.
-        ensemble: What stands in for randomness in all cells, or None.
-        source: Of claims that name none.
+        cells: The cells of the file.
+        ensemble: The ensemble that replaces randomness in all cells, or None.
+        source: Source of claims that name none.
     """
 
     cells: Cells
@@ -94,7 +96,7 @@ class Planning:
     _ids: dict[str, str] = field(default_factory=dict)
 
     def plans(self, tables: Sequence[AnyClaim]) -> list[Plan]:
-        """A plan a table.
+        """One plan per table.
 
         Raises:
             SpecError: A table does not fit the experiment; with its path in the file.
@@ -119,7 +121,7 @@ class Planning:
         try:
             rule, evidence = self._rule(named, table)
         except ValueError as error:
-            # What a rule refuses of its own numbers.
+            # The rule refuses its own numbers.
             raise SpecError(named.path, named.id, str(error)) from None
         return Plan(
             self._claim(named, rule),
@@ -129,7 +131,7 @@ class Planning:
         )
 
     def _members(self, rule: Rule[Any]) -> str:
-        """Said beside every verdict that rests on an ensemble, but where the rule says so."""
+        """Note for verdicts that rest on an ensemble, unless the rule mentions it."""
         if self.ensemble is None or isinstance(rule, PublishedInEnsemble):
             return ""
         which = ", ".join(self.ensemble.because)
@@ -168,7 +170,7 @@ class Planning:
         return planned_at(table, ClaimPlace(self.cells, where, named.path, self.ensemble))
 
     def _preview(self, named: _Named, table: Measuring, planned: PlannedClaim) -> Rule[Any]:
-        """The rule, or a preview by it where the run has less than the published one."""
+        """The rule, or a preview of it if the run falls short of the published one."""
         lacks = tuple(self._shortfalls(named, table, planned.cell))
         return PreviewRule(of=planned.rule, shortfalls=lacks) if lacks else planned.rule
 
@@ -199,7 +201,7 @@ class Planning:
 
 
 def least_replications(rule: Rule[Any]) -> int:
-    """With fewer a rule concludes nothing."""
+    """Fewest replications for a conclusion by this rule."""
     match rule:
         case PreviewRule():
             return least_replications(rule.of)
@@ -227,5 +229,5 @@ _UNITS = {"_ns": ("s", 1e-9), "_bps": ("Mbit/s", 1e-6), "_bytes": ("bytes", 1.0)
 
 
 def _unit_of(path: str) -> tuple[str, float]:
-    """Of a key of a resolved description, whose name ends with its unit."""
+    """Unit of a key of a resolved description, from the suffix of its name."""
     return next((unit for end, unit in _UNITS.items() if path.endswith(end)), ("1", 1.0))

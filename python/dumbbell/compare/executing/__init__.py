@@ -1,6 +1,6 @@
-"""Who does the runs of a comparison: an `Executor` is given `Task`s and yields their summaries.
+"""Executors: an `Executor` performs the runs of a comparison, given `Task`s, and yields summaries.
 
-Results do not depend on which, nor on how many workers it has.
+Results depend neither on the executor nor on its number of workers.
 """
 
 from dumbbell.compare.executing.executor import (

@@ -1,4 +1,4 @@
-"""How many tasks a worker is given at a time."""
+"""Number of tasks per batch."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ _GROWTH = 4
 
 
 class BatchSize:
-    """Follows how long tasks take, so that a batch takes a given time.
+    """Adapts the batch size to measured task times, so that each batch takes a given time.
 
-    Handing out a batch costs the same however many tasks are in it; a batch that is long would be
-    waited for at the end, and is lost as a whole with its worker.
+    Sending a batch has a fixed cost. But long batches delay the end, and a worker that dies loses
+    its whole batch.
     """
 
     def __init__(self, wanted_s: float) -> None:
-        """Begin with batches of one.
+        """Start with batches of one task.
 
         Args:
-            wanted_s: A batch's time; a task that takes longer is a batch of its own.
+            wanted_s: Target time of a batch; a longer task is a batch by itself.
         """
         self._wanted_s = wanted_s
         self._mean_s: float | None = None
@@ -28,23 +28,23 @@ class BatchSize:
 
     @property
     def is_short(self) -> bool:
-        """Whether tasks take less than a batch should."""
+        """Whether tasks are shorter than the target."""
         return self._mean_s is not None and self._mean_s < self._wanted_s
 
     def took(self, tasks: int, wall_s: float) -> None:
-        """A batch has ended."""
+        """Record that a batch has ended."""
         if tasks:
             mean_s = wall_s / tasks
             before_s = mean_s if self._mean_s is None else self._mean_s
             self._mean_s = _WEIGHT * mean_s + (1 - _WEIGHT) * before_s
 
     def of(self, waiting: int, workers: int) -> int:
-        """Tasks of the next batch.
+        """Number of tasks for the next batch.
 
         Args:
-            waiting: Tasks that no worker has, at least 1.
-            workers: Among which they are shared: towards the end batches are smaller, so that all
-                end at about the same time.
+            waiting: Number of unassigned tasks, at least 1.
+            workers: Number of workers that share them: near the end batches get smaller, so that
+                all workers end at about the same time.
         """
         if self._mean_s is None:
             return 1

@@ -1,11 +1,11 @@
-"""Dask: processes of this machine, or of as many machines as a scheduler has.
+"""An executor for Dask: processes of this machine, or workers of a scheduler on any machines.
 
-Needs the extra ``cluster``. Workers need nothing but dumbbell, of the same version and with the
-same code; one that has another is refused, as its numbers may be others. Descriptions go
-there and numbers come back by value, as JSON: `dumbbell.compare.executing.wire`.
+Needs the extra ``cluster``. Workers need only dumbbell, of the same version and with the same code;
+others are refused, since their numbers might differ. Descriptions and numbers are exchanged by
+value, as JSON: `dumbbell.compare.executing.wire`.
 
-The scheduler is given batches, just enough at a time that no worker is idle: a hundred thousand
-short runs are a few dozen tasks of its own at any time.
+The scheduler gets just enough batches to keep all workers busy: even with a hundred thousand short
+runs it holds only a few dozen Dask tasks.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 PATIENCE_S = 300.0
-"""Without any worker: jobs of a cluster start when there is room for them."""
+"""How long to wait without any worker: a cluster starts jobs when it has room for them."""
 CONNECT_S = 10.0
 _BACKENDS = ("sim",)
 _BATCH_S = 0.5
 _IN_FLIGHT = 3
-"""Batches a thread: one under way, one at hand, one on its way."""
+"""Batches per thread: one running, one waiting on the worker, one in transit."""
 _LOOK_S = 2.0
 _POLL_S = 0.1
 _GET_S = 0.5
@@ -48,20 +48,20 @@ _LEAVE_S = 1.0
 
 
 class ClusterError(DumbbellError):
-    """The cluster cannot be used, or cannot be used any more."""
+    """The cluster cannot be used, or has become unusable."""
 
 
 class WorkerRefusedError(ClusterError):
-    """A worker that would give other numbers, or none."""
+    """A worker that would return different numbers, or none."""
 
     exit_code = EXIT_BAD_INPUT
 
 
 def check_backend(name: str) -> None:
-    """Whether workers have a backend.
+    """Check that workers can run a backend.
 
     Raises:
-        SpecError: They have not.
+        SpecError: They cannot.
     """
     if name not in _BACKENDS:
         allowed = f"{', '.join(_BACKENDS)} on a cluster: its workers hold no kernel"
@@ -69,7 +69,7 @@ def check_backend(name: str) -> None:
 
 
 class Dask:
-    """Runs on the workers of a Dask scheduler; to be used in a ``with``."""
+    """Runs tasks on the workers of a Dask scheduler; use it in a ``with`` statement."""
 
     def __init__(
         self,
@@ -82,20 +82,18 @@ class Dask:
         patience_s: float = PATIENCE_S,
         connect_s: float | None = None,
     ) -> None:
-        """Set it up; nothing is connected yet.
+        """Configure it; connects to nothing yet.
 
         Args:
-            address: Of a scheduler (``tcp://host:8786``, ``tls://host:8786``), or `LOCAL` for
-                processes of this machine.
-            jobs: Of `LOCAL`, processes; 0 for one a core.
-            memory_bytes: Of `LOCAL`, what all runs may use together; else what one run may.
-                None for what Dask lets a worker have.
-            with_tables: Whether the tables of runs come back, as `FinishedTask.run`; captures do
-                not.
-            with_numbers: Whether runs are reduced to their summaries there; else these are empty.
-            patience_s: How long to wait where there is no worker.
-            connect_s: In how many seconds a scheduler has to have said that it is one; None for
-                `CONNECT_S`.
+            address: Address of a scheduler (``tcp://host:8786``, ``tls://host:8786``), or `LOCAL`
+                for processes of this machine.
+            jobs: For `LOCAL`: number of processes; 0 for one per core.
+            memory_bytes: For `LOCAL`: memory for all runs together; otherwise for one run. None for
+                what Dask lets a worker use.
+            with_tables: Whether runs' tables are returned as `FinishedTask.run`; captures are not.
+            with_numbers: Whether workers compute summaries; otherwise these are empty.
+            patience_s: How long to wait without any worker, s.
+            connect_s: Time in which a scheduler must answer, s; None for `CONNECT_S`.
 
         Raises:
             MissingExtraError: Dask is not installed.
@@ -117,7 +115,7 @@ class Dask:
         """Connect.
 
         Raises:
-            SpecError: The address is none, or no scheduler answers there.
+            SpecError: The address is not valid, or no scheduler answers there.
         """
         try:
             self._client = self._connected()
@@ -127,12 +125,12 @@ class Dask:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave the scheduler, or end the processes that were started here."""
+        """Disconnect from the scheduler, or end the processes that were started here."""
         self._client = None
         self._open.close()
 
     def check(self, task: Task) -> None:
-        """See `Executor`. How much memory there is for it is known to the workers only."""
+        """See `Executor`. Only the workers know whether their memory suffices."""
         check_backend(task.backend)
         cost = get_backend(task.backend).check(task.description)
         duration = f"{json.loads(task.description)['duration_ns'] / 1e9:g}s"
@@ -147,12 +145,12 @@ class Dask:
     ) -> Iterator[FinishedTask | FailedTask]:
         """See `Executor`.
 
-        What a worker had that died is done by another. A task on which as many workers died as
-        the scheduler allows (``distributed.scheduler.allowed-failures``, 3) has failed.
+        If a worker dies, other workers take over its tasks. A task fails if more workers die on it
+        than the scheduler allows (``distributed.scheduler.allowed-failures``, 3).
 
         Raises:
             ClusterError: The scheduler has gone, or there is no worker.
-            WorkerRefusedError: A worker has another dumbbell, or none.
+            WorkerRefusedError: A worker has a different dumbbell, or none.
         """
         if self._client is None:
             raise DumbbellError("Dask(...) is used in a with statement: with Dask(...) as executor")
@@ -189,7 +187,7 @@ class Dask:
             address = self._open.enter_context(local_scheduler(self._processes))
         allowed = f"{LOCAL}, or the address of a Dask scheduler that runs, as tcp://host:8786"
         try:
-            # A client of what is no address would be left behind half made.
+            # A client for a malformed address would be left half constructed.
             get_address_host_port(address)
             check_scheduler(address, self._connect_s)
             client = Client(address, timeout=self._connect_s, set_as_default=False)
@@ -212,7 +210,7 @@ def _leave(client: Client) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What Dask logs of a connection that is lost is said here, in a sentence."""
+    """Silence Dask's log of lost connections; we report them in one sentence."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -223,7 +221,7 @@ def _quiet() -> Iterator[None]:
 
 
 class _Workers:
-    """Who is there, and whether they are of use."""
+    """The scheduler's workers, and whether they can be used."""
 
     def __init__(self, client: Client, patience_s: float) -> None:
         self._client = client
@@ -233,11 +231,11 @@ class _Workers:
         self._looked_s = self._seen_s = time.monotonic()
 
     def threads(self) -> int:
-        """Of all of them; looked at every few seconds.
+        """Number of threads of all workers; refreshed every few seconds.
 
         Raises:
-            ClusterError: There has been none for too long, or the scheduler has gone.
-            WorkerRefusedError: One is not of use.
+            ClusterError: There has been no worker for too long, or the scheduler has gone.
+            WorkerRefusedError: A worker cannot be used.
         """
         now_s = time.monotonic()
         if self._threads and now_s - self._looked_s < _LOOK_S:
@@ -267,7 +265,7 @@ class _Workers:
             found = self._client.run(identity_as_json, workers=list(new), on_error="return")
         for address, said in found.items():
             if isinstance(said, OSError):
-                continue  # it went while it was asked
+                continue  # the worker left while we asked it
             _refuse_unless_same(address, said)
 
 
@@ -288,7 +286,7 @@ def _refuse_unless_same(address: str, said: object) -> None:
 
 @contextlib.contextmanager
 def _scheduler_of(client: Client) -> Iterator[None]:
-    """What is asked of a scheduler that has gone."""
+    """Wrap requests to a scheduler that may have gone."""
     try:
         yield
     except OSError as error:
@@ -310,7 +308,7 @@ class _Batch:
 
 
 class _Sending:
-    """Tasks as batches on their way."""
+    """Batches of tasks in flight."""
 
     def __init__(self, client: Client, tasks: Sequence[Task], asked: Mapping[str, Any]) -> None:
         from dumbbell.compare.executing.on_dask_worker import own_identity
@@ -333,7 +331,7 @@ class _Sending:
         return self.ended == len(self._tasks)
 
     def fill(self, threads: int) -> None:
-        """Send as much as keeps `threads` threads busy."""
+        """Send batches until `threads` threads are busy."""
         if self._suspects or self._tried in self._in_flight:
             self._try_a_suspect()
             return
@@ -345,12 +343,14 @@ class _Sending:
                 return
 
     def _try_a_suspect(self) -> None:
-        """One alone: the scheduler holds a death against all that waited for that worker."""
+        """Send one task alone: the scheduler counts a death against all tasks that waited for that
+        worker.
+        """
         if not self._in_flight:
             self._tried = self._send((self._suspects.popleft(),))
 
     def some(self, timeout_s: float) -> Iterator[FinishedTask | FailedTask]:
-        """What ends within a while."""
+        """Outcomes that arrive within a timeout."""
         try:
             key = self._heard.get(timeout=timeout_s)
         except queue.Empty:
@@ -360,7 +360,7 @@ class _Sending:
         yield from self._take(key)
 
     def finished(self) -> Iterator[FinishedTask | FailedTask]:
-        """What had ended and was not taken yet."""
+        """Outcomes that had arrived and were not taken yet."""
         while True:
             try:
                 key = self._heard.get_nowait()
@@ -370,11 +370,11 @@ class _Sending:
                 yield from self._take(key, wait_s=0.0)
 
     def give_up(self) -> None:
-        """Have the workers stop."""
+        """Tell the workers to stop."""
         futures = [batch.future for batch in self._in_flight.values()]
         self._in_flight.clear()
         if futures:
-            # Of a scheduler that has gone nothing is left to be cancelled.
+            # If the scheduler is gone, there is nothing to cancel.
             with contextlib.suppress(OSError, RuntimeError, TimeoutError):
                 self._client.cancel(futures, force=True)
 
@@ -398,7 +398,7 @@ class _Sending:
         batch = self._in_flight[key]
         status = batch.future.status
         if status in ("pending", "lost"):
-            self._listen(batch.future)  # its worker died with the result: it is made again
+            self._listen(batch.future)  # the worker died with the result: the task is repeated
         elif status == "finished":
             try:
                 text = batch.future.result(timeout=wait_s)
@@ -432,11 +432,11 @@ class _Sending:
 
         error = batch.future.exception()
         if not isinstance(error, KilledWorker):
-            # What goes wrong in a task is an outcome: this is Dask's.
+            # Errors of a task are outcomes; this error is Dask's own.
             raise ClusterError(f"a worker could not be given its work: {error}")
         del self._in_flight[str(batch.future.key)]
         if str(batch.future.key) != self._tried:
-            # Which of them it was is seen when each is sent alone.
+            # Send each task alone to find the one that kills workers.
             self._suspects.extend(batch.indices)
             return
         self.ended += 1

@@ -1,7 +1,7 @@
-"""Whether what answers at an address is a Dask scheduler.
+"""Check whether a Dask scheduler answers at an address.
 
-A client of Dask's waits minutes for what accepts a connection and says nothing, and logs tracebacks
-of what speaks another protocol.
+Dask's own client waits for minutes if a server accepts the connection and stays silent, and logs
+tracebacks if the server speaks another protocol.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any
 
 
 class NoSchedulerError(Exception):
-    """What is at an address is none; the message says why."""
+    """No scheduler answers at the address; the message says why."""
 
 
 def check_scheduler(address: str, within_s: float) -> None:
-    """Ask what is there what it is.
+    """Ask the server at an address whether it is a scheduler.
 
     Args:
         address: Such as ``tcp://host:8786``.
-        within_s: Seconds in which it has to have answered.
+        within_s: Time in which it must answer, s.
 
     Raises:
-        NoSchedulerError: It has not, or says something else.
+        NoSchedulerError: It does not answer, or is something else.
     """
-    # In a thread: whoever calls may have a loop of asyncio of their own, as notebooks have.
+    # In a thread: the caller may run an asyncio loop, as notebooks do.
     with ThreadPoolExecutor(1) as aside:
         said = aside.submit(lambda: asyncio.run(_said(address, within_s))).result()
     what = said.get("type") if isinstance(said, dict) else None
@@ -39,7 +39,7 @@ async def _said(address: str, within_s: float) -> Any:
         return await asyncio.wait_for(_asked(address, within_s), within_s)
     except TimeoutError:
         raise NoSchedulerError(f"nothing was said in {within_s:g} s") from None
-    except Exception as error:  # whatever reading a stranger's bytes leads to
+    except Exception as error:  # any error from parsing a stranger's bytes
         why = str(error) or type(error).__name__
         raise NoSchedulerError(why) from None
 
@@ -49,7 +49,7 @@ async def _asked(address: str, within_s: float) -> Any:
     from distributed.security import Security
 
     arguments = Security().get_connection_args("client")
-    # A scheduler is trusted with pickles, what is none yet is not: nothing is made of what it says.
+    # A scheduler is trusted with pickles; before we know it is one, nothing is deserialized.
     comm = await connect(address, timeout=within_s, deserialize=False, **arguments)
     try:
         await comm.write({"op": "identity", "reply": True})

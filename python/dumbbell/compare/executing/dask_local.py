@@ -1,8 +1,8 @@
-"""A Dask scheduler in this process and workers in new ones, on this machine alone.
+"""A Dask scheduler in this process, with worker processes on this machine.
 
-`distributed.LocalCluster` starts workers that load the program that runs once more, and that hear
-Ctrl-C themselves; here they are programs of their own, as on a cluster. They end with this process,
-even when it is killed, since a worker without its scheduler does.
+`distributed.LocalCluster` starts workers that import the main program again and receive Ctrl-C
+themselves. Here workers are separate programs, as on a cluster. They end with this process, even if
+it is killed, because a worker without a scheduler ends.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _LEAVE_S = 1.0
 
 @contextlib.contextmanager
 def local_scheduler(workers: int) -> Iterator[str]:
-    """The address of a scheduler on loopback, with `workers` workers of one thread.
+    """Start a scheduler on loopback with `workers` workers of one thread; yields its address.
 
-    They are gone when the context is left.
+    They are stopped when the context exits.
 
     Args:
-        workers: Processes.
+        workers: Number of processes.
 
     Raises:
-        OSError: One cannot be started.
+        OSError: A worker cannot be started.
     """
     from distributed import LocalCluster
 
@@ -40,7 +40,7 @@ def local_scheduler(workers: int) -> Iterator[str]:
         cluster = LocalCluster(
             n_workers=0,
             host="127.0.0.1",
-            # On loopback and whatever port is free; of its pages none is served.
+            # On loopback, any free port, and without its dashboard.
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
             silence_logs=logging.CRITICAL,
@@ -59,8 +59,8 @@ def _worker(address: str, of: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # A group of its own: Ctrl-C of the terminal is not for it, and it is ended with what it
-        # has started (Dask's nanny starts the worker itself, again where it dies).
+        # In its own process group: it does not receive Ctrl-C of the terminal, and it is ended
+        # together with its children (Dask's nanny starts and restarts the worker itself).
         process_group=0,
     )
 
@@ -75,6 +75,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _close(cluster: object) -> None:
-    # Of a scheduler without workers nothing is left to wait for.
+    # A scheduler without workers has nothing to wait for.
     with contextlib.suppress(TimeoutError):
         cluster.close(timeout=_LEAVE_S)  # type: ignore[attr-defined]

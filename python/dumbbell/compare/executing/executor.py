@@ -1,4 +1,4 @@
-"""What an executor is given and what it gives."""
+"""The executor interface: tasks in, outcomes out."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from dumbbell.errors import DumbbellError
 from dumbbell.tables import Run
 
 TellDone = Callable[[float], None]
-"""Called on the caller's thread with how many tasks are done, parts of those under way included."""
+"""Called on the caller's thread with the number of tasks done, including fractions of running ones.
+"""
 
 
 def after(on_progress: TellDone | None, done: int) -> TellDone | None:
-    """What tells of tasks that come after others that are done."""
+    """A progress callback for tasks that follow ``done`` finished ones."""
     if on_progress is None:
         return None
     tell = on_progress
@@ -25,13 +26,14 @@ def after(on_progress: TellDone | None, done: int) -> TellDone | None:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A replication: all that a worker, here or on another machine, needs to know of it.
+    """One replication, with everything that a worker needs to run it.
 
     Attributes:
-        description: Canonical resolved JSON. It decides the outcome together with the rest.
-        replication: Its number.
-        backend: Where it runs.
-        cell: Label of the cell that it is of: for lists, of no account for the outcome.
+        description: Canonical resolved JSON. Together with replication and backend it determines
+            the outcome.
+        replication: Number of the replication.
+        backend: Backend it runs on.
+        cell: Label of its cell: for lists only, it does not affect the outcome.
     """
 
     description: str
@@ -46,14 +48,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class FinishedTask:
-    """A task and what came of it.
+    """A task and its result.
 
     Attributes:
-        index: Its place among the tasks given.
-        summary: Its numbers.
-        digest: Hash of its tables' canonical bytes, the same wherever it was done; empty where its
-            numbers were kept.
-        run: Its tables; None where they were made elsewhere and only the numbers came back.
+        index: Index among the tasks given.
+        summary: The run's numbers.
+        digest: Hash of the tables' canonical bytes, the same on every executor; empty if the
+            numbers came from a store.
+        run: The run's tables; None if only the numbers were returned.
     """
 
     index: int
@@ -64,11 +66,11 @@ class FinishedTask:
 
 @dataclass(frozen=True, slots=True)
 class FailedTask:
-    """A task that gave no result.
+    """A task without a result.
 
     Attributes:
-        index: Its place among the tasks given.
-        error: Why.
+        index: Index among the tasks given.
+        error: The reason.
     """
 
     index: int
@@ -76,13 +78,17 @@ class FailedTask:
 
 
 class Executor(Protocol):
-    """Does tasks side by side, somewhere."""
+    """Performs tasks in parallel, in this process or elsewhere.
+
+    This is the interface for runs that are independent of Python code: it takes descriptions and
+    returns numbers, so tasks can cross process and machine boundaries.
+    """
 
     def check(self, task: Task) -> None:
-        """Whether it can be done at all, before any is.
+        """Check before any run that the task can be performed.
 
         Raises:
-            DumbbellError: It is not allowed, is too large, or its backend is not there.
+            DumbbellError: It is not allowed, too large, or its backend is not available.
         """
 
     def run(
@@ -92,14 +98,14 @@ class Executor(Protocol):
         cancel: Cancellation | None = None,
         on_progress: TellDone | None = None,
     ) -> Iterator[FinishedTask | FailedTask]:
-        """Do them; each is yielded once, in the order in which they end.
+        """Perform the tasks; each outcome is yielded once, in order of completion.
 
         Args:
-            tasks: Checked ones, of any backends.
-            cancel: Set it to stop within a second; those that had finished are yielded.
-            on_progress: Told a few times a second.
+            tasks: Checked tasks, for any backends.
+            cancel: Set it to stop within a second; finished tasks are still yielded.
+            on_progress: Called a few times a second.
 
         Raises:
-            KeyboardInterrupt: After Ctrl-C, once those that had finished were yielded.
-            DumbbellError: Nothing more can be done, for example as a cluster has gone.
+            KeyboardInterrupt: After Ctrl-C, once all finished tasks were yielded.
+            DumbbellError: No more tasks can be performed, for example because a cluster has gone.
         """

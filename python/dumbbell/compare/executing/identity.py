@@ -1,4 +1,4 @@
-"""What decides a task's result, hashed: the key by which it is found again."""
+"""The key of a task's result in a store: a hash of everything that determines the result."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _DECIDING = (
     "compare/quantity.py",
     "compare/summary.py",
 )
-"""The Python code through which a description becomes numbers."""
+"""The Python code that determines numbers from a description."""
 _OF_NO_ACCOUNT = frozenset({"guest_confined_by"})
-"""Versions that results do not depend on (docs/architecture.md, "The kernel in virtual time")."""
+"""Versions that do not affect results (docs/architecture.md, "The kernel in virtual time")."""
 
 
 class Identities:
-    """Keys of tasks; what tasks of one description have in common is found once."""
+    """Computes keys of tasks; parts that tasks of one description share are computed once."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start with an empty cache."""
         self._known: dict[tuple[str, str], tuple[str, str]] = {}
         self._versions: dict[str, str] = {}
 
     def of(self, task: Task) -> tuple[bytes, str]:
-        """The key of a task's result, and the version part of it.
+        """The key of a task's result, and its version part.
 
         Returns:
-            SHA-256 of description, replication, backend and versions; and the versions, as JSON:
-            of dumbbell, of its code (`code_sha256`), and of all that the backend runs.
+            SHA-256 of description, replication, backend and versions; and the versions, as JSON: of
+            dumbbell, of its code (`code_sha256`), and of everything the backend runs.
 
         Raises:
-            DumbbellError: The backend is not there.
+            DumbbellError: The backend is not available.
         """
         known = self._known.get((task.description, task.backend))
         if known is None:
-            # One object for equal ones: of a hundred thousand tasks most have the same.
+            # Share equal strings: most of a hundred thousand tasks have the same one.
             version = version_of(task)
             version = self._versions.setdefault(version, version)
             known = _digest(task.description), version
@@ -60,7 +60,7 @@ class Identities:
 
 
 def version_of(task: Task) -> str:
-    """What decides its result besides the description, as JSON."""
+    """Versions that determine the task's result besides the description, as JSON."""
     of_backend = get_backend(task.backend).versions(json.loads(task.description))
     versions = {
         "dumbbell": package_version(),
@@ -72,9 +72,9 @@ def version_of(task: Task) -> str:
 
 @functools.cache
 def code_sha256() -> str:
-    """Hash of the native module and of the Python code between a description and its numbers.
+    """Hash of the native module and of the Python code that determines numbers.
 
-    A version alone would not do: in a clone code changes between versions.
+    The version number does not suffice: in a clone, code changes between versions.
     """
     return _sha256_with(native_module_sha256(), _DECIDING)
 

@@ -1,4 +1,4 @@
-"""Summaries as a store keeps them, and back."""
+"""Convert summaries to and from the form that a store keeps."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _Known = tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]
 
 
 class Layouts:
-    """Texts that say what the numbers of summaries are; made once for runs of one shape."""
+    """Descriptions of summaries' layouts, made once for runs of one shape."""
 
     def __init__(self) -> None:
-        """Know none yet."""
-        # By identity, with the object kept so that the identity is not given to another.
+        """Start with an empty cache."""
+        # By identity; the object is kept so that its id is not reused.
         self._known: dict[int, tuple[_Known, str]] = {}
 
     def numbers(self, summary: Summary) -> Numbers:
-        """A summary as a store keeps it."""
+        """Convert a summary to the form that a store keeps."""
         known = self._known.get(id(summary.quantities))
         if known is None or known[0][1] != summary.groups:
             known = (summary.quantities, summary.groups), _text(summary)
@@ -32,10 +32,10 @@ class Layouts:
 
 
 def summary_from(numbers: Numbers) -> Summary:
-    """The summary that was kept.
+    """Restore a summary.
 
     Raises:
-        StoreError: It is none.
+        StoreError: The stored value is not a summary.
     """
     quantities, groups = _read(numbers.layout)
     if len(quantities) != len(numbers.values):

@@ -1,4 +1,4 @@
-"""What a Dask worker does for `dumbbell.compare.executing.dask`: batches of tasks, text to text."""
+"""Code that runs on a Dask worker: performs batches of tasks; request and reply are text."""
 
 from __future__ import annotations
 
@@ -15,46 +15,47 @@ from dumbbell.compare.executing.wire import Sender, tasks_from_json
 from dumbbell.compare.executing.worker import outcomes
 
 _SHARE_OF_MEMORY = 0.8
-"""Of what Dask lets a worker use before it spills, pauses and, at 0.95, kills it."""
+"""Share of a worker's memory that runs may use; above it Dask spills, pauses, and at 0.95 kills it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What must be the same on all machines for the numbers to be the same.
+    """What must be equal on all machines for equal numbers.
 
     Attributes:
-        version: Of dumbbell.
-        code_sha256: Of its native module and of the Python code that makes numbers of runs.
+        version: Version of dumbbell.
+        code_sha256: Hash of the native module and of the Python code that determines numbers.
     """
 
     version: str
     code_sha256: str
 
     def __str__(self) -> str:
-        """For a sentence."""
+        """As part of a sentence."""
         return f"dumbbell {self.version} (code {self.code_sha256[:12]})"
 
 
 def own_identity() -> Identity:
-    """Of this process."""
+    """The identity of this process."""
     return Identity(package_version(), code_sha256())
 
 
 def identity_as_json() -> dict[str, str]:
-    """`own_identity`, to be asked of each worker."""
+    """`own_identity` as JSON, to be called on each worker."""
     return asdict(own_identity())
 
 
 def do_batch(text: str) -> str:
-    """Do a batch of tasks on the worker's thread that this is called on.
+    """Perform a batch of tasks on the calling thread.
 
     Args:
-        text: JSON: tasks, the identity that is asked for, how much memory a task may use, and
-            whether tables and summaries are to come back.
+        text: JSON: tasks, required identity, memory for a task, and whether tables and summaries
+            are wanted.
 
     Returns:
-        JSON: outcomes and the time they took in seconds; or, where the identity is another,
-        that identity and no outcomes.
+        JSON: outcomes and their time in seconds; if the identity differs, the worker's identity and
+            no outcomes.
     """
     asked = json.loads(text)
     own = identity_as_json()
@@ -80,9 +81,9 @@ def _memory_bytes(worker: Worker) -> int | None:
 
 
 class _Released:
-    """Set once the scheduler wants the task no more: it was cancelled, or who asked has gone.
+    """Set once the scheduler no longer wants the task: it was cancelled, or its client has gone.
 
-    Dask itself lets a task that has begun run to its end, which may be hours away.
+    Dask itself lets a started task run to its end, which may take hours.
     """
 
     def __init__(self, worker: Worker) -> None:

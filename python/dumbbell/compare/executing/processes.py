@@ -1,10 +1,10 @@
-"""Processes of this machine, each with a Python of its own.
+"""An executor with worker processes on this machine, each with its own Python.
 
-The engine's threads need none: they never touch Python. But what is made of a run (`summary_of`, a
-guest's files read) is Python, of which one process runs one thread at a time.
+The engine runs without Python and scales over threads. But summaries (`summary_of`) and reading a
+guest's files are Python code, of which a process runs one thread at a time.
 
-A worker is a new process, never a fork, and runs its own program: scripts and notebooks need no
-``if __name__ == "__main__"``. It dies with this process, even when that is killed.
+A worker is a new process, never a fork, and runs its own program, so scripts and notebooks need no
+``if __name__ == "__main__"``. It ends with this process, even if this is killed.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _CODE = (
 
 
 class Processes:
-    """Worker processes, started for each `run` and gone after it."""
+    """Worker processes, started for each `run` and ended after it."""
 
     def __init__(self, jobs: int = 0, memory_bytes: int | None = None) -> None:
-        """Set it up.
+        """Configure it.
 
         Args:
-            jobs: Processes; 0 for one a core.
-            memory_bytes: What the runs may use together; None for what there is.
+            jobs: Processes; 0 for one per core.
+            memory_bytes: Memory that all runs may use together; None for the available memory.
         """
         self._jobs = jobs
         self._memory_bytes = memory_bytes
@@ -69,8 +69,7 @@ class Processes:
     ) -> Iterator[FinishedTask | FailedTask]:
         """See `Executor`.
 
-        A worker that dies costs the task it had one more attempt, by another; then the task has
-        failed.
+        If a worker dies, another one retries its task; if that dies too, the task has failed.
 
         Raises:
             RunError: No worker can be started.
@@ -95,7 +94,7 @@ class Processes:
 
 
 class _Pool:
-    """Workers and what is left for them."""
+    """Workers and the remaining tasks."""
 
     def __init__(self, tasks: Sequence[Task], most: int, memory_bytes: int | None) -> None:
         self._tasks = tasks
@@ -116,11 +115,11 @@ class _Pool:
 
     @property
     def done(self) -> float:
-        """Tasks that have ended, with parts of those under way."""
+        """Number of finished tasks, including fractions of running ones."""
         return self._ended + sum(worker.share for worker in self._workers)
 
     def some(self, timeout_s: float) -> Iterator[FinishedTask | FailedTask]:
-        """What ends within a while."""
+        """Outcomes that arrive within a timeout."""
         self._give_work()
         try:
             worker, message = self._heard.get(timeout=timeout_s)
@@ -129,7 +128,7 @@ class _Pool:
         yield from self._take(worker, message)
 
     def stopped(self) -> Iterator[FinishedTask | FailedTask]:
-        """Have all workers end; what had finished by then."""
+        """Stop all workers; returns the outcomes that had arrived."""
         self._waiting.clear()
         self._suspects.clear()
         for worker in self._workers:
@@ -147,7 +146,7 @@ class _Pool:
                 yield worker.taken(message)
 
     def close(self) -> None:
-        """Leave no worker behind."""
+        """End all workers."""
         for worker in self._workers:
             worker.stop()
         while self._workers:
@@ -160,7 +159,7 @@ class _Pool:
                 self._workers.append(_Worker(self._heard))
             except OSError as error:
                 raise RunError(f"no worker process can be started: {error}") from None
-        # Of short ones the next before the worker asks, as the answer takes its time.
+        # Short tasks are sent before the worker asks, to hide the latency of its answer.
         for in_hand in range(2 if self._size.is_short else 1):
             for worker in self._workers:
                 if len(worker.batches) <= in_hand and (batch := self._next_batch()):
@@ -198,7 +197,7 @@ class _Pool:
                 raise RunError(f"no worker process can be started: the last one ended {why}")
             others, under_way = [under_way, *others], []
         for index in under_way:
-            # Which of them it was is seen when each has a worker for itself.
+            # Give each of them a worker of its own to find the one that fails.
             self._attempts[index] = self._attempts.get(index, 0) + 1
             if self._attempts[index] < _MOST_ATTEMPTS:
                 self._suspects.append(index)
@@ -212,11 +211,11 @@ class _Pool:
 
 
 class _Worker:
-    """A process, and the thread that hears it."""
+    """A worker process, and the thread that reads its output."""
 
     def __init__(self, heard: queue.SimpleQueue[tuple[_Worker, Json | None]]) -> None:
         self.batches: deque[list[int]] = deque()
-        """Of what it was given; of the first, which is under way, what has not ended."""
+        """Batches assigned to it; of the first, which is running, the tasks that have not ended."""
         self.reported = 0
         self.share = 0.0
         self.is_ready = False
@@ -227,14 +226,14 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            # Ctrl-C of the terminal is for whoever started it, who says what is to be done.
+            # Ctrl-C of the terminal goes to the parent, which decides what to do.
             process_group=0,
             env={**os.environ, "PYTHONUTF8": "1"},
         )
         threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
 
     def give(self, batch: list[int], tasks: Sequence[Task], memory_bytes: int | None) -> None:
-        """Have some of the tasks done after those that it has."""
+        """Append tasks to its queue."""
         self.batches.append(list(batch))
         message = {
             **tasks_as_json(tasks[index] for index in batch),
@@ -242,20 +241,20 @@ class _Worker:
             "memory_bytes": memory_bytes,
         }
         assert self._process.stdin is not None
-        # That it has died is heard where its answers are.
+        # The reading thread notices that it has died.
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
     def taken(self, message: Json) -> FinishedTask | FailedTask:
-        """The outcome of a task that it had."""
+        """The outcome of one of its tasks."""
         self.batches[0].remove(message["index"])
         self.reported += 1
         self.share = 0.0
         return self._receiver.outcome(message)
 
     def next_batch(self) -> int:
-        """It goes on with the next; how many tasks the one before had."""
+        """Move on to the next batch; returns the number of tasks of the last one."""
         self.batches.popleft()
         ended, self.reported, self.share = self.reported, 0, 0.0
         return ended
@@ -267,7 +266,7 @@ class _Worker:
             self._process.stdin.close()
 
     def end(self) -> None:
-        """Wait until it has, for as long as it may take, and then no longer."""
+        """Wait for its end, up to a limit, then kill it."""
         try:
             self._process.wait(timeout=STOPS_WITHIN_S)
         except subprocess.TimeoutExpired:
@@ -276,7 +275,7 @@ class _Worker:
         self._log.close()
 
     def last_words(self) -> str:
-        """How it ended and what it said, as part of a sentence."""
+        """How it ended and its last output, as part of a sentence."""
         self.stop()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=STOPS_WITHIN_S)

@@ -1,4 +1,4 @@
-"""An executor that does nothing twice: what a store has comes from there."""
+"""An executor that takes results from a store where it can, and stores the others."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _NAMED_DAMAGED = 5
 
 
 class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
-    """A shard has done its share, and the runs of others are not there yet: no result, no fault.
+    """A shard has done its share, but runs of other shards are still missing.
 
     Attributes:
-        shard: Which.
-        done: Runs that it did now.
+        shard: The shard.
+        done: Runs it performed now.
         there: Runs that are in the store.
-        of: All of them.
+        of: Number of all runs.
         failed: Its tasks that failed, and why.
     """
 
@@ -63,7 +63,7 @@ class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
         of: int,
         failed: Sequence[tuple[Task, DumbbellError]],
     ) -> None:
-        """See the attributes."""
+        """Store the attributes."""
         self.shard = shard
         self.done = done
         self.there = there
@@ -74,7 +74,7 @@ class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
 
     @classmethod
     def of_parts(cls, parts: Sequence[ShareDone], whole: int) -> ShareDone:
-        """Of tasks that were done part by part, with how many are in parts that are all there."""
+        """Sum over parts of the tasks, plus runs of parts that are complete."""
         return cls(
             parts[0].shard,
             sum(each.done for each in parts),
@@ -86,30 +86,31 @@ class ShareDone(DumbbellError):  # noqa: N818 - an end, not an error
 
 @dataclass(frozen=True, slots=True)
 class NamedCell:
-    """What runs of a cell are listed by.
+    """The cell under which runs are listed.
 
     Attributes:
-        name: That.
-        description: Of its experiment; a run of another one is a member of an ensemble.
+        name: Its name.
+        description: Description of its experiment; a run with another one is a member of an
+            ensemble.
     """
 
     name: CellName
     description: str
 
     def of(self, task: Task) -> CellName:
-        """What a run is listed by."""
+        """The listing of a task."""
         return replace(self.name, is_ensemble=task.description != self.description)
 
 
 def named(experiment: Experiment, settings: Sequence[Setting]) -> CellName:
-    """What runs of an experiment with such settings are listed by."""
+    """The listing of an experiment with these settings."""
     return CellName(
         experiment.name, tuple((each.path, str(each).partition("=")[2]) for each in settings)
     )
 
 
 def cell_names(cells: Sequence[Cell]) -> Mapping[str, NamedCell]:
-    """What runs are listed by, by the label of their cell."""
+    """The listings of cells, by label."""
     return {
         cell.label: NamedCell(
             named(cell.experiment, cell.settings), cell.experiment.resolved_json()
@@ -120,7 +121,7 @@ def cell_names(cells: Sequence[Cell]) -> Mapping[str, NamedCell]:
 
 @dataclass
 class _Work:
-    """Tasks sorted out: by key, as several cells may ask for one run."""
+    """Tasks grouped by key, since several cells may ask for the same run."""
 
     tasks: Sequence[Task]
     identities: Sequence[tuple[Digest, str]]
@@ -130,7 +131,7 @@ class _Work:
     found: int = 0
 
     def own(self, shard: Shard | None) -> list[Digest]:
-        """Those to be done here. Every shard of the same command counts the same places."""
+        """The keys to be done by this shard. All shards of a command number the keys alike."""
         if shard is None:
             return list(self.waiting)
         places = enumerate(dict.fromkeys(key for key, _ in self.identities))
@@ -138,7 +139,7 @@ class _Work:
 
 
 class Stored:
-    """Takes known results from a store, has an executor do the others, and keeps those."""
+    """Takes known results from a store, has an executor perform the others, and stores those."""
 
     def __init__(
         self,
@@ -151,19 +152,19 @@ class Stored:
         resume: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Set it up.
+        """Configure it.
 
         Args:
-            executor: Does what is not there.
-            store: Where results are looked for and kept. Of a `Shard` only a share is done, and
-                `run` ends with `ShareDone` while those of others are missing.
-            cells: Label to what a run is listed by; of others the experiment's name.
-            tables_below: Replications below this one are wanted with their tables, and done
-                again where only their numbers were kept.
-            keep_tables: Whether tables are kept too. Captures are not.
-            resume: Whether it is an error that nothing is there yet.
-            tell: Gets a sentence about what was found, and one of each damaged run, which is made
-                again and replaced; when None, damaged runs are a `DamagedRunWarning`.
+            executor: Performs the missing tasks.
+            store: The store. With a `Shard` only a share is performed, and `run` ends with
+                `ShareDone` while other shards' runs are missing.
+            cells: Listing of each cell, by label; others are listed under the experiment's name.
+            tables_below: Replications below this number need their tables, and are repeated if only
+                their numbers were stored.
+            keep_tables: Whether tables are stored too. Captures are not.
+            resume: Whether an empty store is an error.
+            tell: Receives a sentence about what was found, and one for each damaged run, which is
+                repeated and replaced; when None, a damaged run is a `DamagedRunWarning`.
         """
         self._executor = executor
         self._store = store
@@ -186,7 +187,7 @@ class Stored:
         self._executor.check(task)
 
     def there(self, tasks: Iterable[Task]) -> Iterator[bool]:
-        """Of each task, in their order, whether `run` would take it from the store.
+        """For each task, in order, whether `run` would take it from the store.
 
         Raises:
             StoreError: The store cannot be read.
@@ -203,18 +204,18 @@ class Stored:
         cancel: Cancellation | None = None,
         on_progress: TellDone | None = None,
     ) -> Iterator[FinishedTask | FailedTask]:
-        """See `Executor`. What is there comes first.
+        """See `Executor`. Stored results come first.
 
         Raises:
-            ShareDone: The share is done, and those of other shards are not.
+            ShareDone: This share is done, and those of other shards are not.
             StoreError: The store cannot be used, or there is nothing to resume.
-            OSError: The disk is full. What finished half a second before is there.
+            OSError: The disk is full. Runs that finished at least half a second before are stored.
         """
         work = _Work(tasks, [self._identities.of(task) for task in tasks])
         with self._store.reader() as reader:
             yield from self._known(work, reader)
             if work.damaged:
-                # What cannot be replaced in this file is said before anything is run.
+                # Report damage that cannot be repaired before anything is run.
                 reader.check_structure()
         self._say(work)
         shard = self._store.shard
@@ -250,7 +251,7 @@ class Stored:
         key: Digest,
         damaged: list[tuple[Task, DamagedRunError]] | None = None,
     ) -> FinishedTask | None:
-        """A run from the store; None where it is to be made (again, where it is damaged)."""
+        """A run from the store; None if it is missing or damaged."""
         try:
             return self._finished(reader, index, task, key)
         except DamagedRunError as error:
@@ -284,10 +285,10 @@ class Stored:
         cancel: Cancellation | None,
         on_progress: TellDone | None,
     ) -> Iterator[FinishedTask | FailedTask]:
-        """Those done here, and kept as they end."""
+        """Perform this shard's tasks, and store each result as it arrives."""
         if not own:
-            # What was asked for is of account for lists alone: a store may be read-only, or its
-            # disk full.
+            # The record of requests is for lists only: a read-only store or a full disk must not
+            # fail here.
             with contextlib.suppress(StoreError, OSError):
                 if work.unasked:
                     with self._store.writer() as writer:
@@ -325,7 +326,7 @@ class Stored:
         own: Sequence[Digest],
         failed: Sequence[tuple[Task, DumbbellError]],
     ) -> Iterator[FinishedTask]:
-        """What other shards have done; without all of it there is nothing to be said."""
+        """Results of other shards; without all of them there is no result."""
         mine = set(own)
         others = [key for key in work.waiting if key not in mine]
         with self._store.reader() as reader:
@@ -368,17 +369,17 @@ class Stored:
 def nothing_to_resume(
     store: Store, names: Collection[str], backends: Collection[str], versions: Collection[str]
 ) -> StoreError:
-    """What is said where a store has none of the runs of a command that was to go on.
+    """The message if a command is to resume and the store has none of its runs.
 
     Args:
-        store: Where they were looked for.
-        names: Experiments of the command.
-        backends: Where it runs them.
-        versions: What decides their results besides, as it is kept with them.
+        store: The store that was searched.
+        names: Names of the command's experiments.
+        backends: Backends of the command.
+        versions: Versions that determine the results, as stored with runs.
     """
     with store.reader() as reader:
         there = [each for each in reader.listed() if each.cell.experiment in names]
-    # What a backend runs is part of its version: another one's says nothing.
+    # A backend's contents are part of its version; the version of another backend does not matter.
     known = {each.version for each in there if each.backend in backends}
     reason = "nothing of this name is there"
     if there:
@@ -390,10 +391,10 @@ def nothing_to_resume(
 
 
 def run_from(reader: Reader, kept: KeptTables, task: Task, key: Digest) -> Run:
-    """A run whose tables were kept.
+    """A run whose tables were stored.
 
     Raises:
-        StoreError: They are not as they should be.
+        StoreError: The tables are damaged.
     """
     return Run(
         origin=kept.origin,
@@ -406,13 +407,13 @@ def run_from(reader: Reader, kept: KeptTables, task: Task, key: Digest) -> Run:
 
 
 def kept_run(store: Store, task: Task, tell: Callable[[str], None] | None = None) -> Run | None:
-    """A single run from the store; None where its tables are not there.
+    """A single run from the store; None if its tables are missing.
 
     Args:
-        store: Where.
-        task: Which.
-        tell: Gets a sentence where they are damaged, which is as if they were not there; when
-            None, that is a `DamagedRunWarning`.
+        store: The store.
+        task: The task.
+        tell: Receives a sentence if they are damaged, which counts as missing; when None, that is a
+            `DamagedRunWarning`.
 
     Raises:
         StoreError: The store cannot be read.
@@ -430,7 +431,7 @@ def kept_run(store: Store, task: Task, tell: Callable[[str], None] | None = None
 
 
 def said_of_damage(damaged: Sequence[tuple[Task, DamagedRunError]]) -> Iterator[str]:
-    """Sentences about runs that are made again; of many not each."""
+    """Sentences about damaged runs that are repeated; only the first few by name."""
     for task, error in damaged[:_NAMED_DAMAGED]:
         of = f"{task.cell} " if task.cell else ""
         yield (
@@ -448,7 +449,7 @@ def _warn(sentence: str) -> None:
 def keep_run(
     store: Store, task: Task, made: tuple[Run, Summary], *, keep_tables: bool, name: CellName
 ) -> None:
-    """Keep a single run that was made, with its numbers.
+    """Store a single run with its numbers.
 
     Raises:
         StoreError: The store cannot be written.
@@ -463,7 +464,7 @@ def keep_run(
 
 
 def _tables(run: Run | None) -> Run | None:
-    """What is kept of a run made here; of one with a capture, which is no table, nothing."""
+    """The tables to store for a run made here; none for a run with a capture."""
     return run if run is not None and not run.files else None
 
 

@@ -1,7 +1,7 @@
-"""Tables of a run as JSON, for who keeps them on another machine.
+"""A run's tables as JSON, to return them from another machine.
 
-Columns are little-endian bytes of the types that `SCHEMA` says, compressed, in base64: whoever
-reads them gets numbers, and runs nothing.
+Columns are little-endian bytes of the types in `SCHEMA`, compressed and in base64. Reading them
+yields numbers and executes nothing.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dumbbell.errors import RunError
 from dumbbell.tables import SCHEMA, Array, Run, check_schema
 
 LARGEST_BYTES = 128 * 2**20
-"""Of a run's tables: they pass through the scheduler's memory."""
+"""Limit for a run's tables, which pass through the scheduler's memory."""
 _FAST = 1
 
 
 def run_as_json(run: Run) -> Mapping[str, Any] | None:
-    """A run without its description; None of one with a capture, which is no table.
+    """A run without its description; None for a run with a capture.
 
     Raises:
         RunError: Its tables are too large.
@@ -49,10 +49,10 @@ def run_as_json(run: Run) -> Mapping[str, Any] | None:
 
 
 def run_from_json(message: Mapping[str, Any], task: Task) -> Run:
-    """What `run_as_json` was given, of a task.
+    """Restore the run of a task from `run_as_json`.
 
     Raises:
-        RunError: It is no such run.
+        RunError: The message is not such a run.
     """
     try:
         tables = {

@@ -1,4 +1,4 @@
-"""In this process: by the engine's own threads, or one guest a thread for the kernel."""
+"""An executor in this process: the engine's own threads, or one guest per thread for the kernel."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dumbbell.tables import Run
 
 
 class Threads:
-    """The executor where no other is asked for."""
+    """The default executor."""
 
     def __init__(
         self, jobs: int = 0, memory_bytes: int | None = None, *, with_numbers: bool = True
     ) -> None:
-        """Set it up.
+        """Configure it.
 
         Args:
-            jobs: Threads; 0 for one a core.
-            memory_bytes: What the runs may use together; None for what there is.
-            with_numbers: Whether runs are reduced to their summaries; else these are empty.
+            jobs: Threads; 0 for one per core.
+            memory_bytes: Memory that all runs may use together; None for the available memory.
+            with_numbers: Whether to compute summaries; otherwise these are empty.
         """
         self._jobs = jobs
         self._memory_bytes = memory_bytes
@@ -41,7 +41,7 @@ class Threads:
         cancel: Cancellation | None = None,
         on_progress: TellDone | None = None,
     ) -> Iterator[FinishedTask | FailedTask]:
-        """See `Executor`. Backend after backend."""
+        """See `Executor`. Runs one backend after the other."""
         done = 0
         for backend in dict.fromkeys(task.backend for task in tasks):
             places = [i for i, task in enumerate(tasks) if task.backend == backend]
@@ -51,7 +51,7 @@ class Threads:
             done += len(places)
 
     def side_by_side(self, tasks: Sequence[Task]) -> int:
-        """How many of these may run at a time."""
+        """Number of these tasks that may run in parallel."""
         backends = dict.fromkeys(task.backend for task in tasks)
         return min(
             self._threads([task for task in tasks if task.backend == backend], backend)
@@ -81,7 +81,7 @@ class Threads:
             if on_progress is not None:
                 on_progress(progress.done)
 
-        # One object for each description, which is then read and checked once.
+        # Share equal descriptions, which are then parsed and checked once.
         first = {task.description: task for task in reversed(here)}
         running = run_many(
             ((first[task.description], task.replication) for task in here),
@@ -103,7 +103,7 @@ def _no_summary(_run: Run) -> Summary:
 
 
 def _failed(failures: list[Failure], places: Sequence[int]) -> Iterator[FailedTask]:
-    """Those not yielded yet."""
+    """Failures that were not yielded yet."""
     while failures:
         failure = failures.pop(0)
         yield FailedTask(places[failure.index], RunError(failure.message, failure.kind))

@@ -1,7 +1,7 @@
-"""Tasks and what came of them as JSON: all that crosses to another process or machine.
+"""Tasks and outcomes as JSON: everything that crosses to another process or machine.
 
-Plain text on purpose: whoever reads it gets numbers and names, and runs nothing. Numbers come back
-to the last bit (Python prints a float so that it reads back the same).
+JSON is safe to read: it holds numbers and names and executes nothing. Numbers are exact to the last
+bit, because Python's `repr` of a float is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SPEC_FIELDS = ("path", "value", "allowed", "hint", "reason")
 
 
 def tasks_as_json(tasks: Iterable[Task]) -> Json:
-    """Tasks, each description once."""
+    """Tasks as JSON, with each description once."""
     descriptions: dict[str, int] = {}
     rows = [
         (
@@ -36,7 +36,7 @@ def tasks_as_json(tasks: Iterable[Task]) -> Json:
 
 
 def tasks_from_json(message: Json) -> list[Task]:
-    """What `tasks_as_json` was given."""
+    """Restore tasks from `tasks_as_json`."""
     descriptions = message["descriptions"]
     return [
         Task(descriptions[place], replication, backend)
@@ -45,14 +45,14 @@ def tasks_from_json(message: Json) -> list[Task]:
 
 
 class Sender:
-    """Makes messages of outcomes; what there is to measure is said once, numbers each time."""
+    """Encodes outcomes; sends the list of quantities once, then only numbers."""
 
     def __init__(self) -> None:
-        """Begin a stream of messages, to be read in order by one `Receiver`."""
+        """Start a stream of messages, to be read in order by one `Receiver`."""
         self._said: dict[tuple[Any, ...], int] = {}
 
     def message(self, outcome: FinishedTask | FailedTask) -> Json:
-        """An outcome; where its tables cannot be sent it is one that failed."""
+        """Encode an outcome; if its tables cannot be sent, encode a failure."""
         if isinstance(outcome, FailedTask):
             return {"index": outcome.index, "error": _error_as_json(outcome.error)}
         try:
@@ -78,17 +78,17 @@ class Sender:
 
 
 class Receiver:
-    """Makes outcomes of the messages of one `Sender`."""
+    """Decodes the messages of one `Sender`."""
 
     def __init__(self) -> None:
-        """Begin a stream."""
+        """Start a stream."""
         self._said: list[tuple[tuple[Quantity, ...], Mapping[str, tuple[str, ...]]]] = []
 
     def outcome(self, message: Json, tasks: Sequence[Task] = ()) -> FinishedTask | FailedTask:
-        """The outcome of a message; where it may have tables, of one of these tasks.
+        """Decode a message; if it may have tables, they belong to one of these tasks.
 
         Raises:
-            RunError: It has tables that are none.
+            RunError: Its tables are malformed.
         """
         if "error" in message:
             return FailedTask(message["index"], _error_from_json(message["error"]))

@@ -1,4 +1,4 @@
-"""What every worker does, in a process of its own or on another machine: tasks one by one."""
+"""The loop of every worker, in a process or on another machine: perform tasks one by one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def outcomes(
     cancel: Cancellation | None = None,
     on_progress: TellDone | None = None,
 ) -> Iterator[FinishedTask | FailedTask]:
-    """Do tasks on one thread; one that cannot be done costs none of the others.
+    """Perform tasks on one thread; a failed task does not affect the others.
 
     Args:
-        tasks: What to do.
-        memory_bytes: What each may use; None for what the machine leaves.
-        with_tables: Whether outcomes have their tables.
-        with_numbers: Whether they have their summaries.
+        tasks: The tasks.
+        memory_bytes: Memory for each task; None for the available memory.
+        with_tables: Whether outcomes include tables.
+        with_numbers: Whether outcomes include summaries.
         cancel: Set it to stop within a second.
-        on_progress: Told a few times a second.
+        on_progress: Called a few times a second.
 
     Yields:
-        Outcomes, each with its place among the tasks. Whatever goes wrong is a
-        `FailedTask`: who waits for a worker on another machine sees no traceback.
+        Outcomes, each with its index among the tasks. Every error becomes a `FailedTask`, since the
+        caller may be on another machine and sees no traceback.
     """
     left = dict(enumerate(tasks))
     here = Threads(1, memory_bytes, with_numbers=with_numbers)
@@ -45,7 +45,7 @@ def outcomes(
             if left:
                 yield FailedTask(0, _as_ours(error))
             return
-        # Which one it was is not known.
+        # The failing task is not known.
         for index, task in left.items():
             alone = outcomes(
                 [task],

@@ -1,7 +1,7 @@
-"""The program of a worker process: started by `processes`, never by hand.
+"""The program of a worker process, started by `processes`, never by hand.
 
-Reads a JSON message a line from standard input and writes one a line to what was standard output.
-Standard input ends when whoever started it stops or dies, and so does this process.
+It reads one JSON message per line from standard input and writes one per line to the original
+standard output. It ends at the end of its input, which is when its parent stops or dies.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from dumbbell.compare.executing.wire import Json, Sender, tasks_from_json
 from dumbbell.compare.executing.worker import outcomes
 
 STOPS_WITHIN_S = 1.5
-"""After its input has ended. The engine looks ten times a second."""
+"""Time limit after the end of its input. The engine checks for cancellation ten times a second."""
 
 
 def main() -> None:
-    """Do tasks until the input ends."""
-    # Whatever prints (a library's warning) must not be taken for a message.
+    """Perform tasks until the input ends."""
+    # Output of libraries (such as warnings) must not be mistaken for a message.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     requests: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
@@ -41,7 +41,7 @@ def main() -> None:
         while (request := requests.get()) is not None and not stop.is_set():
             _do(request, sender, tell, stop)
     except BrokenPipeError:
-        os._exit(1)  # nobody is there, and nothing may be said on the way out
+        os._exit(1)  # the parent has gone, and nothing may be printed on exit
 
 
 def _do(request: Json, sender: Sender, tell: Callable[[Json], None], stop: threading.Event) -> None:
@@ -63,7 +63,7 @@ def _read(source: TextIO, requests: queue.SimpleQueue[Json | None], stop: thread
         requests.put(json.loads(line))
     stop.set()
     requests.put(None)
-    # Python code that does not end would keep this process for ever.
+    # Python code that does not return would keep this process alive forever.
     threading.Event().wait(STOPS_WITHIN_S)
     os._exit(1)
 
