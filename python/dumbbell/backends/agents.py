@@ -1,4 +1,4 @@
-"""Runs that advance by intervals; between them the caller sets windows or rates of flows."""
+"""Runs controlled by agents: the caller sets windows or pacing rates of flows between intervals."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.tables import Run
 
 _MANY_CONNECTIONS: Final = "arrivals"
-"""The source that has several connections at a time."""
+"""The source that opens several connections at a time."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentDescription:
-    """An experiment that was read and checked once for all its runs with agents.
+    """An experiment, parsed and checked once for all its runs with agents.
 
     Attributes:
-        resolved_json: The description.
-        spec: The same, read.
-        cost: What a run is foreseen to take.
+        resolved_json: The resolved description.
+        spec: The description, parsed.
+        cost: Estimated cost of a run.
         flows: Names of the agents' flows.
-        places: Of these among all flows.
+        places: Indices of these among all flows.
     """
 
     resolved_json: str
@@ -45,14 +45,14 @@ class AgentDescription:
 
     @classmethod
     def of(cls, experiment: Resolvable, flows: Sequence[str] | None = None) -> AgentDescription:
-        """A description whose flows agents may have.
+        """A description with the flows that agents control.
 
         Args:
-            experiment: What to run.
-            flows: Names of flows over TCP with one connection at a time; None for all of these.
+            experiment: The experiment.
+            flows: Names of TCP flows with one connection at a time; None for all of them.
 
         Raises:
-            SpecError: The experiment cannot be run, or a flow is none that an agent can have.
+            SpecError: The experiment cannot be run, or an agent cannot control a flow.
         """
         text = experiment.resolved_json()
         cost = BACKEND.check(text)
@@ -80,36 +80,36 @@ class AgentDescription:
 
     @property
     def duration_ns(self) -> int:
-        """Of a run."""
+        """Duration of a run."""
         duration_ns: int = self.spec["duration_ns"]
         return duration_ns
 
     @property
     def start_ns(self) -> int:
-        """When the first of the agents' flows may start."""
+        """Earliest start of the agents' flows."""
         starts: list[int] = [self.spec["flows"][place]["start_ns"] for place in self.places]
         return min(starts)
 
 
 class AgentRun:
-    """One replication, in which the windows or the pacing rates of some flows are set from outside.
+    """One replication, in which some flows' windows or pacing rates are set from outside.
 
-    Whatever controller the description gives these flows, they do not have it. Agents are counted
-    in the order of `AgentDescription.flows`.
+    The description's controllers for these flows are not used. Agents are numbered in the order of
+    `AgentDescription.flows`.
     """
 
     def __init__(
         self, description: AgentDescription, replication: int, *, paced: bool = False
     ) -> None:
-        """Begin.
+        """Start the run.
 
         Args:
-            description: What to run.
-            replication: Chooses the random numbers, together with the experiment's seed.
-            paced: Whether pacing rates are set, and not windows.
+            description: The description.
+            replication: Selects the random numbers, together with the experiment's seed.
+            paced: Whether pacing rates are set instead of windows.
 
         Raises:
-            SpecError: A controller of another flow is none of the simulator's own.
+            SpecError: Another flow uses a controller that is not built into the simulator.
         """
         self._description = description
         self._replication = replication
@@ -121,26 +121,26 @@ class AgentRun:
         except _engine.SpecInvalid as error:
             raise spec_error(error) from None
         self.interval = self._run.interval
-        """What has happened to an agent's flow since it was last asked; see `_engine.AgentRun`."""
+        """Statistics of an agent's flow since the last call; see `_engine.AgentRun`."""
         self.set_cwnd = self._run.set_cwnd
         self.set_pacing_rate = self._run.set_pacing_rate
         self.has_begun = self._run.has_begun
         self.is_over = self._run.is_over
 
     def advance_through(self, until_ns: int) -> bool:
-        """Do what happens until an instant and in it. Returns whether there is more to do.
+        """Simulate up to and including an instant. Returns whether the run continues.
 
         Raises:
             RunError: The run failed.
         """
-        # No function of its own around it: it is called for every step of an agent.
+        # Inlined, because it is called for every step of an agent.
         try:
             return self._run.advance_through(until_ns)
         except RuntimeError as error:
             raise RunError(str(error)) from None
 
     def finish(self) -> Run:
-        """Do the rest with the last windows or rates, and give the tables; once only.
+        """Run to the end with the last windows or rates, and return the tables; once only.
 
         Raises:
             RunError: The run failed.

@@ -1,4 +1,4 @@
-"""The interface of a backend, which turns resolved descriptions into tables."""
+"""The interface of a backend: it turns resolved descriptions into tables."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dumbbell.tables import Origin, RunFile, Table
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one replication will take.
+    """Estimated cost of one replication.
 
     Attributes:
-        events: Events to be done: rather more than there will be, within a factor of about five.
+        events: Number of events: an upper estimate, within a factor of about five.
         memory_bytes: Memory for its state and tables.
-        wall_s: Time on this backend.
+        wall_s: Wall time on this backend.
     """
 
     events: int
@@ -33,7 +33,7 @@ class Job:
 
     Attributes:
         resolved_json: Canonical description.
-        replication: Number of its random streams.
+        replication: Number of the replication (its random streams).
     """
 
     resolved_json: str
@@ -42,19 +42,19 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a job.
+    """Result of a job.
 
     Attributes:
-        index: Its place among the jobs.
-        tables: Table to column to values; empty when there is an error.
-        events: Events it took.
+        index: Index among the jobs.
+        tables: Table to column to values; empty after an error.
+        events: Number of events processed.
         digest: Hash of the tables' canonical bytes.
-        error: Why there are no tables; None when there are.
-        failure: Of what kind that was; of no account where there are tables.
-        cost: Wall and CPU time of this run alone in seconds (``wall_s``, ``cpu_s``), and the memory
-            it counted with its tables (``memory_bytes``), where the backend knows them.
-        meta: What else the backend says of this run, the same whenever it is repeated.
-        files: Name to file, of what does not fit in tables.
+        error: Why there are no tables; None on success.
+        failure: Kind of failure; meaningless on success.
+        cost: Wall and CPU time of this run in seconds (``wall_s``, ``cpu_s``), and its accounted
+            memory with tables (``memory_bytes``), where the backend knows them.
+        meta: Further metadata of the run; the same whenever it is repeated.
+        files: Files by name, for data that does not fit in tables.
     """
 
     index: int
@@ -70,14 +70,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """How far a batch is.
+    """Progress of a batch.
 
     Attributes:
-        started: Replications begun.
-        finished: Those that have ended.
-        running: Those that have not.
-        virtual_fraction: Sum over the running ones of the share of virtual time done.
-        events: Events done so far.
+        started: Number of replications started.
+        finished: Number of replications that have ended.
+        running: Number of replications running.
+        virtual_fraction: Sum over running replications of the fraction of simulated time completed.
+        events: Number of events processed so far.
     """
 
     started: int
@@ -88,42 +88,44 @@ class BatchProgress:
 
     @property
     def done(self) -> float:
-        """Replications done, with the parts of those that run."""
+        """Number of finished replications, including fractions of running ones."""
         return self.finished + self.virtual_fraction
 
 
 class Batch(Protocol):
-    """Jobs under way."""
+    """Jobs that are being run."""
 
     def poll(self, timeout_s: float) -> Outcome | None:
-        """The next to end within `timeout_s` seconds, else None. Lets signals be handled."""
+        """The next outcome within `timeout_s` seconds, or None. Signals are handled meanwhile."""
         ...
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to wait for."""
+        """Whether all outcomes were taken."""
         ...
 
     def progress(self) -> BatchProgress:
-        """How far it is."""
+        """Current progress."""
         ...
 
 
 class Backend(Protocol):
-    """Where experiments run. A new one is a file with such an object and a line in the registry."""
+    """Where experiments run. A new backend is a file with such an object and a line in the
+    registry.
+    """
 
     @property
     def name(self) -> str:
-        """What one types: ``sim``."""
+        """Name on the command line: ``sim``."""
         ...
 
     @property
     def origin(self) -> Origin:
-        """What its runs are marked with."""
+        """Origin recorded in its runs."""
         ...
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Versions of what decides the result: part of a run's meta.
+        """Versions of everything that determines the result; part of a run's metadata.
 
         Args:
             spec: The run's resolved description.
@@ -131,10 +133,10 @@ class Backend(Protocol):
         ...
 
     def check(self, resolved_json: str) -> Cost:
-        """Check a description as a run would and say what it will cost.
+        """Check a description as a run would, and estimate its cost.
 
         Raises:
-            SpecError: It cannot be run here.
+            SpecError: The backend cannot run it.
         """
         ...
 
@@ -146,12 +148,12 @@ class Backend(Protocol):
         cancel: Cancel,
         memory: MemoryLimit,
     ) -> Batch:
-        """Begin to run jobs, read on the calling thread as workers become free.
+        """Start running jobs; they are read on the calling thread as workers become free.
 
         Args:
-            jobs: What to run; the results do not depend on their order.
-            threads: At least 1.
-            cancel: Set to stop: running jobs end within a second.
-            memory: What the jobs may use together. One that needs more ends as a failure.
+            jobs: The jobs; results do not depend on their order.
+            threads: Number of threads, at least 1.
+            cancel: Set it to stop: running jobs end within a second.
+            memory: Memory that all jobs may use together. A job that exceeds it fails.
         """
         ...

@@ -1,4 +1,4 @@
-"""Runs of many replications of many experiments, in the order in which they finish."""
+"""Run many replications of many experiments; runs are yielded in order of completion."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from dumbbell.tables import Run
 
 LARGEST_REPLICATION = 2**64 - 1
 POLL_S = 0.1
-"""Between two looks at progress; signals are looked at more often."""
+"""Interval between progress callbacks; signals are checked more often."""
 _DRAIN_S = 0.9
 _PREPARED_KEPT = 64
 
 
 class Resolvable(Protocol):
-    """An experiment, as far as a backend needs it (`dumbbell.spec.Experiment` is one)."""
+    """An experiment as a backend needs it (such as `dumbbell.spec.Experiment`)."""
 
     def resolved_json(self) -> str:
-        """The canonical description, every default filled in."""
+        """The canonical description, with every default filled in."""
         ...
 
 
@@ -37,19 +37,19 @@ class Cancellation(Protocol):
     """Tells whether a stop was requested."""
 
     def is_set(self) -> bool:
-        """Whether it was requested."""
+        """Whether a stop was requested."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A replication that gave no run.
+    """A replication without a result.
 
     Attributes:
-        index: Its place among the experiments given to `run_many`.
-        replication: Its number.
-        message: Why.
-        kind: Of what kind that is.
+        index: Index among the experiments given to `run_many`.
+        replication: Number of the replication.
+        message: The reason.
+        kind: Kind of failure.
     """
 
     index: int
@@ -60,7 +60,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A description that was read and checked once for all its replications."""
+    """A description that was parsed and checked once for all its replications."""
 
     resolved_json: str
     spec: Mapping[str, Any]
@@ -79,31 +79,31 @@ def run_many(
     on_failure: Callable[[Failure], None] | None = None,
     controllers: Mapping[str, type[Controller]] | None = None,
 ) -> Iterator[tuple[int, Run]]:
-    """Run replications side by side.
+    """Run replications in parallel.
 
     Args:
         experiments: (experiment, replication number); read as workers become free.
-        backend: Where: ``sim``.
-        jobs: Threads; 0 for one a core. Results do not depend on it.
-        memory_bytes: What runs may use together, at most; None for what the machine, a container
-            and ``ulimit -v`` leave. A run that needs more than was foreseen ends as one failed run
-            (`FailureKind.OUT_OF_MEMORY`), and the others go on.
-        cancel: Set it (from another thread, or a signal handler) to stop: running replications
-            are given up within a second, and the iterator ends after those that had finished.
-            A `Cancel` or a ``threading.Event``; it is only looked at.
+        backend: Name of the backend: ``sim``.
+        jobs: Threads; 0 for one per core. Results do not depend on it.
+        memory_bytes: Memory that all runs may use together; None for what the machine, a container
+            and ``ulimit -v`` leave. If a run needs more than was estimated, it alone fails
+            (`FailureKind.OUT_OF_MEMORY`).
+        cancel: Set it (from another thread, or a signal handler) to stop: running replications are
+            cancelled within a second, and the iterator ends after the finished ones. A `Cancel` or
+            a ``threading.Event``; it is only read.
         on_progress: Called on this thread about ten times a second.
-        on_failure: Called with each replication that failed. Without it a failure raises, but
+        on_failure: Called for each failed replication. Without it a failure raises an error, but
             only after every other run was yielded.
-        controllers: Congestion controllers in Python by the names that descriptions have for them
+        controllers: Congestion controllers in Python, by the names that descriptions use for them
             (``class:NAME``). They are called on threads of this process, one at a time.
 
     Yields:
-        (place among the experiments, run), in the order in which they end.
+        (index among the experiments, run), in order of completion.
 
     Raises:
         SpecError: An experiment is not allowed, would not fit in memory or would take days.
-        RunError: Replications failed and there is no ``on_failure``. Where a controller raised an
-            error, the message has its traceback.
+        RunError: Replications failed and there is no ``on_failure``. If a controller raised an
+            error, the message contains its traceback.
         KeyboardInterrupt: After Ctrl-C, once the runs that had finished were yielded.
     """
     limit = MemoryLimit(memory_bytes)
@@ -119,15 +119,15 @@ def _with_controllers(
     controllers: Mapping[str, type[Controller]],
     experiments: Iterable[tuple[Resolvable, int]],
 ) -> tuple[Backend, Iterator[tuple[Resolvable, int]]]:
-    """A simulator that has the classes, and descriptions that say which code they mean."""
-    # For few: reading it is not part of every start.
+    """A simulator with the classes, and descriptions that identify their code."""
+    # Imported here, because few runs need it and it slows down the start.
     from dumbbell.backends.native.class_controllers import classes_of, naming
     from dumbbell.backends.sim import Simulator
 
     if backend != Simulator.name:
         allowed = f"{Simulator.name}, which alone has controllers in Python"
         raise SpecError("backend", backend, allowed)
-    # By identity, as `_Preparer` knows them.
+    # By identity, as in `_Preparer`.
     known: dict[int, tuple[Resolvable, Resolvable]] = {}
 
     def named() -> Iterator[tuple[Resolvable, int]]:
@@ -148,13 +148,13 @@ def threads_for(
     jobs: int = 0,
     memory_bytes: int | None = None,
 ) -> int:
-    """Check experiments before any is run, and say how many may run side by side.
+    """Check experiments before any is run, and return how many may run in parallel.
 
     Args:
-        experiments: All that will be mixed in one batch.
-        backend: Where.
-        jobs: As many threads at most; 0 for one a core.
-        memory_bytes: What they may use together, as for `run_many`.
+        experiments: All experiments of one batch.
+        backend: Name of the backend.
+        jobs: Most threads; 0 for one per core.
+        memory_bytes: Memory that all runs may use together, as for `run_many`.
 
     Raises:
         SpecError: One of them is not allowed, would not fit in memory or would take days.
@@ -175,10 +175,10 @@ def simulate(
     """Run one replication.
 
     Args:
-        experiment: What to run.
-        replication: Chooses the random numbers, together with the experiment's seed.
-        backend: Where.
-        memory_bytes: What it may use, as for `run_many`.
+        experiment: The experiment.
+        replication: Selects the random numbers, together with the experiment's seed.
+        backend: Name of the backend.
+        memory_bytes: Memory it may use, as for `run_many`.
         controllers: Congestion controllers in Python, as for `run_many`.
 
     Raises:
@@ -194,7 +194,7 @@ def simulate(
 
 
 class _Preparer:
-    """Reads experiments, checks each description once, remembers what the workers have."""
+    """Parses experiments, checks each description once, and tracks jobs in progress."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class _Preparer:
         self.memory = memory
         self.waiting: dict[int, tuple[_Prepared, int]] = {}
         self._experiments = iter(experiments)
-        # By identity, with the object kept so that the identity is not given to another.
+        # By identity; the object is kept so that its id is not reused.
         self._known: dict[int, tuple[Resolvable, _Prepared]] = {}
 
     def jobs(self) -> Iterator[Job]:
@@ -222,7 +222,7 @@ class _Preparer:
             yield Job(prepared.resolved_json, replication)
 
     def prepared(self, experiment: Resolvable) -> _Prepared:
-        """The description of an experiment, checked."""
+        """The checked description of an experiment."""
         known = self._known.get(id(experiment))
         if known is not None:
             return known[1]
@@ -248,7 +248,8 @@ class _Runner:
     ) -> None:
         self._source = source
         self._asked = cancel
-        # Our own, so that a consumer who stops early does not cancel the caller's other work.
+        # A separate object, so that a consumer who stops early does not cancel the caller's other
+        # work.
         self._cancel = Cancel()
         self._on_progress = on_progress
         self._on_failure = on_failure
@@ -258,7 +259,7 @@ class _Runner:
 
     def runs(self) -> Iterator[tuple[int, Run]]:
         jobs = self._source.jobs()
-        # The first description, read here, sizes the thread pool.
+        # The first description, parsed here, determines the size of the thread pool.
         first = next(jobs, None)
         if first is None:
             return
@@ -285,13 +286,13 @@ class _Runner:
             raise
         finally:
             if stop_workers:
-                # The consumer went away or something failed: nobody wants the rest.
+                # The consumer stopped or an error occurred: the remaining runs are not needed.
                 self._cancel.set()
         if self._failures and self._on_failure is None:
             raise _run_error(self._failures)
 
     def _drained(self, batch: Batch) -> Iterator[tuple[int, Run]]:
-        """What had finished when the person pressed Ctrl-C."""
+        """The runs that had finished when the user pressed Ctrl-C."""
         self._cancel.set()
         until = time.monotonic() + _DRAIN_S
         while not batch.done and time.monotonic() < until:
@@ -330,11 +331,12 @@ class _Runner:
             provenance={
                 **host_provenance(),
                 "threads": self._threads,
-                # What was foreseen, beside what it took: ``meta["events"]``, ``memory_bytes``.
+                # The estimate, to compare with the actual ``meta["events"]`` and ``memory_bytes``.
                 "expected_events": prepared.cost.events,
                 "expected_memory_bytes": prepared.cost.memory_bytes,
                 **outcome.cost,
-                # Replications in threads of one process have no time of their own: the batch has.
+                # Replications in threads of one process have no CPU time of their own; only the
+                # batch has.
                 "batch_wall_s": time.monotonic() - wall,
                 "batch_cpu_s": time.process_time() - cpu,
             },

@@ -1,4 +1,6 @@
-"""Capture files of a run, in a temporary folder as long as the run exists; hashed in its meta."""
+"""Capture files of runs: kept in a temporary folder as long as the run exists, hashed in its
+metadata.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ def captures(resolved: Mapping[str, Any]) -> bool:
 
 
 def asks_for_capture(resolved_json: str) -> bool:
-    """As `captures`, of canonical text; most texts are not read for it."""
+    """Like `captures`, for canonical text; avoids parsing most texts."""
     return '"capture":true' in resolved_json and captures(json.loads(resolved_json))
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Size and SHA-256 of a file, as a run's meta has them.
+    """Size and SHA-256 of a file, for a run's metadata.
 
     Raises:
         OSError: It cannot be read.
@@ -42,7 +44,7 @@ class CaptureFolder:
     """A temporary folder for one capture; locked while this process lives."""
 
     def __init__(self) -> None:
-        """Make and lock it; those of processes that were killed are removed.
+        """Make and lock it; folders of killed processes are removed.
 
         Raises:
             OSError: The folder for temporary files is full or cannot be written.
@@ -50,17 +52,17 @@ class CaptureFolder:
         remove_left(_PREFIX)
         self._folder = TemporaryFolder(_PREFIX)
         self.file = self._folder.path / CAPTURE
-        """Where the capture is written."""
+        """Path of the capture."""
 
     def remove(self) -> None:
         """Remove it with everything in it."""
         self._folder.remove()
 
     def kept(self) -> tuple[dict[str, RunFile], dict[str, Any]]:
-        """The file, which takes the folder with it when nobody holds it, and what meta says.
+        """The file, whose folder is removed with the last reference to it, and its metadata.
 
         Raises:
-            OSError: None was written.
+            OSError: No capture was written.
         """
         meta = {"files": {CAPTURE: described(self.file)}}
         return {CAPTURE: RunFile(self.file, self.remove)}, meta

@@ -1,4 +1,4 @@
-"""Refuses runs that would not fit in memory or would take days, before they start."""
+"""Refuse runs that would exceed memory or take days, before they start."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dumbbell.backends.base import Cost
 from dumbbell.errors import SpecError
 
 LONGEST_S = 24 * 3600.0
-"""One replication may take a day. What needs longer is a mistake far more often than a wish."""
+"""Longest wall time of a replication. A longer run is usually a mistake."""
 
 MOST_A_CORE = 4
-"""Threads at most."""
+"""Most threads per core."""
 
 
 def threads_that_fit(cost: Cost, threads: int, duration: str, available: int | None) -> int:
-    """How many replications of that cost may run side by side.
+    """Number of replications of that cost that may run in parallel.
 
-    A worker has one run in hand and perhaps one finished that nobody has taken yet, hence two
-    runs a thread. Fewer threads do not change any result.
+    A thread may hold a running replication and a finished one that was not taken yet, so memory for
+    two runs per thread is needed. The number of threads does not change results.
 
     Args:
-        cost: Of one replication.
-        threads: As many as asked for, at least 1.
+        cost: Cost of one replication.
+        threads: Threads asked for, at least 1.
         duration: Its duration as text, for the message.
         available: Free memory in bytes; None when unknown.
 
@@ -53,10 +53,10 @@ def threads_that_fit(cost: Cost, threads: int, duration: str, available: int | N
 
 
 def usable_threads(jobs: int) -> int:
-    """Threads for ``jobs`` as the user gave it: 0 is one a core that this process may use.
+    """Number of threads for the user's ``jobs``: 0 is one per core that this process may use.
 
-    Results do not depend on it. More than `MOST_A_CORE` would only stand in each other's way: with
-    a thousand on two cores nobody hears Ctrl-C for minutes.
+    Results do not depend on it. More than `MOST_A_CORE` per core only contend: with a thousand
+    threads on two cores, Ctrl-C takes minutes.
     """
     if jobs < 0:
         raise SpecError("jobs", jobs, "0 (one a core) or a number of threads")

@@ -36,7 +36,7 @@ def package_version() -> str:
     """Version of dumbbell."""
     try:
         return version("dumbbell")
-    except PackageNotFoundError:  # used from a checkout
+    except PackageNotFoundError:  # not installed: used from a checkout
         from dumbbell import _engine
 
         return _engine.__version__
@@ -44,7 +44,7 @@ def package_version() -> str:
 
 @functools.cache
 def native_module_sha256() -> str:
-    """Of the file that makes the results: what differs in it may give other numbers."""
+    """SHA-256 of the native module, which produces the results."""
     from dumbbell import _engine
 
     with Path(_engine.__file__).open("rb") as file:

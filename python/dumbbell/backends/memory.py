@@ -1,4 +1,4 @@
-"""The memory that runs may use: what the machine, its container and ulimit leave."""
+"""The memory that runs may use: the least of what the machine, its container and ulimit leave."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 _STATM = Path("/proc/self/statm")
 
 _SHARE_OF_ADDRESSES = 0.5
-"""Of a limited address space (``ulimit -v``): libraries that are loaded later reserve much more of
-it than they use (Polars, which writes Parquet, 900 MB on two cores), and so does each thread."""
+"""Usable share of a limited address space (``ulimit -v``): libraries that are loaded later reserve
+much more than they use (Polars, which writes Parquet, 900 MB on two cores), and so does each
+thread.
+"""
 
 
 LOOKED_AT_S = 0.1
-"""Between two looks: one takes as long as a short run."""
+"""Shortest interval between two measurements: one takes as long as a short run."""
 
 
 @dataclass(slots=True)
 class MemoryLimit:
-    """What runs may use together.
+    """Memory limit of all runs together.
 
     Attributes:
-        asked_bytes: As much at most; None for what the machine leaves.
+        asked_bytes: The user's limit; None for what the machine leaves.
     """
 
     asked_bytes: int | None = None
@@ -36,9 +38,9 @@ class MemoryLimit:
     _looked_s: float = field(default=-math.inf, init=False, repr=False, compare=False)
 
     def left_bytes(self) -> int | None:
-        """What the machine left `LOOKED_AT_S` ago at most, beside what was in use.
+        """Available memory, at most `LOOKED_AT_S` old, plus what runs have in use.
 
-        None when it does not say.
+        None if unknown.
         """
         now_s = time.monotonic()
         if now_s - self._looked_s >= LOOKED_AT_S:
@@ -46,17 +48,17 @@ class MemoryLimit:
         return self._left_bytes
 
     def of_new_runs_bytes(self) -> int | None:
-        """What runs that are not begun may use together; None where there is no limit."""
+        """Memory for runs that have not started; None without a limit."""
         known = [each for each in (self.asked_bytes, self.left_bytes()) if each is not None]
         return min(known) if known else None
 
 
 def available_memory_bytes() -> int | None:
-    """Memory that runs can have without swapping or being refused it; None when unknown.
+    """Memory that runs can use without swapping or failing; None if unknown.
 
-    The least of what the kernel foresees (``MemAvailable``), of what the containers' limits
-    (cgroup v2 and v1, from the process's own up) leave, and of half of the address space that
-    ``ulimit -v`` leaves.
+    The minimum of the kernel's estimate (``MemAvailable``), of what the limits of this process's
+    cgroup and its ancestors (v1 and v2) leave, and of half the address space that ``ulimit -v``
+    leaves.
     """
     addresses = _addresses_left()
     share = None if addresses is None else int(_SHARE_OF_ADDRESSES * addresses)
@@ -75,7 +77,7 @@ def _meminfo_available() -> int | None:
 
 
 def _addresses_left() -> int | None:
-    """What RLIMIT_AS leaves; None without such a limit."""
+    """Address space that RLIMIT_AS leaves; None without such a limit."""
     if sys.platform == "win32":
         return None
     try:
@@ -91,7 +93,7 @@ def _addresses_left() -> int | None:
 
 
 def _cgroup_left() -> int | None:
-    """The least that a group this process is in leaves; None where none has a limit."""
+    """The least memory left by any cgroup of this process; None without a limit."""
     left = []
     for root, own, limit, used, cached in (
         (_CGROUP, _own_cgroup(""), "memory.max", "memory.current", "inactive_file"),
@@ -108,19 +110,19 @@ def _cgroup_left() -> int | None:
             try:
                 free = int((folder / limit).read_text()) - int((folder / used).read_text())
             except (OSError, ValueError):
-                continue  # not there, or "max": no limit
-            # Pages of files that nobody uses are given back when memory is wanted.
+                continue  # missing, or "max": no limit
+            # Unused page cache is reclaimed when memory is needed.
             left.append(max(0, free + _counted(folder / "memory.stat", cached)))
     return min(left) if left else None
 
 
 def _own_cgroup(controller: str) -> Path:
-    """This process's group in the tree of a controller, relative; the empty name is v2's tree."""
+    """This process's relative path in a controller's tree; the empty name is v2's tree."""
     try:
         for line in _OWN_CGROUPS.read_text(encoding="utf-8").splitlines():
             _, controllers, path = line.split(":", 2)
             if controller in controllers.split(","):
-                # What lies outside of the container's view cannot be read.
+                # Groups outside the container's view cannot be read.
                 return Path() if ".." in path else Path(path.lstrip("/"))
     except (OSError, ValueError):
         pass

@@ -1,4 +1,4 @@
-"""The backends by name. A new one is its file and a line here."""
+"""The backends by name. A new backend is a file and a line here."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _MODULES = {
 
 
 def backend_names() -> tuple[str, ...]:
-    """What may be given as ``--backend``."""
+    """Allowed values of ``--backend``."""
     return tuple(_MODULES)
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of that name, loaded now.
+    """The backend of that name, imported on first use.
 
     Raises:
-        SpecError: There is none.
+        SpecError: There is no such backend.
     """
     if name not in _MODULES:
         near = difflib.get_close_matches(name, _MODULES, n=1)

@@ -39,16 +39,16 @@ class Simulator:
     origin: Final[Origin] = "simulated"
 
     def __init__(self, classes: Mapping[tuple[str, str], PythonClass] | None = None) -> None:
-        """Set it up.
+        """Create it.
 
         Args:
-            classes: Controllers in Python that the program gives, by the SHA-256 of their text and
-                their names.
+            classes: Controllers in Python that the program passes, by the SHA-256 of their text and
+                by name.
         """
         self._classes = classes or {}
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The engine's version, and those of controllers of one's own."""
+        """Versions of the engine and of user-supplied controllers."""
         versions: dict[str, Any] = {"engine": _engine.__version__}
         if any(has_own_controller(flow["tcp"]) for flow in spec["flows"]):
             from dumbbell.backends.native import controller_versions
@@ -57,10 +57,10 @@ class Simulator:
         return versions
 
     def check(self, resolved_json: str) -> Cost:
-        """Check a description and foresee its cost.
+        """Check a description and estimate its cost.
 
         Raises:
-            SpecError: It cannot be run.
+            SpecError: The simulator cannot run it.
         """
         if '"programs":' in resolved_json:
             from dumbbell.spec.programs import refuse_simulated
@@ -84,7 +84,9 @@ class Simulator:
         cancel: _engine.Cancel,
         memory: MemoryLimit,
     ) -> Batch:
-        """Begin to run jobs on worker threads, which touch Python for controllers in it alone."""
+        """Start running jobs on worker threads, which use Python only for controllers written in
+        it.
+        """
         return _SimulatorBatch(jobs, threads, cancel, memory, self._classes)
 
 
@@ -97,12 +99,12 @@ class _SimulatorBatch:
         memory: MemoryLimit,
         classes: Mapping[tuple[str, str], PythonClass],
     ) -> None:
-        # By place among the jobs, of those that write a capture.
+        # Indices of the jobs that write a capture.
         self._folders: dict[int, CaptureFolder] = {}
-        # Of the engine's own jobs, their places among all.
+        # Index among all jobs, for each job of the engine.
         self._places: list[int] = []
         self._isolated = IsolatedProcesses(threads, memory.asked_bytes)
-        # Also where nobody asks for the rest of the runs.
+        # Also runs if the remaining outcomes are not taken.
         weakref.finalize(self, self._isolated.stop)
         self._cancel = cancel
         triples = self._with_captures(jobs)
@@ -129,7 +131,9 @@ class _SimulatorBatch:
             yield job.resolved_json, job.replication, path
 
     def _look_at_memory(self) -> None:
-        """Tell the runs what is left: others use memory too, and so do tables that are kept."""
+        """Tell the runs how much memory is left: other programs and tables that are kept use memory
+        too.
+        """
         left_bytes = self._memory.left_bytes()
         if left_bytes is not None:
             self._stream.set_memory_left(left_bytes)
@@ -223,7 +227,7 @@ class _SimulatorBatch:
 
 
 def spec_error(error: _engine.SpecInvalid) -> SpecError:
-    """The engine's refusal, as people see it."""
+    """Convert the engine's refusal to our error."""
     return SpecError(error.path, error.value, error.allowed, error.hint)
 
 

@@ -1,4 +1,4 @@
-"""The real Linux kernel in virtual time: its build, its cache, and the runner of guests.
+"""The Linux kernel in virtual time: its build, its cache, and the launcher of guests.
 
 User-Mode Linux with time travel is an ordinary program: the guest's clock jumps to the next timer
 when the guest is idle and stands still while it computes.

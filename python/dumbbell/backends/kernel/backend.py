@@ -1,4 +1,4 @@
-"""The backend ``kernel``: the real Linux kernel in virtual time, a process a replication."""
+"""The backend ``kernel``: the Linux kernel in virtual time, one process per replication."""
 
 from __future__ import annotations
 
@@ -48,29 +48,31 @@ from dumbbell.spec.resolved import Source
 from dumbbell.tables import Origin, RunFile
 
 EVENTS_PER_S = 3e4
-"""A pessimistic speed, in events of the simulator, by which the time of a run is foreseen."""
+"""Pessimistic speed, in simulator events per second, for estimates of wall time."""
 BOOT_S = 1.0
 
 _PATIENCE = 10
 _LEAST_WALL_LIMIT_S = 120.0
 _COMMANDS_WALL_S = 6.0
-"""What a second of a run takes whose command lines may do anything: a full link of 50 Mbit/s."""
+"""Wall time per simulated second with arbitrary command lines: a full link of 50 Mbit/s."""
 _BASE_MEMORY_MB = 256
 _FULL_SOCKETS_BYTES = 6 * 2**20
-"""A full send buffer (`tcp_wmem`) and what waits at the receiver."""
+"""Memory of a full send buffer (`tcp_wmem`) and the receiver's queue."""
 _LOOP_SOCKETS_BYTES = 2**20
-"""Of a closed loop, which seldom has more under way."""
+"""Memory for a closed loop, which seldom has more in flight."""
 _MOST_SOCKETS_BYTES = 4 * 2**30
 _WATCHED_PACKET_BYTES = 128
-"""What is kept of a packet that is seen at a queue, and of its way through it. A guest with less
-than it needs reads its own program again and again: it took several times as long."""
+"""Memory per packet observed at a queue. A guest with too little memory rereads its own program
+from disk, which made it several times slower.
+"""
 _IRTT_SESSION_BYTES = 48 * 2**20
-"""Client and server, of which more than half is the program itself."""
+"""Memory of an irtt client and server; the program itself takes more than half."""
 _IRTT_ROUND_TRIP_BYTES = 4096
-"""What the client keeps of one, and its report."""
+"""Memory of the irtt client per round trip, report included."""
 OURSELVES = "/proc/self/exe"
-"""The guest's own program in a host that one logs in to: where it lies on the machine, a /tmp or a
-home of the host's own may lie over."""
+"""The guest's own program in a host with logins: its real path may be covered by the host's own
+/tmp or home.
+"""
 
 
 class Kernel:
@@ -80,7 +82,7 @@ class Kernel:
     origin: Final[Origin] = "kernel"
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Kernel, ticks a second, hashes of all that runs in a guest, what it is confined by."""
+        """Versions of kernel, timer frequency, programs in a guest, and the confinement."""
         kernel = the_kernel(spec)
         return {
             "engine": _engine.__version__,
@@ -95,13 +97,13 @@ class Kernel:
         }
 
     def check(self, resolved_json: str) -> Cost:
-        """Check a description and foresee its cost.
+        """Check a description and estimate its cost.
 
         Raises:
-            SpecError: It cannot be run here.
+            SpecError: The kernel cannot run it.
             KernelMissingError: No kernel with this number of timer ticks has been built.
-            GuestMissingError: Nor has the guest.
-            RunError: A tool of the host is not there.
+            GuestMissingError: The guest has not been built.
+            RunError: A tool of the host is not installed.
         """
         try:
             estimate = _engine.check(resolved_json, simulated=False)
@@ -139,12 +141,12 @@ class Kernel:
         cancel: _engine.Cancel,
         memory: MemoryLimit,
     ) -> Batch:
-        """Begin to run jobs, each in a kernel of its own, whose memory is fixed."""
+        """Start running jobs, each in its own kernel with a fixed amount of memory."""
         return _KernelBatch(self, jobs, threads, cancel)
 
 
 class _KernelBatch:
-    """Threads that each wait for a guest."""
+    """One thread per guest, which waits for it."""
 
     def __init__(
         self, backend: Kernel, jobs: Iterator[Job], threads: int, cancel: _engine.Cancel
@@ -203,7 +205,7 @@ class _KernelBatch:
             threading.Thread(target=self._run, args=arguments, name=f"guest-{index}").start()
 
     def _run(self, index: int, job: Job, folder: RunFolder) -> None:
-        """Put an outcome, whatever happens."""
+        """Run a job and queue its outcome, whatever happens."""
         try:
             outcome = self._outcome(index, job, folder)
         except (DumbbellError, OSError, ValueError) as error:
@@ -226,7 +228,7 @@ class _KernelBatch:
         tools, readable = host_tools(wanted), files_read_inside(wanted)
         programs = login = None
         if programs_of(resolved):
-            # Whole folders first: what lies in them is then there already.
+            # Whole folders first: files inside them are then already mounted.
             readable = [*(SHOWN if starts_others(resolved) else ()), *readable]
             of_programs = {**tools, GUEST: OURSELVES}
             programs = program_jobs(resolved, asked.replication, of_programs)
@@ -266,7 +268,7 @@ class _KernelBatch:
         )
         result = read_result(output) if ended.ok else None
         if result is None:
-            # Nothing of the run is kept, so the console's path would lead nowhere.
+            # The run's folder is removed, so the path of the console would be useless.
             why = ended.why().replace(f" ({ended.console})", "")
             if (ended.timed_out or ended.overfull) and (said := under_way(output)):
                 why = f"{why}\n  {said}"
@@ -304,17 +306,17 @@ class _KernelBatch:
 
 
 def the_kernel(resolved: Mapping[str, Any]) -> KernelInfo:
-    """The kernel that a description asks for, with the given number of timer ticks.
+    """The kernel that a description asks for, with its timer frequency.
 
     Raises:
-        KernelMissingError: It has not been built.
+        KernelMissingError: This kernel has not been built.
     """
     asked = Resolved(resolved)
     return require_kernel(asked.timer_hz, asked.kernel)
 
 
 def kernel_seed(job: Job) -> int:
-    """Seed of the kernel's own randomness (RED's drops, netem's losses)."""
+    """Seed of the kernel's own random numbers (RED's drops, netem's losses)."""
     seed = json.loads(job.resolved_json)["seed"]
     text = f"dumbbell kernel {seed} {job.replication}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")
@@ -325,7 +327,7 @@ def _failed(index: int, why: str) -> Outcome:
 
 
 def _share_done(folder: Path) -> float:
-    """How far a guest says it is, 0 to 1."""
+    """Progress that the guest reports, from 0 to 1."""
     try:
         return min(1.0, float((folder / "output/progress").read_text(encoding="ascii")))
     except (OSError, ValueError):
@@ -336,20 +338,20 @@ BACKEND = Kernel()
 
 
 def socket_bytes(resolved: Resolved) -> int:
-    """Memory that the sockets of the TCP flows may take in a guest.
+    """Memory of a guest that TCP sockets may use.
 
     Args:
         resolved: The description.
 
     Returns:
-        At most 4 GiB: more flows than that do not fill their buffers all at once.
+        At most 4 GiB: a larger number of flows does not fill all buffers at once.
     """
     total = sum(_flow_bytes(flow.source) for flow in resolved.flows if flow.transport == "tcp")
     return min(total, _MOST_SOCKETS_BYTES)
 
 
 def irtt_bytes(resolved: Resolved) -> int:
-    """Memory that the programs irtt may take in a guest.
+    """Memory of a guest that irtt programs may use.
 
     Args:
         resolved: The description.

@@ -1,8 +1,8 @@
 """Build the virtual-time kernel from Linux's source, once, into the cache.
 
-Unpack or copy what User-Mode Linux needs, apply our patches, set the timer's frequency, configure
-from nothing plus our fragment, compile. All of it happens in a folder beside the result, which is
-moved into place when it is whole and removed in any case.
+Unpack or copy the parts that User-Mode Linux needs, apply our patches, set the timer frequency,
+configure (allnoconfig plus our fragment), compile. This happens in a temporary folder beside the
+result. A complete result is moved into place; the folder is always removed.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from dumbbell.errors import RunError, SpecError
 from dumbbell.folders.locks import lock
 
 SOURCES = Path("/usr/src")
-"""Where Debian's packages put Linux's source."""
+"""Folder of Debian's packages of Linux's source."""
 TOOL_PACKAGES = "gcc make patch xz-utils bc bison flex"
 OBJECTS = 700
-"""Compiled files of the usual build, for the progress."""
+"""Number of files compiled in the usual build, for the progress display."""
 NEEDED_BYTES = 1_500_000_000
 
 _TOOLS = ("gcc", "ld", "make", "patch", "tar", "bc", "bison", "flex")
@@ -60,7 +60,7 @@ _OTHER_ARCHITECTURES = (
     *("microblaze", "mips", "nios2", "openrisc", "parisc", "powerpc", "riscv", "s390"),
     *("sh", "sparc", "xtensa"),
 )
-# Left out when unpacking: files, never a Kconfig, that User-Mode Linux does not compile.
+# Not unpacked: files, but no Kconfig files, that User-Mode Linux does not compile.
 _LEFT_OUT = (
     "Documentation/*/*",
     "tools/testing/*",
@@ -80,7 +80,7 @@ _DEBIANS = re.compile(r"linux-source-(\d+\.\d+)\.tar\.xz")
 _COMPILED = re.compile(r"^  (?:CC|AS)\s+(\S+)")
 
 Progress = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, how much there is."""
+"""Called with the current step, its progress, and its total."""
 
 
 class BuildError(RunError):
@@ -89,12 +89,12 @@ class BuildError(RunError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Linux's source.
+    """A source of Linux.
 
     Attributes:
         path: A tar archive or a folder.
         sha256: Hash of its content.
-        version: Of Linux, such as ``6.12``.
+        version: Version of Linux, such as ``6.12``.
     """
 
     path: Path
@@ -111,21 +111,21 @@ def build_kernel(
     jobs: int = 0,
     on_progress: Progress | None = None,
 ) -> KernelInfo:
-    """The kernel of that source, from the cache or built now.
+    """Return the kernel of a source, from the cache or built now.
 
     Args:
         source: Archive or folder of Linux; Debian's package of the version when None.
-        version: Of Linux; of a source what it has to be; `VERSIONS`' first, or what the source is,
-            when None.
-        name: What experiments will call it; its version when None.
-        hz: Timer ticks a second: 1000, 250 or 100.
-        jobs: Compilers side by side; 0 for one a core.
-        on_progress: Told what is being done.
+        version: Version of Linux; a given source must have it. When None: the source's version, or
+            the first of `VERSIONS`.
+        name: Name for experiments; the version when None.
+        hz: Timer frequency: 1000, 250 or 100.
+        jobs: Parallel compilers; 0 for one per core.
+        on_progress: Called with the progress.
 
     Raises:
-        SpecError: An argument that is not allowed.
-        KernelMissingError: This is no machine for it.
-        BuildError: Something is missing on this machine, or a step failed.
+        SpecError: An argument is not allowed.
+        KernelMissingError: The kernel cannot run on this machine.
+        BuildError: A tool or the source is missing, or a step failed.
     """
     check_hz(hz)
     own_name = _own_name(name)
@@ -152,7 +152,7 @@ def build_kernel(
             tree = folder / "linux-source"
             _unpack(path, tree, tell)
             _prepare(tree, recipe, found.version, hz, folder)
-            if ready is not None:  # built before modules were
+            if ready is not None:  # built before modules were supported
                 _keep_for_modules(tree, ready.path, key)
                 return ready
             _compile(tree, jobs, folder, tell)
@@ -177,7 +177,7 @@ def build_kernel(
             )
             (kernel.parent / INFO).write_text(info.to_json(), encoding="utf-8")
             _keep_for_modules(tree, kernel, key)
-            shutil.rmtree(cache / key, ignore_errors=True)  # one that was not whole
+            shutil.rmtree(cache / key, ignore_errors=True)  # an incomplete one
             _put(kernel.parent, cache / key)
     result = read_kernel(cache / key)
     if result is None:
@@ -186,10 +186,10 @@ def build_kernel(
 
 
 def check_hz(hz: int) -> None:
-    """Refuse a frequency for which no kernel is made.
+    """Refuse a timer frequency for which no kernel is built.
 
     Raises:
-        SpecError: It is not one of `HZ_CHOICES`.
+        SpecError: The frequency is not one of `HZ_CHOICES`.
     """
     if hz not in HZ_CHOICES:
         raise SpecError("hz", hz, f"one of {', '.join(map(str, HZ_CHOICES))}")
@@ -203,7 +203,7 @@ def _silent(what: str, done: int, total: int) -> None:
 
 
 def _own_name(name: str | None) -> str:
-    """As an experiment's key ``kernel`` takes it; empty when None."""
+    """Validate a name as for an experiment's key ``kernel``; empty when None."""
     if name is None:
         return ""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name):
@@ -242,14 +242,14 @@ def _packages(version: str) -> str:
 
 
 def _source_version(path: Path, version: str | None) -> str:
-    """Of Linux, by its own Makefile.
+    """Version of Linux, from its Makefile.
 
     Raises:
-        BuildError: It has none.
-        SpecError: It is not the one that was asked for.
+        BuildError: There is no version.
+        SpecError: It is not the version asked for.
     """
     if path.parent == SOURCES and (known := _DEBIANS.fullmatch(path.name)):
-        found = known[1]  # seconds sooner than by unpacking; it is looked at when it is unpacked
+        found = known[1]  # Seconds faster than unpacking; the version is checked after unpacking.
     elif path.is_dir():
         found = _makefile_version(_text_of(path / "Makefile"))
     else:
@@ -270,7 +270,7 @@ def _source_version(path: Path, version: str | None) -> str:
 
 
 def _text_of(file: Path) -> str:
-    """Empty where there is no such file."""
+    """The text of a file; empty if it does not exist."""
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
 
 
@@ -323,7 +323,7 @@ def _compiler() -> str:
 
 
 def _key(source: Source, recipe: Recipe, compiler: str, hz: int, own_name: str) -> str:
-    # Kernels that users name keep apart, whatever they were made of.
+    # Kernels with a user's name get their own key, whatever their source.
     named = [own_name] if own_name else []
     made_of = json.dumps([source.sha256, recipe.digest, compiler, hz, *named])
     return hashlib.sha256(made_of.encode()).hexdigest()[:KEY_DIGITS]
@@ -334,7 +334,7 @@ def _key(source: Source, recipe: Recipe, compiler: str, hz: int, own_name: str) 
 
 @contextlib.contextmanager
 def _locked(file: Path, tell: Progress) -> Iterator[None]:
-    """One builder of the same kernel at a time; the lock goes with the process that holds it."""
+    """Lock the build of a kernel; the lock is released when its process ends."""
     with file.open("wb") as held:
         while True:
             try:
@@ -348,12 +348,13 @@ def _locked(file: Path, tell: Progress) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _building_folder(cache: Path, key: str) -> Iterator[Path]:
-    """A folder for the build, removed afterwards. The lock is held.
+    """A temporary folder for the build; the lock must be held.
 
-    It lies in the cache, unless the kernel's makefiles cannot live with the name.
+    It is in the cache, unless the path contains characters that the kernel's makefiles cannot
+    handle.
     """
     folder = cache / f"{key}.building"
-    shutil.rmtree(folder, ignore_errors=True)  # of a builder that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by a killed build
     remove_left_folders()
     if re.search(r"[\s:]", str(folder)):
         elsewhere = RunFolder()
@@ -376,7 +377,7 @@ def _building_folder(cache: Path, key: str) -> Iterator[Path]:
 
 
 def _put(built: Path, place: Path) -> None:
-    """Move the result to its place in one step."""
+    """Move the result to its place atomically."""
     try:
         built.rename(place)
     except OSError:  # built on another file system
@@ -399,7 +400,7 @@ def _unpack(source: Path, tree: Path, tell: Progress) -> None:
     if source.is_file():
         _run(["tar", "-x", "--strip-components=1", *left_out, "-f", str(source)], tree)
     else:
-        # Through an archive, so that the same is left out of a folder.
+        # Through an archive, so that the same files are left out of a folder.
         archive = tree.with_name("source.tar")
         command = ["tar", "-c", *left_out, "--exclude=./.git", "-f", str(archive), "."]
         _run([*command[:1], "-C", str(source), *command[1:]], tree)
@@ -410,14 +411,15 @@ def _unpack(source: Path, tree: Path, tell: Progress) -> None:
 
 
 def _prepare(tree: Path, recipe: Recipe, version: str, hz: int, folder: Path) -> None:
-    """Patches, the timer's frequency, the configuration."""
+    """Apply patches, set the timer frequency, and configure."""
     if not (tree / "arch/um/Kconfig").is_file():
         raise BuildError("the archive is not Linux's source: it has no arch/um/Kconfig")
     has = _makefile_version(_text_of(tree / "Makefile"))
     if has != version:
         raise BuildError(f"the archive is called {version}, and has Linux {has}")
     for patch in recipe.patches:
-        # Another point release may have other lines around a change: what is changed must be there.
+        # Other point releases may have other lines around a patch, but the lines it changes must
+        # exist.
         _run(["patch", "-p1", "--forward", "--fuzz=2", "-i", str(patch.resolve())], tree)
     _set_hz(tree / "arch/um/Kconfig", hz)
     fragment = folder / "fragment"
@@ -467,7 +469,7 @@ def _release(kernel: Path) -> str:
 
 
 def build_environment() -> dict[str, str]:
-    """The same for every builder: no flags, no locale, fixed stamps."""
+    """Environment of the build, equal for every user: no flags, no locale, fixed timestamps."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": os.environ.get("HOME", "/"),
@@ -481,7 +483,7 @@ def build_environment() -> dict[str, str]:
 
 
 def _run(command: list[str], folder: Path, on_line: Callable[[str], None] | None = None) -> None:
-    """Run one step in a process group of its own, which ends with the step whatever happens."""
+    """Run one step in its own process group, which is killed when the step ends or fails."""
     last: deque[str] = deque(maxlen=25)
     process = subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""Where built kernels are kept: a folder each, named by the hash of what they were made of."""
+"""The cache of built kernels: one folder each, named by a hash of the build's inputs."""
 
 from __future__ import annotations
 
@@ -18,36 +18,40 @@ from dumbbell.spec.refusal import nearest
 KERNEL = "linux"
 INFO = "info.json"
 MACHINE = "Linux x86_64"
-"""User-Mode Linux 6.1 is for no other processor."""
+"""The only platform that User-Mode Linux 6.1 runs on."""
 KEY_DIGITS = 16
 TEST_VARIABLE = "DUMBBELL_TEST_KERNEL"
-"""Of the tests alone: the kernel that stands in for the usual one (`make test-kernel` has it)."""
+"""Environment variable for tests: the kernel that replaces the usual one (set by `make
+test-kernel`).
+"""
 
 
 class KernelMissingError(DumbbellError):
-    """There is no kernel; the message is one line that says how to build it, or why not here."""
+    """A kernel is missing; the message is one line that says how to build it, or why it cannot be
+    built.
+    """
 
     exit_code = EXIT_BAD_INPUT
 
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
-    """A kernel that has been built. All but the path and the last two is decided by its sources.
+    """A kernel in the cache. All fields except the path and the last two follow from its sources.
 
     Attributes:
-        path: The program.
+        path: Path of the program.
         key: Hash of source, fragment, patches, compiler and HZ; its folder's name.
-        release: What ``uname -r`` says inside.
-        hz: Timer ticks a second.
-        sha256: Of the program.
-        size_bytes: Of the program.
-        source: What it was built from, as a name.
-        source_sha256: Of that.
-        recipe: Hash of fragment and patches.
-        compiler: First line of its version.
-        built_at: When (UTC).
+        release: ``uname -r`` inside the guest.
+        hz: Timer frequency.
+        sha256: Hash of the program.
+        size_bytes: Size of the program.
+        source: Name of the source.
+        source_sha256: Hash of the source.
+        recipe: Hash of configuration fragment and patches.
+        compiler: First line of the compiler's version.
+        built_at: Time of the build (UTC).
         build_s: Wall time of the build.
-        own_name: What a user called it; empty for one that is called by its version.
+        own_name: The user's name for it; empty if it is called by its version.
     """
 
     path: Path
@@ -66,34 +70,34 @@ class KernelInfo:
 
     @property
     def version(self) -> str:
-        """Of Linux, such as ``6.12``."""
+        """Version of Linux, such as ``6.12``."""
         found = re.match(r"\d+\.\d+", self.release)
         return found[0] if found else self.release
 
     @property
     def name(self) -> str:
-        """What experiments and commands call it."""
+        """Name in experiments and commands."""
         return self.own_name or self.version
 
     @property
     def is_current(self) -> bool:
-        """Whether today's recipe made it."""
+        """Whether it was built by the current recipe."""
         return self.recipe == the_recipe(self.version).digest
 
     def to_json(self) -> str:
-        """Everything but the path, which is where this is written."""
+        """All fields except the path, which is where this is written."""
         fields = asdict(self)
         del fields["path"]
         return json.dumps(fields, indent=2, sort_keys=True) + "\n"
 
 
 def kernels_folder() -> Path:
-    """In the cache. Not made here."""
+    """Folder of kernels in the cache. Does not create it."""
     return cache_folder() / "kernel"
 
 
 def read_kernel(folder: Path) -> KernelInfo | None:
-    """The kernel of one folder of the cache; None when it is not whole."""
+    """Read the kernel in a folder of the cache; None if it is incomplete."""
     try:
         fields = json.loads((folder / INFO).read_text(encoding="utf-8"))
         info = KernelInfo(path=folder / KERNEL, **fields)
@@ -104,7 +108,7 @@ def read_kernel(folder: Path) -> KernelInfo | None:
 
 
 def cached_kernels() -> list[KernelInfo]:
-    """All that are in the cache, the newest first."""
+    """All kernels in the cache, newest first."""
     try:
         folders = [path for path in kernels_folder().iterdir() if len(path.name) == KEY_DIGITS]
     except OSError:
@@ -114,11 +118,11 @@ def cached_kernels() -> list[KernelInfo]:
 
 
 def find_kernel(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> KernelInfo | None:
-    """The newest kernel of that name, with `hz` ticks and made by today's recipe, if any.
+    """The newest kernel of that name and timer frequency built by the current recipe, if any.
 
     Args:
-        hz: Timer ticks a second.
-        name: A version of Linux, or what a user called it when it was built.
+        hz: Timer frequency.
+        name: A version of Linux, or a user's name.
     """
     if name == VERSIONS[0]:
         name = os.environ.get(TEST_VARIABLE) or name
@@ -129,10 +133,10 @@ def find_kernel(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> KernelInfo 
 
 
 def require_kernel(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> KernelInfo:
-    """The same.
+    """Like `find_kernel`, but raises an error if there is none.
 
     Raises:
-        KernelMissingError: There is none.
+        KernelMissingError: There is no such kernel.
     """
     require_linux()
     info = find_kernel(hz, name)
@@ -147,10 +151,10 @@ def this_machine() -> str:
 
 
 def require_linux() -> None:
-    """Go on only where the kernel can be built and run.
+    """Check that the kernel can be built and run here.
 
     Raises:
-        KernelMissingError: This is another system, or another processor.
+        KernelMissingError: This is another operating system or processor.
     """
     if this_machine() != MACHINE:
         raise KernelMissingError(
@@ -160,7 +164,7 @@ def require_linux() -> None:
 
 
 def how_to_build(hz: int = HZ_CHOICES[0], name: str = VERSIONS[0]) -> str:
-    """One line that says how to build a missing kernel."""
+    """One line with the command that builds a missing kernel."""
     known = cached_kernels()
     older = any((info.hz, info.name) == (hz, name) for info in known)
     what = "was built by an older recipe" if older else "has not been built"

@@ -1,4 +1,4 @@
-"""Files that a guest wrote: kept as long as the run exists, their hashes in the meta of the run."""
+"""Files that a guest wrote: kept as long as the run exists, hashed in the run's metadata."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from dumbbell.tables import RunFile
 __all__ = ["CAPTURE", "captures", "kept_files"]
 
 KEPT = "kept"
-"""Folder for them: what else a guest wrote goes."""
+"""Folder of the files to keep; the guest's other files are removed."""
 
 
 def kept_files(
     folder: RunFolder, written: Mapping[str, Path]
 ) -> tuple[dict[str, RunFile], dict[str, Any]]:
-    """What a guest that has ended leaves, and what meta says of it.
+    """The files of a finished guest, and their metadata.
 
-    What else lies in the folder is removed at once; the folder goes with the last of the files.
+    Other files in the folder are removed at once; the folder is removed with the last reference to
+    the files.
 
     Args:
-        folder: Of the run.
-        written: Name to file, in that folder.
+        folder: Folder of the run.
+        written: Files in that folder, by name.
 
     Raises:
-        OSError: The guest wrote no such file.
+        OSError: The guest did not write such a file.
     """
     kept = folder.path / KEPT
     kept.mkdir()

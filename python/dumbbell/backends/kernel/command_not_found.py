@@ -1,4 +1,4 @@
-"""What a shell in a host says of a program that the machine does not have: what to install."""
+"""The shell's message for a program that the machine lacks: which package to install."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from dumbbell.spec.programs import MODELS
 
 VARIABLE = "BASH_FUNC_command_not_found_handle%%"
-"""Bash takes a function from a variable of this name, and calls it (bash(1), COMMAND EXECUTION)."""
+"""Name under which Bash imports the function from the environment (bash(1), COMMAND EXECUTION)."""
 
 _OTHERS = {
     "d-itg": "ITGLog ITGManager",
@@ -35,7 +35,7 @@ _OTHERS = {
 
 
 def packages() -> Mapping[str, str]:
-    """Programs that one types on a testbed, to Debian's package of each."""
+    """Programs of a testbed, and Debian's package of each."""
     tools = (tool for model in MODELS.values() for tool in model.TOOLS)
     found = {tool.name: tool.package for tool in tools if tool.package}
     others = {name: package for package, names in _OTHERS.items() for name in names.split()}
@@ -43,7 +43,7 @@ def packages() -> Mapping[str, str]:
 
 
 def function() -> str:
-    """The value of `VARIABLE`."""
+    """Value of `VARIABLE`."""
     by_package: dict[str, list[str]] = {}
     for name, package in packages().items():
         by_package.setdefault(package, []).append(name)

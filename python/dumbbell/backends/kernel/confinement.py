@@ -1,13 +1,13 @@
-"""What a guest may read and write of the host's files, and by what it is held to that.
+"""Confine a guest: which of the host's files it may read and write, and how this is enforced.
 
-A guest's root is the host's (hostfs), and inside it is root: it can mount all of it again. So the
-kernel itself, a process like any other, is restricted from outside before it begins, by the
-program that later is its process 1 (guest/src/confine.rs). What this machine offers is found out
-by trying, the first of
+The guest's root file system is the host's (hostfs), and root inside the guest could mount all of
+it. Therefore the kernel itself, an ordinary process, is restricted from outside before it starts,
+by the program that later becomes its process 1 (guest/src/confine.rs). The first method that works
+on this machine is used:
 
 1. Landlock (landlock(7); Linux 5.13 and newer, where it is switched on),
 2. a mount namespace (mount_namespaces(7); needs root, or user namespaces),
-3. nothing: the guest then reads and writes whatever its user may.
+3. none: the guest can then read and write whatever its user can.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ SYSTEM = tuple(
         *("/etc/protocols", "/etc/services"),
     )
 )
-"""The system's programs, libraries and tables, which everybody may read: for guests that are a
-script."""
+"""Programs, libraries and tables of the system that everybody may read; for guests that run a
+script.
+"""
 
 _ASK_TIMEOUT_S = 20
 
 
 class ConfinementMethod(enum.StrEnum):
-    """By what a guest is held to its files."""
+    """How a guest is confined to its files."""
 
     LANDLOCK = "landlock"
     MOUNT_NAMESPACE = "mount-namespace"
@@ -48,11 +49,11 @@ class ConfinementMethod(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A means that this machine does not offer.
+    """A method that is not available on this machine.
 
     Attributes:
-        means: Which.
-        why: What was tried, and what the host said.
+        means: The method.
+        why: The operation that was tried, and its error.
     """
 
     means: ConfinementMethod
@@ -64,9 +65,9 @@ class Confinement:
     """How guests are confined on this machine.
 
     Attributes:
-        means: By what.
-        landlock_version: Which version of Landlock at most; the machine's when None.
-        refused: The better means, and why they are not to be had.
+        means: The method in use.
+        landlock_version: Highest version of Landlock to use; the machine's when None.
+        refused: The better methods, and why they are not available.
     """
 
     means: ConfinementMethod
@@ -74,7 +75,7 @@ class Confinement:
     refused: tuple[Refusal, ...] = ()
 
     def __str__(self) -> str:
-        """In a sentence."""
+        """As a sentence."""
         held = "a guest reads its programs and writes to its own folder only"
         if self.means is ConfinementMethod.LANDLOCK:
             return f"Landlock, version {self.landlock_version}: {held}"
@@ -94,18 +95,17 @@ class Confinement:
         folder: Path,
         failure_fd: int | None = None,
     ) -> list[str]:
-        """The command that runs another one, held to its files.
+        """The command that runs another command confined to its files.
 
         Args:
             command: A program by its path, and its arguments.
-            readable: Files, and folders with all that is in them, besides the program; those that
-                are not there are left out.
-            folder: The one that it may write to.
-            failure_fd: Descriptor to which is written why the program could not be begun; it is
-                closed when it has.
+            readable: Files and folders (with all contents) that it may read besides the program;
+                missing ones are ignored.
+            folder: Folder that it may write to.
+            failure_fd: Descriptor to which a failure to start is written; closed on success.
 
         Raises:
-            GuestMissingError: The program that confines has not been built.
+            GuestMissingError: The confining program has not been built.
         """
         wanted = {
             "means": self.means,
@@ -118,11 +118,11 @@ class Confinement:
 
 
 def best_confinement() -> Confinement:
-    """The first means that works on this machine; asked once.
+    """The best method that works on this machine; determined once.
 
     Raises:
-        GuestMissingError: The program that confines has not been built.
-        RunError: It does not run here.
+        GuestMissingError: The confining program has not been built.
+        RunError: The confining program does not run here.
     """
     program = guest_program()
     return _asked(program, program.stat().st_mtime_ns)

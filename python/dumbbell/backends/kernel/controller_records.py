@@ -1,4 +1,4 @@
-"""Records of every event of a controller in C, with its result: on the kernel."""
+"""Records of every event of a C controller on the kernel, with its result."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _PATIENCE = 10
 
 
 def kernel_records(resolved_json: str, replication: int) -> Records:
-    """Run a description on the kernel and give the events of its controller in C.
+    """Run a description on the kernel and return the events of its C controller.
 
     Args:
         resolved_json: Canonical description with one controller in C.
-        replication: Number of its random streams.
+        replication: Number of the replication (its random streams).
 
     Returns:
         The first `MOST_RECORDS`.
 
     Raises:
-        SpecError: It cannot be run on the kernel.
+        SpecError: The kernel cannot run the description.
         KernelMissingError: The kernel has not been built.
         RunError: The run failed.
     """

@@ -1,9 +1,9 @@
-"""Congestion controllers in C as modules of the kernel: compiled once for each kernel.
+"""C congestion controllers as kernel modules: compiled once for each kernel.
 
-A module is the user's file and our own `recipe/controller/module.c`, which has Linux's `struct
-tcp_congestion_ops` in terms of `dumbbell_cc.h`. Values of parameters are compiled in: flows with
-the same file and other values have modules of their own, as they share no variables in the
-simulator.
+A module consists of the user's file and our `recipe/controller/module.c`, which implements Linux's
+`struct tcp_congestion_ops` with the functions of `dumbbell_cc.h`. Parameter values are compiled in.
+Flows with the same file but other values get a module of their own, because they share no variables
+in the simulator either.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dumbbell.spec.native import controllers_folder, is_c_file, source_of
 _SHIM: Final = FOLDER / "controller"
 _HEADERS: Final = (HEADER, HEADER.with_name("dumbbell_cc_record.h"))
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-# Whole numbers alone: what is not said by the preprocessor is said by the compiler, and the rest by
-# the linker, which then lacks the functions of libgcc.
+# Integers only: floating point is rejected by the preprocessor, by the compiler, or else by the
+# linker, which lacks the functions of libgcc.
 _KBUILD = """\
 obj-m := {name}.o
 {name}-y := module.o controller.o
@@ -42,14 +42,14 @@ CFLAGS_controller.o := -include $(src)/whole_numbers.h -Werror=unsuffixed-float-
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A controller as the kernel is to have it.
+    """A controller for the kernel.
 
     Attributes:
-        sha256: Of the C file.
-        parameters: Values by name.
-        hystart: What the controller is told of it.
-        may_pace: Whether it gets the pacing that it asks for.
-        most_records: How many of its events are recorded; none are where it is 0.
+        sha256: Hash of the C file.
+        parameters: Parameter values by name.
+        hystart: Value of `hystart` passed to the controller.
+        may_pace: Whether it may use the pacing it asks for.
+        most_records: How many of its events are recorded; 0 for none.
     """
 
     sha256: str
@@ -60,7 +60,7 @@ class Module:
 
     @property
     def name(self) -> str:
-        """What the module and ``TCP_CONGESTION`` call it; the kernel takes 15 bytes."""
+        """Name of the module and value of ``TCP_CONGESTION``; the kernel allows 15 bytes."""
         return f"dbl{_hash(json.dumps(asdict(self)))[:12]}"
 
 
@@ -68,7 +68,7 @@ def modules_of(resolved: Mapping[str, Any]) -> dict[Module, list[int]]:
     """The modules that a description needs, with the indices of their flows."""
     found: dict[Module, list[int]] = {}
     for index, flow in enumerate(Resolved(resolved).flows):
-        # `linux:NAME` is the kernel's own.
+        # `linux:NAME` is a controller of the kernel.
         if flow.tcp is not None and is_c_file(tcp := flow.tcp.mapping):
             described = tcp["controller"]
             values = tuple(sorted(described["parameters"].items()))
@@ -82,15 +82,15 @@ def modules_of(resolved: Mapping[str, Any]) -> dict[Module, list[int]]:
 def built_modules(
     resolved_json: str, most_records: int = 0
 ) -> dict[Module, tuple[Path, list[int]]]:
-    """The modules of a description and where they lie, compiled where they are not there yet.
+    """Paths of the modules of a description; missing ones are compiled.
 
     Args:
         resolved_json: Canonical description.
-        most_records: How many events of each are recorded.
+        most_records: How many events of each controller are recorded.
 
     Raises:
-        SpecError: A controller is not allowed, has no such parameter, or does not compile.
-        KernelMissingError: What modules are compiled with was not kept when the kernel was built.
+        SpecError: A controller is not allowed, lacks a parameter, or does not compile.
+        KernelMissingError: The kernel was built without keeping the tree for compiling modules.
     """
     if '"controller":' not in resolved_json:
         return {}
@@ -122,7 +122,7 @@ def built_modules(
 
 
 def module_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """What a result depends on, by the SHA-256 of each source; empty where there is none."""
+    """Versions that the result depends on, by the SHA-256 of each source; empty without sources."""
     found = {}
     for module, flows in modules_of(spec).items():
         tcp = Resolved(spec).flows[flows[0]].tcp
@@ -136,14 +136,14 @@ def module_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return found
 
 
-# What was found is found again for each run of a sweep.
+# The result is cached, because each run of a sweep asks again.
 @functools.lru_cache(maxsize=256)
 def built_module(module: Module, kernel: KernelInfo) -> Path:
-    """The module for that kernel, from the cache or compiled now.
+    """The module for a kernel, from the cache or compiled now.
 
     Raises:
-        BuildError: It does not compile; the message has the compiler's lines.
-        KernelMissingError: What modules are compiled with was not kept when the kernel was built.
+        BuildError: It does not compile; the message contains the compiler's output.
+        KernelMissingError: The kernel was built without keeping the tree for compiling modules.
         OSError: The cache folder cannot be written.
     """
     source = source_of(module.sha256)
@@ -169,7 +169,7 @@ def _made_of(module: Module, kernel: KernelInfo) -> str:
 
 
 def _lay_out(folder: Path, module: Module, source: Path) -> None:
-    """All that make reads."""
+    """Write all files that make reads."""
     shutil.copytree(_SHIM, folder)
     for header in _HEADERS:
         shutil.copy(header, folder / "include")

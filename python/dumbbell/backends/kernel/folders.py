@@ -8,7 +8,7 @@ PREFIX = "dumbbell-kernel-"
 
 
 class RunFolder(TemporaryFolder):
-    """One of a guest; locked while this process lives."""
+    """The temporary folder of a guest; locked while this process lives."""
 
     def __init__(self) -> None:
         """Make and lock it.
@@ -20,5 +20,5 @@ class RunFolder(TemporaryFolder):
 
 
 def remove_left_folders() -> None:
-    """Remove the folders of processes that were killed."""
+    """Remove the folders of killed processes."""
     remove_left(PREFIX)

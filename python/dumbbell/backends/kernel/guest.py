@@ -1,4 +1,4 @@
-"""Finds the program that runs as process 1 of a guest, or says how to build it."""
+"""Find the program that runs as process 1 of a guest, or explain how to build it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
 
 GUEST = "dumbbell-guest"
 GUEST_VARIABLE = "DUMBBELL_GUEST"
-"""Names another guest program, for work on it."""
+"""Environment variable that selects another guest program, for its development."""
 
 
 class GuestMissingError(DumbbellError):
-    """The guest's program has not been built; the message is one line that says how to."""
+    """The guest program has not been built; the message is one line that says how to build it."""
 
     exit_code = EXIT_BAD_INPUT
 
 
 def guest_program() -> Path:
-    """The program that is process 1 of a guest: a wheel brings it, a checkout builds it.
+    """The program that becomes process 1 of a guest: part of a wheel, built in a checkout.
 
     Raises:
-        GuestMissingError: It has not been built.
+        GuestMissingError: The program has not been built.
     """
     named = os.environ.get(GUEST_VARIABLE)
     places = [Path(named)] if named else [Path(__file__).resolve().with_name(GUEST)]
@@ -30,7 +30,7 @@ def guest_program() -> Path:
         target = Path(os.environ.get("CARGO_TARGET_DIR") or "target")
         quick = [checkout / target / profile / GUEST for profile in ("dist", "release")]
         places += sorted(filter(Path.is_file, quick), key=lambda p: -p.stat().st_mtime)
-        # What tests build: several times as large, and slower.
+        # Tests use debug builds, which are several times as large and slower.
         places.append(checkout / target / "debug" / GUEST)
     for place in places:
         if os.access(place, os.X_OK):
@@ -39,7 +39,7 @@ def guest_program() -> Path:
 
 
 def how_to_get_guest() -> str:
-    """One line that says how to build the guest's program where it is missing."""
+    """One line that says how to get the guest program."""
     if named := os.environ.get(GUEST_VARIABLE):
         return f"{named} ({GUEST_VARIABLE}) is not a program"
     if _checkout() is not None:
@@ -52,6 +52,6 @@ def how_to_get_guest() -> str:
 
 
 def _checkout() -> Path | None:
-    """The checkout that this file belongs to; None when it was installed."""
+    """The checkout that contains this file; None if installed."""
     root = Path(*Path(__file__).resolve().parts[:-5])
     return root if (root / "guest/Cargo.toml").is_file() else None

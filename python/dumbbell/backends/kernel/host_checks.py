@@ -1,6 +1,6 @@
-"""Checks that this machine lets an ordinary user run the kernel, one by one.
+"""Check that this machine lets an ordinary user run the kernel.
 
-Each question is tried as the kernel would do it. The answers say what to change.
+Each check performs the operation as the kernel would. Failed checks say what to change.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dumbbell.backends.memory import available_memory_bytes
 _MB = 1024 * 1024
 _PTRACE_SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 
-# In a process of its own, where forking is safe: is a child stopped for us, and may we change the
-# number of its system call (what a container's seccomp profile or Yama may refuse)?
+# In a separate process, where forking is safe: can we stop a child and replace the number of its
+# system call? A container's seccomp profile or Yama may refuse it.
 _TRACE = """
 import ctypes, os, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -48,12 +48,12 @@ os.waitpid(child, 0)
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One answer.
+    """Result of one check.
 
     Attributes:
-        name: What was asked.
-        ok: Whether it is as it must be.
-        detail: What was found; what to do when it is not.
+        name: Name of the check.
+        ok: Whether it passed.
+        detail: The finding; how to fix it on failure.
     """
 
     name: str
@@ -62,14 +62,14 @@ class Check:
 
 
 def host_checks(memory_mb: int = 256) -> list[Check]:
-    """Ask everything; takes about a tenth of a second.
+    """Perform all checks; takes about a tenth of a second.
 
     Args:
-        memory_mb: Memory that a guest is to have.
+        memory_mb: Memory of the guest.
     """
     machine = _machine()
     if not machine.ok:
-        return [machine]  # elsewhere there is nothing to ask the other questions with
+        return [machine]  # on another platform the other checks make no sense
     return [
         machine,
         _address_randomization(),
@@ -81,10 +81,10 @@ def host_checks(memory_mb: int = 256) -> list[Check]:
 
 
 def require_host(checks: Iterable[Check]) -> None:
-    """Go on only where everything is as it must be.
+    """Raise an error unless all checks passed.
 
     Raises:
-        HostRefusesError: Something is not; all of it is named.
+        HostRefusesError: Checks failed; the message lists them.
     """
     bad = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
     if bad:
@@ -124,7 +124,7 @@ def _ptrace() -> Check:
 
 
 def _memory_file(memory_mb: int) -> Check:
-    """Guest memory is a file that is mapped: without a name, else in a temporary folder."""
+    """The guest's memory is a mapped file: a memfd, or a file in a temporary folder."""
     name = "memory file"
     try:
         os.close(os.memfd_create("dumbbell-check"))
@@ -154,7 +154,7 @@ def _memory(memory_mb: int) -> Check:
 
 
 def _limits(memory_mb: int) -> Check:
-    """Limits of the shell that would end the guest half-way."""
+    """Resource limits of the shell that would end the guest during a run."""
     import resource
 
     wanted: list[tuple[str, int, int, Callable[[int], str]]] = [

@@ -1,17 +1,14 @@
-"""The job file of a guest: the lines that build the hosts, and where their queues are.
+"""The job file of a guest: the commands that set up hosts, links and queues.
 
-| of the description | in the guest |
-| --- | --- |
-| host i | network namespace ``hi``, with one end of a veth pair for each of its links |
-| queues, rates, delays, loss, `changes` | what `dumbbell.spec.queue_lines` writes |
-| steps of a trace | changes (`dumbbell.spec.trace_changes`) |
-| queues whose packets no schedule foretells | copies of what comes to them: `watching` |
-| addresses, routes | those of `dumbbell.spec.render`; neighbours are permanent, so no ARP |
+| of the description | in the guest | | --- | --- | | host i | network namespace ``hi``, with one
+end of a veth pair for each of its links | | queues, rates, delays, loss, `changes` | what
+`dumbbell.spec.queue_lines` writes | | steps of a trace | changes (`dumbbell.spec.trace_changes`) |
+| queues whose packets follow from no schedule | copies of arriving packets: `observed_queues` | |
+addresses, routes | those of `dumbbell.spec.render`; neighbours are permanent, so no ARP |
 
-Sizes on the wire are sent as payloads of 42 bytes less, so none is smaller than 42; they are not
-fragmented (MTU 65535).
-When the delay of a link with a rate becomes shorter, `netem` keeps the order of packets under way;
-the simulator lets later ones overtake.
+Packets with a size on the wire are sent as payloads 42 bytes shorter, so sizes are at least 42;
+they are not fragmented (MTU 65535). If the delay of a link with a rate decreases, `netem` keeps the
+order of packets in flight; the simulator lets later packets overtake.
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ from dumbbell.spec.trace_changes import check_trace, has_traces, traces_as_chang
 
 LARGEST_MTU_BYTES = 65_535
 MOST_FLOWS = 10_000
-"""Each has a port of its own."""
+"""Limit, since each flow needs its own port."""
 
 _NS_PER_US = 1000
 _ETHERNET_BYTES = OVERHEADS_BYTES["ethernet"]
@@ -72,14 +69,14 @@ _SETTINGS = {
     "net/ipv6/conf/default/disable_ipv6": "1",
 }
 _LOGIN_SETTINGS = {"net/ipv4/ip_default_ttl": "64"}
-"""Linux's own: ping prints it."""
+"""Linux's default, which ping prints."""
 
 
 def check_kernel_can(resolved: Mapping[str, Any]) -> None:
-    """Refuse what the guest does not do yet.
+    """Refuse features that the guest does not implement.
 
     Raises:
-        SpecError: It cannot be run on the kernel.
+        SpecError: The kernel cannot run it.
     """
     for index, link in enumerate(resolved["links"]):
         for direction in ("forward", "reverse"):
@@ -94,7 +91,7 @@ def check_kernel_can(resolved: Mapping[str, Any]) -> None:
 
 
 def watched_packets(resolved: Mapping[str, Any]) -> int:
-    """The most packets that are looked at in a run."""
+    """Upper bound of the number of packets observed in a run."""
     return most_watched_packets(Resolved(resolved))
 
 
@@ -114,16 +111,15 @@ def job(
 
     Args:
         resolved_json: Canonical description.
-        replication: Number of its random streams.
+        replication: Number of the replication (its random streams).
         output: Folder for results.
-        tools: ``ip`` and ``tc`` to their paths; ``irtt`` where a probe asks for it.
-        login: Where programs of any kind are to run in the hosts.
-        shell: What a session of shells needs (`guest/src/shell/orders.rs`), which then takes the
-            place of the description's traffic.
-        programs: What the guest is told of the description's programs (`program_jobs`).
-        controllers: Modules that it loads: path, name, flows.
-        traffic_module: The module that reads and writes for flows over TCP; None where process 1
-            does.
+        tools: Paths of ``ip`` and ``tc``, and of ``irtt`` if a probe needs it.
+        login: Settings of hosts in which programs run.
+        shell: Settings of a shell session (`guest/src/shell/orders.rs`), which replaces the
+            description's traffic.
+        programs: Job entries of the description's programs (`program_jobs`).
+        controllers: Modules to load: path, name, flows.
+        traffic_module: The module that reads and writes for TCP flows; None if process 1 does.
     """
     resolved = json.loads(resolved_json)
     if has_traces(resolved):
@@ -138,7 +134,7 @@ def job(
 
 
 def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """It and all that is inside it."""
+    """The discipline and all disciplines inside it."""
     yield qdisc
     inside = [qdisc.get("child"), *qdisc.get("children", ())]
     inside += [each["child"] for each in qdisc.get("classes", ())]
@@ -199,13 +195,15 @@ def _is_ideal(flow: Mapping[str, Any]) -> bool:
 
 
 def _ideal_queues(resolved: Mapping[str, Any], topology: Topology) -> set[int]:
-    """Queues that sizes on the wire pass."""
+    """Queues that packets with a size on the wire traverse."""
     flows = [flow for flow in resolved["flows"] if _is_ideal(flow)]
     return {queue for flow in flows for queue in topology.route(flow["from"], flow["to"]) or ()}
 
 
 def _check_sizes(resolved: Mapping[str, Any]) -> None:
-    """Sizes on the wire need links that count 14 bytes, and no fragments beside them."""
+    """Sizes on the wire need links that count 14 bytes of overhead, and no fragments on the same
+    links.
+    """
     topology = _topology(resolved)
     ideal = _ideal_queues(resolved, topology)
     ends = _ends(resolved)
@@ -229,7 +227,7 @@ def _check_sizes(resolved: Mapping[str, Any]) -> None:
 
 
 def _check_own_links(resolved: Mapping[str, Any]) -> None:
-    """Bursts of a sender whose own link would send them faster than its rate (`counts_once`)."""
+    """Refuse bursts that the sender's own link would send faster than its rate (`counts_once`)."""
     topology, ends = _topology(resolved), _ends(resolved)
     for index, flow in enumerate(resolved["flows"]):
         tcp, route = flow["tcp"], topology.route(flow["from"], flow["to"])
@@ -247,13 +245,15 @@ def _check_own_links(resolved: Mapping[str, Any]) -> None:
 
 
 _STAMPED_FQ = {"ce_threshold_ns": "ce_threshold", "maxrate_bps": "maxrate"}
-"""What `fq` reckons from a packet's stamp: field to tc's word."""
+"""Parameters for which `fq` uses a packet's timestamp: field to tc's word."""
 
 
 def _check_stamps(resolved: Mapping[str, Any]) -> None:
-    """What TCP stamps for `fq` stays on packets from one network namespace to the next
-    (`mono_delivery_time`), as it does not between machines: on the way two of its words would mean
-    something else."""
+    """Refuse parameters of `fq` whose effect depends on a timestamp from another host.
+
+    The kernel keeps TCP's timestamp between network namespaces (`mono_delivery_time`), but not
+    between machines, so these parameters would have another effect in the guest.
+    """
     topology, ends = _topology(resolved), _ends(resolved)
     for flow in resolved["flows"]:
         if not flow["tcp"]:
@@ -332,7 +332,7 @@ class _Job:
         return settings | _LOGIN_SETTINGS if self._login else settings
 
     def _steps(self) -> Iterator[dict[str, Any]]:
-        nowhere = len(self._hosts)  # where no device's name is taken
+        nowhere = len(self._hosts)  # in a fresh namespace, where no device name is taken
         yield self._step(nowhere, "ip", self._pairs())
         routes = self._routes()
         for host, index in self._hosts.items():
@@ -358,7 +358,7 @@ class _Job:
         return self._topology.interfaces[interface.queue ^ 1]
 
     def _delays(self, queue: int) -> bool:
-        """Whether something is to be done at the far end of a queue's link."""
+        """Whether the far end of a queue's link needs a discipline for delay or loss."""
         return is_delayed(self._ends[queue])
 
     def _place(self, interface: Interface) -> dict[str, Any]:
@@ -384,7 +384,7 @@ class _Job:
             yield f"link add name {ends[0]} type veth peer name {ends[1]}"
 
     def _mtu(self, interface: Interface) -> int:
-        """Both ends of a veth pair must take what the other one sends."""
+        """MTU of a veth pair: both ends must accept the other end's packets."""
         queues = (interface.queue, interface.queue ^ 1)
         if self._ideal.intersection(queues):
             return LARGEST_MTU_BYTES
@@ -404,14 +404,19 @@ class _Job:
             yield from copies_lines(device)
 
     def _segments(self, interface: Interface) -> int:
-        """Of a burst at most. Programs, and whoever types at a host, have no key that says so:
-        where their link would send bursts too fast, their TCP sends one by one."""
+        """Largest number of segments in a burst.
+
+        Programs and logins have no key for it: if their link would send bursts too fast, their TCP
+        sends single segments.
+        """
         if self._login and counts_once(self._ends[interface.queue]):
             return 1
         return gso_max_segs(self._resolved, interface.host)
 
     def _routes(self) -> dict[str, dict[str, None]]:
-        """Host to its lines: a way for each address in use, answers included; as in `render`."""
+        """Lines of routes by host: one route per address in use, answers included;
+        as in `render`.
+        """
         interfaces = self._topology.interfaces
         lines: dict[str, dict[str, None]] = {}
         if self._login:
@@ -433,17 +438,17 @@ class _Job:
                         via = f"via {interface.peer_address} " if far else ""
                         line = f"route replace {address}/32 {via}dev {interface.device}{options}"
                         lines.setdefault(interface.host, {})[line] = None
-                    options = ""  # the sender's alone
+                    options = ""  # for the sender only
         return lines
 
     def _senders(self) -> Iterator[Mapping[str, str]]:
-        """The senders from one host to another."""
+        """Senders from one host to another."""
         programs = programs_of(self._resolved)
         yield from (*self._resolved["flows"], *self._resolved["probes"])
         yield from (each for each in programs if "to" in each)
 
     def _route_options(self, queues: list[int]) -> str:
-        """TCP options of the route at the sending host."""
+        """TCP options of the route on the sending host."""
         interfaces = self._topology.interfaces
         start = interfaces[queues[0]].host
         end = interfaces[queues[-1] ^ 1].host
@@ -457,7 +462,7 @@ class _Job:
         return route_options(self._resolved, start, end, mtu_bytes)
 
     def _changes(self) -> Iterator[dict[str, Any]]:
-        """Later commands of tc: a step for each host, instant and link end."""
+        """Later tc commands: one step per host, instant and link end."""
         for interface in self._topology.interfaces:
             now, far = self._ends[interface.queue], self._far(interface)
             here, there = self._hosts[interface.host], self._hosts[far.host]
@@ -473,7 +478,7 @@ class _Job:
                     yield {"at_ns": change["at_ns"], "step": step}
 
     def _tc(self, interface: Interface) -> Iterator[str]:
-        """The queue of an interface, then the delay of what arrives at it."""
+        """Lines for the queue of an interface, then for the delay of its incoming packets."""
         yield from queue_lines(self._ends[interface.queue], interface.device)
         far = self._far(interface)
         delays = self._delays(far.queue)

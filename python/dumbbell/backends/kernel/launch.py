@@ -1,9 +1,8 @@
-"""Run a guest: one User-Mode Linux kernel, bounded in wall time, leaving nothing behind.
+"""Run a guest: one User-Mode Linux kernel with bounded wall time and complete clean-up.
 
-The kernel is an ordinary process in a process group of its own, started by an ordinary user. What
-it writes goes to its folder: the console, and what its init writes through hostfs. However the run
-ends, by itself, by its limit, by an exception here (Ctrl-C is one) or by the death of this
-process, its processes end too.
+The kernel is an unprivileged process in its own process group. It writes to its folder only: the
+console, and files that init writes through hostfs. Its processes end with the run, whether by
+itself, by the time limit, by an exception here (such as Ctrl-C), or by the death of this process.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ if TYPE_CHECKING:
     import resource
 
 EPOCH_NS = 1_700_000_000 * 10**9
-"""What the guest's wall clock shows when it boots, in nanoseconds: 2023-11-14 22:13:20 UTC."""
+"""The guest's wall clock at boot, in nanoseconds: 2023-11-14 22:13:20 UTC."""
 
 CONSOLE = "console.log"
-"""File in the run's folder with everything the kernel and its init printed."""
+"""File in the run's folder with all output of the kernel and init."""
 
 TAIL_BYTES = 4000
-"""So much of the console's end goes into a result."""
+"""Length of the end of the console that a result contains."""
 
 CONSOLE_MAX_BYTES = 64 * 2**20
-"""A guest that prints more than this is ended, before it fills the disk."""
+"""Limit of the console's size: a guest that prints more is killed before it fills the disk."""
 
 _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK_PERSONALITY = 0xFFFFFFFF
@@ -50,41 +49,40 @@ _POLL_S = 0.1
 _TERM_S = 1.0
 _COMMAND_LINE_MAX = 2048
 _SEEDS = 2**64
-# Options that User-Mode Linux takes wherever they stand, also among the arguments of init.
+# Options that User-Mode Linux accepts anywhere, even among the arguments of init.
 _TAKEN = (
     *("mem=", "iomem=", "root=", "debug", "console=", "initrd=", "dtb=", "umid=", "uml_dir="),
     *("--version", "--help", "--showconfig", "noreboot", "nosysemu", "quiet", "xterm="),
     "dumbbell.",
 )
 _FULL_BYTES = 64 * 1024
-"""A file system with less room than this is called full."""
+"""Free space below which a file system counts as full."""
 
 _Ending = Literal["by itself", "too long", "too loud", "too much", "asked"]
 _ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 class HostRefusesError(RunError):
-    """This machine does not let a user run the kernel; the message says what to change."""
+    """A user cannot run the kernel on this machine; the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchResult:
-    """How a guest ended.
+    """How a guest ended, and its cost.
 
     Attributes:
-        exit: Exit status of its init, 0 to 255; negative, the signal that ended the kernel (-6
-            after a panic).
-        console_tail: End of what was printed.
-        console: File with all of it.
+        exit: Exit status of init, 0 to 255; negative: the signal that ended the kernel (-6 after a
+            panic).
+        console_tail: End of the console's output.
+        console: File with all output.
         wall_s: Wall time from start to end.
-        cpu_s: CPU time of the kernel and of the guest's processes.
-        timed_out: Whether it was ended because of the limit of wall time.
-        cancelled: Whether it was ended because somebody asked.
-        flooded: Whether it was ended because it printed more than `CONSOLE_MAX_BYTES`.
+        cpu_s: CPU time of the kernel and the guest's processes.
+        timed_out: Whether it was killed at the limit of wall time.
+        cancelled: Whether it was cancelled.
+        flooded: Whether it was killed because it printed more than `CONSOLE_MAX_BYTES`.
         disk_full: Whether the file system of its folder was full at the end.
-        most_written_bytes: What its files were allowed together, where it was ended because they
-            were more; else None.
-        largest: Which of them was the largest then, as a sentence.
+        most_written_bytes: The limit on its files, if it was killed for exceeding it; else None.
+        largest: Its largest file at that time, as a sentence.
     """
 
     exit: int
@@ -101,18 +99,18 @@ class LaunchResult:
 
     @property
     def ok(self) -> bool:
-        """Whether init ended by itself with status 0."""
+        """Whether init exited with status 0."""
         return self.exit == 0 and not (
             self.timed_out or self.cancelled or self.flooded or self.overfull
         )
 
     @property
     def overfull(self) -> bool:
-        """Whether it was ended because it wrote more than it may."""
+        """Whether it was killed for exceeding the limit on its files."""
         return self.most_written_bytes is not None
 
     def why(self) -> str:
-        """One line on how it ended, then the console's last lines."""
+        """One line on how it ended, followed by the console's last lines."""
         if self.timed_out:
             how = f"did not end within {self.wall_s:.0f} s of wall time"
         elif self.cancelled:
@@ -157,35 +155,32 @@ def launch(
     started: Callable[[int], None] | None = None,
     most_written_bytes: int | None = None,
 ) -> LaunchResult:
-    """Boot a kernel on the host's files with a program as its init, and wait for the end.
+    """Boot a kernel on the host's files with a program as init, and wait for its end.
 
-    The guest's root is the host's, of which it may read what is named here and write to its own
-    folder, as far as this machine can hold it to that. It ends when init ends, with its exit
-    status.
+    The guest's root is the host's. It may read the files named here and write to its own folder, as
+    far as this machine can enforce that. It ends when init ends, with the same exit status.
 
     Args:
         kernel: The kernel, as `build` makes it.
         init: Program or script that becomes process 1.
-        run_dir: An existing folder that nothing else uses: the guest's working files and the
-            console go there.
-        seed: All randomness inside follows from it; 0 to 2^64 - 1.
-        wall_limit_s: The guest is killed after these seconds of wall time in which it had a
-            processor, and after ten times as many in any case.
+        run_dir: An existing, unused folder for the guest's working files and console.
+        seed: Seed of all random numbers in the guest; 0 to 2^64 - 1.
+        wall_limit_s: Wall time in which the guest had a processor after which it is killed, s; in
+            any case after ten times as much wall time.
         memory_mb: Memory of the guest, at least 32.
-        time_travel: Virtual time; False runs in real time.
+        time_travel: Whether to use virtual time; False runs in real time.
         args: Arguments of init.
-        env: Environment of init besides HOME and TERM; names in capitals.
-        readable: What it may read besides kernel and init: files, and folders with all that is in
-            them.
-        confinement: By what it is held to that; the best that this machine offers when None.
-        cancelled: Asked every tenth of a second; True ends the guest.
-        started: Is given the number of the kernel's process, for whoever stops it for a while.
-        most_written_bytes: What its files may take together; None without a limit.
+        env: Environment of init besides HOME and TERM; names in upper case.
+        readable: Files and folders (with all contents) that it may read besides kernel and init.
+        confinement: How it is confined; the best method available when None.
+        cancelled: Called every tenth of a second; True ends the guest.
+        started: Called with the id of the kernel's process, for callers that suspend it.
+        most_written_bytes: Limit on the total size of its files; None without a limit.
 
     Raises:
-        GuestMissingError: The program that confines guests has not been built.
+        GuestMissingError: The confining program has not been built.
         HostRefusesError: The process cannot be started on this machine.
-        ValueError: An argument that cannot be passed on a kernel's command line.
+        ValueError: An argument cannot be passed on a kernel's command line.
     """
     run_dir = run_dir.resolve(strict=True)
     kernel, init = kernel.resolve(strict=True), init.resolve(strict=True)
@@ -205,7 +200,7 @@ def launch(
                 process = _started(command, held, seen, run_dir)
             if started is not None:
                 started(process.pid)
-            # For kernels without our patch, which sets this itself.
+            # For kernels without our patch, which sets this by itself.
             with contextlib.suppress(OSError, ValueError):
                 import resource
 
@@ -246,7 +241,7 @@ def _started(
         finally:
             os.close(failure)
         try:
-            message = why.read()  # until the kernel begins, some milliseconds later
+            message = why.read()  # until the kernel starts, a few milliseconds later
         except BaseException:
             _end(process)
             raise
@@ -281,7 +276,7 @@ def _command_line(
         str(kernel),
         f"mem={memory_mb}M",
         f"dumbbell.seed={seed}",
-        # Relative to the run's folder: it holds a process number while the guest runs.
+        # Relative to the run's folder: it contains a process id while the guest runs.
         "uml_dir=uml",
         "umid=guest",
         "noreboot",
@@ -316,7 +311,7 @@ def _init_words(args: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A word of the kernel's command line, in quotes where it has spaces."""
+    """A word of the kernel's command line, quoted if it contains spaces."""
     if not text or '"' in text or not text.isprintable():
         raise ValueError(
             f"{text!r}: a kernel's command line takes no empty word, quote or control character"
@@ -325,7 +320,7 @@ def _quoted(text: str) -> str:
 
 
 def _host_environment(run_dir: Path) -> dict[str, str]:
-    """What the kernel sees of the host's environment: little, and the same for everybody."""
+    """The environment of the kernel's process: minimal, and the same for every user."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": str(run_dir),
@@ -336,9 +331,9 @@ def _host_environment(run_dir: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def without_address_randomization() -> Iterator[None]:
-    """What this thread starts meanwhile has its memory where it always is.
+    """Start processes from this thread without address space randomization.
 
-    The personality belongs to the thread: no other one is affected.
+    The personality is a property of the thread: other threads are not affected.
     """
     personality = ctypes.CDLL(None, use_errno=True).personality
     personality.argtypes = [ctypes.c_ulong]
@@ -361,7 +356,7 @@ def _wait(
     cancelled: Callable[[], bool] | None,
     written: GuestFiles,
 ) -> _Ending:
-    """Wait for the end of the process, which is not reaped, or for a reason to end it."""
+    """Wait until the process ends (it is not reaped) or must be killed."""
     patience = Patience(pid, limit_s)
     with _exit_awaited(pid) as wait_for_exit:
         while True:
@@ -380,10 +375,12 @@ def _wait(
 
 @contextlib.contextmanager
 def _exit_awaited(pid: int) -> Iterator[Callable[[float], bool]]:
-    """Give a function that waits up to its seconds and says whether the process has ended."""
+    """Return a function that waits up to the given seconds and tells whether the
+    process has ended.
+    """
     try:
         fd = os.pidfd_open(pid)
-    except OSError:  # Linux before 5.3, or refused
+    except OSError:  # Linux before 5.3, or not permitted
         yield lambda seconds: _polled_exit(pid, seconds)
         return
     try:
@@ -404,10 +401,10 @@ def _polled_exit(pid: int, seconds: float) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> resource.struct_rusage:
-    """End what is left of the guest, reap it, and say what it used.
+    """Kill the rest of the guest, reap it, and return its resource usage.
 
-    A kernel that is asked (SIGTERM) ends and reaps its processes itself. The group is killed while
-    its leader still stands in the process table, so that its number cannot mean another group.
+    On SIGTERM the kernel ends and reaps its processes itself. The group is killed while its leader
+    is still in the process table, so that its id cannot belong to another group.
     """
     pid = process.pid
     try:

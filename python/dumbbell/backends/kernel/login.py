@@ -1,11 +1,11 @@
-"""Hosts to log in to: the part of the job that programs need (guest/src/login.rs).
+"""Hosts that one can log in to: the part of the job for programs (guest/src/login.rs).
 
-Only the command line asks for it, never a file of an experiment: what runs in such a host is chosen
-by whoever typed it. A program there sees the machine's programs, libraries and tables, nobody's
-home, and no network but the experiment's.
+Only the command line can ask for logins, never an experiment's file, so the user chooses what runs
+there. Programs see the machine's programs, libraries and tables, but no home folders, and only the
+experiment's network.
 
-Names are those of a testbed (GENI's): host ``server`` on link 1, counted from 0, is
-``server-link-1``, and ``server`` is its address by which a host reaches it.
+Host names follow GENI's testbed: host ``server`` on link 1, counted from 0, is ``server-link-1``;
+``server`` is the address by which the asking host reaches it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec.topology import Topology
 
 MOST_HOSTS = 64
-"""Each has processes, terminals and file systems of its own."""
+"""Limit, since each host has its own processes, terminals and file systems."""
 
 SHOWN = tuple(
     Path(place)
@@ -32,24 +32,25 @@ SHOWN = tuple(
         *("/etc/matplotlibrc",),
     )
 )
-"""Programs, libraries and tables that every user of the machine may read; no secret is there."""
+"""Programs, libraries and tables that every user of the machine may read; they contain no secrets.
+"""
 
 HOME_BYTES = 256 * 2**20
-"""Of each host's home, and of its /tmp, which lie in the guest's memory."""
+"""Size of each host's home and of its /tmp, which are in the guest's memory."""
 MOST_FILE_BYTES = 256 * 2**20
-"""A program that writes more to a file is ended (SIGXFSZ)."""
+"""Largest file that a program may write; beyond it the program gets SIGXFSZ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """That hosts are to be such as one logs in to.
+    """Settings of hosts that one can log in to.
 
     Attributes:
-        homes: Folder in which homes are kept, each in one of its host's name.
-        home_bytes: Of a home at most.
-        most_file_bytes: Of a file that a program writes at most.
-        shown: Files and folders of the machine that programs there see.
-        starts_others: Whether a program there may start others; they share the processor then.
+        homes: Folder in which homes are saved, one per host, by its name.
+        home_bytes: Largest size of a home.
+        most_file_bytes: Largest file that a program may write.
+        shown: Files and folders of the machine that are visible there.
+        starts_others: Whether programs may start other programs; they then share the processor.
     """
 
     homes: Path
@@ -59,7 +60,7 @@ class Login:
     starts_others: bool = True
 
     def for_guest(self, topology: Topology) -> dict[str, Any]:
-        """What the job says of it.
+        """The job's section on logins.
 
         Args:
             topology: Hosts and links.
@@ -82,11 +83,11 @@ class Login:
 
 
 def hosts_file(topology: Topology, host: str) -> str:
-    """``/etc/hosts`` of a host: all names of the experiment, as it reaches them.
+    """``/etc/hosts`` of a host: all names of the experiment, with the addresses it reaches them by.
 
     Args:
         topology: Hosts and links.
-        host: Whose file.
+        host: Host that gets the file.
     """
     lines = ["127.0.0.1\tlocalhost"]
     for other in topology.hosts:
@@ -95,7 +96,7 @@ def hosts_file(topology: Topology, host: str) -> str:
         reached = topology.interfaces[route[-1]].peer_address if route else None
         if not interfaces and other == host:
             lines.append(f"127.0.1.1\t{host}")
-        # That by which it is reached comes first: of several addresses a program takes the first.
+        # The address it is reached by comes first: programs take the first of several.
         interfaces.sort(key=lambda each: each.address != reached)
         for place, interface in enumerate(interfaces):
             names = [f"{other}-link-{interface.queue // 2}"]
@@ -106,7 +107,7 @@ def hosts_file(topology: Topology, host: str) -> str:
 
 
 def subnet_routes(topology: Topology) -> Iterator[tuple[str, str]]:
-    """Host and line of ``ip`` for each network that the host is not in: by its nearer end."""
+    """For each host, ``ip route`` lines for every other network, via its nearer end."""
     interfaces = topology.interfaces
     for host in topology.hosts:
         own = {each.queue // 2 for each in interfaces if each.host == host}

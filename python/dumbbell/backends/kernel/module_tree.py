@@ -1,6 +1,6 @@
-"""Headers, configuration, scripts and symbols with which modules for a built kernel are compiled.
+"""Headers, configuration, scripts and symbols for compiling modules for a built kernel.
 
-Kept beside the kernels, by their keys, when they are built: the rest of the build's tree is
+They are saved beside the kernels, by key, when these are built; the rest of the build tree is
 removed.
 """
 
@@ -23,18 +23,18 @@ _EXPORTED = re.compile(r"(?m) __ksymtab_(\w+)$")
 
 
 def module_tree(key: str) -> Path | None:
-    """The folder of the kernel with that key; None where it is not there."""
+    """The folder for the kernel with that key; None if missing."""
     place = _place(key)
     return place if (place / SYMBOLS).is_file() else None
 
 
 def keep_module_tree(tree: Path, kernel: Path, key: str) -> None:
-    """Copy what is needed of a tree that was prepared (``make modules_prepare``).
+    """Copy the needed files of a prepared tree (``make modules_prepare``).
 
     Args:
-        tree: The kernel's source with what was made of it.
-        kernel: The program, whose exported symbols modules may use.
-        key: Of the kernel.
+        tree: The kernel's build tree.
+        kernel: The kernel, whose exported symbols modules may use.
+        key: The kernel's key.
 
     Raises:
         OSError: The cache folder cannot be written.
@@ -42,7 +42,7 @@ def keep_module_tree(tree: Path, kernel: Path, key: str) -> None:
     place = _place(key)
     new = place.with_name(f"{key}.new")
     for folder in (new, place):
-        shutil.rmtree(folder, ignore_errors=True)  # of a builder that was killed
+        shutil.rmtree(folder, ignore_errors=True)  # left by a killed build
     try:
         for file in _kept_files(tree):
             target = new / file.relative_to(tree)
@@ -68,7 +68,7 @@ def _kept_files(tree: Path) -> Iterator[Path]:
 
 
 def _symbols(kernel: Path) -> str:
-    """As modpost reads them: without CONFIG_MODVERSIONS there are no checksums."""
+    """The symbol list for modpost: without CONFIG_MODVERSIONS there are no checksums."""
     done = subprocess.run(["nm", str(kernel)], capture_output=True, text=True, check=False)
     names = sorted(set(_EXPORTED.findall(done.stdout)))
     return "".join(f"0x00000000\t{name}\tvmlinux\tEXPORT_SYMBOL\t\n" for name in names)

@@ -1,4 +1,4 @@
-"""Modules for a built kernel: compiled once, by the kernel's own makefiles."""
+"""Compile modules for a built kernel, once, by the kernel's own makefiles."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _COMPILES_WITHIN_S: Final = 300
 def compiled_module(
     kernel: KernelInfo, name: str, place: Path, lay_out: Callable[[Path], None]
 ) -> Path:
-    """A module, compiled unless it is there.
+    """A module, compiled if it is missing.
 
     Args:
-        kernel: What it is for.
-        name: Of the module.
-        place: The file that it becomes.
-        lay_out: Writes all that make reads to a folder, which it makes.
+        kernel: The kernel it is for.
+        name: The module's name.
+        place: Path of the module's file.
+        lay_out: Writes all files that make reads to a folder, which it creates.
 
     Raises:
-        BuildError: It does not compile; the message has the compiler's lines.
-        KernelMissingError: What modules are compiled with was not kept when the kernel was built.
+        BuildError: It does not compile; the message contains the compiler's output.
+        KernelMissingError: The kernel was built without keeping the tree for compiling modules.
         OSError: The cache folder cannot be written.
     """
     if place.is_file():
@@ -47,7 +47,7 @@ def compiled_module(
     folder = RunFolder()
     try:
         lay_out(folder.path / "module")
-        if re.search(r"[\s:]", str(tree)):  # the kernel's makefiles cannot live with that
+        if re.search(r"[\s:]", str(tree)):  # the kernel's makefiles cannot handle such paths
             shutil.copytree(tree, folder.path / "tree", symlinks=True)
             tree = folder.path / "tree"
         _make(tree, folder.path / "module")
@@ -74,7 +74,7 @@ def _how_to_keep(kernel: KernelInfo) -> str:
 
 
 def _make(tree: Path, folder: Path) -> None:
-    """In a process group of its own, which ends with this whatever happens."""
+    """Run make in its own process group, which is killed when the call ends."""
     process = subprocess.Popen(
         ["make", "-s", "-C", str(tree), f"M={folder}", "ARCH=um", "modules"],
         cwd=folder,

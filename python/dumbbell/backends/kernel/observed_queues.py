@@ -1,7 +1,7 @@
-"""Observed queues: each packet is captured before it is enqueued and when the device takes it.
+"""Observed queues: each packet is captured before it is enqueued and when it leaves the queue.
 
-The guest looks at two devices with packet sockets: at the queue's own, where packets show when
-they have left the queue, and at a ``dummy`` that gets a copy of whatever is about to be queued.
+The guest captures on two devices with packet sockets: on the queue's own, where packets appear
+after dequeue, and on a ``dummy`` that gets a copy of every packet before enqueue.
 
 Sources: tc(8) on ``clsact``, tc-mirred(8), packet(7).
 """
@@ -13,19 +13,19 @@ from dumbbell.spec.programs import model_of, programs_of, runs_commands
 from dumbbell.spec.resolved import Flow, Probe, Queue, Sender
 
 _MEAN_BYTES = 700
-"""Of data and acknowledgements together."""
+"""Mean size of data packets and acknowledgements together."""
 _FASTEST_BPS = 10_000_000_000
-"""Taken where no link has a rate."""
+"""Rate assumed if no link has a rate."""
 _MORE_THAN_MEAN = 1.2
-"""What a flow of random gaps sends at most, over its mean."""
+"""Upper bound of a random flow's packet count, relative to its mean."""
 
 
 def watched_queues(resolved: Resolved) -> set[int]:
-    """Queues at which packets are seen: those to be captured, and where their instants there do
-    not follow otherwise.
+    """Queues at which packets are observed.
 
-    They do (guest/src/paths.rs) where a schedule of ours sends (neither TCP nor irtt, nor any
-    program), one queue of the way holds packets back, and nothing is lost or changes on it.
+    These are the queues to be captured, and those where packet times do not follow from a schedule.
+    They do follow (guest/src/paths.rs) if a schedule of ours sends (neither TCP nor irtt nor a
+    program), only one queue on the path delays packets, and nothing is lost or changes on the path.
     """
     ways: list[tuple[list[Queue], bool]] = []
     for sender in resolved.senders:
@@ -38,7 +38,7 @@ def watched_queues(resolved: Resolved) -> set[int]:
         ways.append((resolved.route(program["from"], program["to"]), True))
         ways.append((resolved.route(program["to"], program["from"]), True))
     if runs_commands(resolved.mapping):
-        # What a command line sends, and where to, is not known.
+        # The traffic of a command line is unknown.
         ways.append((list(resolved.queues), True))
     watched = {queue.index for queue in resolved.queues if queue.capture}
     for queues, is_unplanned in ways:
@@ -57,11 +57,11 @@ def _is_of_irtt(sender: Sender) -> bool:
 
 
 def most_watched_packets(resolved: Resolved) -> int:
-    """The most packets that watched queues can let pass in a run, all together.
+    """Upper bound of the number of packets that observed queues can pass in a run.
 
-    Of what waits for acknowledgements or answers, no queue sees more than the narrowest link lets
-    through of each way that leads over it; ways with the same narrowest link share it. Of other
-    flows a queue can see all that they send: what is too much is dropped behind it.
+    Flows with feedback (acknowledgements or answers) send through a queue at most what the
+    narrowest link of their path carries; paths with the same narrowest link share it. For other
+    flows a queue may see every packet sent, since the excess is dropped after it.
     """
     watched = watched_queues(resolved)
     rates_bps = [_rate_bps(queue) for queue in resolved.queues]
@@ -92,7 +92,7 @@ def most_watched_packets(resolved: Resolved) -> int:
 
 
 def _most_sent_packets(flow: Flow) -> float:
-    """Of a flow that nothing holds back: by its mean gap, else as a fast link would carry."""
+    """Packets of a flow without feedback: by its mean gap, or else at the rate of a fast link."""
     active_s = max(0, flow.stop_ns - flow.start_ns) / 1e9
     gap = flow.source.gap.mapping if flow.source.gap else {}
     gap_s: float = gap.get("value", gap.get("mean", 0.0))
@@ -101,27 +101,27 @@ def _most_sent_packets(flow: Flow) -> float:
 
 
 def _rate_bps(queue: Queue) -> int:
-    """Of a link end or of what shapes it; the fastest it changes to; 0 for none."""
+    """Largest rate of a link end or its shaper over time; 0 without a rate."""
     changed = (change.rate_bps or 0 for change in queue.changes)
     return max(queue.rate_bps or queue.qdisc.rate_bps, *changed, 0)
 
 
 def copies_name(device: str) -> str:
-    """The device that gets a copy of what comes to another's queue."""
+    """Name of the device that gets copies of the packets for another device's queue."""
     return f"see-{device}"
 
 
 def copies_lines(device: str) -> list[str]:
-    """What follows ``ip`` to make that device."""
+    """Arguments of ``ip`` that create this device."""
     copies = copies_name(device)
     return [f"link add {copies} type dummy", f"link set dev {copies} up"]
 
 
 def _varies(queue: Queue) -> bool:
-    """Whether what happens at a link end follows from no schedule, or changes with time."""
+    """Whether packet times at a link end do not follow from a schedule, or its settings change."""
     return bool(queue.loss or queue.changes or queue.police)
 
 
 def _holds(queue: Queue) -> bool:
-    """Whether a queue may hold packets back."""
+    """Whether a queue may delay packets."""
     return bool(queue.rate_bps or queue.police) or not queue.qdisc.is_plain_fifo

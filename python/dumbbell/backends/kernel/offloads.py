@@ -1,13 +1,12 @@
-"""Super-packets in the guest: which of a description's offloads its devices have.
+"""Super-packets in the guest: how its devices implement a description's offloads.
 
-| of the description | in the guest |
-| --- | --- |
-| `tso` | the device of a veth pair that sends, `ethtool -K DEV tso on` |
-| `gro = "0s"` | the one that receives, `ethtool -K DEV gro on`: it polls when frames come |
+| of the description | in the guest | | --- | --- | | `tso` | the sending device of a veth pair,
+`ethtool -K DEV tso on` | | `gro = "0s"` | the receiving device, `ethtool -K DEV gro on`: it polls
+when frames arrive |
 
-A veth device raises no interrupts that could wait, and gives frames to GRO only where the other end
-cuts (`veth_skb_is_eligible_for_gro`). It merges before the transmission and the delay of a link,
-which stand on an `ifb` behind it, and so before its loss.
+A veth device has no interrupts to moderate, and passes frames to GRO only if the other end segments
+(`veth_skb_is_eligible_for_gro`). It merges before a link's transmission, delay and loss, which are
+on an `ifb` behind it.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from dumbbell.spec.fields import OVERHEADS_BYTES
 
 
 def check_offloads(resolved: Mapping[str, Any]) -> None:
-    """Refuse what veth devices do not do.
+    """Refuse offloads that veth devices do not implement.
 
     Raises:
-        SpecError: It cannot be run on the kernel.
+        SpecError: The kernel cannot run it.
     """
     ends = [
         (f"links[{index}].{direction}", link[direction])
@@ -46,14 +45,14 @@ def check_offloads(resolved: Mapping[str, Any]) -> None:
 
 
 def counts_once(end: Mapping[str, Any]) -> bool:
-    """Whether something there counts a burst's overhead once, and not for each of its segments.
+    """Whether a discipline there counts a burst's overhead once instead of once per segment.
 
-    tc's size table does (`__qdisc_calculate_pkt_len`), which is there where the overhead is not
-    Ethernet's: a rate, or a discipline that counts bytes, would let more through than it says, and
-    packets would wait at the transmitter behind it, which sees segments and has no limit.
+    tc's size table does so (`__qdisc_calculate_pkt_len`); it is used if the overhead is not
+    Ethernet's. A shaper or a discipline that counts bytes would then exceed its rate, and packets
+    would queue at the transmitter behind it, which sees segments and has no limit.
 
     Args:
-        end: A direction of a link, as resolved.
+        end: A direction of a link, resolved.
     """
     is_counted = end["rate_bps"] or end["qdisc"]["kind"] not in ("pfifo", "bfifo")
     return bool(is_counted) and end["overhead_bytes"] != OVERHEADS_BYTES["ethernet"]

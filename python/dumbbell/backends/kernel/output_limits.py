@@ -1,10 +1,10 @@
-"""Limits how much a guest writes to the machine's disk.
+"""Limit how much a guest writes to the machine's disk.
 
-A program in it finds the folder of its run, and the limit of each file (`Task.most_bytes`) is none
-of their sum. Two counts, of which the larger one holds: what the folder's files take, and what the
-guest's processes were let write at all (``wchar`` of ``/proc/PID/io``, proc(5)), in which files
-count too that have been removed and are open still. A guest writes there nothing but files, its
-console and a few bytes to itself: networks, homes and `/tmp` lie in its memory.
+A program in the guest can write to the run's folder, and the limit per file (`Task.most_bytes`)
+does not limit their sum. The larger of two counts applies: the size of the folder's files, and the
+bytes written by the guest's processes (``wchar`` of ``/proc/PID/io``, proc(5)), which include
+removed files that are still open. A guest writes only files, its console and a few internal bytes
+to the disk: networks, homes and `/tmp` are in its memory.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from pathlib import Path
 MOST_RUN_FILES = 100_000
 _BLOCK_BYTES = 512
 _EMPTY_BYTES = 4096
-"""What a file takes at least, with its place in a folder."""
+"""Smallest disk usage of a file, with its directory entry."""
 _LOOKED_EVERY_S = 0.5
 _PATIENT = 20
-"""This multiple of the time that a look took passes until the next one."""
+"""Interval between two checks, as a multiple of a check's duration."""
 
 
 @dataclass(slots=True)
 class GuestFiles:
-    """A guest's files, looked at now and then.
+    """The total size of a guest's files, checked at intervals.
 
     Args:
-        pid: Its first process.
-        folder: Where it may write.
-        most_bytes: How much; None without a limit.
+        pid: The guest's first process.
+        folder: Folder that it can write to.
+        most_bytes: Limit; None without one.
     """
 
     pid: int
@@ -42,7 +42,7 @@ class GuestFiles:
     _next: float = 0.0
 
     def is_too_much(self) -> bool:
-        """Whether it has written more than it may; looks seldom enough to cost nothing."""
+        """Whether the limit is exceeded; checks rarely enough to cost nothing."""
         now = time.monotonic()
         if self.most_bytes is None or now < self._next:
             return False
@@ -54,7 +54,9 @@ class GuestFiles:
 
 
 def largest_file(folder: Path) -> str:
-    """Name and size of the largest file directly in a folder, as a sentence; empty of none."""
+    """Name and size of the largest file directly in a folder, as a sentence; empty
+    without files.
+    """
     found: Iterable[tuple[int, str]] = ()
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         found = [
@@ -67,7 +69,7 @@ def largest_file(folder: Path) -> str:
 
 
 def _in_folder(folder: Path) -> tuple[int, int]:
-    """How many files and folders, and the bytes they take; counts no further than one may."""
+    """Number of files and folders and their size; stops counting at the limit."""
     count = size = 0
     folders = [os.fspath(folder)]
     while folders and count <= MOST_RUN_FILES:
@@ -81,14 +83,16 @@ def _in_folder(folder: Path) -> tuple[int, int]:
                     if count > MOST_RUN_FILES:
                         break
         except OSError as error:
-            # Deeper than a path can be long: nobody's folders are, but who hides there.
+            # Deeper than the longest path: only a program that hides its files makes such folders.
             if error.errno == errno.ENAMETOOLONG:
                 return MOST_RUN_FILES + 1, size
     return count, size
 
 
 def _handed_over_bytes(pid: int) -> int:
-    """Of a process and what it has reaped; 0 where this system does not say it."""
+    """Bytes written by a process and its reaped children; 0 where the system does not
+    count them.
+    """
     with contextlib.suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines():
             name, _, value = line.partition(":")

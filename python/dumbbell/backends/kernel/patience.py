@@ -1,8 +1,9 @@
-"""How long to wait for a guest: a limit of the wall time in which it had a processor.
+"""Limit the wall time of a guest, counting only time in which it had a processor.
 
-A guest on a busy machine waits in the run queue, and that is no fault of its own. Linux counts such
-waits for every process (``/proc/PID/schedstat``, second number; Documentation/scheduler/
-sched-stats.rst). One that sleeps or spins does not wait there, and is ended in time.
+On a busy machine a guest waits in the run queue, which must not count against it. Linux measures
+that time for every process (``/proc/PID/schedstat``, second number;
+Documentation/scheduler/sched-stats.rst). A guest that sleeps or spins does not wait in the run
+queue and is killed at the limit.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _LONGEST = 10
-"""At most this multiple of the limit passes, however busy the machine is."""
+"""The limit of total wall time, as a multiple of the limit."""
 _LOOKED_EVERY_S = 1.0
 _SESSION_FIELD = 3
-"""Behind the name's closing bracket in ``/proc/PID/stat``: state, parent, group, session."""
+"""Index of the session after the name's closing bracket in ``/proc/PID/stat``: state, parent,
+group, session.
+"""
 
 
 class Patience:
-    """When a guest has had its time.
+    """Tells when a guest has used its time.
 
     Args:
-        leader: The process that leads the guest's session.
-        limit_s: What it may take from now on while it has a processor.
+        leader: The leader of the guest's session.
+        limit_s: Time with a processor that is allowed from now on.
     """
 
     def __init__(self, leader: int, limit_s: float) -> None:  # noqa: D107  # the class says it
@@ -35,7 +38,7 @@ class Patience:
         self._deadline = self._least
 
     def left_s(self) -> float:
-        """Wall time until the next look or the end; 0 or less when there is none left."""
+        """Wall time until the next check or the end; 0 or less at the end."""
         now = time.monotonic()
         if now >= self._deadline and self._deadline < self._most:
             ends = min(self._least + waited_s(self._leader), self._most)
@@ -44,9 +47,9 @@ class Patience:
 
 
 def waited_s(leader: int) -> float:
-    """Time in seconds that the living processes of a session were ready and had no processor.
+    """Total time in seconds that the session's living processes spent in the run queue.
 
-    0 where this system does not count it.
+    0 if the system does not count it.
     """
     return sum(_waited_ns(process) for process in _of_session(leader)) / 1e9
 

@@ -1,10 +1,9 @@
-"""One processor for a guest, and another for the next.
+"""Pin each guest to a processor of its own.
 
-A User-Mode Linux kernel and the process that runs inside it take turns: at every system call and
-page fault one stops and the other goes on. On one processor such a turn is a context switch; on
-two it is a wake-up of an idle processor, which takes up to twenty times as long in a virtual
-machine. So a guest is held to one processor, and guests that run side by side, of this process or
-of another, to different ones while there are enough.
+A User-Mode Linux kernel and the process inside it alternate at every system call and page fault. On
+one processor each switch is a context switch; across two processors it wakes an idle processor,
+which takes up to twenty times as long in a virtual machine. So each guest is pinned to one
+processor. Parallel guests, of any process, get different processors while there are enough.
 """
 
 from __future__ import annotations
@@ -16,26 +15,27 @@ import socket
 from collections.abc import Iterator
 
 MARK = "dumbbell-guest-on-processor"
-"""With a dash and a processor's number, the socket name of who has that processor."""
+"""Prefix of the abstract socket name that marks a processor as taken; a dash and its number follow.
+"""
 
 _next = itertools.count()
 
 
 @contextlib.contextmanager
 def reserved_processor() -> Iterator[int | None]:
-    """Keep a processor that no other guest of this machine has, while the block runs.
+    """Reserve a processor that no other guest of this machine uses, for the block.
 
     Yields:
-        Its number. When each has a guest already, one of them in turn. None on a system where a
-        process cannot be held to a processor.
+        The processor's number; if all are taken, one of them in turn. None on a system that cannot
+        pin processes.
     """
     if not hasattr(os, "sched_setaffinity"):
         yield None
         return
     allowed = sorted(os.sched_getaffinity(0))
     for processor in allowed:
-        # An abstract socket name is had by one process at a time and is free again however that
-        # process ends; it leaves no file.
+        # Only one process at a time can bind an abstract socket name. It is released when the
+        # process ends in any way, and leaves no file.
         with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as mark:
             try:
                 mark.bind(f"\0{MARK}-{processor}")
@@ -48,9 +48,9 @@ def reserved_processor() -> Iterator[int | None]:
 
 @contextlib.contextmanager
 def children_on(processor: int | None) -> Iterator[None]:
-    """Processes that this thread starts in the block are held to ``processor``; None holds none.
+    """Pin the processes that this thread starts in the block to ``processor``; None pins none.
 
-    Only the calling thread is moved, and back again at the end.
+    Only the calling thread is pinned, and released at the end.
     """
     if processor is None:
         yield
@@ -58,7 +58,7 @@ def children_on(processor: int | None) -> Iterator[None]:
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {processor})
-    except OSError:  # taken from this process in the meantime, or forbidden: it only costs time
+    except OSError:  # removed from this process meanwhile, or not permitted: it only costs time
         yield
         return
     try:

@@ -1,7 +1,7 @@
-"""The programs of a description as command lines in a guest, and what came of them as tables.
+"""A description's programs as command lines in a guest, and their results as tables.
 
-A command line runs in a host as one logs in to it (guest/src/login.rs). What it prints goes to the
-folder of the run; what it writes in its home is copied there when the run is over.
+A command line runs in a host as after a login (guest/src/login.rs). Its output goes to the run's
+folder; files in its home are copied there after the run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dumbbell.spec.programs import (
 from dumbbell.tables import Table
 
 HOMES = "homes"
-"""Folder of the job in which what programs wrote in their homes is kept, by host."""
+"""Folder of the job that holds the copied homes, by host."""
 UNDER_WAY = "under-way"
 LEAST_HOME_BYTES = 64 << 20
 _MOST_HOME_FILES = 1000
@@ -51,7 +51,7 @@ _MOST_LINKS = 16
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 MOST_RUN_BYTES = 16 * 2**30
-"""Of all files of a run together, however many programs it has."""
+"""Limit on the total size of a run's files, for any number of programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ class PlannedProgram:
     """A command line of a program.
 
     Attributes:
-        program: Place of the program in the description.
-        asked: The program, as resolved.
-        task: What is run.
+        program: Index of the program in the description.
+        asked: The resolved program.
+        task: The task that is run.
     """
 
     program: int
@@ -70,11 +70,11 @@ class PlannedProgram:
 
 
 def planned_tasks(resolved: Mapping[str, Any], replication: int) -> list[PlannedProgram]:
-    """The command lines of all programs; a server that several share is there once.
+    """The command lines of all programs; a shared server appears once.
 
     Args:
         resolved: The description.
-        replication: Of which the programs' own random numbers are.
+        replication: Number of the replication, which seeds the programs' random numbers.
     """
     view = Resolved(resolved)
     topology = view.topology
@@ -113,24 +113,24 @@ def _seed(seed: int, replication: int, name: str) -> int:
 def program_jobs(
     resolved: Mapping[str, Any], replication: int, tools: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The part of the job about programs.
+    """The job's section on programs.
 
     Args:
         resolved: The description.
-        replication: Its number.
-        tools: Name of each program to its path; one that is not there is looked for inside.
+        replication: Number of the replication.
+        tools: Paths of programs by name; others are searched inside the guest.
     """
     hosts = {host["name"]: index for index, host in enumerate(resolved["hosts"])}
     return {"tasks": [_task(each, hosts, tools) for each in planned_tasks(resolved, replication)]}
 
 
 def program_login(resolved: Mapping[str, Any], output: Path, readable: Sequence[Path]) -> Login:
-    """The hosts in which the programs run.
+    """Settings of the hosts in which programs run.
 
     Args:
         resolved: The description.
-        output: The folder of the job.
-        readable: What the guest may read of the machine's files, which is what programs see.
+        output: Folder of the job.
+        readable: Files of the machine that the guest may read, and programs therefore see.
     """
     return Login(
         homes=output / HOMES,
@@ -141,7 +141,7 @@ def program_login(resolved: Mapping[str, Any], output: Path, readable: Sequence[
 
 
 def _with_targets(paths: Sequence[Path]) -> list[Path]:
-    """Paths, and what links among them lead to: a link is shown as a link."""
+    """Paths, and the targets of links among them: links are shown as links."""
     found: dict[Path, None] = {}
     for path in paths:
         seen = path
@@ -175,24 +175,25 @@ def _task(
 
 
 def program_bytes(resolved: Mapping[str, Any]) -> int:
-    """Memory that programs and their files may take in a guest."""
+    """Memory of a guest that programs and their files may use."""
     return sum(model_of(each).memory_bytes(each) for each in programs_of(resolved))
 
 
 def most_written_bytes(resolved: Mapping[str, Any], replication: int, memory_bytes: int) -> int:
-    """What a run with programs may write: what each is allowed, and results as large as its memory.
+    """Limit on what a run with programs may write: the programs' limits plus results as large as
+    its memory.
 
     Args:
         resolved: The description.
-        replication: Its number.
-        memory_bytes: Of the guest: in it lie packets and homes, until they are written.
+        replication: Number of the replication.
+        memory_bytes: Memory of the guest: it holds packets and homes until they are written.
     """
     allowed = sum(each.task.most_bytes for each in planned_tasks(resolved, replication))
     return min(allowed, MOST_RUN_BYTES) + 2 * memory_bytes
 
 
 def program_packets(resolved: Mapping[str, Any]) -> float:
-    """About how many packets programs send and get."""
+    """Rough number of packets that programs send and receive."""
     view = Resolved(resolved)
     total = 0.0
     for asked in programs_of(resolved):
@@ -208,23 +209,23 @@ def program_packets(resolved: Mapping[str, Any]) -> float:
 
 
 def under_way(output: Path) -> str:
-    """Which programs had not ended where a guest was ended from outside, with their last output.
+    """Programs that had not ended when the guest was killed, with their last output.
 
     Args:
-        output: The folder of the job.
+        output: Folder of the job.
 
     Returns:
-        A sentence; empty where there were none.
+        A sentence; empty if all had ended.
     """
     try:
         with (output / UNDER_WAY).open("rb") as file:
             text = file.read(_MOST_UNDER_WAY_BYTES).decode("utf-8", "replace")
         told = [json.loads(line) for line in text.split("\n")[:20] if line]
-    except (OSError, ValueError, RecursionError):  # it may have been ended while it wrote
+    except (OSError, ValueError, RecursionError):  # it may have been killed while writing
         return ""
     said = []
     for each in told:
-        # A command line can write to the folder of its run, too.
+        # Command lines can also write to the run's folder.
         is_told = isinstance(each, dict) and all(
             isinstance(each.get(key), str) for key in ("name", "kind", "output")
         )
@@ -247,12 +248,12 @@ def _tail(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProgramsRead:
-    """What came of the programs of a run.
+    """Results of a run's programs.
 
     Attributes:
-        tables: Their tables.
-        digest: A hash of them.
-        series_names: Of the series that Flent measured, in the order of their numbers.
+        tables: The tables.
+        digest: Hash of the tables.
+        series_names: Names of Flent's series, indexed by their numbers.
     """
 
     tables: dict[str, Table]
@@ -261,15 +262,15 @@ class ProgramsRead:
 
 
 def read_programs(resolved: Mapping[str, Any], replication: int, output: Path) -> ProgramsRead:
-    """Read what programs printed and wrote into tables.
+    """Convert the programs' output and files to tables.
 
     Args:
         resolved: The description.
-        replication: Its number.
-        output: The folder of the job, in which the guest has ended.
+        replication: Number of the replication.
+        output: Folder of the job, whose guest has ended.
 
     Raises:
-        RunError: A program wrote something else than it should.
+        RunError: A program's output is malformed.
     """
     result = json.loads((output / "result.json").read_text(encoding="utf-8"))
     planned = planned_tasks(resolved, replication)
@@ -315,10 +316,10 @@ def _read(
 
 
 def _left(each: PlannedProgram, left: NewOutputFile, output: Path) -> Path:
-    """The file that a program left under a name of its own.
+    """The file that a program wrote under a name of its own choice.
 
     Raises:
-        RunError: There is none, or there are several.
+        RunError: There is not exactly one such file.
     """
     found = _matching(output / HOMES / each.task.host, left.pattern)
     if len(found) != 1:
@@ -347,12 +348,12 @@ def _digest(tables: Mapping[str, Table]) -> str:
 
 
 def written_files(resolved: Mapping[str, Any], replication: int, output: Path) -> dict[str, Path]:
-    """What programs printed, and what lies in the homes of their hosts: name to file.
+    """The programs' output and the files in their hosts' homes, by name.
 
     Args:
         resolved: The description.
-        replication: Its number.
-        output: The folder of the job, in which the guest has ended.
+        replication: Number of the replication.
+        output: Folder of the job, whose guest has ended.
     """
     files: dict[str, Path] = {}
     for name, path in _written(resolved, replication, output):

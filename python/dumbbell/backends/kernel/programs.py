@@ -1,7 +1,7 @@
-"""The host's programs that run inside a guest, and hashes of all that is loaded with them.
+"""The host's programs that run inside a guest, and hashes of everything loaded with them.
 
-A guest sees the host's files: its `ip` and `tc`, and the shared libraries that the dynamic loader
-gives them, are those of the machine. They belong to what decides a result.
+A guest sees the host's files: its `ip` and `tc`, and the shared libraries they load, are the
+machine's. They affect results and are therefore hashed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dumbbell.spec.programs import Tool, model_of, programs_of, tools_of
 _TC_TABLES = tuple(
     Path(place) for place in ("/usr/lib/x86_64-linux-gnu/tc", "/usr/lib64/tc", "/usr/lib/tc")
 )
-"""Where the `tc` of Debian and others looks for the tables of `netem ... distribution NAME`."""
+"""Where `tc` looks for the tables of `netem ... distribution NAME` on Debian and other systems."""
 _READ_BY_TOOLS = tuple(
     Path(place)
     for place in (
@@ -33,14 +33,14 @@ _READ_BY_TOOLS = tuple(
         *("/etc/localtime", "/usr/share/zoneinfo"),
     )
 )
-"""Tables of the loader, of iproute2 and of irtt's runtime, wherever a distribution has them."""
+"""Tables that the loader, iproute2 and irtt's runtime read, on any distribution."""
 
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin"
 _NOT_FREE = {"netperf": "netperf", "netserver": "netperf"}
-"""Programs to their packages in Debian's section non-free."""
+"""Programs whose packages are in Debian's section non-free."""
 _TOOLS = ("ip", "tc")
 IRTT = "irtt"
-"""Runs where a probe asks for it."""
+"""Program for probes of kind irtt."""
 IRTT_TOOL = Tool(IRTT, "irtt")
 _INTERPRETER = 3
 """PT_INTERP of elf(5)."""
@@ -50,19 +50,19 @@ _Stamp = tuple[int, int, int]
 
 
 def asked_tools(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:
-    """What a description asks for besides what sets hosts up: irtt, and what its programs need."""
+    """Programs that a description needs besides those that set up hosts."""
     of_probes = (IRTT_TOOL,) if any(p["kind"] == IRTT for p in resolved["probes"]) else ()
     return (*of_probes, *tools_of(resolved))
 
 
 def host_tools(asked: Sequence[Tool] = ()) -> dict[str, str]:
-    """Paths of the programs that set up hosts and queues, and of those that a description asks for.
+    """Paths of the programs that set up hosts and queues, and of those that a description needs.
 
     Args:
-        asked: What the description needs besides.
+        asked: Further programs that the description needs.
 
     Raises:
-        RunError: One of them is not installed.
+        RunError: A program is not installed.
     """
     tools = {name: path for name in _TOOLS if (path := _found(name))}
     if missing := set(_TOOLS) - tools.keys():
@@ -77,14 +77,14 @@ def host_tools(asked: Sequence[Tool] = ()) -> dict[str, str]:
 
 
 def check_programs(resolved: Mapping[str, Any]) -> None:
-    """Look for what the programs of a description need, before anything runs.
+    """Check that the programs of a description are installed, before anything runs.
 
     Args:
         resolved: The description.
 
     Raises:
-        RunError: Something is not installed; the message says for which program, what to install
-            and what can be done without it.
+        RunError: A program is not installed; the message says what needs it, which package to
+            install, and the alternatives.
     """
     for index, asked in enumerate(programs_of(resolved)):
         model = model_of(asked)
@@ -119,7 +119,7 @@ def irtt_is_installed() -> bool:
 
 
 def _found(name: str) -> str | None:
-    """A program of the system; one with a path only if it is there."""
+    """Path of a program of the system; a name with a path must exist."""
     return shutil.which(name, path=_SYSTEM_FOLDERS)
 
 
@@ -127,16 +127,16 @@ def program_hashes(asked: Sequence[Tool] = ()) -> dict[str, str | dict[str, str]
     """SHA-256 of every program that runs in a guest, and of every library loaded with them.
 
     Args:
-        asked: What a description needs besides what sets up hosts.
+        asked: Further programs that a description needs.
 
     Returns:
-        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``, likewise of what is asked for
-        (``iperf3_sha256``), and of the folders it consists of (``flent_content_sha256``);
+        ``guest_sha256``, ``ip_sha256``, ``tc_sha256``, likewise for further programs
+        (``iperf3_sha256``) and their folders (``flent_content_sha256``);
         ``libraries_sha256``: name of the library (`libc.so.6`) to hash; ``tc_tables_sha256``:
         likewise of the tables of distributions that `tc` reads (`normal.dist`).
 
     Raises:
-        RunError: A program is not there, or the dynamic loader does not say what it would load.
+        RunError: A program is missing, or the dynamic loader does not list its libraries.
     """
     tools = host_tools(asked)
     programs = {"guest": guest_program(), **{name: Path(path) for name, path in tools.items()}}
@@ -161,10 +161,10 @@ def program_hashes(asked: Sequence[Tool] = ()) -> dict[str, str | dict[str, str]
 
 
 def files_read_inside(asked: Sequence[Tool] = ()) -> list[Path]:
-    """All that a guest reads of the host's files: programs, their libraries, their tables.
+    """All files of the host that a guest reads: programs, their libraries, their tables.
 
     Args:
-        asked: What a description needs besides what sets up hosts.
+        asked: Further programs that a description needs.
 
     Raises:
         RunError: As for `program_hashes`.
@@ -176,7 +176,7 @@ def files_read_inside(asked: Sequence[Tool] = ()) -> list[Path]:
 
 
 def shared_libraries(program: Path) -> dict[str, Path]:
-    """What the dynamic loader would load with a program, itself included: name to file.
+    """Shared libraries of a program, including the dynamic loader: name to file.
 
     Raises:
         RunError: The loader fails, for example because a library is missing.
@@ -190,7 +190,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _folders_sha256(folders: Iterable[Path]) -> str:
-    """SHA-256 of names and bytes of all files below, but those that Python compiled."""
+    """SHA-256 of the names and bytes of all files below, without compiled Python files."""
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*")):
@@ -215,7 +215,7 @@ def _shared_libraries(program: Path, stamp: _Stamp) -> dict[str, Path]:
     loader = _interpreter(program)
     if loader is None:
         return {}
-    # As inside: no LD_LIBRARY_PATH, no LD_PRELOAD.
+    # As in the guest: no LD_LIBRARY_PATH, no LD_PRELOAD.
     done = subprocess.run(
         [loader, "--list", program],
         env={"LC_ALL": "C"},
@@ -235,10 +235,10 @@ def _shared_libraries(program: Path, stamp: _Stamp) -> dict[str, Path]:
 
 
 def _interpreter(program: Path) -> Path | None:
-    """The dynamic loader that a 64-bit little-endian ELF program names; None without one."""
+    """The dynamic loader named by a 64-bit little-endian ELF program; None without one."""
     content = program.read_bytes()
     if content[:6] != b"\x7fELF\x02\x01":
-        return None  # a script: its interpreter is not looked into
+        return None  # a script: its interpreter is not examined
     (table,) = struct.unpack_from("<Q", content, 32)
     size, count = struct.unpack_from("<HH", content, 54)
     for at in range(table, table + size * count, size):

@@ -1,8 +1,8 @@
-"""What a kernel is made of besides its source: the configuration fragment and our patches.
+"""The recipe of a kernel: the configuration fragment and our patches.
 
-Both are written for the oldest version. A folder of a later one, ``patches/6.12``, has those
-patches that look otherwise from it on, under the same names (empty where it needs none), and
-``6.12.config`` what its configuration calls otherwise.
+Both are written for the oldest version. For a later version, ``patches/6.12`` holds the patches
+that differ from that version on, under the same names (empty if a patch is not needed), and
+``6.12.config`` the options that have other names.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("recipe")
-"""Reached from the repository's root as ``kernel/``; here, so that a wheel has it too."""
+"""Linked as ``kernel/`` in the repository's root; it is in the package so that wheels include it.
+"""
 
 VERSIONS = ("6.1", "6.12")
-"""Versions of Linux that are built and tested; the first is the default, and the oldest."""
+"""Versions of Linux that are built and tested; the first is the default and the oldest."""
 
 HZ_CHOICES = (1000, 250, 100)
-"""Timer ticks a second; the first is the default."""
+"""Timer frequencies; the first is the default."""
 
-_STEPS = "1"  # changed when build.py makes another kernel of the same recipe
+_STEPS = "1"  # increased when build.py makes a different kernel from the same recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class Recipe:
 
     Attributes:
         fragment: File with the wanted options.
-        patches: Files in the order in which they are applied.
-        later: Files with options of later versions, which override those before them.
+        patches: Patches in order of application.
+        later: Option files of later versions, which override earlier ones.
     """
 
     fragment: Path
@@ -40,7 +41,7 @@ class Recipe:
 
     @property
     def digest(self) -> str:
-        """Hash of all of it."""
+        """Hash of all files."""
         digest = hashlib.sha256(_STEPS.encode())
         for file in (self.fragment, *self.later, *self.patches):
             content = file.read_bytes()
@@ -48,11 +49,11 @@ class Recipe:
         return digest.hexdigest()
 
     def options(self) -> str:
-        """All fragments as one, a later line for the same option in place of an earlier one."""
+        """All fragments merged; later lines override earlier ones for the same option."""
         return "".join(file.read_text(encoding="utf-8") for file in (self.fragment, *self.later))
 
     def wanted(self) -> dict[str, str | None]:
-        """Option to the value it must have; None for one that must be off."""
+        """Required value of each option; None for options that must be off."""
         wanted: dict[str, str | None] = {}
         for line in self.options().splitlines():
             if found := re.fullmatch(r"(CONFIG_\w+)=(.+)", line):
@@ -63,14 +64,14 @@ class Recipe:
 
 
 def the_recipe(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
-    """The one that comes with dumbbell, for a version of Linux.
+    """The recipe for a version of Linux.
 
-    Of a version that is none of `VERSIONS` it is that of the newest that is not later: its patches
-    may fit.
+    A version that is not in `VERSIONS` gets the recipe of the newest one before it, whose patches
+    may apply.
 
     Args:
         version: Such as ``6.12``.
-        folder: Where the recipes lie.
+        folder: Folder of the recipes.
     """
     patches = {file.name: file for file in (folder / "patches").glob("*.patch")}
     later = []
@@ -83,12 +84,12 @@ def the_recipe(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """``6.12`` as numbers that can be compared."""
+    """``6.12`` as numbers, for comparison."""
     return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def options_not_taken(wanted: dict[str, str | None], config: str) -> list[str]:
-    """Which wanted options a ``.config`` does not have, as lines that say what it has instead."""
+    """Wanted options that a ``.config`` lacks, one line each with its actual value."""
     found: dict[str, str] = dict(re.findall(r"^(CONFIG_\w+)=(.+)$", config, re.MULTILINE))
     problems = []
     for option, value in wanted.items():

@@ -1,7 +1,7 @@
-"""``dumbbell kernel test``: checks the virtual-time kernel on this machine.
+"""``dumbbell kernel test``: check the virtual-time kernel on this machine.
 
-A script of shell and ``tc`` is the init of three short guests: two with the same seed, one with
-another.
+A shell script with ``tc`` commands is the init of three short guests: two with the same seed, one
+with another.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ QDISCS = {
     "skbprio": "skbprio limit 100",
     "plug": "plug limit 10000",
 }
-"""Every discipline a laboratory may ask for, as ``tc`` takes it."""
+"""Every discipline that a laboratory may ask for, in ``tc`` syntax."""
 
 CONTROLLERS = frozenset(
     (
@@ -50,7 +50,7 @@ CONTROLLERS = frozenset(
         *("nv", "scalable", "lp", "veno", "yeah", "illinois", "dctcp", "cdg"),
     )
 )
-"""Congestion controllers by the names the kernel gives them."""
+"""Congestion controllers, by the kernel's names."""
 
 _SLEEP_S = 1000
 _SCRIPT = """#!/bin/sh
@@ -88,12 +88,12 @@ exit 0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was tried.
+    """Result of one check.
 
     Attributes:
-        name: What.
-        ok: Whether it is right.
-        detail: What was seen.
+        name: Name of the check.
+        ok: Whether it passed.
+        detail: The observation.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Finding:
 
 
 def self_test(kernel: Path, *, wall_limit_s: float = 60.0) -> Iterator[Finding]:
-    """Try the kernel; each finding as it comes.
+    """Check the kernel; findings are yielded one by one.
 
     Raises:
         RunError: ``tc`` or ``ip`` is not installed.
@@ -144,7 +144,7 @@ class _Boot:
         return f"{self.result.wall_s:.2f} s of wall time, {self.result.cpu_s:.2f} s of CPU time"
 
     def word(self, name: str) -> str:
-        """Rest of the line that begins with the name; empty when there is none."""
+        """Rest of the line that starts with the name; empty if there is none."""
         for line in self.text.splitlines():
             if line.startswith(name + " "):
                 return line.removeprefix(name + " ")

@@ -1,10 +1,10 @@
-"""A session of shells in the hosts of an experiment, inside the kernel in virtual time.
+"""A session of shells in the hosts of an experiment, on the kernel in virtual time.
 
-The guest (guest/src/shell.rs) reads orders from files and tells events in another. Before it looks
-for the next orders it opens a gate, a file that is leased (``F_SETLEASE``, fcntl(2)): the open is
-held back, and with it the kernel and its clock. So that the lease is not broken after
-``lease-break-time`` (45 s), the kernel is stopped meanwhile (SIGSTOP). Where a file system has no
-leases, the guest asks again and again until it is stopped.
+The guest (guest/src/shell.rs) reads orders from files and writes events to another file. Before it
+reads the next orders it opens a gate, a file on which we hold a lease (``F_SETLEASE``, fcntl(2)).
+The open blocks, and with it the kernel and its clock. The kernel is then stopped (SIGSTOP), so that
+the lease is not broken after ``lease-break-time`` (45 s). On file systems without leases the guest
+polls until it is stopped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dumbbell.backends.kernel.session_orders import Order
 from dumbbell.errors import DumbbellError, RunError
 
 PATIENCE_S = 120.0
-"""So long, on the wall clock, may nothing happen while time should pass."""
+"""Wall time without progress that is allowed while virtual time should pass."""
 MEMORY_MB = 1024
 LONGEST_WAIT_NS = 3600 * 10**9
 MOST_OUTPUT_BYTES = 16 * 2**20
@@ -53,15 +53,15 @@ Event = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a session may take.
+    """Limits of a session.
 
     Attributes:
-        patience_s: Wall time in which something has to happen, once the session has begun.
-        longest_wait_ns: Virtual time of a wait without an end of its own.
-        most_output_bytes: What a typed line may print.
-        memory_mb: Of the guest; homes and what programs use lie in it.
-        most_written_bytes: Of all files together that the session leaves on the disk, homes and
-            what terminals printed; past that it is ended.
+        patience_s: Wall time without progress that is allowed once the session runs.
+        longest_wait_ns: Longest virtual wait without an end of its own.
+        most_output_bytes: Largest output of a typed line.
+        memory_mb: Memory of the guest, including homes and programs.
+        most_written_bytes: Limit on all files that the session leaves on disk (homes, terminal
+            output); beyond it the session is ended.
     """
 
     patience_s: float = PATIENCE_S
@@ -72,22 +72,22 @@ class Limits:
 
 
 class Session:
-    """One, from its beginning to its end: a context.
+    """A session, from start to end: a context manager.
 
-    ``events`` gives what happens until the guest asks for orders; ``give`` gives them.
+    ``events`` yields events until the guest asks for orders; ``give`` sends them.
     """
 
     def __init__(self, resolved_json: str, limits: Limits | None = None) -> None:
-        """Check that it can be run here.
+        """Check that the session can run here.
 
         Args:
-            resolved_json: Canonical description; its traffic is left out.
-            limits: The usual ones when None.
+            resolved_json: Canonical description; its traffic is ignored.
+            limits: The default limits when None.
 
         Raises:
             SpecError: The description cannot be run on the kernel.
-            KernelMissingError: No kernel has been built; nor may the guest (GuestMissingError).
-            RunError: A tool of the host is not there.
+            KernelMissingError: No kernel has been built (or no guest: GuestMissingError).
+            RunError: A tool of the host is not installed.
         """
         self._json = resolved_json
         self._limits = limits or Limits()
@@ -126,7 +126,7 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the kernel, wherever it is, and remove its folder."""
+        """End the kernel and remove its folder."""
         self._cancel.set()
         self._go_on()
         self._gate.open()
@@ -134,19 +134,19 @@ class Session:
         self._folder.remove()
 
     def events(self, *, paced_at: float | None = None) -> Iterator[Event]:
-        """What happens, until orders are wanted or the session has ended.
+        """Events until orders are wanted or the session has ended.
 
         Args:
-            paced_at: Virtual seconds a second of the wall clock at most; as fast as it goes when
+            paced_at: Largest speed, in virtual seconds per second of wall time; unlimited when
                 None.
 
         Raises:
-            RunError: Nothing moved for too long, or the guest failed.
+            RunError: There was no progress for too long, or the guest failed.
         """
         last_s = time.monotonic()
         limit_s = self._limits.patience_s
         if not self._read_bytes:
-            # Its programs are found and it comes up: how long that takes is the machine's affair.
+            # Locating its programs and booting are not limited: they depend on the machine.
             limit_s = max(limit_s, PATIENCE_S)
         pace = _Pace(paced_at)
         with self._said.open("rb") as said:
@@ -178,11 +178,12 @@ class Session:
     _read_bytes = 0
 
     def give(self, orders: Sequence[Order]) -> None:
-        """Tell the guest what to do next, when it has asked, and let it go on."""
+        """Send orders to the guest, which must have asked for them, and let it continue."""
         assert self._asked is not None, "it has not asked"
         number = self._asked
         self._asked = None
-        # A wish that came when its wait was over is not for the next one.
+        # A request to stop waiting that arrived after the wait had ended must not affect the next
+        # one.
         self._stop.unlink(missing_ok=True)
         text = json.dumps([order.for_guest() for order in orders])
         part = self._orders / "order.part"
@@ -193,7 +194,7 @@ class Session:
         self._go_on()
 
     def stand_still(self) -> None:
-        """Have the present wait end; it does at its next beat."""
+        """End the present wait; takes effect at the guest's next tick."""
         self._stop.touch()
 
     # --- the kernel's process -----------------------------------------------------------------
@@ -267,29 +268,29 @@ class Session:
                 os.kill(self._pid, number)
 
     def keep(self, folder: Path) -> None:
-        """Copy what the hosts left in their homes: a folder a host, none that is empty.
+        """Copy the files in the hosts' homes: one folder per host, none that is empty.
 
         Args:
-            folder: Is made.
+            folder: Target folder, which is created.
         """
         for home in sorted(self.homes.iterdir()):
             if any(home.iterdir()):
-                # No link is followed, even where nothing kept the guest from laying one.
+                # Links are not followed, even if the guest could create them unconfined.
                 shutil.copytree(home, folder / home.name, symlinks=True)
 
 
 class StuckError(RunError):
-    """Nothing happened for too long: something computes and does not end."""
+    """There was no progress for too long: a program computes without end."""
 
     def __init__(self, patience_s: float) -> None:
-        """Say how long."""
+        """State the limit in the message."""
         super().__init__(
             f"nothing happened for {patience_s:.0f} s of wall time: something computes without end"
         )
 
 
 class _Pace:
-    """How far virtual time is ahead of a pace, from the first instant on."""
+    """How far virtual time is ahead of the given pace, measured from the first event."""
 
     def __init__(self, at: float | None) -> None:
         self._at = at
@@ -305,7 +306,7 @@ class _Pace:
 
 
 class _Gate:
-    """A file: another process that opens it waits."""
+    """A leased file: another process that opens it blocks."""
 
     def __init__(self, path: Path) -> None:
         import fcntl
@@ -313,13 +314,13 @@ class _Gate:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._is_leased = False
         with contextlib.suppress(OSError):
-            # A signal that nobody minds, in place of SIGIO, which ends a process.
+            # Signal with no default action; the default SIGIO would end a process.
             fcntl.fcntl(self._file, fcntl.F_SETSIG, signal.SIGURG)
             fcntl.fcntl(self._file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
             self._is_leased = True
 
     def somebody_waits(self) -> bool:
-        """Whether it is being opened; where there is no lease, it may have been."""
+        """Whether a process is opening it; without a lease, whether one may have been."""
         import fcntl
 
         if not self._is_leased:
@@ -327,7 +328,7 @@ class _Gate:
         return fcntl.fcntl(self._file, fcntl.F_GETLEASE) != fcntl.F_WRLCK
 
     def open(self) -> None:
-        """Let the waiting process pass."""
+        """Let the waiting process continue."""
         if self._file >= 0:
-            os.close(self._file)  # and with it the lease
+            os.close(self._file)  # this also ends the lease
             self._file = -1

@@ -1,4 +1,4 @@
-"""The orders of a session of shells (guest/src/shell/orders.rs)."""
+"""The orders of a shell session (guest/src/shell/orders.rs)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
 
 MOST_TERMINALS = 16
-"""Of one host."""
+"""Most terminals of one host."""
 MOST_LINE_BYTES = 4000
-"""A terminal's line discipline takes 4095 (N_TTY_BUF_SIZE)."""
+"""Longest line; a terminal's line discipline accepts 4095 bytes (N_TTY_BUF_SIZE)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +20,24 @@ class TerminalPlace:
 
     Attributes:
         host: Index of its host.
-        number: Which of the host's terminals, from 1.
+        number: Index of the terminal on its host, from 1.
     """
 
     host: int
     number: int = 1
 
     def for_guest(self) -> dict[str, int]:
-        """As the guest reads it."""
+        """In the guest's format."""
         return {"host": self.host, "number": self.number}
 
     def named(self, hosts: tuple[str, ...]) -> str:
-        """``sender-1``, ``sender-1:2``."""
+        """Its name: ``sender-1``, ``sender-1:2``."""
         name = hosts[self.host]
         return name if self.number == 1 else f"{name}:{self.number}"
 
     @classmethod
     def of(cls, name: str, hosts: tuple[str, ...]) -> TerminalPlace | None:
-        """The terminal of that name; None when no host is called so."""
+        """The terminal of that name; None if there is no such host."""
         host, _, number = name.partition(":")
         if host not in hosts or (":" in name and not number.isdecimal()):
             return None
@@ -45,10 +45,10 @@ class TerminalPlace:
 
     @classmethod
     def required(cls, where: str, name: str, hosts: tuple[str, ...]) -> TerminalPlace:
-        """The terminal of that name.
+        """The terminal of that name, or an error.
 
         Raises:
-            SpecError: There is none.
+            SpecError: There is no such terminal.
         """
         place = cls.of(name, hosts)
         if place is None:
@@ -61,7 +61,7 @@ class TerminalPlace:
 
 @dataclass(frozen=True, slots=True)
 class TypeLine:
-    """Type a line: at the prompt, or to whatever runs there."""
+    """Type a line, at the prompt or into a running program."""
 
     place: TerminalPlace
     text: str
@@ -69,7 +69,7 @@ class TypeLine:
     serves: bool = False
 
     def for_guest(self) -> dict[str, Any]:
-        """As the guest reads it."""
+        """In the guest's format."""
         return {
             "order": "type",
             "place": self.place.for_guest(),
@@ -87,18 +87,18 @@ class PressKeys:
     keys: str
 
     def for_guest(self) -> dict[str, Any]:
-        """As the guest reads it."""
+        """In the guest's format."""
         return {"order": "keys", "place": self.place.for_guest(), "keys": self.keys}
 
 
 @dataclass(frozen=True, slots=True)
 class StopWaiting:
-    """Wait no more for what runs there."""
+    """Stop waiting for the running programs."""
 
     place: TerminalPlace
 
     def for_guest(self) -> dict[str, Any]:
-        """As the guest reads it."""
+        """In the guest's format."""
         return {"order": "leave", "place": self.place.for_guest()}
 
 
@@ -107,16 +107,16 @@ class LetTimePass:
     """Let time pass.
 
     Attributes:
-        places: Until these terminals have their prompts again; None for all but what serves, and
-            with a time none at all.
-        at_most_ns: So long at most; None for as long as the session allows.
+        places: Wait until these terminals show their prompts again; None for all terminals except
+            those of servers, and for no terminal if a time is given.
+        at_most_ns: Longest wait; None for the session's limit.
     """
 
     places: tuple[TerminalPlace, ...] | None = None
     at_most_ns: int | None = None
 
     def for_guest(self) -> dict[str, Any]:
-        """As the guest reads it."""
+        """In the guest's format."""
         until: dict[str, Any] = {"kind": "time" if self.at_most_ns is not None else "all"}
         if self.places:
             until = {"kind": "these", "places": [place.for_guest() for place in self.places]}
@@ -130,7 +130,7 @@ class OpenTerminal:
     place: TerminalPlace
 
     def for_guest(self) -> dict[str, Any]:
-        """As the guest reads it."""
+        """In the guest's format."""
         return {"order": "open", "place": self.place.for_guest()}
 
 
@@ -139,7 +139,7 @@ class EndSession:
     """End the session."""
 
     def for_guest(self) -> dict[str, Any]:
-        """As the guest reads it."""
+        """In the guest's format."""
         return {"order": "end"}
 
 

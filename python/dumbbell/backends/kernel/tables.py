@@ -1,4 +1,4 @@
-"""The columns a guest wrote, as tables."""
+"""Read the columns that a guest wrote, as tables."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _NUMPY = {"int64": "<i8", "int32": "<i4", "int8": "<i1", "float64": "<f8"}
 
 @dataclass(frozen=True, slots=True)
 class GuestResult:
-    """What a guest left in its folder.
+    """Results in a guest's folder.
 
     Attributes:
-        tables: Table to column to values. Of a queue in ``unknown_queues`` only what the kernel
-            counted is there: its packets, drops and backlog; the rest is NaN or -1.
+        tables: Table to column to values. For a queue in ``unknown_queues`` only the kernel's
+            counters are known: its packets, drops and backlog; other values are NaN or -1.
         digest: Hash of the tables' canonical bytes.
-        events: Messages sent and received.
-        longest_lateness_ns: The longest that a host did something after it was due, in the
-            guest's time: its processor takes time too.
-        release: What ``uname -r`` said.
-        unknown_queues: Names of the queues whose packets' instants the hosts could not know.
+        events: Number of messages sent and received.
+        longest_lateness_ns: Largest delay of a host's action after its due time, in the guest's
+            time: computing also takes time there.
+        release: ``uname -r`` of the guest.
+        unknown_queues: Names of the queues whose packet times the hosts could not determine.
     """
 
     tables: dict[str, Table]
@@ -38,10 +38,10 @@ class GuestResult:
 
 
 def read_result(folder: Path) -> GuestResult | None:
-    """What a guest wrote; None when it did not come to the end.
+    """Read a guest's results; None if it did not finish.
 
     Raises:
-        RunError: It wrote something else than tables.
+        RunError: The files are not valid tables.
     """
     try:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -68,5 +68,5 @@ def read_result(folder: Path) -> GuestResult | None:
 
 
 def _without_rows(name: str) -> Table:
-    """A table that a guest does not write, `captured_flows`: there, as in the simulator."""
+    """An empty table for `captured_flows`, which a guest does not write."""
     return {column.name: np.empty(0, column.numpy) for column in SCHEMA[name]}

@@ -1,4 +1,4 @@
-"""TCP settings of the guest: by socket options where there are some, else by sysctl and routes.
+"""TCP settings in the guest: by socket options where possible, otherwise by sysctl and routes.
 
 | of a flow's `tcp` | in the guest |
 | --- | --- |
@@ -33,7 +33,9 @@ BUFFERS = {
     "net/ipv4/tcp_wmem": "4096 16384 4194304",
     "net/ipv4/tcp_mem": "1000000 1500000 2000000",
 }
-"""What an ordinary machine has; in a guest of little memory the kernel would choose less."""
+"""Buffer limits of an ordinary machine; in a guest with little memory the kernel would choose
+smaller ones.
+"""
 
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _BY_KERNEL: Mapping[str, Sequence[Key]] = {
@@ -47,14 +49,14 @@ _DEFAULT_MIN_RTO_NS: int = SETTINGS["min_rto"].default
 
 
 def check_tcp(resolved: Mapping[str, Any]) -> None:
-    """Refuse settings that the kernel does not have, or has only for a host as a whole.
+    """Refuse settings that the kernel lacks, or has only for a whole host.
 
     Raises:
-        SpecError: It cannot be run on the kernel.
+        SpecError: The kernel cannot run it.
     """
     seen: dict[tuple[str, ...], tuple[str, Any]] = {}
     for index, flow, settings in _tcp_flows(resolved):
-        # By name, since what is refused is named as a person writes it.
+        # By name, since errors use the names of the file.
         tcp, path = settings.mapping, f"flows[{index}].tcp"
         for setting in _BY_KERNEL["fixed"]:
             value = tcp.get(setting.resolved, setting.default)
@@ -88,7 +90,7 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
 
 
 def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
-    """What the kernel calls the controller of these settings; a C file by its reference."""
+    """The kernel's name of the controller; a C file by its reference."""
     named = tcp["congestion_control"]
     controller = own_name(named)
     if is_c_file(tcp):
@@ -105,18 +107,18 @@ def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
 
 
 def own_name(controller: str) -> str:
-    """What the kernel calls it: ``linux:vegas`` is its own vegas."""
+    """The kernel's name of a controller: ``linux:vegas`` is its own vegas."""
     return controller.removeprefix(linux.PREFIX)
 
 
 def gso_max_segs(resolved: Mapping[str, Any], host: str) -> int:
-    """Segments of one sk_buff at most, of the devices of a host."""
+    """Most segments per sk_buff on the devices of a host."""
     sent = (flow.tcp for flow in Resolved(resolved).flows if flow.from_ == host)
     return max((int(tcp.mapping["gso_max_segs"]) for tcp in sent if tcp), default=_GSO_MAX_SEGS)
 
 
 def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
-    """Files under /proc/sys of one host and their values."""
+    """Values of one host's files under /proc/sys."""
     for _, flow, tcp in _tcp_flows(resolved):
         if host in (flow.from_, flow.to):
             return {
@@ -131,7 +133,7 @@ def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
 
 
 def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
-    """Files that hold for the kernel as a whole, and buffers as on an ordinary machine."""
+    """Values of the kernel-wide files, with the buffers of an ordinary machine."""
     off = any(
         not tcp.hystart and own_name(tcp.congestion_control) == "cubic"
         for _, _, tcp in _tcp_flows(resolved)
@@ -140,13 +142,14 @@ def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
 
 
 def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: int | None) -> str:
-    """What follows the route from one host to another; a blank first where there is something.
+    """Options after the route from one host to another, with a leading blank; may be empty.
 
     Args:
         resolved: The description.
-        start: Host that sends there.
-        end: Host the route leads to.
-        mtu_bytes: Of the way, where the first link's is larger: TCP needs no discovery then.
+        start: Sending host.
+        end: Destination.
+        mtu_bytes: MTU of the path if the first link's is larger, so that TCP needs no path MTU
+            discovery.
     """
     words = []
     for _, flow, tcp in _tcp_flows(resolved):

@@ -1,7 +1,7 @@
-"""The module of the kernel that reads and writes for flows over TCP (`recipe/traffic`).
+"""The kernel module that reads and writes for TCP flows (`recipe/traffic`).
 
-Process 1 makes the connections and hands them to the module, so that a packet costs no turn between
-the kernel and the process. Flows over UDP, probes and programs stay with the process.
+Process 1 opens the connections and passes them to the module, so that packets cost no switch
+between kernel and process. UDP flows, probes and programs stay with the process.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from dumbbell.folders import cache_folder
 from dumbbell.spec import Resolved
 
 MODULE: Final = "module"
-"""Of the key ``guest``."""
+"""Value of the key ``guest``."""
 
 _NAME: Final = "dumbbell_traffic"
 _SOURCES: Final = FOLDER / "traffic"
 
 
 def flows_in_kernel(resolved: Mapping[str, Any]) -> list[str]:
-    """Names of the flows for which the module reads and writes; none where it is not asked for."""
+    """Names of the flows for which the module reads and writes; empty if it is not used."""
     asked = Resolved(resolved)
     if asked.guest != MODULE:
         return []
@@ -38,12 +38,12 @@ def flows_in_kernel(resolved: Mapping[str, Any]) -> list[str]:
 
 
 def traffic_module(resolved: Mapping[str, Any]) -> Path | None:
-    """The module for the kernel of a description; None where it is not asked for.
+    """The module for a description's kernel; None if it is not used.
 
     Raises:
-        SpecError: There is nothing for it to do, or it does not compile for that kernel.
-        KernelMissingError: The kernel has not been built, or nothing to compile modules with was
-            kept.
+        SpecError: No flow needs it, or it does not compile for that kernel.
+        KernelMissingError: The kernel has not been built, or without keeping the tree for compiling
+            modules.
         OSError: The cache folder cannot be written.
     """
     asked = Resolved(resolved)
@@ -59,14 +59,14 @@ def traffic_module(resolved: Mapping[str, Any]) -> Path | None:
 
 
 def traffic_versions(spec: Mapping[str, Any]) -> dict[str, str]:
-    """What a result depends on; empty where the module is not asked for."""
+    """Versions that the result depends on; empty if the module is not used."""
     asked = Resolved(spec)
     if asked.guest != MODULE:
         return {}
     return {"traffic_module_sha256": _made_of(require_kernel(asked.timer_hz, asked.kernel))}
 
 
-# What was found is found again for each run of a sweep.
+# The result is cached, because each run of a sweep asks again.
 @functools.lru_cache(maxsize=16)
 def _built(kernel: KernelInfo) -> Path:
     place = cache_folder() / "traffic-modules" / f"{_made_of(kernel)}.ko"

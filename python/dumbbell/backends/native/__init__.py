@@ -1,5 +1,5 @@
-"""Congestion controllers in C, compiled once (`building`), and in Python (`python_class`), run in
-processes that may die (`isolated`).
+"""User-supplied congestion controllers in C (`building`) and Python (`python_class`), run in
+separate processes (`isolated`).
 
 Names are loaded when first used: few runs have a controller of one's own.
 """

@@ -1,8 +1,7 @@
-"""From a controller's file that is allowed to what it says of itself, and from a C file to a shared
-object, once for each compiler.
+"""Compile allowed C controllers to shared objects, and read the properties of any controller file.
 
-Below the cache folder, ``controllers/SHA256/``: the source, and beside it each shared object and
-what a controller says of itself, by the hash of all that it was made of.
+The cache folder has ``controllers/SHA256/`` with the source and, by the hash of all build inputs,
+each shared object and the controller's properties.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from dumbbell.spec.native import C_ENDING, LINUX_NAME, PYTHON_ENDING, controller
 
 HEADER: Final = Path(__file__).with_name("dumbbell_cc.h")
 FLAGS: Final = COMPILER_FLAGS
-"""A multiplication and an addition stay two operations, so that machines agree on the result."""
+"""Fused multiply-add is disabled, so that results agree between machines."""
 _COMPILES_WITHIN_S = 120
 _SAYS_WITHIN_S = 60
 _MOST_LINES = 20
@@ -54,18 +53,20 @@ _CLASS_FACTS = (
 
 
 class BuildError(DumbbellError):
-    """A controller's file gives no controller; the message has the compiler's lines or Python's."""
+    """A file does not yield a controller; the message contains the compiler's or
+    Python's output.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterFacts:
-    """A number that a description may set.
+    """A parameter that a description may set.
 
     Attributes:
-        name: Of the variable in the source.
-        least: The least value.
-        most: The largest.
-        value: The value where nobody sets it.
+        name: Name of the variable in the source.
+        least: Smallest value.
+        most: Largest value.
+        value: Default value.
     """
 
     name: str
@@ -76,18 +77,19 @@ class ParameterFacts:
 
 @dataclass(frozen=True, slots=True)
 class BuiltController:
-    """What a controller says of itself, and where it lies.
+    """A controller's properties and location.
 
     Attributes:
-        sha256: Of the source.
-        build_sha256: Of source, header, compiler and its options; of source, class and interpreter.
-        compiler: The first line of what it says of its version; the interpreter of a class.
+        sha256: Hash of the source.
+        build_sha256: Hash of source, header, compiler and its options; in Python, of source, class
+            and interpreter.
+        compiler: First line of the compiler's version; in Python, the interpreter.
         name: The controller's own name.
         wants_pacing: Whether it asks for pacing.
-        owns_recovery: Whether it sets the window in recovery too.
-        needs_simulator: Whether it reads what the simulator alone gives.
-        parameters: What may be set.
-        class_name: Of one in Python, its class; None for one in C.
+        owns_recovery: Whether it also sets the window during recovery.
+        needs_simulator: Whether it reads values that only the simulator provides.
+        parameters: Parameters that may be set.
+        class_name: Class of a controller in Python; None in C.
     """
 
     sha256: str
@@ -102,23 +104,23 @@ class BuiltController:
 
     @property
     def object(self) -> Path:
-        """Where a shared object lies."""
+        """Path of the shared object."""
         return _place(self.sha256, self.build_sha256, ".so")
 
     @property
     def source(self) -> Path:
-        """Where a source in Python lies."""
+        """Path of the source in Python."""
         return controllers_folder() / self.sha256 / f"source{PYTHON_ENDING}"
 
 
 def built(sha256: str) -> BuiltController | None:
-    """The shared object of a source in C by its hash, compiled where it is not there yet.
+    """The controller of a C source by its hash; compiled if necessary.
 
     Returns:
-        None where the source has not been allowed.
+        None if the source has not been allowed.
 
     Raises:
-        BuildError: There is no compiler, it refuses the source, or what it gives is no controller.
+        BuildError: There is no compiler, the source does not compile, or it is not a controller.
         OSError: The cache folder cannot be written.
     """
     source = source_of(sha256)
@@ -128,18 +130,18 @@ def built(sha256: str) -> BuiltController | None:
 
 
 def built_class(sha256: str, class_name: str, shown: str) -> BuiltController | None:
-    """What a class of a source in Python says of itself, asked where it is not known yet.
+    """Properties of a class in a Python source; determined once.
 
     Args:
-        sha256: Of the source.
-        class_name: Its class.
+        sha256: Hash of the source.
+        class_name: Name of the class.
         shown: The file's name in tracebacks.
 
     Returns:
-        None where the source has not been allowed.
+        None if the source has not been allowed.
 
     Raises:
-        BuildError: The source raises an error, or the class is none or no controller.
+        BuildError: The source raises an error, or the class is missing or not a controller.
         OSError: The cache folder cannot be written.
     """
     source = source_of(sha256, PYTHON_ENDING)
@@ -149,7 +151,7 @@ def built_class(sha256: str, class_name: str, shown: str) -> BuiltController | N
 
 
 def kept() -> Iterator[tuple[str, BuiltController | None]]:
-    """SHA-256 of each source that is allowed, with the newest of what was compiled of it."""
+    """SHA-256 of each allowed source, with the newest build of it."""
     folder = controllers_folder()
     places = sorted(folder.iterdir()) if folder.is_dir() else []
     for place in places:
@@ -181,7 +183,7 @@ def _compiler_of(named: str) -> _Compiler:
     return _Compiler(words, printable(lines[0].strip())[:_LONGEST_LINE])
 
 
-# What was found is found again for each run of a sweep.
+# The result is cached, because each run of a sweep asks again.
 @functools.lru_cache(maxsize=256)
 def _built(source: Path, sha256: str, compiler: _Compiler) -> BuiltController:
     headers: list[Path] = [HEADER]
@@ -228,10 +230,10 @@ def _keep(facts: Path, found: BuiltController) -> None:
 
 
 def compile_object(source: Path, target: Path, words: list[str]) -> None:
-    """A shared object of another source than a controller's, with more words for the compiler.
+    """Compile another source than a controller's to a shared object, with further options.
 
     Raises:
-        BuildError: There is no compiler, or it refuses the source.
+        BuildError: There is no compiler, or the source does not compile.
     """
     _compile(source, target, _compiler(), words)
 
@@ -239,13 +241,13 @@ def compile_object(source: Path, target: Path, words: list[str]) -> None:
 def _compile(
     source: Path, target: Path, compiler: _Compiler, more: list[str] | None = None
 ) -> None:
-    # Beside the source lies nothing that it could include but what we made.
+    # The source's folder contains nothing to include except our own header.
     words = [*compiler.words, *FLAGS, *(more or []), f"-I{HEADER.parent}", "-o", str(target)]
     _run_compiler([*words, source.name], source.parent)
 
 
 def _compile_linux(source: Path, target: Path, compiler: _Compiler) -> None:
-    """In the kernel's folders, beside headers of ours under the names of the kernel's."""
+    """Compile in a copy of the kernel's folders, with our headers under the kernel's names."""
     files = LinuxFiles.of(source.read_bytes())
     folder = target.parent
     names = write_linux(files, folder)
@@ -263,7 +265,7 @@ def _run_compiler(words: list[str], folder: Path) -> None:
 def _said_of(
     words: list[str], folder: Path, made_of: tuple[str, str, str], class_name: str | None = None
 ) -> BuiltController:
-    """Of a process of its own: what a controller does when it is loaded may be anything."""
+    """Properties printed by a separate process: loading a controller executes its code."""
     done = _done(words, _SAYS_WITHIN_S, folder)
     if done.returncode < 0:
         raise BuildError(f"the process that loaded it ended by signal {-done.returncode}")
@@ -286,7 +288,7 @@ def _said_of(
 
 
 def _reason(said: str, is_python: bool) -> str:
-    """The last line of an error that we raise ourselves; of others the traceback's end."""
+    """The last line of our own errors; for others, the end of the traceback."""
     lines = said.strip().splitlines() or ["no reason was given"]
     ours = "ValueError: "
     if is_python and not lines[-1].startswith(ours):
@@ -314,7 +316,7 @@ def _done(words: list[str], within_s: float, folder: Path) -> subprocess.Complet
 
 
 def shown_lines(text: str) -> str:
-    """As many lines as one reads, each as long."""
+    """The first lines of a text, shortened."""
     lines = text.strip().splitlines()
     shown = [printable(line)[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]
     more = len(lines) - len(shown)
@@ -326,7 +328,7 @@ def _place(sha256: str, build_sha256: str, ending: str) -> Path:
 
 
 def _read(facts: Path) -> BuiltController | None:
-    """What was kept; None where it is not there or of another version."""
+    """Read cached properties; None if missing or of another version."""
     try:
         found = json.loads(facts.read_text(encoding="utf-8"))
         parameters = tuple(ParameterFacts(**each) for each in found.pop("parameters"))

@@ -1,5 +1,4 @@
-"""The controllers in C and Python of a description: whether they may run, what they are, where they
-lie."""
+"""A description's controllers in C and Python: permission, properties, and location."""
 
 from __future__ import annotations
 
@@ -24,12 +23,12 @@ GIVEN = 'a class that whoever runs it gives: dumbbell.simulate(..., controllers=
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A class of a file in Python, as a process takes it.
+    """A class in a Python file, as passed to a process.
 
     Attributes:
-        sha256: Of the file.
+        sha256: Hash of the file.
         class_name: The class.
-        path: Where the file lies.
+        path: Path of the file.
         shown: Its name in tracebacks.
     """
 
@@ -40,10 +39,10 @@ class SourceFile:
 
 
 def check_controllers(resolved_json: str) -> None:
-    """Compile what is not compiled yet.
+    """Check all controllers; compile those that are not compiled yet.
 
     Raises:
-        SpecError: One is not allowed, gives no controller, or has no such parameter.
+        SpecError: A file is not allowed, is not a controller, or lacks a parameter.
     """
     for each in _controllers(resolved_json):
         if each.is_given:
@@ -54,16 +53,16 @@ def check_controllers(resolved_json: str) -> None:
 
 
 def check_parameter(where: str, name: str, value: int, known: Mapping[str, Any]) -> None:
-    """Refuse what a controller has not.
+    """Refuse an unknown parameter or a value out of range.
 
     Args:
         where: Path of the parameters.
-        name: Of the parameter.
+        name: Name of the parameter.
         value: Its value.
-        known: Those it has by name, each with ``least`` and ``most``.
+        known: The controller's parameters by name, with ``least`` and ``most``.
 
     Raises:
-        SpecError: There is none of this name, or the value is out of its range.
+        SpecError: There is no such parameter, or the value is out of range.
     """
     if name not in known:
         names = ", ".join(known) or "none: it has no parameters"
@@ -74,7 +73,7 @@ def check_parameter(where: str, name: str, value: int, known: Mapping[str, Any])
 
 
 def objects_of(resolved_json: str) -> dict[str, str]:
-    """Shared objects of controllers in C by the SHA-256 of their sources.
+    """Shared objects of C controllers, by the SHA-256 of their sources.
 
     Raises:
         SpecError: As for `check_controllers`.
@@ -87,7 +86,7 @@ def objects_of(resolved_json: str) -> dict[str, str]:
 
 
 def source_files_of(resolved_json: str) -> list[SourceFile]:
-    """Files in Python and their classes.
+    """Python files and their classes.
 
     Raises:
         SpecError: As for `check_controllers`.
@@ -104,7 +103,7 @@ def source_files_of(resolved_json: str) -> list[SourceFile]:
 
 
 def controller_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """What a result depends on, by the SHA-256 of each source; empty where there is none.
+    """Versions that the result depends on, by the SHA-256 of each source; empty without sources.
 
     Raises:
         SpecError: As for `check_controllers`.
@@ -117,7 +116,7 @@ def controller_versions(spec: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         else:
             found = each.found()
             said |= {"build_sha256": found.build_sha256, "compiler": found.compiler}
-        # Several classes of one file differ in their names, which are those of the description.
+        # Several classes of one file are distinguished by the names in the description.
         versions.setdefault(each.described["sha256"], said)
     return versions
 
@@ -127,7 +126,7 @@ class _DescribedController:
     """A controller of a flow.
 
     Attributes:
-        path: Of the flow's TCP.
+        path: Path of the flow's TCP settings.
         reference: ``congestion_control``.
         described: ``controller`` of the resolved description.
     """
@@ -138,11 +137,11 @@ class _DescribedController:
 
     @property
     def is_given(self) -> bool:
-        """Whether the calling program gives the class."""
+        """Whether the calling program provides the class."""
         return self.reference.startswith(CLASS_PREFIX)
 
     def found(self) -> BuiltController:
-        """What a file gives."""
+        """Properties of the file's controller."""
         where, sha256 = f"{self.path}.congestion_control", self.described["sha256"]
         class_name = self.described.get("class")
         try:

@@ -1,4 +1,4 @@
-"""Controllers given as Python classes: descriptions name them ``class:NAME``."""
+"""Controllers given as Python classes; descriptions refer to them as ``class:NAME``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Resolvable(Protocol):
 def classes_of(
     controllers: Mapping[str, type[Controller]],
 ) -> Mapping[tuple[str, str], PythonClass]:
-    """Classes as the engine takes them: by the SHA-256 of their text, and by their names.
+    """Classes in the engine's form: by the SHA-256 of their text, and by name.
 
     Raises:
-        SpecError: One is no controller.
+        SpecError: A class is not a controller.
     """
     classes = {}
     for name, controller in controllers.items():
@@ -41,11 +41,11 @@ def classes_of(
 
 
 def naming(experiment: Resolvable, controllers: Mapping[str, type[Controller]]) -> Experiment:
-    """The experiment, which says of each ``class:NAME`` which code it is.
+    """The experiment, with the code of each ``class:NAME`` identified.
 
     Raises:
-        SpecError: There is no such class, it has no such parameter, or a flow has a file: such runs
-            happen in a process of their own, where the class is not.
+        SpecError: There is no such class or parameter, or a flow uses a file: runs with files
+            happen in a separate process, which lacks the class.
     """
     if not isinstance(experiment, Experiment):
         experiment = Experiment.from_resolved(experiment.resolved_json())

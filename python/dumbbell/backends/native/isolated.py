@@ -1,7 +1,7 @@
-"""Runs with controllers of one's own, in processes that may die.
+"""Run user-supplied controllers in separate processes, which may crash.
 
-A controller is trusted like any program that one starts: it may read and write what its user may.
-But one that crashes, or never returns, ends its run and not whoever waits for it.
+A controller is trusted like any program of the user: it can read and write the user's files. If it
+crashes or never returns, only its run fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from dumbbell.printable import printable
 from dumbbell.tables import Table
 
 STILL_S: Final = 60.0
-"""CPU time in which some thousand events have to happen; a controller takes microseconds."""
+"""CPU time within which at least one of some thousand events must finish; a controller takes
+microseconds.
+"""
 _LONGEST_WORDS = 300
 _PREFIX = "dumbbell-native-"
 _CODE = (
@@ -39,14 +41,14 @@ _CODE = (
 
 @dataclass(frozen=True, slots=True)
 class IsolatedJob:
-    """A replication to be run.
+    """A replication to run.
 
     Attributes:
-        index: Its place among all jobs.
+        index: Index among all jobs.
         resolved_json: Canonical description.
-        replication: Number of its random streams.
-        capture: The file for its capture; None for none.
-        objects: Shared objects by the SHA-256 of their sources; None for those of `checking`.
+        replication: Number of the replication (its random streams).
+        capture: File for its capture; None without one.
+        objects: Shared objects by the SHA-256 of their sources; None for those from `checking`.
     """
 
     index: int
@@ -58,16 +60,16 @@ class IsolatedJob:
 
 @dataclass(frozen=True, slots=True)
 class IsolatedOutcome:
-    """What came of it.
+    """Result of a job.
 
     Attributes:
-        index: The job's.
-        tables: Table to column to values; empty where there is an error.
-        events: Events it took.
+        index: The job's index.
+        tables: Table to column to values; empty after an error.
+        events: Number of events processed.
         digest: Hash of the tables' canonical bytes.
-        memory_bytes: The memory that it counted.
-        error: Why there are no tables; None where there are.
-        failure: Name of a `_engine.RunFailure`; empty where the process ended.
+        memory_bytes: Accounted memory.
+        error: Why there are no tables; None on success.
+        failure: Name of a `_engine.RunFailure`; empty if the process died.
     """
 
     index: int
@@ -80,17 +82,17 @@ class IsolatedOutcome:
 
 
 class IsolatedProcesses:
-    """Processes with a thread for each that hears it; they begin with the first job."""
+    """Worker processes, each with a thread that reads its output; started with the first job."""
 
     def __init__(
         self, most: int, memory_bytes: int | None = None, still_s: float | None = None
     ) -> None:
-        """Set it up.
+        """Configure it.
 
         Args:
-            most: Processes side by side.
-            memory_bytes: What all runs may use together; None for what there is.
-            still_s: CPU time after which a run has stopped going on; None for `STILL_S`.
+            most: Most parallel processes.
+            memory_bytes: Memory that all runs may use together; None for the available memory.
+            still_s: CPU time without progress after which a run is ended; None for `STILL_S`.
         """
         self._most = max(most, 1)
         self._memory_bytes = None if memory_bytes is None else memory_bytes // self._most
@@ -103,7 +105,7 @@ class IsolatedProcesses:
         self.started = self.finished = 0
 
     def submit(self, job: IsolatedJob) -> None:
-        """Have it run when a process is free."""
+        """Queue a job."""
         self.started += 1
         self._waiting.put(job)
         if len(self._workers) < min(self._most, self.started - self.finished):
@@ -112,7 +114,7 @@ class IsolatedProcesses:
             threading.Thread(target=self._work, args=(worker,), daemon=True).start()
 
     def next(self, timeout_s: float) -> IsolatedOutcome | None:
-        """The next to end within ``timeout_s`` seconds, else None."""
+        """The next outcome within ``timeout_s`` seconds, or None."""
         try:
             outcome = self._ended.get(timeout=timeout_s)
         except queue.Empty:
@@ -122,21 +124,21 @@ class IsolatedProcesses:
 
     @property
     def running(self) -> int:
-        """Submitted and not taken."""
+        """Number of jobs submitted whose outcomes were not taken."""
         return self.started - self.finished
 
     @property
     def share(self) -> float:
-        """Sum over those under way of the share of virtual time done."""
+        """Sum over running jobs of the fraction of simulated time completed."""
         return sum(worker.share for worker in self._workers)
 
     @property
     def events(self) -> int:
-        """Of those under way."""
+        """Number of events of the running jobs."""
         return sum(worker.events for worker in self._workers)
 
     def stop(self) -> None:
-        """End all processes now; nothing more is run."""
+        """End all processes now and drop the queued jobs."""
         with self._lock:
             self._stopped = True
             for worker in self._workers:
@@ -162,13 +164,13 @@ class IsolatedProcesses:
 
     @contextlib.contextmanager
     def _begun(self) -> Iterator[bool]:
-        """Whether a process may be started: none is after all were ended."""
+        """Whether a process may be started: not after `stop`."""
         with self._lock:
             yield not self._stopped
 
 
 class _Worker:
-    """A process, begun anew when it has died."""
+    """A worker process, restarted after it has died."""
 
     def __init__(self, memory_bytes: int | None, still_s: float) -> None:
         self.share = 0.0
@@ -181,7 +183,7 @@ class _Worker:
         self._folder = TemporaryFolder(_PREFIX)
 
     def run(self, job: IsolatedJob, begun: Any) -> IsolatedOutcome:
-        """Do one."""
+        """Run one job."""
         from dumbbell.backends.native.checking import objects_of, source_files_of
 
         tables = self._folder.path / "tables.npz"
@@ -213,13 +215,13 @@ class _Worker:
         return IsolatedOutcome(job.index, found, *numbers)
 
     def kill(self) -> None:
-        """End it now, from whichever thread."""
+        """Kill it, from any thread."""
         process = self._process
         if process is not None:
             process.kill()
 
     def end(self) -> None:
-        """Leave nothing behind."""
+        """End it and clean up."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -237,9 +239,10 @@ class _Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
-                # Ctrl-C of the terminal is for whoever started it, who says what is to be done.
+                # Ctrl-C of the terminal goes to the parent, which decides what to do.
                 process_group=0,
-                # The order of a set of texts follows from the hash's seed, and results must not.
+                # The iteration order of a set of strings depends on the hash seed, and results must
+                # not.
                 env={**os.environ, "PYTHONUTF8": "1", "PYTHONHASHSEED": "0"},
             )
         return self._process
@@ -247,7 +250,7 @@ class _Worker:
     def _asked(
         self, process: subprocess.Popen[bytes], request: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """What it says at the end; None where it ended itself before."""
+        """The worker's final message; None if it died first."""
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(OSError, ValueError):
@@ -264,7 +267,7 @@ class _Worker:
         return None
 
     def _last_words(self) -> str:
-        """How it ended and what it said, as part of a sentence."""
+        """How it ended and its last output, as part of a sentence."""
         assert self._process is not None
         assert self._log is not None
         status = self._process.wait()

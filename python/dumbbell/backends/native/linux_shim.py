@@ -1,4 +1,4 @@
-"""Headers and a bridge of our own, with which the C files of Linux's controllers are compiled."""
+"""Our own headers and glue code for compiling the C files of Linux's controllers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ COMPILER_FLAGS: Final = ("-shared", "-fPIC", "-O2", "-ffp-contract=off")
 LINUX_FOLDER: Final = Path(__file__).with_name("linux")
 LINUX_FLAGS: Final = (
     *COMPILER_FLAGS,
-    # As the kernel's Makefile has it: signed numbers wrap, pointers may alias.
+    # Options as in the kernel's Makefile: signed integers wrap, pointers may alias.
     *("-std=gnu11", "-fwrapv", "-fno-strict-aliasing"),
-    # Where a file asks for what is not there, the interface is another one.
+    # A missing declaration means that the file uses a different kernel interface.
     *("-Werror=implicit-function-declaration", "-Werror=incompatible-pointer-types"),
-    # Vegas has a variable `gamma`.
+    # Vegas has a variable named `gamma`.
     "-Wno-builtin-declaration-mismatch",
 )
 _INCLUDED = re.compile(r"^\s*#\s*include\s+<([a-z0-9_]+(?:/[a-z0-9_]+){0,3}\.h)>", re.M)
@@ -25,20 +25,20 @@ _BRIDGE = "bridge.c"
 
 
 def linux_files() -> list[Path]:
-    """All that is ours."""
+    """Texts of all our files, by path."""
     return [LINUX_FOLDER / _HEADER, LINUX_FOLDER / _BRIDGE, Path(__file__)]
 
 
 def write_linux(files: LinuxFiles, folder: Path) -> list[str]:
-    """Lays out what is to be compiled.
+    """Write the files to be compiled.
 
     Args:
-        files: A controller's files, which are written as they are.
-        folder: An empty one, where to: the kernel's paths, and ``include`` with a header for each
+        files: The controller's files, written unchanged.
+        folder: An empty folder; gets the kernel's paths, and ``include`` with a header for each one
             that a file includes.
 
     Returns:
-        What the compiler is given, relative to the folder where it is not absolute.
+        Arguments for the compiler; relative paths are relative to the folder.
     """
     for path, text in files.files.items():
         place = folder / path

@@ -1,4 +1,4 @@
-"""The congestion controllers in a kernel's source: a tree of it, or Debian's archive."""
+"""The congestion controllers in a kernel source: a tree, or Debian's archive."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dumbbell.printable import printable
 from dumbbell.spec.linux import LinuxFiles
 
 DEBIANS: Final = Path("/usr/src/linux-source-6.1.tar.xz")
-"""What Debian's package linux-source-6.1 brings."""
+"""Archive of Debian's package linux-source-6.1."""
 _FOLDER = "net/ipv4"
 _WANTED = re.compile(r"Makefile|lib/win_minmax\.c|net/ipv4/tcp_[a-z0-9_]+\.[ch]")
 _REGISTERS = "tcp_register_congestion_control("
 _NO_MODULES = {"tcp_cong.c"}
-"""What calls that for another reason."""
+"""Files that call the registration function without being a controller."""
 _QUOTED = re.compile(r'^\s*#\s*include\s+"([A-Za-z0-9_.]+)"', re.M)
 _WINDOWED = re.compile(r"^\s*#\s*include\s+<linux/win_minmax\.h>", re.M)
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d{1,4})\s*$", re.M)
@@ -28,16 +28,16 @@ _MOST_FILES = 200
 
 
 class SourceError(DumbbellError):
-    """There is no source of a kernel there, or none that can be read."""
+    """There is no readable kernel source."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """What of a kernel's source controllers are made of.
+    """The files of a kernel source that controllers consist of.
 
     Attributes:
-        place: Where it lies.
-        version: As its Makefile says it: ``6.1.0``; empty where that says nothing.
+        place: Path of the source.
+        version: Version from its Makefile: ``6.1.0``; empty if unknown.
         files: Text by path.
     """
 
@@ -46,7 +46,7 @@ class KernelSource:
     files: dict[str, str]
 
     def controllers(self) -> Iterator[LinuxFiles]:
-        """Those that are there, by name."""
+        """Files of the controllers, by name."""
         for path in sorted(self.files):
             name = PurePosixPath(path).name
             if path.endswith(".c") and name not in _NO_MODULES and _REGISTERS in self.files[path]:
@@ -69,13 +69,13 @@ class KernelSource:
 
 
 def kernel_source(place: Path | None) -> KernelSource:
-    """Reads it.
+    """Read a kernel source.
 
     Args:
-        place: A source tree, or an archive of one; None for Debian's.
+        place: A source tree, or an archive of one; None for Debian's archive.
 
     Raises:
-        SourceError: It is not there, or is no such source.
+        SourceError: It does not exist, or is not a kernel source.
     """
     if place is None:
         place = DEBIANS
@@ -111,11 +111,11 @@ def _of_tree(place: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_archive(place: Path) -> Iterator[tuple[str, str]]:
-    """Nothing is unpacked; what comes after the folder is not read."""
+    """Read the archive without unpacking it; entries after the folder are not read."""
     seen = 0
     with tarfile.open(place, "r:*") as archive:
         for member in archive:
-            # Below a folder of the version.
+            # Inside a folder named after the version.
             name = member.name.removeprefix("./").partition("/")[2]
             if seen and name > f"{_FOLDER}0":
                 return

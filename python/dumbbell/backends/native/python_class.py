@@ -1,4 +1,4 @@
-"""Controllers in Python: from a file that is allowed, or from a class that a program gives."""
+"""Controllers in Python: from an allowed file, or from a class that a program passes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final
 from dumbbell.controllers import Controller, parameters_of
 
 MODULE: Final = "dumbbell_controller"
-"""What the module of a file is called."""
+"""Name of the module made from a file."""
 MOST_PARAMETERS: Final = 64
 MOST_SEND_BUFFER_WINDOWS: Final = 100
 _REQUIRED: Final = ("on_ack", "on_loss")
@@ -37,14 +37,14 @@ _HEEDED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PythonClass:
-    """A class as the engine takes it.
+    """A class in the engine's form.
 
     Attributes:
-        make: Called with a connection, it gives a controller.
+        make: Called with a connection, returns a controller.
         heeds: Methods that are called.
         wants_pacing: Whether it asks for pacing.
-        owns_recovery: Whether it sets the window in recovery too.
-        send_buffer_windows: Windows that a send buffer holds.
+        owns_recovery: Whether it also sets the window during recovery.
+        send_buffer_windows: Size of the send buffer in windows.
     """
 
     make: type[Controller]
@@ -55,10 +55,10 @@ class PythonClass:
 
 
 def checked_class(controller: object, name: str) -> PythonClass:
-    """What the engine needs to know of a class.
+    """The properties of a class that the engine needs.
 
     Raises:
-        ValueError: It is no controller; the message says what one is.
+        ValueError: It is not a controller; the message says what is required.
     """
     if not (isinstance(controller, type) and issubclass(controller, Controller)):
         raise ValueError(f"{name}: a class that derives from dumbbell.controllers.Controller")
@@ -82,7 +82,7 @@ def checked_class(controller: object, name: str) -> PythonClass:
 
 
 def executed_module(source: Path, shown: str) -> types.ModuleType:
-    """A file, executed as a module of its own: no two runs share a variable of it.
+    """Execute a file as a module of its own, so that no two runs share a variable.
 
     Args:
         source: The file.
@@ -94,7 +94,7 @@ def executed_module(source: Path, shown: str) -> types.ModuleType:
     text = source.read_text(encoding="utf-8")
     module = types.ModuleType(MODULE)
     module.__file__ = shown
-    # Python looks for the lines of a traceback here, and dataclasses for their module there.
+    # Python looks here for the source lines of tracebacks, and dataclasses look for their module.
     linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
     sys.modules[module.__name__] = module
     exec(compile(text, shown, "exec"), vars(module))
@@ -102,7 +102,7 @@ def executed_module(source: Path, shown: str) -> types.ModuleType:
 
 
 def controllers_in(module: types.ModuleType) -> dict[str, type[Controller]]:
-    """Classes of a module that derive from `Controller`, by name."""
+    """Subclasses of `Controller` in a module, by name."""
     return {
         name: value
         for name, value in vars(module).items()
@@ -119,7 +119,7 @@ def loaded_class(source: Path, shown: str, class_name: str) -> PythonClass:
         class_name: The class.
 
     Raises:
-        ValueError: There is no such class, or it is no controller.
+        ValueError: There is no such class, or it is not a controller.
         Exception: Whatever the file raises when it is executed.
     """
     module = executed_module(source, shown)
@@ -130,14 +130,14 @@ def loaded_class(source: Path, shown: str, class_name: str) -> PythonClass:
 
 
 Facts = tuple[str, bool, bool, bool, list[tuple[str, int, int, int]]]
-"""As `_engine.controller_facts` has them."""
+"""In the form of `_engine.controller_facts`."""
 
 
 def facts_of(source: Path, shown: str, class_name: str) -> Facts:
-    """What a file's class says of itself; executes the file in this process.
+    """Properties of a file's class; executes the file in this process.
 
     Raises:
-        ValueError: It is no controller.
+        ValueError: It is not a controller.
         Exception: As `loaded_class`.
     """
     found = loaded_class(source, shown, class_name)
@@ -149,12 +149,12 @@ def facts_of(source: Path, shown: str, class_name: str) -> Facts:
 
 
 def interpreter() -> str:
-    """What executes it, as a result depends on it: ``CPython 3.11.7``."""
+    """The interpreter, on which results depend: ``CPython 3.11.7``."""
     return f"{platform.python_implementation()} {platform.python_version()}"
 
 
 def sha256_of_class(controller: type[Controller]) -> str:
-    """Of the text of a class, as far as Python knows it; else of its name."""
+    """Hash of the class's source text if Python knows it; else of its name."""
     try:
         text = inspect.getsource(controller)
     except (OSError, TypeError):

@@ -1,6 +1,6 @@
-"""Records of every event of a controller in C, with its result: in the simulator.
+"""Records of every event of a C controller in the simulator, with its result.
 
-The records are those of ``dumbbell_cc_record.h``, which the kernel's modules write too.
+The record format is that of ``dumbbell_cc_record.h``, which the kernel modules write too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EVENTS: Final = (
     *("init", "on_ack", "on_loss", "on_rtt", "on_rto", "on_enter_loss", "on_ecn"),
     *("on_exit_recovery", "on_undo", "on_transmit_start", "on_idle_restart"),
 )
-"""By their numbers (``enum dumbbell_cc_event``)."""
+"""Event names, indexed by ``enum dumbbell_cc_event``."""
 MOST_RECORDS: Final = 200_000
 
 _RECORDING = Path(__file__).with_name("recording.c")
@@ -85,10 +85,10 @@ RECORD: Final = np.dtype(
 
 
 def read_records(content: bytes) -> Records:
-    """Records as an array of `RECORD`.
+    """Parse records into an array of `RECORD`.
 
     Raises:
-        RunError: It is no whole number of them.
+        RunError: The length is not a multiple of the record size.
     """
     if len(content) % RECORD.itemsize:
         raise RunError(f"the records of a controller's events have {len(content)} bytes")
@@ -96,12 +96,12 @@ def read_records(content: bytes) -> Records:
 
 
 def simulated_records(resolved_json: str, replication: int, sha256: str) -> Records:
-    """Run a description in the simulator and give the events of its controller in C.
+    """Run a description in the simulator and return the events of its C controller.
 
     Args:
         resolved_json: Canonical description.
-        replication: Number of its random streams.
-        sha256: Of the controller's source, the only one of the description.
+        replication: Number of the replication (its random streams).
+        sha256: Hash of the controller's source, the only one of the description.
 
     Returns:
         The first `MOST_RECORDS`.

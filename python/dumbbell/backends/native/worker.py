@@ -1,7 +1,7 @@
-"""The program of a process that runs controllers of one's own: started by `isolated` alone.
+"""The program of a process that runs user-supplied controllers, started only by `isolated`.
 
-Reads a JSON message a line from standard input, and writes one a line to what was standard output:
-how far the run is, and at its end where its tables lie.
+It reads one JSON message per line from standard input, and writes one per line to the original
+standard output: the run's progress, and at its end the location of its tables.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _POLL_S = 0.1
 
 
 def main() -> None:
-    """Do runs until the input ends."""
-    # Whatever a controller prints must not be taken for a message.
+    """Perform runs until the input ends."""
+    # Output of a controller must not be mistaken for a message.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     requests = _Requests(sys.stdin)
@@ -36,7 +36,7 @@ def main() -> None:
 
 def _run(request: dict[str, Any], answers: TextIO) -> None:
     try:
-        # Executed anew, so that runs share no variable.
+        # Executed anew, so that runs share no variables.
         classes = {
             (each["sha256"], each["class_name"]): loaded_class(
                 Path(each["path"]), each["shown"], each["class_name"]
@@ -89,7 +89,7 @@ def _tell(answers: TextIO, message: dict[str, Any]) -> None:
 
 
 class _Requests:
-    """Lines of the input; its end is the end of this process, whatever runs."""
+    """Lines of the input; at its end this process exits, even during a run."""
 
     def __init__(self, source: TextIO) -> None:
         self._heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()

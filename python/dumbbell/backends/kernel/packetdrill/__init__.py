@@ -1,4 +1,4 @@
-"""Real packetdrill inside the virtual-time kernel: the judge of scripts.
+"""packetdrill inside the virtual-time kernel, to judge packet scripts.
 
 packetdrill (github.com/google/packetdrill, GPL-2.0) is not part of dumbbell: a user names a
 checkout, and it is built once, unchanged, together with a small file of ours (`virtual_time.c`).

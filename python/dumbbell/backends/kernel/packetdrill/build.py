@@ -1,7 +1,7 @@
-"""Build packetdrill of a user's checkout, once, into the cache.
+"""Build packetdrill from a user's checkout, once, into the cache.
 
-The source is copied and compiled as it is, by its own makefile; what the virtual-time kernel needs
-besides is `virtual_time.c`, which the linker puts in front of some functions of the C library.
+The source is copied and compiled unchanged, by its own makefile. `virtual_time.c` adapts it to the
+virtual-time kernel: the linker wraps some functions of the C library with it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError, RunError, SpecError
 from dumbbell.folders.cache import cache_folder
 
 VARIABLE = "PACKETDRILL_SOURCE"
-"""Names a checkout of packetdrill, or the folder in it with packetdrill.c."""
+"""Environment variable: a checkout of packetdrill, or its folder with packetdrill.c."""
 
 _SHIM = Path(__file__).with_name("virtual_time.c")
 _WRAPPED = (*("times", "sched_yield", "pthread_yield", "getsockopt", "ioctl", "system", "unlink"),)
-"""Functions of the C library that `virtual_time.c` stands in front of."""
+"""Functions of the C library that `virtual_time.c` wraps."""
 _PROGRAM = "packetdrill"
 _INFO = "info.json"
 _KEY_DIGITS = 16
@@ -34,21 +34,21 @@ _TIMEOUT_S = 600
 
 
 class PacketdrillMissingError(DumbbellError):
-    """packetdrill has not been built; the message is one line that says how to."""
+    """packetdrill has not been built; the message is one line that says how to build it."""
 
     exit_code = EXIT_BAD_INPUT
 
 
 @dataclass(frozen=True, slots=True)
 class PacketdrillInfo:
-    """One that was built.
+    """A built packetdrill.
 
     Attributes:
-        path: The program.
-        source_sha256: Of the names and contents of its source.
-        shim_sha256: Of `virtual_time.c`.
-        compiler: First line of its version.
-        sha256: Of the program.
+        path: Path of the program.
+        source_sha256: Hash of the names and contents of its source.
+        shim_sha256: Hash of `virtual_time.c`.
+        compiler: First line of the compiler's version.
+        sha256: Hash of the program.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class PacketdrillInfo:
 
 
 def find_packetdrill() -> PacketdrillInfo | None:
-    """The newest that was built with today's `virtual_time.c`, if there is one."""
+    """The newest one that was built with the current `virtual_time.c`, if any."""
     shim = _sha256(_SHIM)
     try:
         folders = [path for path in _folder().iterdir() if len(path.name) == _KEY_DIGITS]
@@ -70,10 +70,10 @@ def find_packetdrill() -> PacketdrillInfo | None:
 
 
 def require_packetdrill() -> PacketdrillInfo:
-    """The same.
+    """Like `find_packetdrill`, but raises an error if there is none.
 
     Raises:
-        PacketdrillMissingError: There is none.
+        PacketdrillMissingError: packetdrill has not been built.
     """
     info = find_packetdrill()
     if info is None:
@@ -82,7 +82,7 @@ def require_packetdrill() -> PacketdrillInfo:
 
 
 def how_to_build_packetdrill() -> str:
-    """One line that says how to build it."""
+    """One line with the commands that build it."""
     return (
         "packetdrill has not been built: `git clone https://github.com/google/packetdrill`, then "
         "`dumbbell packetdrill --build packetdrill` once"
@@ -90,14 +90,14 @@ def how_to_build_packetdrill() -> str:
 
 
 def build_packetdrill(source: Path) -> PacketdrillInfo:
-    """The packetdrill of that source, from the cache or built now.
+    """Return the packetdrill of a source, from the cache or built now.
 
     Args:
-        source: A checkout, or the folder in it with packetdrill.c.
+        source: A checkout, or its folder with packetdrill.c.
 
     Raises:
-        SpecError: It is no source of packetdrill.
-        RunError: Something is missing on this machine, or a step failed.
+        SpecError: It is not a source of packetdrill.
+        RunError: A tool is missing, or a step failed.
     """
     folder = _source_folder(source)
     if missing := [tool for tool in _TOOLS if shutil.which(tool) is None]:
@@ -129,7 +129,7 @@ def build_packetdrill(source: Path) -> PacketdrillInfo:
         info = PacketdrillInfo(program, digest.hexdigest(), shim, compiler, _sha256(program))
         fields = {name: value for name, value in asdict(info).items() if name != "path"}
         (result / _INFO).write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
-        shutil.rmtree(place, ignore_errors=True)  # one that was not whole
+        shutil.rmtree(place, ignore_errors=True)  # an incomplete one
         result.rename(place)
     built = _read(place)
     if built is None:
@@ -153,7 +153,7 @@ def _source_folder(source: Path) -> Path:
 def _compile(tree: Path) -> None:
     objects = "virtual_time.o"
     wrapped = ",".join(f"--wrap={name}" for name in _WRAPPED)
-    # Without shared libraries it starts in half the time inside.
+    # A static program starts in half the time inside the guest.
     libraries = f"-static -lpthread -lrt -ldl -Wl,{wrapped}"
     _run(["gcc", "-O2", "-Wall", "-c", "-o", objects, str(_SHIM)], tree)
     _run(
@@ -192,7 +192,7 @@ def _compiler() -> str:
 
 
 def _read(folder: Path) -> PacketdrillInfo | None:
-    """What was built in one folder of the cache; None when it is not whole."""
+    """Read one folder of the cache; None if it is incomplete."""
     program = folder / _PROGRAM
     try:
         fields = json.loads((folder / _INFO).read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
-"""Random scripts, written by the simulator's sender and judged by the kernel.
+"""Random packet scripts, written by the simulator's sender and judged by the kernel.
 
-Each script says what the simulator's TCP did against a receiver that loses, delays and repeats
-packets (`packetdrill/src/fuzz`). Where the kernel does something else, the script is made as short
-as it can be without the two agreeing, and kept.
+Each script records what the simulator's TCP did against a receiver that loses, delays and repeats
+packets (`packetdrill/src/fuzz`). If the kernel behaves differently, the script is shortened as far
+as the difference remains, and saved.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ from dumbbell.backends.kernel.packetdrill.reports import Report
 
 CONDITIONS = Conditions(gso_max_segs=1)
 KERNELS_OWN_SEGMENTS = 65535
-"""Of one sk_buff at most, where nothing is said."""
+"""Default limit of segments per sk_buff."""
 """The simulator hands its network segments."""
 
 PHASE_TRIES = 4
-"""So often all seven first phases of BBR are tried against the kernel, which draws one at random:
-of scripts that are right with that one, one in 75 is missed."""
+"""Number of attempts with all seven first phases of BBR, one of which the kernel draws at random.
+
+A script that is right with its phase fails all attempts in one case of 75.
+"""
 
 _MOST_ROUNDS = 25
 _SEGMENT = re.compile(r"> (?:\[\w+\] )?(?P<flags>[FSRPEW.]+) (?P<bytes>\d+:\d+)")
 
 
 class DifferenceKind(enum.StrEnum):
-    """How simulator and kernel came apart."""
+    """Kinds of differences between simulator and kernel."""
 
     AGREES = "agrees"
     NEAR_TIMER = "an acknowledgement within 50 microseconds of a timer"
@@ -62,12 +64,12 @@ class FuzzedScript:
     """A script and its verdict.
 
     Attributes:
-        number: Which case of the seed.
-        case: What the receiver did, as text for `shorter_packet_scripts`.
+        number: Number of the case for its seed.
+        case: The receiver's behaviour, as text for `shorter_packet_scripts`.
         script: The text.
-        near_timer_line: First line at which an acknowledgement comes within 50 microseconds of
-            a timer, where the order of the two is nobody's promise; None without one.
-        report: What the kernel says.
+        near_timer_line: First line at which an acknowledgement arrives within 50 microseconds of a
+            timer, where the order of the two is unspecified; None without one.
+        report: The kernel's verdict.
     """
 
     number: int
@@ -78,18 +80,18 @@ class FuzzedScript:
 
     @property
     def kind(self) -> DifferenceKind:
-        """How the two came apart."""
+        """Kind of difference."""
         return kind_of(self.report, self.near_timer_line)
 
     @property
     def controller(self) -> str:
-        """Whose congestion control it was."""
+        """Its congestion controller."""
         controller: str = json.loads(self.case)["controller"]
         return controller
 
 
 def kind_of(report: Report, near_timer_line: int | None) -> DifferenceKind:
-    """How simulator and kernel came apart, by the kernel's verdict on a script."""
+    """Kind of difference, from the kernel's verdict on a script."""
     if report["verdict"] == "passed":
         return DifferenceKind.AGREES
     difference = report.get("difference", {"kind": "ending"})
@@ -129,22 +131,22 @@ def fuzz(
     threads: int = 1,
     conditions: Conditions = CONDITIONS,
 ) -> Iterator[FuzzedScript]:
-    """Write the given number of scripts and have the kernel judge them.
+    """Write random scripts and have the kernel judge them.
 
     Args:
-        count: How many.
-        seed: They follow from it and their numbers.
-        first: Number of the first.
-        controller: Congestion control of all; None to draw one of each.
-        threads: Guests side by side; 0 for one a core.
-        conditions: Of the kernel's device.
+        count: Number of scripts.
+        seed: Seed; together with its number it determines a script.
+        first: Number of the first script.
+        controller: Congestion controller of all scripts; None to draw one for each.
+        threads: Parallel guests; 0 for one per core.
+        conditions: Conditions of the kernel's device.
 
     Yields:
-        Each, in the order of their numbers.
+        The scripts, ordered by number.
 
     Raises:
         KernelMissingError: No such kernel has been built.
-        PacketdrillMissingError: Nor has packetdrill.
+        PacketdrillMissingError: packetdrill has not been built.
     """
     at_once = SCRIPTS_A_GUEST * max(1, threads)
     for start in range(first, first + count, at_once):
@@ -164,13 +166,13 @@ def shrunk(
     conditions: Conditions = CONDITIONS,
     told: Callable[[FuzzedScript], None] | None = None,
 ) -> FuzzedScript:
-    """The shortest script on which the two come apart in the same way that can be reached.
+    """The shortest script found with the same kind of difference.
 
     Args:
-        found: One on which they do.
-        threads: Guests side by side.
-        conditions: Of the kernel's device.
-        told: Called with each that is shorter.
+        found: A script with a difference.
+        threads: Parallel guests.
+        conditions: Conditions of the kernel's device.
+        told: Called with each shorter script.
     """
     for _ in range(_MOST_ROUNDS):
         shorter = json.loads(shorter_packet_scripts(found.case))
@@ -186,7 +188,7 @@ def shrunk(
 
 
 def _until(found: FuzzedScript) -> str:
-    """The script up to the line at which the two come apart."""
+    """The script up to the line with the difference."""
     lines = found.script.splitlines(keepends=True)
     return "".join(lines[: found.report["line"]]) if found.report["line"] else found.script
 
@@ -194,10 +196,10 @@ def _until(found: FuzzedScript) -> str:
 def _found(
     written: Sequence[tuple[int, Any]], conditions: Conditions, threads: int
 ) -> list[FuzzedScript]:
-    """The kernel's verdicts on scripts, each with its number.
+    """The kernel's verdicts on numbered scripts.
 
-    Of BBR's first phases the kernel draws one at random: where the simulator did not guess it,
-    the others are tried, a few times; what agrees with one agrees.
+    The kernel draws BBR's first phase at random. If the simulator's phase differs, the others are
+    tried a few times; agreement with one phase is enough.
     """
     reports = _judged([each["script"] for _, each in written], conditions, threads)
     found = [
@@ -225,7 +227,9 @@ def _found(
 
 
 def _of_each_phase(found: FuzzedScript) -> list[Any]:
-    """The script with each first phase of BBR, if one was drawn before the two came apart."""
+    """The script with each possible first phase of BBR, if a phase was drawn before the
+    difference.
+    """
     if found.controller != "bbr":
         return []
     scripts = json.loads(packet_scripts_of_each_phase(found.case))
@@ -234,7 +238,7 @@ def _of_each_phase(found: FuzzedScript) -> list[Any]:
 
 
 def _distance(found: FuzzedScript) -> float:
-    """How far the two go together, lines."""
+    """Number of lines on which both agree."""
     return math.inf if found.kind is DifferenceKind.AGREES else found.report["line"]
 
 

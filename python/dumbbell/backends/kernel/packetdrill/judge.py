@@ -1,8 +1,8 @@
-"""Many scripts, judged by the kernel: several to a guest, each in a fresh network.
+"""Judge many scripts on the kernel: several per guest, each in a fresh network namespace.
 
-A script that hangs in virtual time is ended inside (`guest/src/packet_scripts.rs`); one that hangs
-the guest, or takes it with it, is found here: nothing new for a time on the wall clock, or a
-guest that ends with scripts left. That script has failed, and the others go on in another guest.
+A script that hangs in virtual time is ended inside the guest (`guest/src/packet_scripts.rs`). A
+script that hangs or crashes the guest is detected here: no output for some wall time, or a guest
+that ends with scripts left. That script fails; the remaining ones run in another guest.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from dumbbell.backends.kernel.recipe import VERSIONS
 
 SCRIPTS_A_GUEST = 50
 SEED = 1
-"""Of the kernel's random numbers."""
+"""Seed of the kernel's random numbers."""
 VIRTUAL_LIMIT_S = 300
-"""Virtual seconds after which a script is ended."""
+"""Virtual time after which a script is ended, s."""
 WALL_LIMIT_S = 300.0
-"""Wall seconds after which a guest that has nothing new is ended: much, for a busy machine."""
+"""Wall time without output after which a guest is killed, s; generous, for a busy machine."""
 
 _MEMORY_MB = 1024
-"""With less than 0.77 GB the kernel makes its largest socket buffers smaller (`tcp_init`)."""
+"""With less than 0.77 GB the kernel reduces the maximum size of socket buffers (`tcp_init`)."""
 _OUTPUT = "ended.jsonl"
 _DEFINITIONS = {
     "TFO_COOKIE": "3021b9d889017eeb",
@@ -43,7 +43,7 @@ _DEFINITIONS = {
     "CMSG_LEVEL_IP": "SOL_IP",
     "CMSG_TYPE_RECVERR": "IP_RECVERR",
 }
-"""What Google's scripts leave to whoever runs them over IPv4."""
+"""Definitions that Google's scripts expect from their runner for IPv4."""
 _SHELL = re.compile(r"`([^`]*)`")
 _OWN = "dumbbell "
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -51,14 +51,14 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Under which conditions scripts are judged.
+    """Conditions under which scripts are judged.
 
     Attributes:
-        gso_max_segs: Segments of a packet at most that TCP hands the device; the kernel's own
-            when None.
+        gso_max_segs: Largest number of segments that TCP passes to the device at once; the kernel's
+            default when None.
         offloads: Whether the device takes packets of several segments.
-        timer_hz: Of the kernel.
-        kernel: Its name.
+        timer_hz: The kernel's timer frequency.
+        kernel: The kernel's name.
     """
 
     gso_max_segs: int | None = None
@@ -67,12 +67,12 @@ class Conditions:
     kernel: str = VERSIONS[0]
 
     def __str__(self) -> str:
-        """In a line, as reports have it."""
+        """One line, for reports."""
         return f"{self.kernel}, {self.of_its_device}"
 
     @property
     def of_its_device(self) -> str:
-        """The same without the kernel's name."""
+        """The conditions without the kernel's name."""
         segments = "the kernel's own" if self.gso_max_segs is None else str(self.gso_max_segs)
         offloads = "on" if self.offloads else "off"
         return f"HZ={self.timer_hz}, offloads {offloads}, gso_max_segs {segments}"
@@ -99,22 +99,21 @@ def judge_scripts(
     """Run scripts by packetdrill inside the virtual-time kernel.
 
     Args:
-        scripts: Their files. Inside they see their folder, and `common` beside it and one above.
-        conditions: Offloads and timer; those of `Conditions` when None.
-        threads: Guests side by side; 0 for one a core.
-        wall_limit_s: A guest without news for so long is ended, and the script that it was at has
-            failed.
+        scripts: Their files. They see their own folder, and `common` beside and above it.
+        conditions: Offloads and timer; the defaults of `Conditions` when None.
+        threads: Parallel guests; 0 for one per core.
+        wall_limit_s: A guest without output for this long is killed, and its current script fails.
         told: Called with each script when its guest has ended.
-        seed: Of the kernel's random numbers.
+        seed: Seed of the kernel's random numbers.
 
     Returns:
-        Script to verdict, in the same order: what `dumbbell._engine.check_packet_script` tells of
-        the simulator. A ``difference`` may also be of kind ``ending``.
+        Verdicts by script, in the same order, in the form of
+        `dumbbell._engine.check_packet_script`. A ``difference`` may also be of kind ``ending``.
 
     Raises:
         KernelMissingError: No such kernel has been built.
-        PacketdrillMissingError: Nor has packetdrill.
-        GuestMissingError: Nor has the guest.
+        PacketdrillMissingError: packetdrill has not been built.
+        GuestMissingError: The guest has not been built.
     """
     conditions = conditions or Conditions()
     judge = _Judge(
@@ -144,7 +143,7 @@ def judge_scripts(
 
 
 def _own_line(script: Path) -> str | None:
-    """The first shell line of dumbbell's own, which no kernel knows."""
+    """The first shell line that uses a command of dumbbell, which the kernel does not know."""
     text = _COMMENT.sub("", script.read_text(encoding="utf-8", errors="replace"))
     lines = (line.strip() for block in _SHELL.findall(text) for line in block.splitlines())
     return next((line.removeprefix(_OWN) for line in lines if line.startswith(_OWN)), None)
@@ -157,7 +156,7 @@ def _groups(scripts: list[Path], threads: int) -> Iterator[list[Path]]:
 
 
 def _judged(judge: _Judge, scripts: list[Path]) -> dict[Path, Report]:
-    """All of them, in as many guests as it takes."""
+    """Judge all scripts, in as many guests as needed."""
     reports: dict[Path, Report] = {}
     left = list(scripts)
     while left:
@@ -171,9 +170,9 @@ def _judged(judge: _Judge, scripts: list[Path]) -> dict[Path, Report]:
 
 
 def _one_guest(judge: _Judge, scripts: list[Path]) -> tuple[dict[Path, Report], str]:
-    """What came of those that ended, and how the guest did."""
+    """Results of the scripts that ended, and how the guest ended."""
     with RunFolder() as folder:
-        # Beside the kernel's own files.
+        # Besides the kernel's own files.
         results = folder / "results"
         results.mkdir()
         output = results / _OUTPUT
@@ -203,7 +202,7 @@ def _one_guest(judge: _Judge, scripts: list[Path]) -> tuple[dict[Path, Report], 
 def _job(judge: _Judge, scripts: list[Path], output: Path) -> dict[str, Any]:
     return {
         "packetdrill": str(judge.packetdrill.path),
-        # The guest covers /tmp, where the cache with packetdrill itself may lie too.
+        # The guest hides /tmp, which may also contain the cache with packetdrill.
         "folders": [str(place) for place in
                     (*_seen(scripts), output.parent, judge.packetdrill.path.parent)
                     if place.is_dir()],
@@ -222,7 +221,7 @@ def _job(judge: _Judge, scripts: list[Path], output: Path) -> dict[str, Any]:
 
 
 def _seen(scripts: list[Path]) -> list[Path]:
-    """What scripts may read: their folders, and those with what suites share."""
+    """Folders that scripts may read: their own, and those that suites share."""
     places = []
     for script in scripts:
         folder = script.resolve().parent
@@ -241,7 +240,7 @@ def _report(told: dict[str, Any], results: Path) -> Report:
 
 
 class _GuestOutputWatch:
-    """Whether the guest's output has stood still for too long."""
+    """Whether the guest's output has not grown for too long."""
 
     def __init__(self, output: Path, limit_s: float) -> None:
         self._output = output

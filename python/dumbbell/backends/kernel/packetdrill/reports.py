@@ -1,13 +1,13 @@
-"""What packetdrill says of a script, as a verdict in the form that the simulator's have.
+"""Parse packetdrill's output into verdicts of the same form as the simulator's.
 
-packetdrill prints the first thing that differs, then ends:
+packetdrill prints the first difference and exits:
 
     FILE:LINE: error handling packet: live packet field ack_seq: expected: 1 ... vs actual: 2 ...
     script packet:  0.300000 P. 1:1001(1000) ack 1
     actual packet:  0.100000 P. 1:1001(1000) ack 2 win 502
 
-Its words are taken apart here and nowhere else. ``tests/kernel/test_packetdrill_said.py`` has some
-of each kind.
+Only this module parses its messages. ``tests/kernel/test_packetdrill_reports.py`` has examples of
+each kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from dumbbell._engine import judge_packet_script_record
 
 Report = dict[str, Any]
-"""``verdict`` and what belongs to it, as `dumbbell._engine.check_packet_script` tells it."""
+"""``verdict`` and its details, in the form of `dumbbell._engine.check_packet_script`."""
 
 _PLACE = re.compile(r"^[^\n]*?:(?P<line>\d+): (?P<what>[^\n]*)", re.MULTILINE)
 _PACKET = re.compile(
@@ -43,11 +43,11 @@ _NO_IP = "Address family not supported by protocol"
 
 
 def report_of(said: str, *, status: int | None, record: str | None) -> Report:
-    """The verdict on a script that has ended by itself.
+    """The verdict on a script that ended by itself.
 
     Args:
-        said: What packetdrill printed.
-        status: Its exit status; None when a signal ended it.
+        said: packetdrill's output.
+        status: Its exit status; None if a signal killed it.
         record: Its record of the assertions; None without one.
     """
     if status == 0:
@@ -71,12 +71,12 @@ def report_of(said: str, *, status: int | None, record: str | None) -> Report:
 
 
 def unsupported(name: str, line: int = 1) -> Report:
-    """A script that needs what is not there, by name."""
+    """The verdict on a script that needs a missing feature."""
     return {"verdict": "unsupported", "line": line, "column": 1, "missing": [name]}
 
 
 def ended(how: str) -> Report:
-    """A script that did not come to its end."""
+    """The verdict on a script that did not reach its end."""
     return {
         "verdict": "failed",
         "line": 1,
