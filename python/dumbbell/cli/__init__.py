@@ -1,4 +1,4 @@
-"""The command line; its commands are those of `dumbbell.cli.app.COMMANDS`.
+"""The command line; the commands are listed in `dumbbell.cli.app.COMMANDS`.
 
 Exit status: 0 done; 1 a theory claim is contradicted, a check of ours or a run failed; 2 bad input;
 3 a disk is full; 130 stopped by Ctrl-C. An error is one message on standard error, results are on
@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     if not open_closed_streams():
         tell("error: standard output is closed (> /dev/null throws it away)")
         sys.exit(EXIT_BAD_INPUT)
@@ -43,7 +43,7 @@ def main() -> NoReturn:
         leave_when_asked()
         status = _run()
     except KeyboardInterrupt:
-        # Where no command listens itself.
+        # For commands that do not install handlers of their own.
         status = EXIT_STOPPED
     leave_at_once_when_asked()
     leave_objects_to_the_system()
@@ -51,7 +51,9 @@ def main() -> NoReturn:
 
 
 def _let_every_letter_through() -> None:
-    """An output that is not UTF-8 (a file on Windows) gets ``\\u03c3`` for a sigma, no error."""
+    """Escape characters that an output's encoding lacks (such as a file on Windows), instead of
+    failing.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
             stream.reconfigure(errors="backslashreplace")
@@ -60,7 +62,7 @@ def _let_every_letter_through() -> None:
 def _run() -> int:
     tell_whatever_fails()
     if sys.argv[1:] == ["--version"]:
-        say_version()  # for which no command line has to be read
+        say_version()  # no command-line parsing is needed for these
         return 0
     from dumbbell.cli.terminal.errors import exit_code_of
 
@@ -71,13 +73,13 @@ def _run() -> int:
         try:
             app(prog_name="dumbbell")
         except SystemExit as left:
-            # Typer ends with 1 when whoever read our output has gone.
+            # Typer exits with 1 when the reader of our output has gone.
             reader_has_gone = isinstance(left.__context__, BrokenPipeError)
             status = 0 if reader_has_gone else int(left.code or 0)
         sys.stdout.flush()
     except Exception as error:
         code = exit_code_of(error)
         if code is None:
-            raise  # a fault of ours: the traceback is wanted
+            raise  # a bug in dumbbell: show the traceback
         status = code or status
     return status

@@ -1,4 +1,4 @@
-"""The commands: each is a module or a folder beside this one, and a line here."""
+"""The commands: each is a module or a package beside this one, and a line here."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ GROUPS: dict[str, dict[str, str]] = {
         "home": "home:home_command",
     },
 }
-"""The commands under the heading that ``dumbbell --help`` gives them, in its order, each with the
-module below `dumbbell.cli` and the name in it: a function, or a group of commands of its own. A
-module is loaded when its command is asked for."""
+"""Commands by the heading of ``dumbbell --help``, in its order; each with its module below
+`dumbbell.cli` and the name in it: a function, or a group of subcommands. A module is imported when
+its command is used.
+"""
 
 COMMANDS: dict[str, str] = {
     name: place for group in GROUPS.values() for name, place in group.items()
 }
-"""Name of each command to its place."""
+"""Place of each command, by name."""
 
 
 class AllCommands(Commands):
-    """Those of `GROUPS`."""
+    """The commands of `GROUPS`."""
 
     groups = GROUPS
 

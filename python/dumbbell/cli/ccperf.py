@@ -1,4 +1,4 @@
-"""``dumbbell ccperf traffic-policing``: CCPerf's command line as its pages print it."""
+"""``dumbbell ccperf traffic-policing``: CCPerf's command line as printed on its pages."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def metric_rows(experiment: str, found: tuple[Table, ...], interval_s: float) ->
 
 
 def _options(words: list[str]) -> dict[str, str]:
-    """``--name=value`` and ``--name value`` alike.
+    """Parse ``--name=value`` and ``--name value``.
 
     Raises:
-        SpecError: A word is no option, an option has no value or stands twice.
+        SpecError: A word is not an option, or an option has no value or occurs twice.
     """
     from dumbbell.errors import SpecError
 
@@ -129,7 +129,7 @@ def _grid(table: Table) -> Grid:
 
 
 def shown(value: float) -> str:
-    """Two decimals, as published; more where those would say nothing."""
+    """Two decimals, as published; more for small values."""
     if not math.isfinite(value):
         return "-"
     return f"{value:.2f}" if not value or abs(value) >= 0.1 else f"{value:.2g}"

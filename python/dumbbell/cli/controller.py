@@ -1,4 +1,4 @@
-"""``dumbbell controller build | compare | list``: controllers of one's own, and Linux's."""
+"""``dumbbell controller build | compare | list``: user-supplied controllers, and Linux's."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def compare(
 
 @controller_app.command("list")
 def list_controllers(*, as_json: Json = False) -> None:
-    """List the controllers that a description may name, and the folder of the header."""
+    """List the controllers that a description can name, and the folder of the header."""
     from dumbbell import _engine
     from dumbbell.backends.native import HEADER, kept
     from dumbbell.cli.terminal.json_text import json_text
@@ -164,7 +164,7 @@ def list_controllers(*, as_json: Json = False) -> None:
 
 
 def _tell_parting(what: str, parting: Parting | None) -> None:
-    """A table of what differs, and of the window on both sides."""
+    """Print a table of the differing fields, and of the window on both sides."""
     from dumbbell.compare.controllers import Field
 
     if parting is None:

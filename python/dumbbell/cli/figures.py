@@ -1,4 +1,4 @@
-"""``dumbbell figures``: pictures of a result's figures in other formats, when they are wanted."""
+"""``dumbbell figures``: convert a result's figures to image files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _formats(to: str) -> list[str]:
 
 
 def _specs(folder: Path) -> dict[str, dict[str, Any]]:
-    """Name of each figure to its Vega-Lite."""
+    """Vega-Lite specification of each figure, by name."""
     from dumbbell.report.figures import SPEC
 
     files: Sequence[Path] = sorted((folder / "figures").glob(f"*{SPEC}"))

@@ -1,4 +1,6 @@
-"""``dumbbell home --down 50mbit --up 10mbit --rtt 20ms``: a home's line as an experiment."""
+"""``dumbbell home --down 50mbit --up 10mbit --rtt 20ms``: an experiment for a home's access
+line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dumbbell lab``: the laboratory, a page with the simulator inside."""
+"""``dumbbell lab``: the laboratory, a page that contains the simulator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dumbbell.lab import LabExperiment, Task
 
 PLACE = Path("results/laboratory.html")
-"""What an index leads to."""
+"""Path that an index links to."""
 
 
 def lab_command(
@@ -73,7 +73,7 @@ def lab_command(
     if has_pages(folder):
         write_live(folder)
         if (folder / STORY).is_file():
-            # It may have been written before there was a simulator to put into it.
+            # The existing page may be older than the simulator's module.
             write_story(folder, pages_in(folder))
     if output.name == PLACE.name:
         link_laboratory(folder)
@@ -87,12 +87,12 @@ def _task(place: Path) -> Task:
     from dumbbell.lab.task import MOST_LETTERS
 
     with open_input(place) as file:
-        text = file.read(4 * MOST_LETTERS + 1)  # a letter has four bytes at most
+        text = file.read(4 * MOST_LETTERS + 1)  # a character has at most four bytes
     return Task.read(text.decode("utf-8", errors="replace"), str(place))
 
 
 def of_studies() -> list[LabExperiment]:
-    """Arms of the studies, each under its study's title."""
+    """Arms of the studies, under each study's title."""
     from dumbbell.lab import LabExperiment
     from dumbbell.studies.laboratory import study_experiments
 

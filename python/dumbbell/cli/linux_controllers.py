@@ -1,4 +1,4 @@
-"""``dumbbell controller build linux``: the controllers of a kernel's source."""
+"""``dumbbell controller build linux``: build the controllers in a kernel's source."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def build_linux(source: Path | None, *, as_json: bool) -> None:
-    """Builds what fits and says what does not.
+    """Build the supported ones and report the others.
 
     Args:
         source: A source tree or an archive; None for Debian's.
         as_json: Whether to print JSON.
 
     Raises:
-        typer.Exit: There is no source, or nothing of it could be built.
+        typer.Exit: There is no source, or no controller could be built.
     """
     from dumbbell.backends.native import BuildError, SourceError, built, kernel_source
     from dumbbell.cli.terminal.json_text import json_text
@@ -72,7 +72,7 @@ def build_linux(source: Path | None, *, as_json: bool) -> None:
 
 
 def abilities(found: BuiltController) -> str:
-    """What it does of its own."""
+    """The controller's special abilities."""
     named = [
         (found.owns_recovery, "sets the window in recovery too"),
         (found.wants_pacing, "asks for pacing"),

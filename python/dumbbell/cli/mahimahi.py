@@ -1,4 +1,4 @@
-"""``dumbbell mahimahi "mm-delay 20 mm-link up down"``: Mahimahi's command lines as experiments."""
+"""``dumbbell mahimahi "mm-delay 20 mm-link up down"``: convert Mahimahi's command lines."""
 
 from __future__ import annotations
 

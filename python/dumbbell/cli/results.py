@@ -1,4 +1,4 @@
-"""``dumbbell results``: what is stored, listed, set against settings, exported, forgotten."""
+"""``dumbbell results``: list, pivot, export and delete stored results."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def forget_command(
     place = _store(store or context.obj)
     with place.reader() as reader:
         known = sorted({name for names in reader.experiments().values() for name in names})
-    # All or none: where one name is mistyped the others stay too.
+    # All or none: if one name is mistyped, no runs are removed.
     for name in names:
         if name not in known:
             allowed = one_of(known) if known else f"nothing: {place.folder} has no runs"

@@ -1,4 +1,4 @@
-"""What a process is started in, before anything large is loaded: streams and room for threads."""
+"""Prepare a process before large imports: standard streams, threads, garbage collection."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import threading
 _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
 _STACK_BYTES = 1 << 18
 _OF_LIBRARIES = 10
-"""Threads of Polars and its allocator beyond one for each core."""
+"""Threads of Polars and its allocator beyond one per core."""
 _NEW_OBJECTS = 50_000
-"""Between two searches for cycles; Python's own 700 make hundreds of searches while it imports."""
+"""Allocations between two garbage collections; with Python's default of 700, imports trigger
+hundreds.
+"""
 
 
 def look_for_cycles_rarely() -> None:
-    """Let Python search for unreachable cycles less often: what imports make stays for good."""
+    """Reduce garbage collections: objects created by imports are permanent."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
@@ -29,16 +31,16 @@ def leave_objects_to_the_system() -> None:
 
 
 def leave_plugins_alone() -> None:
-    """Have pydantic look for no plugins, for which it reads what every installed package has."""
+    """Disable pydantic's plugins, whose discovery reads the metadata of every installed package."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def open_closed_streams() -> bool:
-    """Put the null device where a standard stream was closed (``>&-``), so that no file gets its
-    number and what is meant for the stream.
+    """Open the null device for closed standard streams (``>&-``), so that no other file gets their
+    descriptors and output.
 
     Returns:
-        Whether standard output was there.
+        Whether standard output was open.
     """
     was_there = sys.stdout is not None
     for name, number, mode in _STREAMS:
@@ -56,10 +58,10 @@ def open_closed_streams() -> bool:
 
 
 def has_room_for_threads() -> bool:
-    """Whether as many threads can be started as there are at once, tried with empty ones.
+    """Whether enough threads can be started, tried with empty ones.
 
-    Libraries that find none (``ulimit -u``, a container's limit) end the process in the middle. A
-    child tries it: glibc keeps for good the address space that it sets aside for each thread.
+    Libraries that cannot start a thread (``ulimit -u``, a container's limit) abort the process. A
+    child process tries it, because glibc never releases the address space it reserves per thread.
     """
     if not hasattr(os, "fork"):  # Windows has no such limit
         return True

@@ -1,1 +1,1 @@
-"""``dumbbell analyze``: what measurements say, and simulated runs beside them."""
+"""``dumbbell analyze``: evaluate measurements, and compare them with simulated runs."""

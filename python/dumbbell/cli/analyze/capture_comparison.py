@@ -1,4 +1,4 @@
-"""A capture's flows beside those of simulated runs, as the same capture would have seen them."""
+"""Compare a capture's flows with those of simulated runs, as the same capture would see them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _BEFORE, _AFTER = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class BesideCapture:
-    """Simulated runs beside a capture.
+    """Simulated runs to compare a capture with.
 
     Attributes:
-        said: What they are, in a sentence.
-        runs: How many.
-        rows: Numbers of each place beside those of the runs; their ``series`` is the place.
+        said: A sentence that describes them.
+        runs: Number of runs.
+        rows: Numbers of each capture point with those of the runs; their ``series`` is the capture
+            point.
     """
 
     said: str
@@ -43,10 +44,10 @@ class BesideCapture:
 def set_beside_captures(
     captures: Mapping[str, Run], beside: ComparisonOptions
 ) -> dict[str, BesideCapture]:
-    """The runs beside each capture, by its name.
+    """Simulate the runs for each capture, by the capture's name.
 
     Raises:
-        SpecError: The runs have no such queue, or no flows of it are known.
+        SpecError: The runs have no such queue, or no flows of it were recorded.
         RunError: A run failed.
     """
     runs = runs_of(beside, _with_flows)
@@ -54,7 +55,7 @@ def set_beside_captures(
 
 
 def _with_flows(experiment: Experiment) -> Experiment:
-    """The experiment with the flows of every queue counted as a capture has them."""
+    """The experiment with flow records at every queue, as a capture has them."""
     from dumbbell.spec import Experiment
 
     resolved = experiment.resolved()
@@ -94,7 +95,7 @@ def _beside(capture: Run, runs: Sequence[Run], beside: ComparisonOptions) -> Bes
 
 
 def _place_of(seen: SeenPlace) -> int:
-    """The same side of the queue: that of the capture, else by where its flows were seen."""
+    """The side of the queue that corresponds to the capture's."""
     if seen.place in (_BEFORE, _AFTER):
         return seen.place
     points = seen_from(seen.run, seen.queue, seen.place, seen.flows).point
@@ -103,7 +104,7 @@ def _place_of(seen: SeenPlace) -> int:
 
 
 def _queue(run: Run, beside: ComparisonOptions) -> str:
-    """The queue that was named, else that whose flows carried most and waited longest."""
+    """The named queue, or else the one that carried most and had the longest waiting times."""
     from dumbbell.metrics.logs.run_numbers import fullest_queue
 
     names = run.queue_names
@@ -114,7 +115,7 @@ def _queue(run: Run, beside: ComparisonOptions) -> str:
 
 
 def _numbers(flows: CapturedFlows) -> dict[tuple[str, str], float]:
-    """By title and unit; of flows of more than 100 KB where there are any, else of all."""
+    """Numbers by title and unit; of flows over 100 KB if there are any, otherwise of all flows."""
     large = flows.bytes > LARGE_BYTES
     keep = large if large.any() else ~large
     return {

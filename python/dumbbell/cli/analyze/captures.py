@@ -1,4 +1,4 @@
-"""``dumbbell analyze``: the flows of captures, or of what tshark printed of some."""
+"""``dumbbell analyze``: the flows in captures, or in tshark's output for captures."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from dumbbell.cli.analyze.log_comparison import ComparisonOptions
 
 MOST_PLACES = 6
-"""Places whose flows the terminal shows."""
+"""Most capture points whose flows the terminal shows."""
 _KIND = "capture"
 MOST_CAPTURES = 6
-"""That one page has side by side."""
+"""Most captures side by side on one page."""
 
 
 def analyze_capture(
@@ -74,13 +74,13 @@ def analyze_capture(
     to: str | None = None,
     replace: bool = False,
 ) -> None:
-    """Print the flows of files; with ``out`` write a page of them, with ``to`` their tables, with
-    ``write`` a view of one.
+    """Print the flows of files; ``out`` writes a page, ``to`` their tables, ``write`` one capture
+    point.
 
     Raises:
-        FormatError: Nothing of a file can be read.
-        SpecError: There is no such view, the folder holds files that are not ours, or there are
-            too many files.
+        FormatError: A file cannot be read at all.
+        SpecError: There is no such capture point, the folder contains other files, or there are too
+            many files.
     """
     if len(files) > MOST_CAPTURES:
         allowed = f"at most {MOST_CAPTURES} captures, as a figure cannot show more distinctly"
@@ -107,7 +107,7 @@ def analyze_capture(
         from dumbbell.cli.analyze.capture_comparison import set_beside_captures
 
         besides = set_beside_captures(runs, beside)
-    # Before anything is printed: whoever reads that may go away (`| head`).
+    # Before anything is printed, since the reader of our output may exit early (`| head`).
     said = (
         None if place is None else _written(runs, besides, place, formats, has_page=out is not None)
     )
@@ -130,7 +130,7 @@ def _written(
     *,
     has_page: bool,
 ) -> str:
-    """Write the page, tables, or both; returns where to."""
+    """Write the page, the tables, or both; returns the paths."""
     tables = table_files(captured_tables(runs), formats, kind=_KIND)
     if not has_page:
         return write_tables(place, tables)
@@ -157,14 +157,14 @@ def _write(run: Run, file: Path, target: Path, view: str | None) -> None:
         raise SpecError("--view", view or "", "one of: " + ", ".join(map(repr, names)))
     queue, place = names[view]
     name = run.queue_names[queue]
-    # A file without names of interfaces has its own instead.
+    # A file without interface names has one unnamed interface.
     queue_name = "" if name == file.name else name
     pkts = write_view(file, target, queue=queue_name, place=place)
     tell(f"{target}: {pkts} packets")
 
 
 def _numbers(runs: Mapping[str, Run], besides: Mapping[str, BesideCapture]) -> dict[str, Any]:
-    """Of one capture, or of several by name."""
+    """Numbers of one capture, or of several by name."""
     found = {
         name: {**_numbers_of(run), "beside": _beside_as_json(besides.get(name))}
         for name, run in runs.items()
@@ -180,7 +180,7 @@ def _beside_as_json(beside: BesideCapture | None) -> dict[str, Any] | None:
 
 
 def _numbers_of(run: Run) -> dict[str, Any]:
-    flow_names = run.flow_names  # a new list at each look
+    flow_names = run.flow_names  # a new list at each access
     return {
         "source": run.meta["source"],
         "read": run.meta["read"],
@@ -279,7 +279,7 @@ def _flows(run: Run, name: str, flows: CapturedFlows) -> Grid:
 
 
 def _grid(title: str) -> Grid:
-    """With a first column for names, which are broken between words where there is no room."""
+    """A table whose first column of names may break between words."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     grid.title = Text(title, style="bold")
     grid.caption_justify = "left"

@@ -1,4 +1,4 @@
-"""``dumbbell analyze FILE...``: what files of somebody's measurements say, by their kind."""
+"""``dumbbell analyze FILE...``: evaluate files of measurements, by their format."""
 
 from __future__ import annotations
 
@@ -250,11 +250,11 @@ def _beside(
 
 
 def _kind_of_all(files: Sequence[Path]) -> AnalyzedKind:
-    """Of which kind files are; captures and CSVs of tshark's fields are of one.
+    """The common kind of the files; captures and CSV files of tshark's fields count as one kind.
 
     Raises:
-        SpecError: They have nothing in common to be set side by side.
-        FormatError: One is of none.
+        SpecError: The files are of different kinds.
+        FormatError: A file's format is unknown.
     """
     from dumbbell.formats.kinds import FileKind, kind_of
 

@@ -1,4 +1,4 @@
-"""A measurement's numbers beside those of simulated runs of the same test of Flent's."""
+"""Compare a measurement with simulated runs of the same Flent test."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ DEFAULT_REPLICATIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class ComparedNumber:
-    """One number of a measurement beside those of simulated runs.
+    """One number of a measurement and of the simulated runs.
 
     Attributes:
-        series: Of the data file.
+        series: Series of the data file.
         statistic: ``mean``, or ``95 %`` (the 95th percentile).
         unit: ``Mbits/s`` or ``ms``.
-        measured: In the file.
-        simulated: Mean over the runs; NaN where they do not have the series.
+        measured: Value in the file.
+        simulated: Mean over the runs; NaN if they lack the series.
         low: Lower end of the 95 % prediction interval for one more run; not below 0.
-        high: Upper end of it.
+        high: Upper end of that interval.
     """
 
     series: str
@@ -46,7 +46,7 @@ class ComparedNumber:
 
     @property
     def inside(self) -> bool:
-        """Whether the measurement could be one more of the runs."""
+        """Whether the measurement lies in the prediction interval."""
         return self.low <= self.measured <= self.high
 
     @property
@@ -56,7 +56,7 @@ class ComparedNumber:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are runs enough to say where one more would lie."""
+        """Whether there are enough runs for a prediction interval."""
         return not math.isnan(self.low)
 
 
@@ -64,7 +64,7 @@ _BESIDE_HEAD = ("measured", "simulated", "one run, 95 %", "inside")
 
 
 def beside_grid(rows: Sequence[ComparedNumber]) -> Grid:
-    """The rows for a terminal."""
+    """The comparison as a table for the terminal."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for _ in range(3):
         grid.add_column("", no_wrap=True)
@@ -81,7 +81,7 @@ def beside_grid(rows: Sequence[ComparedNumber]) -> Grid:
 
 
 def compared_as_json(row: ComparedNumber) -> dict[str, object]:
-    """One number for other programs."""
+    """One number as JSON."""
     return {
         "series": row.series,
         "statistic": row.statistic,
@@ -95,10 +95,10 @@ def compared_as_json(row: ComparedNumber) -> dict[str, object]:
 
 
 def check_replications(count: int) -> None:
-    """Refuse a number of runs that says nothing.
+    """Refuse too few runs for a prediction interval.
 
     Raises:
-        SpecError: There are too few.
+        SpecError: There are too few runs.
     """
     if count < FEWEST_REPLICATIONS:
         allowed = f"{FEWEST_REPLICATIONS} and more: one has no interval"
@@ -106,13 +106,13 @@ def check_replications(count: int) -> None:
 
 
 def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[ComparedNumber]:
-    """Means of every series, and 95th percentiles of latencies, beside those of the runs.
+    """Compare the means of all series, and the 95th percentiles of latencies, with the runs.
 
-    Columns of sockets and queues are not compared: they have names of the testbed's hosts.
+    Columns of sockets and queues are not compared, since their names refer to hosts of the testbed.
 
     Args:
         file: The measurement.
-        runs: Simulated runs of the same test; series they do not have get NaN.
+        runs: Simulated runs of the same test; missing series get NaN.
     """
     from dumbbell.formats.flent import is_column, summary_rows
     from dumbbell.stats import prediction_interval
@@ -134,7 +134,7 @@ def compare(file: FlentFile, runs: Sequence[FlentFile]) -> list[ComparedNumber]:
 
 
 def statistics_of(unit: str) -> tuple[str, ...]:
-    """Which numbers of a series are compared: of latencies the 95th percentile too."""
+    """Statistics compared for a series: the mean, and the 95th percentile of latencies."""
     return ("mean", "95 %") if unit == "ms" else ("mean",)
 
 
@@ -149,12 +149,12 @@ def statistic_of(name: str, file: FlentFile, series: str) -> float:
 
 
 def simulated_runs(same: SameTest, replications: int, *, jobs: int) -> list[FlentFile]:
-    """A data file a replication, in their order; never the replication that the file itself is.
+    """One data file per replication, in order; the file's own replication is skipped.
 
     Args:
-        same: What is run.
-        replications: How many.
-        jobs: Threads; 0 for one a core.
+        same: The test to simulate.
+        replications: Number of runs.
+        jobs: Threads; 0 for one per core.
 
     Raises:
         RunError: A run failed.

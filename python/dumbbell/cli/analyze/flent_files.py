@@ -1,4 +1,6 @@
-"""``dumbbell analyze FILE.flent.gz...``: what Flent measured, and simulated runs beside it."""
+"""``dumbbell analyze FILE.flent.gz...``: evaluate Flent's files, and compare with simulated
+runs.
+"""
 
 from __future__ import annotations
 
@@ -41,21 +43,21 @@ if TYPE_CHECKING:
     from dumbbell.spec import Experiment
 
 MOST_COLUMNS = 40
-"""Rows of sockets, queues and hosts that a terminal shows; page, tables and JSON have all."""
+"""Most rows of sockets, queues and hosts on a terminal; page, tables and JSON have all."""
 _KIND = "flent"
 _Row = tuple[str, str, str, list[float]]
-"""Series, statistic, unit, and the value in each file; NaN in those without that series."""
+"""Series, statistic, unit, and the value in each file; NaN in files without that series."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedRuns:
-    """The simulated runs that were asked for.
+    """The simulated runs that were requested.
 
     Attributes:
-        asked: In which network, with which controllers.
-        replications: How many.
-        jobs: Threads; 0 for one a core.
-        yes: Whether to run what takes hours without asking.
+        asked: The network and controllers.
+        replications: Number of runs.
+        jobs: Threads; 0 for one per core.
+        yes: Whether to skip the confirmation of runs that take hours.
     """
 
     asked: FlentRunOptions
@@ -64,18 +66,18 @@ class SimulatedRuns:
     yes: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a number of runs that says nothing."""
+        """Refuse too few runs."""
         check_replications(self.replications)
 
 
 @dataclass(frozen=True, slots=True)
 class BesideFlent:
-    """Simulated runs beside a measurement.
+    """Simulated runs to compare a measurement with.
 
     Attributes:
         experiment: Traffic and network of the runs.
         runs: Their data files.
-        rows: Their numbers beside the measured ones.
+        rows: Their numbers with the measured ones.
     """
 
     experiment: Experiment
@@ -85,15 +87,15 @@ class BesideFlent:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFile:
-    """A data file, what it says of its network, and what stands beside it.
+    """A data file, its statements about its network, and the runs it is compared with.
 
     Attributes:
-        name: What tells it from the others.
-        path: Where it lies.
-        file: As it was read.
-        statements: What it says.
-        notes: The same in sentences, and where a simulated network comes from.
-        beside: None where nothing is simulated.
+        name: Name that distinguishes it from the other files.
+        path: Its path.
+        file: Its content.
+        statements: What it states about its network.
+        notes: The statements as sentences, and where the simulated network comes from.
+        beside: The runs; None if nothing is simulated.
     """
 
     name: str
@@ -114,12 +116,12 @@ def analyze_flent(
     as_json: bool,
     console: Console,
 ) -> None:
-    """Print what data files say, beside simulated runs where ``runs`` were asked for.
+    """Print the numbers of data files, compared with simulated runs if ``runs`` is given.
 
-    What was measured is printed also where nothing can be simulated, before the error is raised.
+    If the simulation is not possible, the measured numbers are printed before the error is raised.
 
     Raises:
-        SpecError: A file or an option is not what it should be, or something is lacking.
+        SpecError: A file or an option is not valid, or an option is missing.
         RunError: A simulated run failed.
     """
     from dumbbell.cli.analyze.tables import measured_folder, table_formats
@@ -251,9 +253,9 @@ def _print_notes(each: MeasuredFile, console: Console) -> None:
 
 
 def parted_rows(file: FlentFile) -> tuple[list[SummaryRow], list[SummaryRow]]:
-    """What the test measured, and columns of sockets, queues and hosts beside it.
+    """Split the rows: the test's measurements, and columns of sockets, queues and hosts.
 
-    Columns of a series without numbers of its own, such as those of a call, are what was measured.
+    Columns of a series without values of its own, such as those of a call, count as measurements.
     """
     from dumbbell.formats.flent import is_column, summary_rows
 
@@ -269,7 +271,7 @@ def parted_rows(file: FlentFile) -> tuple[list[SummaryRow], list[SummaryRow]]:
 
 
 def headline(file: FlentFile) -> str:
-    """What was measured, as far as the file says it."""
+    """The test and its circumstances, as far as the file states them."""
     length_s, host = file.number("LENGTH"), file.text("HOST")
     how = _joined(" ", f"{length_s:g} s" if length_s else "", f"to {host}" if host else "")
     what = _joined(", ", file.text("NAME"), file.text("TITLE"))
@@ -303,7 +305,7 @@ def _grid(title: str, rows: Sequence[SummaryRow]) -> Grid:
 
 
 def side_by_side(measured: Sequence[MeasuredFile]) -> list[_Row]:
-    """Means of every series that a file has, and 95th percentiles of latencies."""
+    """Means of every series in any file, and 95th percentiles of latencies."""
     units = {
         row.series: row.unit for each in measured for row in parted_rows(each.file)[0] if row.points
     }

@@ -1,4 +1,4 @@
-"""In which network a measurement of Flent's is simulated again."""
+"""Determine the network in which a Flent measurement is simulated."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _CONTROLLER_PARAMETERS = ("tcp_cong_control", "cc_algo", "cc_algos")
 
 @dataclass(frozen=True, slots=True)
 class SameTest:
-    """What is simulated beside a measurement.
+    """The simulation of a measured test.
 
     Attributes:
         experiment: Traffic and network.
-        test: What is exported of its runs.
-        notes: Where the network comes from, a sentence each.
-        own_replication: Which of the experiment's replications the file itself is; None where it
-            is none of them. It says nothing of how others would differ.
+        test: The test whose data files are exported.
+        notes: Origin of the network's parameters, one sentence each.
+        own_replication: The replication of this experiment that produced the file, which must not
+            be compared with itself; None if the file is from elsewhere.
     """
 
     experiment: Experiment
@@ -39,17 +39,17 @@ class SameTest:
 
 
 def same_test(file: FlentFile, asked: FlentRunOptions) -> SameTest:
-    """The test of a data file, in the file's own network where it says it, else in that asked for.
+    """The test of a data file, in the network that the file states or the options give.
 
-    Nothing is guessed: of rate, queue and controller what neither the file nor the options say is
-    asked for. The round trip is the least that was measured, where nobody gave one.
+    Nothing is guessed: a rate, queue or controller that neither the file nor the options give is an
+    error. Without a round-trip time, the smallest measured one is used.
 
     Args:
         file: The measurement.
-        asked: What was typed.
+        asked: The options.
 
     Raises:
-        SpecError: It is no test that can be run, something is lacking, or what was given is not
+        SpecError: The test cannot be simulated, a parameter is missing, or an option is not
             allowed.
     """
     from dumbbell.spec.flent import TEST_NAMES
@@ -75,10 +75,10 @@ def same_test(file: FlentFile, asked: FlentRunOptions) -> SameTest:
 
 
 def with_settings(experiment: Experiment, settings: Sequence[Setting]) -> Experiment:
-    """The experiment with other values at some paths, as ``--set`` has them.
+    """The experiment with the values of ``--set``.
 
     Raises:
-        SpecError: A path leads nowhere, or the value is not allowed there.
+        SpecError: There is no such path, or the value is not allowed there.
     """
     from dumbbell.spec import Experiment, settings_applied
     from dumbbell.spec.unresolve import as_written
@@ -90,11 +90,11 @@ def with_settings(experiment: Experiment, settings: Sequence[Setting]) -> Experi
 
 @dataclass(frozen=True, slots=True)
 class _MissingSetting:
-    """Something that neither file nor options say.
+    """A parameter that neither file nor options give.
 
     Attributes:
         what: Such as ``its queue``.
-        option: What gives it, as typed.
+        option: The option that sets it.
     """
 
     what: str
@@ -110,10 +110,10 @@ def _lacking(file: FlentFile, lacking: Sequence[_MissingSetting]) -> SpecError:
 def _test_of(
     file: FlentFile, asked: FlentRunOptions, lacking: list[_MissingSetting]
 ) -> tuple[FlentTest, list[str]]:
-    """The test with the controllers that file and options name, and where they come from.
+    """The test with the controllers from file and options, and where they come from.
 
     Raises:
-        SpecError: A controller that is to be replaced is named nowhere.
+        SpecError: A controller to be replaced is not used.
     """
     from dumbbell.formats.flent import flent_test_of, parameters_of_test, said_by_sysctl
 
@@ -122,7 +122,7 @@ def _test_of(
     if asked.congestion_control:
         parameters["tcp_cong_control"] = asked.congestion_control
     elif "tcp_cong_control" not in parameters and of_client:
-        parameters["tcp_cong_control"] = f"{of_client},"  # the server's is another matter
+        parameters["tcp_cong_control"] = f"{of_client},"  # the server's controller may differ
         notes.append(f"Controller of uploads: {of_client}, the client's sysctl says so.")
     replaced: dict[str, str] = {}
     for key in _CONTROLLER_PARAMETERS:
@@ -157,7 +157,7 @@ def _test_of(
 
 
 def _lacks_controllers(lacking: Sequence[_MissingSetting]) -> bool:
-    """Whether a controller that is named is not in the simulator."""
+    """Whether a missing controller is one that the simulator lacks."""
     return any(each.option.startswith("--instead") for each in lacking)
 
 
@@ -168,15 +168,15 @@ def _lack_of(controller: str) -> _MissingSetting:
 
 
 class _UnusableError(Exception):
-    """Why the experiment in a file is of no use, as part of a sentence."""
+    """Why the experiment in a file cannot be used, as part of a sentence."""
 
 
 def _own(file: FlentFile, asked: FlentRunOptions) -> SameTest | None:
-    """The experiment in a file of ours with what was asked for; None of a file of others.
+    """The experiment in a file of dumbbell with the options applied; None for other files.
 
     Raises:
-        _UnusableError: There is one, and it will not do.
-        SpecError: What was asked for is not allowed.
+        _UnusableError: The experiment cannot be used.
+        SpecError: An option is not allowed.
     """
     from dumbbell.formats.flent import flent_test_of
 
@@ -188,10 +188,10 @@ def _own(file: FlentFile, asked: FlentRunOptions) -> SameTest | None:
 
 
 def _own_experiment(file: FlentFile, test: FlentTest) -> Experiment | None:
-    """The experiment that a file of ours has in it; None in a file of others.
+    """The experiment in a file of dumbbell; None for other files.
 
     Raises:
-        _UnusableError: It is none, or not of this test.
+        _UnusableError: It is not an experiment, or not of this test.
     """
     from dumbbell.spec import Experiment
 
@@ -214,23 +214,24 @@ def _own_experiment(file: FlentFile, test: FlentTest) -> Experiment | None:
 
 
 def _without_records(resolved: dict[str, Any]) -> None:
-    """Leave out what is written beside a run, and programs that only the kernel runs."""
+    """Remove records that are written during a run, and programs that only the kernel runs."""
     for link in resolved["links"]:
         for end in (link["forward"], link["reverse"]):
             end |= {"record_packets": False, "capture": False, "capture_flows": False}
     for probe in resolved["probes"]:
         if probe["kind"] == "irtt":
-            probe["kind"] = "udp"  # our own prober, of the same datagrams
+            probe["kind"] = "udp"  # our own probe with the same datagrams
 
 
 def _same_again(
     file: FlentFile, own: Experiment, test: FlentTest, asked: FlentRunOptions
 ) -> SameTest:
-    """The file's own experiment, with what was given in place of its own.
+    """The file's experiment with the options applied.
 
     Raises:
-        _UnusableError: Options of the network were given and the file's is of another kind.
-        SpecError: What was given is not allowed.
+        _UnusableError: Options of the built-in network were given, and the file's network is
+            different.
+        SpecError: An option is not allowed.
     """
     from dumbbell.spec import Experiment
     from dumbbell.spec.flent import Network
@@ -257,7 +258,7 @@ def _same_again(
 
 
 def _told(network: Network | None, given: Mapping[str, str]) -> str:
-    """What is taken from the file, as one would type it."""
+    """The parameters taken from the file, as command-line options."""
     if network is None:
         return "Links and traffic are those of the experiment in the file."
     options = {
@@ -279,7 +280,7 @@ def _replication(file: FlentFile) -> int | None:
 
 
 def _fields(given: Mapping[str, str]) -> dict[str, Any]:
-    """Fields of `Network` for the names that were typed."""
+    """Fields of `Network` for the given names."""
     fields: dict[str, Any] = dict(given)
     if "rtt" in fields:
         fields["rtts"] = tuple(each.strip() for each in fields.pop("rtt").split(","))
@@ -289,7 +290,7 @@ def _fields(given: Mapping[str, str]) -> dict[str, Any]:
 def _network_of(
     file: FlentFile, given: Mapping[str, str], lacking: list[_MissingSetting]
 ) -> tuple[Network, list[str]]:
-    """The network that is built in, with what was given, and where its round trip comes from."""
+    """The built-in network with the given parameters, and the origin of its round-trip time."""
     from dumbbell.spec.flent import Network
 
     if "rate" not in given:

@@ -1,4 +1,4 @@
-"""Options of the simulated runs beside a Flent file, and what the file itself states."""
+"""Options of the simulated runs for a Flent file, and statements in the file itself."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 CONTROLLER = "congestion_control"
 NETWORK_NAMES = ("rate", "rate_down", "qdisc", "qdisc_down", "rtt", "overhead")
-"""What ``--set`` takes of the network around a test; other names are paths of its experiment."""
+"""Parameters of the test's network that ``--set`` accepts; other names are paths of its experiment.
+"""
 SIMULATED_CONTROLLERS = tuple(n for n in _engine.congestion_controllers() if n != "manual")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlentRunOptions:
-    """The runs that were asked for, as typed.
+    """The requested runs, as typed.
 
     Attributes:
-        network: Of `NETWORK_NAMES`, those that were given.
-        congestion_control: Of TCP flows: ``A``, or ``A,B`` for uploads and downloads, as Flent's
-            ``tcp_cong_control``; empty where nobody said it.
-        settings: Further values of the experiment, by their paths.
-        instead: Controllers to run in place of those that test, file or experiment name.
-        seed: All randomness follows from it.
-        timer_hz: Of the kernel that is modelled; the file's own, else 1000, when None.
+        network: The given ones of `NETWORK_NAMES`.
+        congestion_control: Controller of TCP flows: ``A``, or ``A,B`` for uploads and downloads, as
+            in Flent's ``tcp_cong_control``; empty if not given.
+        settings: Further values of the experiment, by path.
+        instead: Controllers that replace those named by the test, the file or the experiment.
+        seed: Seed of all random numbers.
+        timer_hz: Timer frequency of the modelled kernel; when None, the file's, or else 1000.
     """
 
     network: Mapping[str, str] = field(default_factory=dict)
@@ -52,10 +53,10 @@ class FlentRunOptions:
         seed: int,
         timer_hz: int | None,
     ) -> FlentRunOptions:
-        """From options of the network by their names, None where not given, and ``--set``.
+        """Build from network options by name (None if not given) and ``--set``.
 
         Raises:
-            SpecError: Something is said twice, or is no setting.
+            SpecError: A value is given twice, or is not a setting.
         """
         network = {name: value for name, value in options.items() if value is not None}
         controller = ""
@@ -83,13 +84,13 @@ class FlentRunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a file says of the network it was measured in.
+    """A statement of a file about the network it was measured in.
 
     Attributes:
-        where: In it, such as ``the title``.
-        said: By the name that ``--set`` has for it, in the words of the file.
-        options: What to type to take it, as far as the simulator can.
-        remarks: Why not what is left.
+        where: Its place in the file, such as ``the title``.
+        said: Values by their names in ``--set``, as the file spells them.
+        options: Options that apply the statement, as far as the simulator supports it.
+        remarks: Why the rest cannot be applied.
     """
 
     where: str
@@ -101,9 +102,9 @@ class Statement:
         """The statement as one line.
 
         Args:
-            can_run: Whether there is a simulated test of the file's.
-            is_running: Whether runs were asked for.
-            given: Names of ``--set`` that somebody gave: those need not be offered.
+            can_run: Whether the simulator has the file's test.
+            is_running: Whether runs were requested.
+            given: Names already given by ``--set``, for which no option needs to be suggested.
         """
         words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.said.items())
         left = [each for each in self.options if each.partition("=")[0] not in given]
@@ -116,7 +117,9 @@ class Statement:
 
 
 def statements_of(file: FlentFile) -> list[Statement]:
-    """What title and metadata of a file say; of one of ours nothing, as it has its experiment."""
+    """Statements in title and metadata; none for a file of dumbbell, which contains its
+    experiment.
+    """
     from dumbbell.formats.flent import said_by_tc
 
     ours = file.metadata.get("DUMBBELL")
@@ -179,9 +182,9 @@ def _statement(where: str, said: Mapping[str, str], remarks: Sequence[str]) -> S
 
 
 def _upload_of(file: FlentFile, rates: tuple[str, ...]) -> tuple[str, str] | None:
-    """(upload, download) of two rates, where only one order is possible.
+    """(upload, download) of two rates, if only one order is possible.
 
-    Nothing comes faster than its bottleneck; None where both orders or neither would do.
+    No throughput can exceed its bottleneck's rate. None if both orders or neither is possible.
     """
     from dumbbell import units
     from dumbbell.formats.flent import series_mean
@@ -199,6 +202,6 @@ def _upload_of(file: FlentFile, rates: tuple[str, ...]) -> tuple[str, str] | Non
 
 
 def _sum_of(file: FlentFile, way: str) -> str:
-    """The series of all that went one way."""
+    """The series of the total in one direction."""
     sums = f"TCP {way} sum"
     return sums if sums in file.results else f"TCP {way}"

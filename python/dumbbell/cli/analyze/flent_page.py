@@ -1,4 +1,4 @@
-"""The page of data files of Flent's, and their tables."""
+"""The page and the tables of Flent data files."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from dumbbell.formats.flent import FlentFile, SummaryRow
 
 FIGURES = ("all_scaled", "totals", "ellipsis", "ping", "tcp_cwnd", "drops", "delay", "backlog")
-"""Plots that a page has beside its test's default one, where a file has something for them."""
+"""Plots on the page besides the test's default one, if a file has data for them."""
 
 
 def flent_tables(measured: Sequence[MeasuredFile]) -> dict[str, pl.DataFrame]:
-    """Tables by name: the numbers of all series, and samples of flows, queues and probes.
+    """Tables by name: numbers of all series, and samples of flows, queues and probes.
 
-    Of several files each table has a first column that says which.
+    With several files, the first column of each table is the file.
     """
     import polars as pl
 
@@ -70,9 +70,9 @@ def measured_report(
     """The page of one file.
 
     Args:
-        each: The file, and the runs beside it if there are any.
-        tables: As `flent_tables` gives them.
-        files: What is to lie beside the page.
+        each: The file, and its runs if there are any.
+        tables: The result of `flent_tables`.
+        files: Files to write next to the page.
     """
     from dumbbell.cli.analyze.flent_files import headline
     from dumbbell.formats.flent import flent_bytes
@@ -116,7 +116,7 @@ def measured_report(
 
 
 def _value_tables(file: FlentFile, *, is_folded: bool) -> list[ValueTable]:
-    """All series; columns of sockets, queues and hosts apart and folded."""
+    """All series; columns of sockets, queues and hosts in a collapsed table."""
     from dumbbell.cli.analyze.flent_files import parted_rows
 
     columns = ("mean", "median", "95 %", "99 %", "samples")
@@ -141,7 +141,7 @@ def _value_tables(file: FlentFile, *, is_folded: bool) -> list[ValueTable]:
 
 
 def beside_table(rows: Sequence[ComparedNumber], n_runs: int) -> ValueTable:
-    """Measured numbers beside simulated ones, for a page."""
+    """Measured and simulated numbers, as a table for a page."""
 
     def cells(row: ComparedNumber) -> list[Cell | str | None]:
         measured = Cell(row.measured)
@@ -160,11 +160,11 @@ def beside_table(rows: Sequence[ComparedNumber], n_runs: int) -> ValueTable:
 
 
 def drawn_plots(of: FlentFile | Mapping[str, FlentFile], *, said: str = "") -> list[Figure]:
-    """Of a file or of several by name: each one's default plot, then those of `FIGURES`.
+    """For each file: its default plot, then those of `FIGURES`.
 
     Args:
-        of: The file; several are drawn over one another.
-        said: At the end of each caption.
+        of: The file, or several by name, which are overlaid.
+        said: Text at the end of each caption.
     """
     from dumbbell.report.flent_plots import draw_plot, plot_names
 
@@ -178,7 +178,7 @@ def drawn_plots(of: FlentFile | Mapping[str, FlentFile], *, said: str = "") -> l
         try:
             plot = draw_plot(of, name)
         except SpecError:
-            continue  # a file need not have what its test has
+            continue  # a file may lack series of its test
         caption = f"{plot.caption}{said}"
         figures.append(Figure(name.replace("_", "-"), plot.chart, plot.data, caption, caption))
     return figures
@@ -212,7 +212,7 @@ def side_by_side_report(
     tables: Mapping[str, pl.DataFrame],
     files: Mapping[str, Content],
 ) -> Report:
-    """The page of several files, whose plots lie over one another."""
+    """The page of several files, with overlaid plots."""
     import polars as pl
 
     from dumbbell.cli.analyze.flent_files import headline, side_by_side

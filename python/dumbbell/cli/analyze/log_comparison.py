@@ -1,4 +1,4 @@
-"""A log's numbers beside those of simulated runs: of an experiment, or of a folder with a run."""
+"""Compare a log with simulated runs: of an experiment, or from a folder with a run."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ FEWEST_REPLICATIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions:
-    """What was asked to stand beside.
+    """Options of the comparison.
 
     Attributes:
-        source: An experiment's file, or a folder that ``dumbbell run --out`` wrote.
-        names: Of the probe, flow or queue; empty for the only one.
-        replications: Of an experiment.
-        settings: Values in place of the file's.
-        instead: Controllers to run in place of those that its flows have.
-        jobs: Threads; 0 for one a core.
-        yes: Whether to run what takes hours without asking.
+        source: An experiment's file, or a folder written by ``dumbbell run --out``.
+        names: Names of the probe, flow or queue; empty for the only one.
+        replications: Number of runs of an experiment.
+        settings: Values that replace those of the file.
+        instead: Controllers that replace those of its flows.
+        jobs: Threads; 0 for one per core.
+        yes: Whether to skip the confirmation of runs that take hours.
     """
 
     source: Path
@@ -48,14 +48,14 @@ class ComparisonOptions:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedNumber:
-    """A number of simulated runs by the definition of the log's.
+    """A number of simulated runs with the same definition as the log's number.
 
     Attributes:
         simulated: Mean over the runs.
-        low: Lower end of the 95 % prediction interval for one more run; NaN of a single run.
-        high: Upper end of it.
-        measured: In the log.
-        definition: That both have.
+        low: Lower end of the 95 % prediction interval for one more run; NaN for a single run.
+        high: Upper end of that interval.
+        measured: Value in the log.
+        definition: The common definition.
     """
 
     simulated: float
@@ -66,19 +66,19 @@ class SimulatedNumber:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the measurement could be one more of the runs."""
+        """Whether the measurement lies in the prediction interval."""
         return bool(self.low <= self.measured <= self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedLog:
-    """What stands beside a log.
+    """The simulated numbers for a log.
 
     Attributes:
-        said: What it is, in a sentence.
-        runs: How many.
-        compared: Of which flow, queue or connection of the log.
-        same: By the number's name.
+        said: A sentence that describes them.
+        runs: Number of runs.
+        compared: The flow, queue or connection of the log that is compared.
+        same: Numbers by name.
     """
 
     said: str
@@ -87,15 +87,17 @@ class SimulatedLog:
     same: Mapping[str, SimulatedNumber]
 
     def of(self, number: LogNumber) -> SimulatedNumber | None:
-        """What stands beside a number; None where the runs have none by its definition."""
+        """The simulated number for one of the log's; None if the runs have none with its
+        definition.
+        """
         return self.same.get(number.name) if number.of == self.compared else None
 
 
 def set_beside(analyzed: Sequence[AnalyzedLog], beside: ComparisonOptions) -> list[AnalyzedLog]:
-    """The logs with the runs beside each.
+    """Simulate the runs for each log.
 
     Raises:
-        SpecError: The runs have no such probe, flow or queue, or the file or folder is none.
+        SpecError: The runs have no such probe, flow or queue, or the file or folder is not valid.
         RunError: A run failed.
     """
     runs = runs_of(beside)
@@ -133,7 +135,7 @@ def _simulated(each: AnalyzedLog, runs: Sequence[Run], beside: ComparisonOptions
 
 
 def _compared(each: AnalyzedLog, of: Counterpart) -> str:
-    """The subject of the log: its first, or all flows together beside several."""
+    """The part of the log to compare: its first flow, or the sum of all flows."""
     subjects = list(dict.fromkeys(number.of for number in each.numbers))
     names = set(SAME[each.log.format])
     having = [s for s in subjects if any(n.of == s and n.name in names for n in each.numbers)]
@@ -145,14 +147,14 @@ def _compared(each: AnalyzedLog, of: Counterpart) -> str:
 def runs_of(
     beside: ComparisonOptions, changed: Callable[[Experiment], Experiment] | None = None
 ) -> list[Run]:
-    """The run of the folder, or runs of the experiment.
+    """The run in the folder, or runs of the experiment.
 
     Args:
-        beside: What was asked for.
-        changed: What is to be observed besides, of an experiment.
+        beside: The options.
+        changed: Settings that enable the needed records, for an experiment.
 
     Raises:
-        SpecError: The file or folder is none, or something was given that a run cannot take.
+        SpecError: The file or folder is not valid, or an option does not apply to a finished run.
         RunError: A run failed.
     """
     if beside.source.is_dir():
@@ -170,12 +172,12 @@ def runs_of(
 
 
 def beside_experiment(beside: ComparisonOptions) -> Experiment:
-    """The experiment of the file, with other values and controllers where they were given.
+    """The experiment of the file with values and controllers replaced.
 
-    A controller that nothing here knows may stand in the file where another runs in its place.
+    The file may name an unknown controller if it is replaced.
 
     Raises:
-        SpecError: The file describes no experiment, or what was given is not allowed.
+        SpecError: The file describes no experiment, or an option is not allowed.
     """
     from dumbbell.cli.common.replaced_controllers import named_controllers, with_controllers
     from dumbbell.cli.run.planning import Document

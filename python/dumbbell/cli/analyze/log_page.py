@@ -1,4 +1,4 @@
-"""The page of logs, and their tables in the formats of others."""
+"""The page of logs, and their tables in other formats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_CURVES = 6
 _NAMES = ("rtt_ms", "delay_ms")
-"""Series whose distribution is drawn too."""
+"""Series whose distribution is also drawn."""
 
 
 def write_log_page(
@@ -43,10 +43,10 @@ def write_log_page(
     has_page: bool,
     tell: Callable[[str], None],
 ) -> str:
-    """Write the page, tables, or both.
+    """Write the page, the tables, or both.
 
     Returns:
-        Where to.
+        The paths.
     """
     frames = _frames(analyzed)
     files = table_files(frames, formats, kind="log")
@@ -126,7 +126,7 @@ def _beside(each: AnalyzedLog) -> ValueTable:
 
 
 def _figures(analyzed: Sequence[AnalyzedLog]) -> list[Figure]:
-    """Each quantity over time with a curve a file and flow; of delays the distribution too."""
+    """Each series over time with one curve per file and flow; for delays also the distribution."""
     by_name: dict[tuple[str, bool], list[tuple[str, LogSeries]]] = {}
     for each in analyzed:
         for series in each.series:
@@ -159,7 +159,7 @@ def _figures(analyzed: Sequence[AnalyzedLog]) -> list[Figure]:
 
 
 def _frames(analyzed: Sequence[AnalyzedLog]) -> dict[str, pl.DataFrame]:
-    """The tables of each log by name; of several with the file before it."""
+    """The tables of each log by name; with several logs the first column is the file."""
     frames: dict[str, pl.DataFrame] = {}
     for number, each in enumerate(analyzed, start=1):
         for name, table in each.log.tables.items():

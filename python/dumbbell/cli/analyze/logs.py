@@ -1,4 +1,4 @@
-"""``dumbbell analyze``: what ping, ITGDec, iperf3, ss, tc, irtt and netperf printed."""
+"""``dumbbell analyze``: logs of ping, ITGDec, iperf3, ss, tc, irtt and netperf."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 MOST_LOGS = 12
 MOST_STEPS = 12
-"""Rows of a terminal's table over time; the page and the tables have all."""
+"""Most rows of a terminal's table over time; page and tables have all."""
 _SUMMED = ("totals", "sums")
-"""Tables of what the others add up to."""
+"""Tables that are sums of others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnalyzedLog:
-    """A log, what it says, and what stands beside it.
+    """A log, its numbers and series, and the runs it is compared with.
 
     Attributes:
-        name: What tells its file from the others.
-        log: As it was read.
-        numbers: Of it.
-        series: Of it.
-        beside: Simulated runs of the same; None where none were asked for.
+        name: Name that distinguishes its file from the others.
+        log: Its content.
+        numbers: Its numbers.
+        series: Its series.
+        beside: Simulated numbers; None if not requested.
     """
 
     name: str
@@ -62,12 +62,12 @@ def analyze_logs(
     as_json: bool,
     console: Console,
 ) -> None:
-    """Print what logs say; with ``out`` write a page, with ``to`` their tables.
+    """Print the numbers of logs; ``out`` writes a page, ``to`` their tables.
 
     Raises:
-        FormatError: Nothing of a file can be read.
-        SpecError: Too many files, a folder that holds files that are not ours, or runs that
-            cannot stand beside.
+        FormatError: A file cannot be read at all.
+        SpecError: There are too many files, the folder contains other files, or the runs do not fit
+            the log.
     """
     from dumbbell.cli.analyze.log_page import write_log_page
     from dumbbell.cli.analyze.tables import measured_folder, table_formats
@@ -106,7 +106,7 @@ def _read(file: Path) -> Log:
 
 
 def _together(analyzed: Sequence[AnalyzedLog]) -> list[list[AnalyzedLog]]:
-    """Those of one format side by side, unless runs stand beside each."""
+    """Group logs of one format, unless each is compared with runs."""
     if any(each.beside for each in analyzed):
         return [[each] for each in analyzed]
     groups: dict[str, list[AnalyzedLog]] = {}
@@ -116,7 +116,7 @@ def _together(analyzed: Sequence[AnalyzedLog]) -> list[list[AnalyzedLog]]:
 
 
 def headline(each: AnalyzedLog) -> str:
-    """Which format was taken for which file, and how much was read."""
+    """The detected format of a file, and how much of it was read."""
     log = each.log
     shown = {name: len(table) for name, table in log.tables.items() if name not in _SUMMED}
     rows = ", ".join(f"{count} {name}" for name, count in shown.items() if count)
@@ -137,17 +137,17 @@ def _show(group: Sequence[AnalyzedLog], console: Console) -> None:
 
 
 def cell_of(number: LogNumber) -> Cell:
-    """The number with its interval, where it has one."""
+    """The number with its interval, if it has one."""
     if number.interval is None:
         return Cell(number.value)
     return Cell(number.value, number.interval.low, number.interval.high)
 
 
 def rows_of(group: Sequence[AnalyzedLog]) -> list[tuple[LogNumber, list[LogNumber | None]]]:
-    """The numbers of several logs of a format: one of a kind, and each log's own or None.
+    """The numbers of several logs of one format: for each row, every log's number or None.
 
-    Of one log each number stands alone. In several, whose flows and queues have other names, those
-    at the same place in their order stand side by side.
+    With several logs, whose flows and queues have different names, the numbers are matched by their
+    order.
     """
     keyed = []
     for each in group:
@@ -209,7 +209,7 @@ def _show_beside(each: AnalyzedLog, beside: SimulatedLog, console: Console) -> N
 
 
 def _over_time(each: AnalyzedLog) -> list[Grid]:
-    """A table a flow, queue or connection with a few of its instants."""
+    """One table per flow, queue or connection with some of its samples."""
     grids = []
     of_each: dict[str, list[LogSeries]] = {}
     for series in each.series:
@@ -291,7 +291,7 @@ def _number_as_json(number: LogNumber, beside: SimulatedLog | None) -> Mapping[s
 
 
 def _grid(title: str) -> Grid:
-    """With a first column for names."""
+    """A table with a first column for names."""
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     if title:
         grid.title = Text(title, style="bold")

@@ -1,4 +1,4 @@
-"""Which options of ``dumbbell analyze`` go with which kind of file."""
+"""Which options of ``dumbbell analyze`` apply to which kind of file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.printable import printable
 
 
 class AnalyzedKind(enum.Enum):
-    """What a file is; the value is how a sentence calls it."""
+    """Kind of a file; the value is its name in sentences."""
 
     FLENT = "a data file of Flent"
     CAPTURE = "a capture"
@@ -20,7 +20,7 @@ class AnalyzedKind(enum.Enum):
 
 
 class OptionUse(enum.Enum):
-    """When an option goes with a kind of file; the value stands in the table of the page."""
+    """When an option applies to a kind of file; the value appears in the table of the page."""
 
     ALWAYS = "yes"
     ONE_FILE = "one file"
@@ -74,20 +74,21 @@ OPTIONS: Mapping[str, Mapping[AnalyzedKind, OptionUse]] = MappingProxyType(
         "--write": _OF_CAPTURE,
     }
 )
-"""Every option there is. ``--simulate`` of a capture or a log is refused with the reason that the
-experiment is lacking, after what was measured has been shown."""
+"""All options. ``--simulate`` for a capture or a log is refused later, after the measured numbers
+were printed, with the reason that the experiment is missing.
+"""
 
 
 def check_options(kind: AnalyzedKind, given: Mapping[str, object], files: Sequence[Path]) -> None:
-    """Refuse options that do not go with the files, or lack the option they go with.
+    """Refuse options that do not apply to the files, or that need another option.
 
     Args:
-        kind: Of all files.
-        given: Every option by its name with what was typed; None, False and empty for nothing.
-        files: What is analyzed.
+        kind: Kind of all files.
+        given: All options by name with their values; None, False or empty if not given.
+        files: The files to analyze.
 
     Raises:
-        SpecError: One does not go with them.
+        SpecError: An option does not apply.
     """
     typed = {name: value for name, value in given.items() if value not in (None, False, [], ())}
     found = printable(files[0].name) if len(files) == 1 else f"{len(files)} files"
@@ -116,7 +117,7 @@ def _shown(value: object) -> object:
 
 
 def options_table() -> str:
-    """The table of the page, in Markdown."""
+    """The table of the page, as Markdown."""
     heads = ("option", *(kind.value for kind in AnalyzedKind))
     lines = [heads, ("---",) * len(heads)]
     lines += [

@@ -1,4 +1,4 @@
-"""Tables of what ``dumbbell analyze`` read, in the formats of others, and the folder they go to."""
+"""Tables of ``dumbbell analyze`` in other formats, and the folder they are written to."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TABLE_FORMATS = (Format.CSV, Format.PARQUET, Format.SQLITE)
 
 
 def table_formats(to: str | None) -> tuple[Format, ...]:
-    """What ``--to`` says, of tables.
+    """Parse ``--to`` for tables.
 
     Raises:
-        SpecError: One is of runs only.
+        SpecError: A format applies only to runs.
     """
     formats = formats_of(to) if to is not None else ()
     for each in formats:
@@ -40,17 +40,17 @@ def table_formats(to: str | None) -> tuple[Format, ...]:
 def measured_folder(
     files: Sequence[Path], out: Path | None, *, kind: str, replace: bool, is_wanted: bool
 ) -> ResultFolder | None:
-    """Where a page or tables go: ``results/NAME-KIND`` where nobody said it; None where none do.
+    """Folder for a page or tables: ``results/NAME-KIND`` by default; None if nothing is written.
 
     Args:
-        files: What was read.
-        out: The folder that somebody named.
+        files: The analyzed files.
+        out: The folder given by the user.
         kind: Such as ``log``.
         replace: Whether the result of other files may be replaced.
-        is_wanted: Whether anything is to be written.
+        is_wanted: Whether anything will be written.
 
     Raises:
-        SpecError: The folder will not do.
+        SpecError: The folder cannot be used.
     """
     if not is_wanted:
         return None
@@ -88,7 +88,7 @@ def write_tables(place: ResultFolder, files: Mapping[str, Content]) -> str:
     """Write the files without a page.
 
     Returns:
-        What was written, and where to.
+        A sentence with the files and the folder.
     """
     from dumbbell.folders import write_content
 

@@ -1,1 +1,1 @@
-"""``dumbbell check``: claims of one's own judged, and a folder of somebody's run again."""
+"""``dumbbell check``: judge a user's own claims, or repeat the check of a folder."""

@@ -1,4 +1,4 @@
-"""``dumbbell check``: claims of one's own judged, and a folder of somebody's run again."""
+"""``dumbbell check``: judge a user's own claims, or repeat the check of a folder."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ _MOST_SENTENCES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions(PageRuns):
-    """What was typed; see `PageRuns` for the rest.
+    """The options; see `PageRuns` for the others.
 
     Attributes:
-        target: A file with claims, or a folder that an earlier check wrote.
+        target: A file with claims, or a folder written by an earlier check.
         settings: Texts ``PATH=VALUE``.
-        replications: Of each cell; None where not said.
-        precision: Relative half-width; None where not said.
-        strict: Whether what is not decided counts as what is contradicted.
-        dry_run: Whether to say what would be run, and run nothing.
+        replications: Replications of each cell; None if not given.
+        precision: Relative half-width; None if not given.
+        strict: Whether an undecided claim counts like a contradicted one.
+        dry_run: Whether to print what would be run without running it.
     """
 
     target: Path
@@ -79,7 +79,7 @@ class CheckOptions(PageRuns):
 
 
 def run_check(asked: CheckOptions, console: Console) -> int:
-    """Do it.
+    """Run the command.
 
     Returns:
         The exit status.
@@ -124,7 +124,7 @@ def run_check(asked: CheckOptions, console: Console) -> int:
 
 
 def _besides(asked: CheckOptions, settings: Sequence[Setting]) -> AskedBesides:
-    """What was typed, and is no default of the file's."""
+    """Options that differ from the file's defaults."""
     options: dict[str, Sequence[Any]] = {
         "backend": asked.backends if asked.backends != DEFAULT_BACKENDS else (),
         "replications": [] if asked.replications is None else [asked.replications],
@@ -134,7 +134,7 @@ def _besides(asked: CheckOptions, settings: Sequence[Setting]) -> AskedBesides:
 
 
 def _with_defaults(asked: CheckOptions, claims: Asserted) -> CheckOptions:
-    """With what the file says where nothing was typed."""
+    """Fill in the file's values for options that were not given."""
     replications, precision = asked.replications, asked.precision
     if replications is None and precision is None:
         precision = claims.precision
@@ -173,7 +173,9 @@ def _planned(claims: Asserted, asked: CheckOptions) -> PlannedCells:
 
 
 def _run_dossier_again(asked: CheckOptions, may_use_bytes: int | None, console: Console) -> int:
-    """A dossier: whether its files are those of its list, and each section as `_run_again`."""
+    """Repeat a dossier: check its files against its list, then repeat each section
+    (`_run_again`).
+    """
     for option, said in (("--out", asked.out), ("--dry-run", asked.dry_run)):
         if said:
             section = asked.target / SECTIONS_FOLDER
@@ -198,7 +200,7 @@ def _run_dossier_again(asked: CheckOptions, may_use_bytes: int | None, console: 
 def _run_again(
     asked: CheckOptions, may_use_bytes: int | None, console: Console
 ) -> tuple[dict[str, Any] | None, int]:
-    """A folder: whether it gives the numbers and verdicts that it keeps; what JSON says of it."""
+    """Repeat the check of a folder and compare numbers and verdicts; returns the JSON result."""
     _refuse_what_the_folder_says(asked)
     kept = read_bundle(asked.target)
     claims = asserted(kept.description, kept.settings, replications=kept.replications)
@@ -207,9 +209,9 @@ def _run_again(
         backends=kept.backends,
         replications=kept.replications,
         precision=kept.precision,
-        # Nothing is put over what a reviewer was given.
+        # The folder that a reviewer was given is never overwritten.
         page=bool(asked.out),
-        # What is run again is run.
+        # The runs are repeated, not taken from a store.
         storing=StoreOptions(is_wanted=False),
     )
     if asked.dry_run:
@@ -279,7 +281,7 @@ def _run(claims: Asserted, asked: CheckOptions, may_use_bytes: int | None) -> Ch
         tables_below=keep,
         cluster=asked.cluster,
     )
-    # Whoever waits for a scheduler to answer is stopped at once.
+    # Waiting for a scheduler can be interrupted at once.
     with (
         executor_for(
             asked.cluster,
@@ -316,7 +318,7 @@ def _kept_runs(asked: CheckOptions) -> int:
 def _place(
     claims: Asserted, asked: CheckOptions, besides: AskedBesides | None = None
 ) -> AbstractContextManager[PagePlace | None]:
-    """Where the page goes, if there is to be one."""
+    """Folder of the page, if one is written."""
     if not _has_page(asked):
         return nullcontext()
     name = claims.cells[0].experiment.name
@@ -333,7 +335,7 @@ def _place(
 def _write_page(
     checked: Checked, asked: CheckOptions, place: PagePlace | None, console: Console
 ) -> None:
-    """The page with all that lets it be run again; what was stopped is put over nothing."""
+    """Write the page with all files for a repetition; an interrupted result overwrites nothing."""
     if place is None or checked.comparison.interrupted:
         return
     files = bundle_files(checked, replications=asked.replications, precision=asked.precision)

@@ -1,4 +1,4 @@
-"""What takes minutes is said beforehand; what takes hours is begun only when it is wanted."""
+"""Announce runs that take minutes, and ask before runs that take hours."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from dumbbell.spec import Experiment
 
 LONG_S = 60.0
-"""What is foreseen to take longer is announced."""
+"""Longer estimates are announced."""
 ASKED_S = 3600.0
-"""Commands that are estimated to take longer ask before they start."""
+"""Longer estimates need a confirmation."""
 NOT_STORED = StoreOptions(is_wanted=False)
 
 
 def say_if_long(wall_s: float, events: float) -> None:
-    """Say on standard error, where progress is shown too, that it takes more than `LONG_S`."""
+    """Announce on standard error, where progress is shown too, a run of more than `LONG_S`."""
     if wall_s > LONG_S:
         minutes = math.ceil(wall_s / 60)
         tell(f"this takes some {minutes} minutes: {events:.2g} events are foreseen")
 
 
 def agree(wall_s: float, *, yes: bool, has_dry_run: bool = True) -> None:
-    """Ask on the terminal whether to go on; where there is none, only ``--yes`` agrees.
+    """Ask on the terminal whether to go on; without a terminal, ``--yes`` is required.
 
     Args:
-        wall_s: What is foreseen.
-        yes: Whether it was agreed to beforehand.
+        wall_s: Estimated wall time.
+        yes: Whether ``--yes`` was given.
         has_dry_run: Whether the command has ``--dry-run``.
 
     Raises:
-        SpecError: There is nobody to ask.
+        SpecError: There is no terminal to ask on.
         Interrupted: The answer was no.
     """
     if yes or wall_s <= ASKED_S:
@@ -58,10 +58,10 @@ def agree(wall_s: float, *, yes: bool, has_dry_run: bool = True) -> None:
 
 
 def agree_to_run(cost: Cost, *, yes: bool, has_dry_run: bool = True) -> None:
-    """Say or ask, as `agree` does, before a single run; one of more than a day is refused later.
+    """Announce a single run or ask, as `agree` does; a run of more than a day is refused later.
 
     Raises:
-        SpecError: It takes hours, and there is nobody to ask.
+        SpecError: It takes hours, and there is no terminal to ask on.
         Interrupted: The answer was no.
     """
     if cost.wall_s <= LONGEST_S:
@@ -72,10 +72,10 @@ def agree_to_run(cost: Cost, *, yes: bool, has_dry_run: bool = True) -> None:
 def agree_to_replications(
     experiment: Experiment, replications: int, *, jobs: int, yes: bool
 ) -> None:
-    """Say or ask, as `agree` does, before the simulator runs an experiment some times.
+    """Announce replications in the simulator or ask, as `agree` does.
 
     Raises:
-        SpecError: It takes hours, and there is nobody to ask.
+        SpecError: It takes hours, and there is no terminal to ask on.
         Interrupted: The answer was no.
     """
     from dumbbell.cli.run.planning import PlannedCells
@@ -97,21 +97,22 @@ def agree_to_runs(
     cluster: str | None = None,
     has_dry_run: bool = True,
 ) -> None:
-    """Say or ask, as `agree` does, before several runs; what the store has is not asked about.
+    """Announce several runs or ask, as `agree` does; runs in the store do not count.
 
     Args:
-        plans: What was asked for, one after the other.
-        backends: Where.
-        jobs: Threads; 0 for one a core.
-        yes: Whether it was agreed to beforehand.
-        may_use_bytes: What the runs may use together.
-        storing: What was typed about the store.
-        tables_below: Replications whose tables are shown, as of `stored_executor`.
-        cluster: Whose workers run it; what an unknown number of others do is not foreseen.
+        plans: The requested cells, one plan after the other.
+        backends: Names of the backends.
+        jobs: Threads; 0 for one per core.
+        yes: Whether ``--yes`` was given.
+        may_use_bytes: Memory that all runs may use together.
+        storing: Options of the store.
+        tables_below: Number of replications whose tables are shown, as in `stored_executor`.
+        cluster: Address of the cluster; without an estimate, since its number of workers is
+            unknown.
         has_dry_run: Whether the command has ``--dry-run``.
 
     Raises:
-        SpecError: They take hours, and there is nobody to ask.
+        SpecError: They take hours, and there is no terminal to ask on.
         Interrupted: The answer was no.
     """
     whole_s = _said_if_long(plans, backends, jobs)
@@ -135,14 +136,14 @@ def agree_to_runs(
 
 
 def _said_if_long(plans: Sequence[PlannedCells], backends: Sequence[str], jobs: int) -> float:
-    """Seconds that are foreseen of all runs; of a precision, of the first replications."""
+    """Estimated seconds of all runs; with a precision, of the first replications."""
     from dumbbell.compare.comparison import REPLICATIONS
 
     cpu_s = events = 0.0
     for planned in plans:
         runs = planned.replications or planned.at_least or REPLICATIONS
         for backend, cell in product(backends, planned.cells):
-            # What cannot be run is said with the rest.
+            # Cells that cannot be run are reported with the results.
             with contextlib.suppress(DumbbellError):
                 cost = get_backend(backend).check(cell.experiment.resolved_json())
                 cpu_s += runs * cost.wall_s

@@ -1,4 +1,4 @@
-"""Who does the runs of a comparison, by what was typed."""
+"""The executor for a comparison, by the options given."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def executor_for(
     with_tables: bool = False,
     with_numbers: bool = True,
 ) -> Iterator[Executor]:
-    """The executor that was asked for, for as long as the context lasts.
+    """A context manager for the executor that was asked for.
 
     Args:
         cluster: Address of a Dask scheduler or ``local``; None for this process.
-        jobs: Threads, or processes of ``local``; 0 for one a core.
-        may_use_bytes: What the runs may use together; on somebody's cluster, each.
-        with_tables: Whether tables come back from a cluster, to be kept here.
+        jobs: Threads, or processes of ``local``; 0 for one per core.
+        may_use_bytes: Memory that all runs may use together; on a remote cluster, each run.
+        with_tables: Whether a cluster returns tables, to be stored here.
         with_numbers: Whether runs are reduced to their summaries.
 
     Raises:
-        MissingExtraError: Dask is asked for and not installed.
-        SpecError: Nobody answers at that address, or things do not go together.
+        MissingExtraError: Dask is needed and not installed.
+        SpecError: No scheduler answers at that address, or options conflict.
     """
     if cluster is None:
         yield Threads(jobs, may_use_bytes, with_numbers=with_numbers)

@@ -1,7 +1,7 @@
-"""Names of folders below ``results/``: two runs that differ in what was asked have two folders.
+"""Names of folders below ``results/``: different requests have different folders.
 
-``NAME`` alone is the file as it stands. What was asked for besides follows an ``@``, which no
-experiment's name has: ``home-line@links.isp--router.qdisc=pie,seed=7``.
+``NAME`` alone is the unchanged file. Settings and options follow an ``@``, which no experiment's
+name contains: ``home-line@links.isp--router.qdisc=pie,seed=7``.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
     from dumbbell.spec import Setting
 
 LONGEST = 60
-"""Characters behind the ``@`` without the hash: a file's name has at most 255 bytes."""
+"""Most characters after the ``@``, without the hash: a file name has at most 255 bytes."""
 _HASH_DIGITS = 8
 _KEY = r"[a-z_][a-z0-9_]*"
 _NAME = r"[a-z0-9_]+(?:-[a-z0-9_]+)*"
 _PATH = re.compile(rf"{_KEY}(?:\[{_NAME}(?:->{_NAME})?\])?(?:\.{_KEY})*")
-"""Paths that can be read back from the folder's name. Capitals are not among the letters: some file
-systems take them for small ones."""
+"""Paths that can be recovered from the folder's name. Upper case is excluded, because some file
+systems do not distinguish it.
+"""
 _VALUE = re.compile(r"[a-z0-9_.-]+(?: [a-z0-9_.-]+)*")
 _LOOKS_LIKE_ANOTHER = re.compile(r"true|false|[0-9.+-][0-9_.+-]*(e[0-9+-]+)?")
 _TEXT_ALONE = {"kernel"}
-"""Paths of which a number is refused, so that text like a number is not mistaken for one."""
+"""Paths that do not accept numbers, so that text that looks like a number is unambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedBesides:
-    """What was asked for besides a file.
+    """What was requested in addition to a file.
 
     Attributes:
-        settings: Values put in place of the file's; of a comparison several for one path, in the
-            order of its cells.
+        settings: Values that replace those of the file; in a comparison several for one path, in
+            the order of its cells.
         files: Further files.
-        options: Name of an option to its values, where they are not the usual ones.
+        options: Values by option name, if they differ from the defaults.
     """
 
     settings: Sequence[Setting] = ()
@@ -48,20 +49,21 @@ class AskedBesides:
 
 
 def folder_name(name: str, asked: AskedBesides) -> str:
-    """The name of a result's folder: the same for the same request, another for any other.
+    """The name of a result's folder: equal requests have equal names, different ones different
+    names.
 
     Args:
-        name: Of the experiment, with what kind of result it is: ``home-line-compared``.
-        asked: What was asked for besides its file.
+        name: Name of the experiment and the kind of result: ``home-line-compared``.
+        asked: What was requested in addition to the file.
 
     Returns:
-        At most 70 characters more than `name`. Where the words are too long, or have characters
-        that could be mistaken in a file's name, a hash of them stands at the end.
+        At most 70 characters more than `name`. If the words are too long, or contain characters
+        that are unsafe or ambiguous in file names, a hash of them is appended.
     """
     parts = [_of_file(file) for file in asked.files]
     values: dict[str, list[Any]] = {}
     for setting in asked.settings:
-        # The experiment's name is that of the folder already.
+        # The folder already has the experiment's name.
         if setting.path != "name":
             values.setdefault(setting.path, []).append(setting.value)
     values.update({option: [*each] for option, each in asked.options.items()})
@@ -81,7 +83,7 @@ def folder_name(name: str, asked: AskedBesides) -> str:
 class _Part:
     words: str
     is_exact: bool
-    """Whether nothing else has these words."""
+    """Whether the words are unambiguous."""
 
 
 def _of_file(file: Path) -> _Part:
@@ -109,5 +111,5 @@ def _is(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def _fit_for_a_file(text: str) -> str:
-    """With ``+`` for a space and ``_`` for what a shell, an address or a file system would read."""
+    """Replace spaces by ``+``, and characters special to shells, URLs or file systems by ``_``."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "_", text.replace(" ", "+"))

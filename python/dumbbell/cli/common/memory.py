@@ -1,4 +1,4 @@
-"""The option ``--memory``: what runs may use together."""
+"""The option ``--memory``: memory that all runs may use together."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ MEMORY_HELP = "What runs may use together, such as 2gb; else what is free."
 
 
 def memory_bytes(asked: str | None) -> int | None:
-    """As many bytes; None for what is free.
+    """The size in bytes; None for the free memory.
 
     Raises:
-        SpecError: It is no size.
+        SpecError: It is not a size.
     """
     if asked is None:
         return None

@@ -1,4 +1,4 @@
-"""Options that several commands share, each said once."""
+"""Options that several commands share, each defined once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.cli.common.store import VARIABLE
 
 DEFAULT_BACKENDS = ("sim",)
 
-# The headings of ``--help``, after the command's own options.
+# Headings of ``--help`` after the command's own options.
 _WHERE = "Where it runs"
 _WRITTEN = "What is written"
 _KEPT = "Runs that are kept"
@@ -150,10 +150,10 @@ Shard = Annotated[
 
 
 def kernel_settings(listed: str | None) -> list[str]:
-    """The ``--set`` of kernels that are given as a list with commas."""
+    """The ``--set`` settings for a comma-separated list of kernels."""
     return [f"kernel={json.dumps(name)}" for name in names_of(listed)]
 
 
 def names_of(listed: str | None) -> tuple[str, ...]:
-    """Of backends, as typed with commas between them; each once, none where nothing was typed."""
+    """Names from a comma-separated list, without duplicates; empty if not given."""
     return tuple(dict.fromkeys(listed.split(","))) if listed else ()

@@ -1,4 +1,4 @@
-"""Options of every command that runs cells and writes a page of them."""
+"""Options shared by the commands that run cells and write a page."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dumbbell.cli.common.store import StoreOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRuns:
-    """What was typed of running, printing and keeping.
+    """Options for running, printing and storing.
 
     Attributes:
-        backends: Names; empty where not said.
-        jobs: Threads; 0 for one a core.
+        backends: Names; empty if not given.
+        jobs: Threads; 0 for one per core.
         memory: A size, as text.
-        cluster: Whose workers run it: an address or ``local``; None for here.
-        out: Folder of the page; None where not said.
-        page: Whether to write it; None where not said.
+        cluster: Address of a Dask scheduler or ``local``; None for this process.
+        out: Folder of the page; None if not given.
+        page: Whether to write the page; None if not given.
         replace: Whether another experiment's result there may be replaced.
         as_json: Whether to print JSON.
-        yes: Whether to run what takes hours without asking.
-        storing: What was said about the store.
+        yes: Whether to skip the confirmation of runs that take hours.
+        storing: Options of the store.
     """
 
     backends: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The page of ``dumbbell run``: where it goes, and what is said where it cannot go there."""
+"""The page of a result: its folder, and the message if it cannot be written there."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LONGEST_NAME = 100
 
 
 def result_name(name: str, file: Path) -> str:
-    """What a folder of results is called: as the experiment is, or as its file without a name.
+    """Name for a folder of results: the experiment's name, or the file's if it has none.
 
     Args:
-        name: Of the experiment.
-        file: In which it is described; it may be a pipe.
+        name: The experiment's name.
+        file: The experiment's file; it may be a pipe.
     """
     from dumbbell.spec import Experiment
 
@@ -39,35 +39,35 @@ def result_name(name: str, file: Path) -> str:
 
 
 def page_folder(name: str, kind: str = "", asked: AskedBesides | None = None) -> Path:
-    """``results/NAME-KIND``, and behind it what was asked for besides a file (`folder_name`).
+    """``results/NAME-KIND``, followed by settings and options (`folder_name`).
 
     Args:
         name: A `result_name`.
         kind: Such as ``compared``; empty for a run.
-        asked: What was asked for besides its file; None for nothing.
+        asked: What was requested in addition to the file; None for nothing.
     """
     whole = f"{name}-{kind}" if kind else name
     return RESULTS / (whole if asked is None else folder_name(whole, asked))
 
 
 def has_page(page: bool | None, out: Path | None, *, as_json: bool) -> bool:
-    """Whether several runs have one: who asks for JSON is a program, until they say otherwise."""
+    """Whether several runs get a page by default: not with JSON, which is for programs."""
     return page or out is not None or (page is None and not as_json)
 
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """A folder that a result can be written to, and the processes that will draw its figures."""
+    """A folder for a result, with the processes that will draw its figures."""
 
     folder: ResultFolder
     processes: FigureProcesses
     opens: bool = False
-    """Whether a browser shows the page when it is written."""
+    """Whether a browser opens the page when it is written."""
 
     def write(
         self, report: Report | None, exports: Mapping[str, Content], console: Console
     ) -> None:
-        """Write a page, the same in other formats, or both; and say where."""
+        """Write a page, other formats, or both; and print the paths."""
         from dumbbell.folders import write_content
         from dumbbell.report import FigureDrawer, write_report
 
@@ -88,7 +88,7 @@ class PagePlace:
 
 
 def open_page(page: Path) -> None:
-    """Show a page in the browser, and say so where there is none."""
+    """Open a page in the browser; print a message if there is none."""
     import webbrowser
 
     address = page.resolve().as_uri()
@@ -108,23 +108,22 @@ def result_place(
     is_asked_for: bool,
     opens: bool = False,
 ) -> Iterator[PagePlace | None]:
-    """Context from before the run until its result is written; None where there is none to write.
+    """A context from before the run until the result is written; None if none will be written.
 
-    What draws gets ready meanwhile: that takes longer than the drawing.
+    The drawing processes start in the meantime, which takes longer than the drawing itself.
 
     Args:
-        folder: Where to.
-        subject: What tells its result from that of another experiment, with ``source``.
-        source: File of the experiment, where it is one.
+        folder: The folder.
+        subject: Identifies the experiment, together with ``source``, to protect other results.
+        source: File of the experiment, if it has one.
         replace: Whether another experiment's result may be replaced.
         has_page: Whether there will be a page.
-        has_exports: Whether there will be other formats; then a folder that will not do is an
-            error.
-        is_asked_for: Whether a page that cannot be written is an error; else a sentence.
-        opens: Whether a browser shows the page when it is written.
+        has_exports: Whether other formats will be written; then an unusable folder is an error.
+        is_asked_for: Whether an unwritable page is an error; otherwise a message is printed.
+        opens: Whether a browser opens the page when it is written.
 
     Raises:
-        SpecError: The folder will not do, and what goes there was asked for.
+        SpecError: The folder cannot be used, and its content was asked for.
     """
     if not (has_page or has_exports):
         yield None

@@ -1,4 +1,4 @@
-"""Another congestion controller in place of one: ``--instead NAME=OTHER``."""
+"""Replace one congestion controller by another: ``--instead NAME=OTHER``."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _KEY = "congestion_control"
 def with_controllers(
     experiment: Experiment, instead: Mapping[str, str]
 ) -> tuple[Experiment, list[str]]:
-    """The experiment with other controllers in place of those that its flows have.
+    """The experiment with some controllers of its flows replaced.
 
     Args:
-        experiment: Its TCP flows name a controller each, be it that of their profile.
-        instead: Name of a controller to that of another.
+        experiment: The experiment; its TCP flows name controllers directly or by profile.
+        instead: Replacement of each controller, by name.
 
     Returns:
         The experiment, and a sentence for each name.
 
     Raises:
-        SpecError: No flow has the first, or the second is none.
+        SpecError: No flow uses the controller, or the replacement does not exist.
     """
     from dumbbell.spec import Experiment
 
@@ -51,14 +51,14 @@ def with_controllers(
 def named_controllers(
     table: Mapping[str, Any], instead: Mapping[str, str]
 ) -> tuple[dict[str, Any], set[str]]:
-    """A description, as a file has it, with other controllers where it names one of them.
+    """A description, as parsed from a file, with controllers replaced wherever it names them.
 
     Args:
-        table: Tables and lists as TOML has them; it is left as it is.
-        instead: Name of a controller, known to the simulator or not, to that of another.
+        table: Tables and lists as in TOML; not modified.
+        instead: Replacement of each controller, which need not be known, by name.
 
     Returns:
-        The new description, and which names were found.
+        The new description, and the names that were found.
     """
     found: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""The store of ``dumbbell run``: where it is, and what is said of it."""
+"""The store of ``dumbbell run``: its location, and messages about it."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 DEFAULT = Path("results") / ".store"
 NONE = "no"
-"""In place of a folder in the environment."""
+"""Value of the environment variable that disables the store."""
 VARIABLE = "DUMBBELL_STORE"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
-    """What was typed about the store.
+    """Options of the store.
 
     Attributes:
-        folder: Where; None where not said.
-        is_wanted: Whether there is to be one.
-        resume: Whether something has to be there.
-        keep_tables: Whether tables of runs are kept.
-        shard: A share, as text.
+        folder: The store's folder; None if not given.
+        is_wanted: Whether a store is used.
+        resume: Whether the store must contain runs of this command.
+        keep_tables: Whether runs' tables are stored.
+        shard: A share of the runs, as text.
     """
 
     folder: Path | None = None
@@ -48,16 +48,16 @@ class StoreOptions:
 
     @property
     def place(self) -> Path | None:
-        """The folder; None where there is to be no store."""
+        """The folder; None without a store."""
         if not self.is_wanted or str(self.folder) == NONE:
             return None
         return self.folder or DEFAULT
 
     def check(self, *, is_comparison: bool) -> None:
-        """Refuse what does not go together.
+        """Refuse options that conflict.
 
         Raises:
-            SpecError: It does not.
+            SpecError: Options conflict.
         """
         needing = {
             "--resume": self.resume,
@@ -77,13 +77,13 @@ class StoreOptions:
 def stored_executor(
     storing: StoreOptions, executor: Executor, cells: Sequence[Cell], *, tables_below: int
 ) -> Executor:
-    """An executor with the store that was asked for, if one was.
+    """The executor with the requested store, if any.
 
     Args:
-        storing: What was typed.
-        executor: Does what is not there.
-        cells: What the runs are listed by.
-        tables_below: Replications whose tables are shown.
+        storing: The options.
+        executor: Performs the runs that are missing.
+        cells: Listing of the runs, by cell.
+        tables_below: Number of replications whose tables are shown.
     """
     from dumbbell.compare.executing import Stored, cell_names
     from dumbbell.store import Shard, Store
@@ -104,7 +104,7 @@ def stored_executor(
 
 
 def asked_store(storing: StoreOptions) -> Store | None:
-    """The store that was asked for, or is to be used where none was; None for none."""
+    """The store that was requested or is the default; None without one."""
     place = storing.place
     if place is None or not _can_be_used(storing, place):
         return None
@@ -120,20 +120,20 @@ def stored_run(
     task: tuple[int, str],
     made: Callable[[], Run],
 ) -> tuple[Run, Summary]:
-    """A single run: from the store where its tables are there, else made, and kept.
+    """A single run: from the store if its tables are there, otherwise made and stored.
 
     Args:
-        storing: What was typed.
-        experiment: What is run.
-        settings: What was put in place of the file's values.
+        storing: The options.
+        experiment: The experiment.
+        settings: Values that replace those of the file.
         task: Replication and backend.
-        made: Makes it.
+        made: Makes the run.
 
     Returns:
-        It, and its numbers.
+        The run and its summary.
 
     Raises:
-        StoreError: The store that was asked for cannot be used.
+        StoreError: The requested store cannot be used.
         OSError: The disk is full.
     """
     from dumbbell.compare import summary_of
@@ -149,7 +149,7 @@ def stored_run(
     kept = kept_run(store, asked, print_warning)
     if kept is not None:
         return kept, summary_of(kept)
-    store.check()  # before a long run, not after it
+    store.check()  # checked before a long run, not after it
     run = made()
     summary = summary_of(run)
     name = named(experiment, settings)
@@ -158,12 +158,12 @@ def stored_run(
 
 
 def say_share(share: ShareDone, console: Console, *, as_json: bool) -> int:
-    """What a shard has done, and how one goes on.
+    """Print what a shard has done, and how to continue.
 
     Args:
-        share: What came of it.
-        console: Where sentences go.
-        as_json: Whether the numbers are printed as JSON too.
+        share: Result of the shard.
+        console: Console for the sentences.
+        as_json: Whether the numbers are also printed as JSON.
 
     Returns:
         The exit status.
@@ -180,7 +180,7 @@ def say_share(share: ShareDone, console: Console, *, as_json: bool) -> int:
 
 
 def _can_be_used(storing: StoreOptions, place: Path) -> bool:
-    """Whether the default store can be used; one that was asked for must be."""
+    """Whether the default store can be used; a requested store must be usable."""
     if storing.folder is not None or place.exists():
         return True
     there = next(each for each in place.absolute().parents if each.exists())

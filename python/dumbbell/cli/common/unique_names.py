@@ -1,4 +1,4 @@
-"""Names that tell files apart."""
+"""Unique short names for files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dumbbell.printable import printable
 
 
 def unique_names(files: Sequence[Path]) -> list[str]:
-    """Names of files: as much of the end of each path as tells it from the others.
+    """Names of files: the shortest end of each path that distinguishes it from the others.
 
-    Those that are the same to the root get a number.
+    Identical paths get a number.
     """
     parts = [file.absolute().parts for file in files]
     for count in range(1, max(map(len, parts)) + 1):

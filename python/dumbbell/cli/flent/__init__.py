@@ -1,1 +1,1 @@
-"""``dumbbell flent``: Flent's tests with Flent's options, and no testbed."""
+"""``dumbbell flent``: Flent's tests with Flent's options, without a testbed."""

@@ -1,4 +1,4 @@
-"""The options of ``dumbbell flent``: Flent's own, then those of the network."""
+"""Options of ``dumbbell flent``: Flent's own, then those of the network."""
 
 from __future__ import annotations
 

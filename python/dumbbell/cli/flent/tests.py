@@ -1,4 +1,4 @@
-"""``dumbbell flent``: Flent's tests with Flent's options, and no testbed."""
+"""``dumbbell flent``: Flent's tests with Flent's options, without a testbed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ PICTURES = (".png", ".svg", ".pdf")
 FORMATS = ("plot", "summary")
 LONGEST_TEXT = 1000
 MOST_FILES = 12
-"""That one plot has over one another."""
+"""Most files overlaid in one plot."""
 LONGEST_TITLE = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlentOptions:
-    """What was asked for; names as Flent's options have them.
+    """The options; names as in Flent.
 
     Attributes:
         test: Name of the test; empty when a file is read.
-        inputs: Data files to read instead of running a test; plots have them over one another.
+        inputs: Data files to read instead of running a test; plots overlay them.
         plot: Name of a plot, or empty.
         format: One of `FORMATS`, or empty: a plot when one is named or `output` is a picture,
             else the summary.
@@ -49,18 +49,18 @@ class FlentOptions:
         note: ``-n``.
         data_dir: Where the data file goes.
         parameters: ``KEY=VALUE``.
-        network: The network that is built in, with the options given.
-        topology: An experiment's file whose links are taken instead, and whose flows come beside.
-        client: Who measures, in such a network.
+        network: The built-in network, with the options given.
+        topology: An experiment's file whose links are used instead, together with its flows.
+        client: The measuring host in such a network.
         queues: Queues whose statistics are written.
-        instead: ``NAME=OTHER``: controllers to run in place of those the test names.
-        backend: Where to run.
-        seed: All randomness follows from it.
-        replication: Chooses the random numbers.
-        memory_bytes: What the run may use; None for what is free.
-        timer_hz: Of the kernel that is modelled.
+        instead: ``NAME=OTHER``: controllers that replace those of the test.
+        backend: The backend.
+        seed: Seed of all random numbers.
+        replication: Selects the random numbers.
+        memory_bytes: Memory the run may use; None for the free memory.
+        timer_hz: Timer frequency of the modelled kernel.
         irtt: Whether the program irtt measures latency over UDP.
-        yes: Whether to run what takes hours without asking.
+        yes: Whether to skip the confirmation of runs that take hours.
     """
 
     test: str = ""
@@ -91,10 +91,10 @@ class FlentOptions:
 
 
 def flent(options: FlentOptions, console: Console) -> None:
-    """Run a test or read a data file; write the file, and a plot or the summary.
+    """Run a test or read a data file; write the data file, and a plot or the summary.
 
     Raises:
-        SpecError: Something asked for is not allowed.
+        SpecError: An option is not allowed.
     """
     _check(options)
     if options.inputs:
@@ -116,7 +116,7 @@ def flent(options: FlentOptions, console: Console) -> None:
 
 
 def list_tests(console: Console) -> None:
-    """The tests and what they do."""
+    """Print the tests with their descriptions."""
     from dumbbell.spec.flent import TEST_NAMES, flent_test
 
     wide = max(len(name) for name in TEST_NAMES)
@@ -127,7 +127,7 @@ def list_tests(console: Console) -> None:
 
 
 def list_plots(options: FlentOptions, console: Console) -> None:
-    """The plots of a test, or those that a data file has something for; the default first."""
+    """Print the plots of a test, or those that a data file has data for; the default first."""
     from dumbbell.report.flent_plots import plot_names, plots_of
     from dumbbell.spec.flent import flent_test
 
@@ -173,7 +173,7 @@ def _or(words: Sequence[str]) -> str:
 
 
 def _wants_plot(options: FlentOptions) -> bool:
-    """As asked for; else when a plot is named, or a file that only a plot can be."""
+    """As requested; by default if a plot is named, or the output is an image file."""
     if options.format:
         return options.format == "plot"
     picture = options.output is not None and options.output.suffix.lower() in PICTURES
@@ -196,7 +196,7 @@ def _test(options: FlentOptions) -> FlentTest:
 
 
 def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    """``KEY=VALUE`` each."""
+    """Parse ``KEY=VALUE`` pairs."""
     pairs: dict[str, str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -244,7 +244,7 @@ def _run(test: FlentTest, experiment: Experiment, options: FlentOptions) -> Flen
 
 @contextmanager
 def hint_at_instead() -> Iterator[None]:
-    """Where the simulator lacks a controller, say how to run the test all the same."""
+    """If the simulator lacks a controller, add to the error how to run the test anyway."""
     try:
         yield
     except SpecError as error:
@@ -255,7 +255,7 @@ def hint_at_instead() -> Iterator[None]:
 
 
 def _check_plot(test: FlentTest, plot: str) -> None:
-    """Before a minute of simulation rather than after it."""
+    """Check the plot before a minute of simulation."""
     from dumbbell.report.flent_plots import check_plot
 
     check_plot(test.name, plot)
@@ -272,7 +272,7 @@ def _checked_queues(queues: Sequence[str], experiment: Experiment) -> list[str]:
 
 
 def _free_name(path: Path, file: FlentFile) -> Path:
-    """The path, or one with a number where a file exists already."""
+    """The path, or a numbered one if a file exists."""
     from dumbbell.formats.flent import SUFFIX, flent_bytes
 
     content = flent_bytes(file)
@@ -287,10 +287,10 @@ def _free_name(path: Path, file: FlentFile) -> Path:
 
 
 def read_files(paths: Sequence[Path]) -> dict[str, FlentFile]:
-    """Data files by what tells them apart in a plot: their titles, or names; one has none.
+    """Read data files, with names that distinguish them in a plot: their titles or file names.
 
     Raises:
-        SpecError: One is no data file.
+        SpecError: A file is not a data file.
     """
     from dumbbell.formats.flent import read_flent
     from dumbbell.printable import printable
@@ -337,11 +337,11 @@ def _beside(path: Path, plot: str) -> Path:
 
 
 def write_plot(files: Mapping[str, FlentFile], name: str, target: Path) -> None:
-    """Draw a plot of data files over one another into a PNG, SVG or PDF, by the name's end.
+    """Draw an overlay plot of data files as PNG, SVG or PDF, by the extension.
 
     Raises:
         SpecError: No file has such a plot.
-        DrawingError: It could not be drawn.
+        DrawingError: Drawing failed.
     """
     from dumbbell.report.figures import FigureDrawer, draw
     from dumbbell.report.flent_plots import draw_plot

@@ -1,1 +1,1 @@
-"""``dumbbell judge``: a congestion controller's evidence by the sections of RFC 9743."""
+"""``dumbbell judge``: evidence on a congestion controller by the sections of RFC 9743."""

@@ -1,4 +1,4 @@
-"""The options of ``dumbbell judge``."""
+"""Options of ``dumbbell judge``."""
 
 from __future__ import annotations
 

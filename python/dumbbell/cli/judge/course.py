@@ -20,24 +20,24 @@ from dumbbell.spec.native import is_allowing
 
 
 def judge_course(submissions: Path, course: Path, out: Path | None, *, json: bool) -> int:
-    """Run and mark what a class handed in.
+    """Run and mark a class's submissions.
 
-    To type it is the teacher's word that these files may be run, held to a folder of their own.
-    Where a machine cannot hold them nothing is run, but in a block of `allowing_native`
-    (``--allow-native``).
+    The command itself is the teacher's permission to run these files confined to their own folder.
+    If the machine cannot confine them, nothing is run unless `allowing_native` (``--allow-native``)
+    is in effect.
 
     Args:
         submissions: A folder with a file (.py, .c) or a folder for each student; or one file.
         course: The course file.
-        out: Folder of the marks; ``results/NAME-marks`` when None, or nowhere with ``json``.
+        out: Folder of the marks; when None, ``results/NAME-marks``, or none with ``json``.
         json: Whether to print JSON instead of a table.
 
     Returns:
-        The exit status: 0 where all are marked, whatever came of them; 130 where it was stopped.
+        The exit status: 0 if all are marked, whatever their marks; 130 if interrupted.
 
     Raises:
         SpecError: The course file, an experiment, the folder or ``out`` is not allowed.
-        NotConfinedError: This machine cannot hold the submissions.
+        NotConfinedError: This machine cannot confine the submissions.
         RunError: A run without any submission in it failed.
     """
     asked = read_course(course)

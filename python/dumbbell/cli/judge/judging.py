@@ -1,4 +1,4 @@
-"""``dumbbell judge``: the dossier of a congestion controller, run, printed and written."""
+"""``dumbbell judge``: run, print and write the dossier of a congestion controller."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from dumbbell.replication import Interrupted
 
 
 def run_judge(controller: str, asked: JudgeOptions, console: Console) -> int:
-    """Do it.
+    """Run the command.
 
     Args:
         controller: A name, or a file in C or Python.
-        asked: What else was typed.
-        console: Where the sentences go.
+        asked: The options.
+        console: Console for the sentences.
 
     Returns:
         The exit status.
@@ -98,7 +98,7 @@ def _write_section(folder: Any, files: Mapping[str, Content]) -> None:
 
 
 def print_dossier(dossier: Dossier, console: Console) -> None:
-    """The answer, a line a section, and what does not hold."""
+    """Print the answer, one line per section, and the failed expectations."""
     console.print(Text(question(dossier), style="bold"))
     console.print(Text(answer(dossier)))
     console.print(Text(dossier.suite.caution, style="dim"))

@@ -1,4 +1,4 @@
-"""``dumbbell judge --all``: the league of congestion controllers, run, printed and written."""
+"""``dumbbell judge --all``: run, print and write the league of congestion controllers."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from dumbbell.replication import Interrupted
 
 
 def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> int:
-    """Judge all controllers of the simulator, and those that are named.
+    """Judge all controllers of the simulator, and the named ones.
 
-    Runs go to the store, so what was stopped goes on, and ``dumbbell judge NAME`` has the dossier
-    of each without running it again.
+    Runs are stored, so an interrupted command can be resumed, and ``dumbbell judge NAME`` gets each
+    dossier without repeating runs.
 
     Args:
         named: Names, or files in C or Python.
-        asked: What else was typed.
-        console: Where the sentences go.
+        asked: The options.
+        console: Console for the sentences.
 
     Returns:
         The exit status.
@@ -102,7 +102,7 @@ def _run(
 
 
 def print_league(league: League, console: Console) -> None:
-    """The answer, and a line a controller."""
+    """Print the answer, and one line per controller."""
     from dumbbell.judge.league_page import answer, question
 
     console.print(Text(question(league), style="bold"))
@@ -121,7 +121,7 @@ def print_league(league: League, console: Console) -> None:
 
 
 def league_json(league: League) -> dict[str, Any]:
-    """The league as one document."""
+    """The league as a JSON document."""
     from dumbbell.judge.league_page import answer, question
 
     return {

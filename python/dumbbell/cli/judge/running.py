@@ -1,4 +1,4 @@
-"""The runs of dossiers: what was typed becomes experiments, and those are run."""
+"""Run dossiers: make the experiments from the options, and run them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ GOES_ON = "Stopped by hand: the same command goes on from here."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOptions(PageRuns):
-    """What was typed; see `PageRuns` for the rest.
+    """The options; see `PageRuns` for the others.
 
     Attributes:
         against: Names, or files.
-        depth: How thoroughly.
-        suite: Whose sections.
+        depth: Depth of the test.
+        suite: Name of the suite.
     """
 
     against: tuple[str, ...]
@@ -47,7 +47,7 @@ class JudgeOptions(PageRuns):
 
     @property
     def where(self) -> tuple[str, ...]:
-        """The backends, the default ones where none was typed.
+        """The backends, or the default ones.
 
         Raises:
             SpecError: There is no such backend.
@@ -62,8 +62,8 @@ class PlannedDossier:
     """A dossier before its runs.
 
     Attributes:
-        about: What is judged.
-        written: Its experiments, in a folder of their own.
+        about: The request.
+        written: Its experiments, in their own folder.
     """
 
     about: JudgeRequest
@@ -76,10 +76,10 @@ def planned(
     """Write the experiments of a dossier.
 
     Args:
-        controller: As typed.
-        asked: What else was.
-        folder: Where the experiments go, with a copy of the controllers' files.
-        is_its_own_rival: Of `JudgeRequest`.
+        controller: The controller, as typed.
+        asked: The options.
+        folder: Folder for the experiments and copies of the controllers' files.
+        is_its_own_rival: See `JudgeRequest`.
 
     Raises:
         SpecError: A controller is not known, or its file may not be used.
@@ -94,7 +94,7 @@ def planned(
 
 
 def _placed(typed: str, folder: Path, option: str) -> str:
-    """A controller as a description beside which its file lies names it."""
+    """The controller's name in a description that is in the same folder."""
     try:
         reference = Reference.typed(typed)
     except Refused as error:
@@ -123,7 +123,7 @@ def _checked(controller: str, folder: Path, option: str) -> str:
 def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[Dossier]:
     """Run the dossiers one after the other; the last one may be interrupted.
 
-    Whoever types is asked first where all of them take hours. Runs that failed are printed.
+    Asks for confirmation first if all of them take hours. Prints failed runs.
     """
     backends = asked.where
     may_use_bytes = memory_bytes(asked.memory)
@@ -170,5 +170,5 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
 
 
 def has_failed(dossier: Dossier) -> bool:
-    """Whether a run failed."""
+    """Whether any run failed."""
     return any(found.checked.comparison.failed for found in dossier.found)

@@ -1,1 +1,1 @@
-"""``dumbbell kernel``: the real Linux kernel in virtual time."""
+"""``dumbbell kernel``: the Linux kernel in virtual time."""

@@ -1,4 +1,4 @@
-"""``dumbbell kernel build | info | test``: the real Linux kernel in virtual time."""
+"""``dumbbell kernel build | info | test``: the Linux kernel in virtual time."""
 
 from __future__ import annotations
 

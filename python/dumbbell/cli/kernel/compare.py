@@ -1,4 +1,4 @@
-"""``dumbbell kernel compare``: experiments on two kernels."""
+"""``dumbbell kernel compare``: run experiments on two kernels."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KernelCompareOptions:
-    """What was typed.
+    """The options.
 
     Attributes:
-        kernels: Two names.
+        kernels: The names of both kernels.
         files: Experiments; none for the reference grid.
-        only: A word in the names of the grid's networks.
-        replications: Of each on each.
-        jobs: Guests side by side; 0 for one a core.
-        storing: What was said about the store.
+        only: Part of the names of the grid's networks.
+        replications: Replications of each experiment on each kernel.
+        jobs: Parallel guests; 0 for one per core.
+        storing: Options of the store.
         as_json: Whether to print JSON.
-        yes: Whether to run what takes hours without asking.
+        yes: Whether to skip the confirmation of runs that take hours.
     """
 
     kernels: tuple[str, str]
@@ -58,10 +58,10 @@ class KernelCompareOptions:
 
 
 def compare_on_kernels(asked: KernelCompareOptions, console: Console) -> int:
-    """Do it; each experiment is printed when it has ended.
+    """Run the command; each experiment is printed when it has ended.
 
     Returns:
-        The exit status: 1 where a run failed.
+        The exit status: 1 if a run failed.
 
     Raises:
         SpecError: A file describes no experiment, or there is no such network in the grid.

@@ -1,1 +1,1 @@
-"""``dumbbell packetdrill``: packetdrill's scripts against TCP."""
+"""``dumbbell packetdrill``: run packetdrill scripts against TCP."""

@@ -1,4 +1,6 @@
-"""``dumbbell packetdrill``: packetdrill's scripts against TCP, the simulator's and the kernel's."""
+"""``dumbbell packetdrill``: run packetdrill scripts against the simulator's TCP and the
+kernel's.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.backends.kernel.packetdrill import Conditions
 
 LARGEST_BYTES = 1 << 20
-"""Bytes of a script at most, as the reader of the language has it."""
+"""Largest script, as in the language's parser."""
 
 SIM, KERNEL = "sim", "kernel"
 _BACKENDS = {"sim": (SIM,), "kernel": (KERNEL,), "both": (SIM, KERNEL)}
@@ -185,7 +187,7 @@ def _fuzz(
 
 
 def _build(source: Path, *, as_json: bool, is_all: bool) -> None:
-    """Build it, and say so; as JSON where nothing else will be (``is_all``)."""
+    """Build packetdrill and report it; as JSON if nothing else follows (``is_all``)."""
     from dumbbell.backends.kernel.packetdrill import build_packetdrill
     from dumbbell.printable import printable
 
@@ -214,7 +216,7 @@ def _end(
     *,
     as_json: bool,
 ) -> None:
-    """Sums and the exit status."""
+    """Print the totals and return the exit status."""
     by_backend = {name: [each[name] for each in verdicts.values()] for name in backends}
     if as_json:
         say(json.dumps(_json(verdicts, by_backend, conditions), indent=2))

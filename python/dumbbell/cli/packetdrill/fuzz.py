@@ -1,4 +1,4 @@
-"""``dumbbell packetdrill --fuzz N``: random scripts, and on how many the two agree."""
+"""``dumbbell packetdrill --fuzz N``: random scripts, and how many give the same result on both."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def fuzz_by_kernel(
     shrink: int,
     as_json: bool,
 ) -> None:
-    """Write scripts, have the kernel judge them, say on how many the two agree.
+    """Write scripts, have the kernel judge them, and print how many agree.
 
     Args:
-        count: How many.
-        seed: Where they come from.
-        keep: Folder that gets the scripts on which they do not.
-        controller: Congestion control of all; None to draw one of each.
-        gso_max_segs: Segments of one sk_buff at most, of both.
-        jobs: Kernels side by side.
-        shrink: How many of each kind, and controller, are made as short as can be first.
+        count: Number of scripts.
+        seed: Seed of the scripts.
+        keep: Folder for the scripts with differences.
+        controller: Congestion controller of all scripts; None to draw one for each.
+        gso_max_segs: Largest number of segments per sk_buff, on both.
+        jobs: Parallel kernels.
+        shrink: Number of scripts to shorten for each kind of difference and controller.
         as_json: Print JSON only.
     """
     from dumbbell.backends.kernel.packetdrill import Conditions, DifferenceKind, fuzz, shrunk
 
-    # The device gets frames: what left together is told by the instants.
+    # The device receives frames; which ones belonged to one burst follows from their times.
     conditions = Conditions(gso_max_segs=gso_max_segs, offloads=gso_max_segs == 1)
     found: list[FuzzedScript] = []
     of_each: Counter[tuple[str, str]] = Counter()
@@ -75,13 +75,13 @@ def fuzz_by_kernel(
 def fuzz_by_simulator(
     count: int, seed: int, *, controller: str | None, gso_max_segs: int, as_json: bool
 ) -> None:
-    """Write scripts and have the simulator itself read and run them: all must pass.
+    """Write scripts and run them in the simulator itself: all must pass.
 
     Args:
-        count: How many.
-        seed: Where they come from.
-        controller: Congestion control of all; None to draw one of each.
-        gso_max_segs: Segments of one packet at most.
+        count: Number of scripts.
+        seed: Seed of the scripts.
+        controller: Congestion controller of all scripts; None to draw one for each.
+        gso_max_segs: Largest number of segments per packet.
         as_json: Print JSON only.
     """
     from dumbbell._engine import check_packet_script, fuzz_packet_script
@@ -107,7 +107,7 @@ def fuzz_by_simulator(
 
 
 def sum_lines(kinds: Sequence[tuple[str, str]]) -> list[str]:
-    """On how many the two agree, then each kind of remainder by controller, the largest first."""
+    """Number of scripts that agree, then each kind of difference by controller, largest first."""
     from dumbbell.backends.kernel.packetdrill import DifferenceKind
 
     agree = sum(kind == DifferenceKind.AGREES for kind, _ in kinds)

@@ -1,4 +1,4 @@
-"""What ``dumbbell packetdrill`` says of scripts: a line each, what differs below it, sums."""
+"""Output of ``dumbbell packetdrill``: one line per script, its differences, totals."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ COUNTED = ("passed", "failed", "unsupported")
 MALFORMED = "malformed"
 
 Verdict = Mapping[str, Any]
-"""As `dumbbell._engine.check_packet_script` tells it."""
+"""In the form of `dumbbell._engine.check_packet_script`."""
 
 
 def print_script(file: str, verdicts: Mapping[str, Verdict]) -> None:
-    """Print what one backend, or each of several, says of a script.
+    """Print the verdicts of one or more backends on a script.
 
     Args:
         file: Its path.
-        verdicts: Backend to verdict, in order.
+        verdicts: Verdicts by backend, in order.
     """
     name = printable(file)
     if len(verdicts) == 1:
@@ -35,7 +35,7 @@ def print_script(file: str, verdicts: Mapping[str, Verdict]) -> None:
 
 
 def print_verdict(name: str, verdict: Verdict) -> None:
-    """Print one verdict: what differs or is missing, with its place."""
+    """Print one verdict: the difference or missing feature, with its line."""
     kind = verdict["verdict"]
     if kind == "passed":
         say(f"{name}: passed")
@@ -53,12 +53,12 @@ def print_verdict(name: str, verdict: Verdict) -> None:
 
 
 def counts_of(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """How many passed, failed and are unsupported."""
+    """Number of scripts that passed, failed and are unsupported."""
     return {each: sum(one["verdict"] == each for one in verdicts) for each in COUNTED}
 
 
 def sum_of(verdicts: Sequence[Verdict]) -> str:
-    """The same as a line."""
+    """These numbers as a line."""
     return ", ".join(f"{number} {kind}" for kind, number in counts_of(verdicts).items())
 
 
@@ -80,5 +80,5 @@ def _of(difference: Mapping[str, Any]) -> str:
 
 
 def _is_fields(value: object) -> TypeGuard[list[tuple[str, float]]]:
-    """What an assertion found: names with their values."""
+    """Values that an assertion found, by name."""
     return isinstance(value, list)

@@ -1,4 +1,4 @@
-"""``dumbbell reproduce``: published experiments, judged and written as pages."""
+"""``dumbbell reproduce``: run and judge published experiments, and write their pages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ DEFAULT_FOLDER = Path("results")
 
 @dataclass(frozen=True, slots=True)
 class _WrittenStudy:
-    """A study that came to its end."""
+    """A study that was completed."""
 
     report: Report
     page: Path
@@ -95,14 +95,14 @@ def reproduce(
     """Reproduce one study or all of them.
 
     Args:
-        name: Of a study, or ``all``.
-        options: How; who does the runs, progress and cancellation are put in here.
-        storing: What was said about the store.
+        name: Name of a study, or ``all``.
+        options: Options of the study; executor, progress and cancellation are added here.
+        storing: Options of the store.
         cluster: Address of a Dask scheduler or ``local``; None for this process.
-        out: Folder of the page; of ``all``, of the index, with a folder a study in it.
+        out: Folder of the page; for ``all``, of the index, with one folder per study in it.
         replace: Whether the page of another study may be replaced.
         as_json: Print the claims as JSON instead of tables.
-        console: Where tables go.
+        console: Console for the tables.
 
     Returns:
         The exit status.
@@ -126,10 +126,10 @@ def reproduce(
         FigureDrawer() as drawer,
     ):
         if options.quick:
-            # In a campaign of hours the memory is better left to the runs.
+            # In a campaign of hours, memory is better left to the runs.
             drawer.prepare()
         for each in to_run:
-            # What was stopped had begun with the first one.
+            # An interrupted campaign was started with the first study.
             resume = storing.resume and each == to_run[0]
             performer = ExecutorPerformer(executor, store, study=each, resume=resume, tell=tell)
             try:
@@ -146,7 +146,7 @@ def reproduce(
             except StoreError:
                 raise  # of all studies
             except DumbbellError as error:
-                # One study's failure is no reason to lose the others.
+                # A failed study must not stop the others.
                 not_run[each] = _survived(error, alone=name != ALL)
             else:
                 written.append(done)
@@ -178,12 +178,12 @@ def _say_found(performer: ExecutorPerformer, store: Store | None, *, resume: boo
 
 
 def _with_bundle(report: Report, results: Path | None) -> tuple[Report, str]:
-    """The report, and the address of what runs its live figure; empty where it has none.
+    """The report, and the address of its live figure's module; empty if it has none.
 
     Args:
-        report: Of a study.
-        results: Folder above the studies' pages, for one bundle there; in the page's own folder
-            when None, as the folder above may be anybody's.
+        report: The report of a study.
+        results: Folder above the studies' pages, which gets one shared module. When None, each
+            page's own folder gets it, because the folder above may not be ours.
     """
     if report.live is None:
         return report, ""
@@ -194,14 +194,14 @@ def _with_bundle(report: Report, results: Path | None) -> tuple[Report, str]:
 
 
 def _put_laboratory(results: Path) -> None:
-    """The laboratory beside the index, where it can be had; one that is there stays."""
+    """Write the laboratory beside the index, if it can be built; an existing one is kept."""
     place = results / LABORATORY
     if has_module() and not place.exists():
         write_laboratory(place)
 
 
 def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
-    """Print it; where there is no other study to be run, only a run's failure gets this far."""
+    """Print the error; if no other study remains, only failures of runs are handled here."""
     if alone and not isinstance(error, (RunError, Interrupted)):
         raise error
     print_error(error)
@@ -209,7 +209,7 @@ def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
 
 
 def _status(written: Iterable[_WrittenStudy], not_run: Iterable[DumbbellError]) -> int:
-    """That of the worst that happened."""
+    """Exit status for the worst result."""
     judged = [each.report.judged for each in written]
     is_wrong = any(contradicting(each) or failed_checks(each) for each in judged)
     of_claims = EXIT_CONTRADICTED_OR_FAILED if is_wrong else EXIT_DONE
@@ -219,10 +219,10 @@ def _status(written: Iterable[_WrittenStudy], not_run: Iterable[DumbbellError]) 
 def _checked_folders(
     name: str, out: Path | None, options: StudyOptions, *, replace: bool
 ) -> dict[str, ResultFolder]:
-    """Study to the folder of its page, each of which may be written.
+    """Folder of each study's page, checked to be writable.
 
     Raises:
-        SpecError: One holds something that is not to be replaced.
+        SpecError: A folder contains something that must not be replaced.
     """
     targets = {
         each: _folder(folder, each, options, replace=replace)
@@ -236,7 +236,7 @@ def _checked_folders(
 
 
 def _targets(name: str, out: Path | None) -> Mapping[str, Path]:
-    """Study to the folder of its page."""
+    """Folder of each study's page."""
     if name == ALL:
         return {each: (out or DEFAULT_FOLDER) / each for each in STUDIES}
     return {name: out or DEFAULT_FOLDER / name}
@@ -256,12 +256,12 @@ def _folder(folder: Path, study: str, options: StudyOptions, *, replace: bool) -
 
 
 def _lacking(studies: Mapping[str, Study], options: StudyOptions) -> dict[str, DumbbellError]:
-    """Studies that cannot be run as asked or on this machine, and why; each is said.
+    """Studies that cannot be run with these options or on this machine, and why; each is reported.
 
-    Asked of all before the first one takes its minutes.
+    All are checked before the first one runs.
 
     Raises:
-        DumbbellError: None of them can.
+        DumbbellError: No study can be run.
     """
     found = {}
     for name, study in studies.items():
@@ -282,7 +282,7 @@ def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
 
 
 def _more_entries() -> list[IndexEntry]:
-    """The studies that are run when they are named, whatever is there of them."""
+    """Entries for studies that run only when named, if results exist."""
     return [
         IndexEntry(study=name, title=study.title, summary=study.summary, topic=topic_of(name))
         for name, study in MORE.items()
@@ -318,7 +318,7 @@ def _one(
 def _interrupted(
     report: Report, target: ResultFolder, options: StudyOptions
 ) -> tuple[Report, ResultFolder]:
-    """Say on the page that it is not all; and never put it over one that may be whole."""
+    """Mark the page as incomplete; it must never replace a page that may be complete."""
     note = "This was stopped by hand: it stands on the replications that had finished by then."
     folder = target.folder
     if folder.exists() and any(folder.iterdir()):
@@ -341,7 +341,7 @@ def _print(done: _WrittenStudy, console: Console) -> None:
 
 
 def list_studies(console: Console, *, as_json: bool) -> None:
-    """Names and what they are."""
+    """Print the names and titles of the studies."""
     described: list[dict[str, Any]] = []
     for name in (*STUDIES, *MORE):
         try:

@@ -1,4 +1,4 @@
-"""``dumbbell run`` of several experiments, values, backends or replications: a comparison."""
+"""``dumbbell run`` with several experiments, values, backends or replications: a comparison."""
 
 from __future__ import annotations
 
@@ -47,19 +47,20 @@ if TYPE_CHECKING:
     from dumbbell.compare.exporting import Format
 
 KEPT = 1
-"""Runs of each arm whose packets the page's figures show."""
+"""Replications of each arm that are kept for the page's figures over time."""
 DIFFERENCE = "difference"
 BESIDE = 3
-"""Cells, at most, with their differences beside their numbers; more have a table of them."""
+"""Most cells whose differences are shown beside their numbers; with more they get their own table.
+"""
 
 
 def compare_files(
     asked: RunOptions, planned: PlannedCells, may_use_bytes: int | None, console: Console
 ) -> int:
-    """Compare what was asked for and print what came of it.
+    """Run the comparison and print its results.
 
     Returns:
-        The exit status: 1 where a cell failed.
+        The exit status: 1 if a cell failed.
     """
     with _place(asked, planned) as place:
         agree_to_runs(
@@ -97,13 +98,13 @@ def _has_page(asked: RunOptions) -> bool:
 
 
 def kept_runs(asked: RunOptions, planned: PlannedCells) -> int:
-    """Runs of each arm that the page shows packet by packet."""
+    """Number of replications of each arm that the page shows over time."""
     return KEPT if _has_page(asked) and planned.grid is None else 0
 
 
 def _compared(planned: PlannedCells, asked: RunOptions, may_use_bytes: int | None) -> Comparison:
     keep = kept_runs(asked, planned)
-    # Whoever waits for a scheduler to answer is stopped at once.
+    # Waiting for a scheduler can be interrupted at once.
     with (
         executor_for(
             asked.cluster,
@@ -135,7 +136,7 @@ def _print_found(found: Comparison, asked: RunOptions, console: Console) -> None
 
         say(json_text(comparison_json(found)))
         return
-    # Each once, not once a cell.
+    # Once for all cells.
     notices = {str(each): each for cell in found.cells for each in cell.experiment.notices()}
     print_notices(notices.values(), console)
     if found.grid is not None:
@@ -147,7 +148,7 @@ def _print_found(found: Comparison, asked: RunOptions, console: Console) -> None
 
 
 def _formats(asked: RunOptions) -> Sequence[Format]:
-    """What ``--to`` asks for; refused before anything is run where it is of single runs."""
+    """Formats of ``--to``; formats for single runs are refused before anything is run."""
     if asked.to is None:
         return ()
     from dumbbell.compare.exporting import check_comparable, formats_of
@@ -160,7 +161,7 @@ def _formats(asked: RunOptions) -> Sequence[Format]:
 def _place(
     asked: RunOptions, planned: PlannedCells
 ) -> contextlib.AbstractContextManager[PagePlace | None]:
-    """Where the page goes; None where there is none. What draws it gets ready meanwhile."""
+    """Folder of the page; None without a page. The drawing processes start in the meantime."""
     formats = _formats(asked)
     if not planned.cells:
         return contextlib.nullcontext()
@@ -179,7 +180,7 @@ def _place(
 
 
 def print_failed(failed: FailedCell) -> None:
-    """The error, and the description as what one types to see it again."""
+    """Print the error, and the command that reproduces it."""
     where = (
         failed.label
         if failed.replication is None
@@ -190,7 +191,7 @@ def print_failed(failed: FailedCell) -> None:
 
 
 def print_comparison(found: Comparison, console: Console) -> None:
-    """Tables, what the marks mean, and what may be said."""
+    """Print tables, a legend of the marks, and the findings."""
     print_sentence(Text(headline(found)), console)
     if found.ensemble is not None:
         print_sentence(Text(_declared(found)), console)
@@ -209,7 +210,7 @@ def print_comparison(found: Comparison, console: Console) -> None:
 
 
 def headline(found: Comparison) -> str:
-    """What was compared, and how many runs there were."""
+    """The cells compared, and the number of runs."""
     counts = sorted({each.n for each in found.results.values()})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     what = "members of an ensemble" if found.ensemble is not None else "replications"
@@ -234,7 +235,7 @@ def _declared(found: Comparison) -> str:
 
 
 def legend(found: Comparison) -> str:
-    """What the marks mean that a table has."""
+    """A legend of the marks in the table."""
     parts = []
     numbers = [
         found.measured(quantity, arm.cell, arm.backend)
@@ -341,14 +342,14 @@ def print_rows(
     *,
     left: Sequence[bool],
 ) -> None:
-    """A table, its numbers never cut.
+    """Print a table without cutting its numbers.
 
     Args:
-        console: Where to.
-        title: Above it; empty for none.
-        head: Of the columns.
-        rows: Their cells.
-        left: Which columns begin at the left.
+        console: The console.
+        title: Its title; empty for none.
+        head: Column heads.
+        rows: Cells of each row.
+        left: Indices of left-aligned columns.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title_justify="left")
     if title:

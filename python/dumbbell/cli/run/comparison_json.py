@@ -1,4 +1,4 @@
-"""A comparison as JSON: every number of every run, and what the table says."""
+"""A comparison as JSON: every number of every run, and the table's statements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dumbbell.compare.axes import Grid
 
 
 def comparison_json(found: Comparison) -> dict[str, Any]:
-    """All of a comparison; units stand in the names of quantities and beside them."""
+    """The whole comparison; units are part of the names or next to the values."""
     return {
         "cells": [
             {
@@ -44,7 +44,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
 
 
 def _sweep(found: Comparison) -> dict[str, Any]:
-    """Of a sweep its parameters, and the cells that are not as precise as was asked."""
+    """A sweep's parameters, and the cells that missed the requested precision."""
     if found.grid is None:
         return {}
     return {

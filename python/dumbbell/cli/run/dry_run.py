@@ -1,4 +1,4 @@
-"""``dumbbell run --dry-run``: how many runs, how long, how much memory; nothing is run."""
+"""``dumbbell run --dry-run``: estimate runs, time and memory without running anything."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ _TIMES = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 
 @dataclass(frozen=True, slots=True)
 class CostForecast:
-    """What cells will take on a backend.
+    """Estimated cost of cells on a backend.
 
     Attributes:
-        backend: Which.
-        n_cells: Those that can be run there.
-        least_runs: Of all cells together.
-        most_runs: The same, where a precision that is asked for is not reached; else as many.
-        least_left: Of ``least_runs``, those that are not in the store.
-        most_left: Of ``most_runs``.
-        threads: Side by side.
-        least_cpu_s: Of ``least_left``, by the backend's estimate.
-        most_cpu_s: Of ``most_left``.
+        backend: The backend.
+        n_cells: Number of cells that it can run.
+        least_runs: Number of runs of all cells together.
+        most_runs: The same if the requested precision is not reached; otherwise equal to
+            ``least_runs``.
+        least_left: How many of ``least_runs`` are not in the store.
+        most_left: How many of ``most_runs`` are not in the store.
+        threads: Number of parallel runs.
+        least_cpu_s: CPU time for ``least_left``, by the backend's estimate.
+        most_cpu_s: CPU time for ``most_left``.
         run_bytes: Memory of the largest run.
-        memory_bytes: Of as many of those as there may be at a time, two a thread.
+        memory_bytes: Memory of the largest runs that can exist at a time, two per thread.
     """
 
     backend: str
@@ -58,17 +59,17 @@ class CostForecast:
 
     @property
     def least_wall_s(self) -> float:
-        """Of ``least_left`` on the given number of threads."""
+        """Wall time for ``least_left`` on that number of threads."""
         return self.least_cpu_s / self.threads
 
     @property
     def most_wall_s(self) -> float:
-        """Of ``most_left``."""
+        """Wall time for ``most_left``."""
         return self.most_cpu_s / self.threads
 
     @property
     def stored(self) -> int:
-        """Runs that are in the store."""
+        """Number of runs in the store."""
         return self.most_runs - self.most_left
 
 
@@ -83,20 +84,20 @@ def dry_run(
     as_json: bool,
     console: Console,
 ) -> int:
-    """Say what would be run.
+    """Print what would be run.
 
     Args:
-        planned: What was asked for.
-        backends: Where.
-        jobs: Threads; 0 for one a core.
-        may_use_bytes: What the runs may use together.
-        storing: What was typed about the store.
-        tables_below: Replications whose tables would be shown, as of `stored_executor`.
+        planned: The requested cells.
+        backends: Names of the backends.
+        jobs: Threads; 0 for one per core.
+        may_use_bytes: Memory that all runs may use together.
+        storing: Options of the store.
+        tables_below: Number of replications whose tables would be shown, as in `stored_executor`.
         as_json: Whether to print JSON.
-        console: Where to, else.
+        console: Console for the text.
 
     Returns:
-        The exit status: 1 where a cell would be refused.
+        The exit status: 1 if a cell would be refused.
     """
     refused = list(planned.refused)
     store = _Store(planned, storing, jobs, may_use_bytes, tables_below)
@@ -124,7 +125,7 @@ def foreseen(
     storing: StoreOptions,
     tables_below: int,
 ) -> list[CostForecast]:
-    """What a plan will take on each backend; see `dry_run` for the arguments."""
+    """The cost of a plan on each backend; see `dry_run` for the arguments."""
     store = _Store(planned, storing, jobs, may_use_bytes, tables_below)
     return [
         _foreseen(planned, backend, store, jobs=jobs, may_use_bytes=may_use_bytes, refused=[])
@@ -133,7 +134,7 @@ def foreseen(
 
 
 class _Store:
-    """What of a plan is there already."""
+    """Looks up which runs of a plan are stored."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class _Store:
     ) -> None:
         self._first = planned.first
         self.least, self.most = _runs_of_each(planned)
-        # One run, which was perhaps asked for by its number, is no member of anything.
+        # A single run, possibly selected by number, is not a member of an ensemble.
         self.ensemble = (
             ensemble_for({cell.label: cell.experiment for cell in planned.cells})
             if self.most > 1
@@ -157,7 +158,7 @@ class _Store:
         self.folder = None if self._stored is None else self._stored.place
 
     def left(self, cell: Cell, backend: str) -> tuple[int, int]:
-        """Runs of a cell that would be done: of the least that there are to be, and of the most."""
+        """Number of runs of a cell to perform: for the least and the most replications."""
         if self._stored is None:
             return self.least, self.most
         numbers = range(self._first, self._first + self.most)
@@ -175,7 +176,7 @@ def _foreseen(
     may_use_bytes: int | None,
     refused: list[FailedCell],
 ) -> CostForecast:
-    """What the cells will take; those that cannot be run there are put with the refused ones."""
+    """The cost of the cells; those that cannot be run there are added to the refused ones."""
     fitting: list[tuple[Cost, int, int]] = []
     threads = usable_threads(jobs)
     for cell in planned.cells:

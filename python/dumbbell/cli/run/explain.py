@@ -1,4 +1,4 @@
-"""``dumbbell run --explain``: how packets will go through each queue, and why; nothing is run."""
+"""``dumbbell run --explain``: how the simulator will handle each queue; runs nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BESIDE = {
 
 
 def explain(experiment: Experiment, *, as_json: bool, console: Console) -> None:
-    """Print what the simulator plans for each queue of an experiment.
+    """Print the simulator's plan for each queue of an experiment.
 
     Raises:
         SpecError: It cannot be simulated.

@@ -1,4 +1,4 @@
-"""What a comparison came to, in a few lines below its table."""
+"""The main findings of a comparison, in a few lines below its table."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from dumbbell.compare.measures import Scale
 from dumbbell.compare.words import shown_number, with_unit
 
 MOST_CHANGES = 2
-"""Numbers that differ, one a line."""
+"""Most differing numbers that are listed."""
 MOST_NAMED = 3
-"""Numbers that do not; the table has all."""
+"""Most other numbers that are named; the table has all."""
 
 
 def highlights(found: Comparison) -> list[str]:
-    """Of each pair of cells, and of backends: what differs most, what does not, what is open.
+    """For each pair of cells or backends: the largest differences, equal numbers, undecided
+    numbers.
 
-    Nothing of one run, of which nothing can be said.
+    Empty for single runs, which support no statement.
     """
     if all(each.n < 2 for each in found.results.values()):
         return []
@@ -69,8 +70,8 @@ def _others(
 
 
 def _largest(found: Comparison, rows: Sequence[Difference]) -> list[Difference]:
-    """Those that changed most in proportion to the larger of both numbers, one of a mean and its
-    percentiles; first of what applications see, then of queues.
+    """The differences that are largest relative to the larger value, one per mean and its
+    percentiles; measures of applications first, then of queues.
     """
 
     def change(each: Difference) -> tuple[bool, float]:
@@ -85,7 +86,7 @@ def _largest(found: Comparison, rows: Sequence[Difference]) -> list[Difference]:
 
 
 def _distribution(quantity: Quantity) -> tuple[MeasureSubject, str, str | Scale]:
-    """What a number is of, alike for a mean and for percentiles of one delay."""
+    """Key that a mean and percentiles of one delay have in common."""
     is_delay = quantity.measure.scale in (Scale.DELAY, Scale.TAIL)
     return quantity.of, quantity.name, Scale.DELAY if is_delay else quantity.metric
 

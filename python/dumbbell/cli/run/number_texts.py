@@ -1,4 +1,4 @@
-"""A number of a comparison with what stands beside it, as text."""
+"""Numbers of a comparison as text, with their intervals."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dumbbell.compare import Basis, Difference, Measured, Outcome, Quantity
 from dumbbell.compare.words import digits, with_reach
 
 MARKS = {Outcome.DIFFERS: "*", Outcome.SAME: "=", Outcome.OPEN: "?"}
-"""What may be said of a difference, as a sign."""
+"""Mark for the outcome of a difference."""
 
 
 def measured_text(quantity: Quantity, number: Measured) -> str:
-    """A number with what stands beside it."""
+    """A number with its interval."""
     factor = quantity.measure.shown_unit[1]
     if number.basis is Basis.UNDEFINED:
         return "-"
@@ -25,12 +25,12 @@ def measured_text(quantity: Quantity, number: Measured) -> str:
 
 
 def difference_mark(each: Difference) -> str:
-    """What may be said of it, as a sign."""
+    """The mark for a difference's outcome."""
     return MARKS[each.outcome]
 
 
 def change_text(each: Difference) -> str:
-    """How much more or less, or how many times as much."""
+    """The difference or ratio as text."""
     number = each.measured
     if number.basis is Basis.GEOMETRIC:
         times = f"×{digits(number.value)}"
@@ -40,11 +40,13 @@ def change_text(each: Difference) -> str:
 
 
 def difference_text(each: Difference) -> str:
-    """The same with its mark, where runs were repeated."""
+    """The same with its mark, if runs were repeated."""
     has_mark = each.measured.basis is Basis.GEOMETRIC or each.measured.n > 1
     return f"{change_text(each)} {difference_mark(each)}" if has_mark else change_text(each)
 
 
 def _percent(number: Measured) -> str:
-    """Of a geometric mean: up to so much more, or less in the same proportion."""
+    """Half-width of a geometric mean's interval: up to this much more, or less by the
+    same factor.
+    """
     return f"±{digits(100 * (number.high / number.value - 1), 2)} %"

@@ -1,4 +1,4 @@
-"""``dumbbell run``: a single run, or a comparison, by what was asked for."""
+"""``dumbbell run``: choose between a single run and a comparison by the options."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class RunOptions(PageRuns):
     Attributes:
         files: Experiments.
         settings: Texts ``PATH=VALUE``.
-        replications: Of each; None where not said.
-        precision: Relative half-width; None where not said.
-        replication: Of a single run; None where not said.
-        seed: In place of the files'.
+        replications: Replications of each cell; None if not given.
+        precision: Relative half-width; None if not given.
+        replication: Number of a single run; None if not given.
+        seed: Replaces the files' seed.
         opens: Whether to open the page in a browser.
-        to: Formats to export to besides, as typed; None for none.
-        dry_run: Whether to say what would be run, and run nothing.
-        explain: Whether to say how packets will go through each queue, and run nothing.
-        allow_programs: Whether the files may run any programs of this machine.
+        to: Further export formats, as typed; None without.
+        dry_run: Whether to print what would be run without running it.
+        explain: Whether to print how the simulator will handle each queue without running it.
+        allow_programs: Whether the files may run programs of this machine.
     """
 
     files: tuple[Path, ...]
@@ -58,13 +58,13 @@ class RunOptions(PageRuns):
 
 
 def run_asked(asked: RunOptions, console: Console) -> int:
-    """Do it.
+    """Run the command.
 
     Returns:
         The exit status.
 
     Raises:
-        SpecError: It cannot be done, or things were asked for that do not go together.
+        SpecError: A file or option is not valid, or options conflict.
     """
     for name in asked.backends:
         get_backend(name)
@@ -115,7 +115,7 @@ def _run_one(
         raise SpecError("--cluster", asked.cluster, allowed)
     if asked.dry_run:
         planned = single(asked, settings, document)
-        # More is shown of a single run than its numbers.
+        # A single run prints more than its summary.
         return _dry_run(asked, planned, planned.first + 1, may_use_bytes, console)
     experiment = document.experiment(settings, allow_programs=asked.allow_programs)
     if asked.explain:

@@ -1,4 +1,4 @@
-"""Says when the queue that was meant to be looked at is one that its own sender keeps short."""
+"""Warn if the bottleneck queue is on the sending host, where TCP keeps it short."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _ROUTER = "router"
 
 
 def own_bottlenecks(described: Resolved) -> dict[int, list[str]]:
-    """Queues of senders' own hosts that are the slowest on the way, each with its flows.
+    """Queues on senders' hosts that are the slowest on the path, with their flows.
 
-    Only of flows that keep TCP small queues; a netem that takes time is none.
+    Only flows with TCP small queues count; a netem with a delay does not.
 
     Args:
-        described: What is run.
+        described: The description that is run.
     """
     found: dict[int, list[str]] = {}
     for flow in described.flows:
@@ -25,7 +25,7 @@ def own_bottlenecks(described: Resolved) -> dict[int, list[str]]:
         if not way or not way[0].served_bps:
             continue
         own = way[0]
-        # A policer drops before a queue is there, also before the sender's own.
+        # A policer drops packets before any queue, also before the sender's own.
         if any(0 < queue.passed_bps < own.served_bps for queue in way):
             continue
         if own.rate_bps == own.served_bps or own.qdisc.kind != "netem":
@@ -34,7 +34,7 @@ def own_bottlenecks(described: Resolved) -> dict[int, list[str]]:
 
 
 def own_queue_notes(described: Resolved) -> list[str]:
-    """A note for each of them, with the link to be added."""
+    """A note for each such queue, with the link to add."""
     hosts = frozenset(described.hosts)
     names = chain([_ROUTER], (f"{_ROUTER}-{k}" for k in count(2)))
     router = next(name for name in names if name not in hosts)

@@ -1,4 +1,4 @@
-"""What ``dumbbell run`` was asked for, as cells: nothing has been run."""
+"""Plan the cells of ``dumbbell run`` from its options; nothing has been run."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 USUAL_SEED: int = Experiment.model_fields["seed"].default
 MOST_BESIDE = 6
-"""More values of a path than this are a table with a row for each, as those of a sweep."""
+"""Most values of a path that are compared side by side; more are shown like a sweep, one row each.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file that was read once: it may be a pipe.
+    """A file that was read once, since it may be a pipe.
 
     Attributes:
         file: Its name.
-        table: What stands in it.
-        folder: From which paths in it start.
+        table: Its parsed content.
+        folder: Folder that relative paths start from.
     """
 
     file: Path
@@ -42,10 +43,10 @@ class Document:
 
     @classmethod
     def read(cls, file: Path) -> Document:
-        """Read it.
+        """Read a file.
 
         Raises:
-            SpecError: It cannot be, or is no TOML.
+            SpecError: It cannot be read, or is not TOML.
         """
         table, folder = load(file)
         return cls(file, table, folder)
@@ -53,10 +54,10 @@ class Document:
     def experiment(
         self, settings: Sequence[Setting], *, allow_programs: bool = False
     ) -> Experiment:
-        """What it describes, with other values in some places.
+        """The experiment with some values replaced.
 
         Raises:
-            SpecError: It describes no experiment, or a setting's path leads nowhere.
+            SpecError: It describes no experiment, or a setting's path does not exist.
         """
         described, _ = parted(self.table)
         return Experiment.read(
@@ -66,18 +67,18 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCells:
-    """Cells, and how often each runs.
+    """Cells, and the number of their replications.
 
     Attributes:
-        cells: What can be run.
-        refused: What is not allowed.
-        replications: Of each; None where nobody said.
-        precision: In place of a number; None where nobody said.
-        grid: How the cells of a sweep lie; None of other comparisons.
-        figures: Those of a sweep.
-        at_least: Of each, before a precision is looked at; None for as many as usual.
-        first: The first replication.
-        besides: What was asked for besides the first file.
+        cells: Cells that can be run.
+        refused: Cells that are not allowed.
+        replications: Replications of each cell; None if not given.
+        precision: Precision instead of a number; None if not given.
+        grid: Layout of a sweep's cells; None for other comparisons.
+        figures: Figures of a sweep.
+        at_least: Replications before the precision is first checked; None for the default.
+        first: Number of the first replication.
+        besides: Settings and options in addition to the first file.
     """
 
     cells: Sequence[Cell]
@@ -92,7 +93,7 @@ class PlannedCells:
 
 
 def single(asked: RunOptions, settings: Sequence[Setting], document: Document) -> PlannedCells:
-    """The one run of a file, with what it asks left out.
+    """The plan for the single run of a file; its own requests for replications are ignored.
 
     Raises:
         SpecError: It describes no experiment.
@@ -107,7 +108,7 @@ def single(asked: RunOptions, settings: Sequence[Setting], document: Document) -
 def is_comparison(
     asked: RunOptions, settings: Sequence[Setting], documents: Sequence[Document]
 ) -> bool:
-    """Whether there is more than one run to be made."""
+    """Whether more than one run is needed."""
     sweeps = any("sweep" in each.table for each in documents) and asked.replication is None
     counted = asked.replications is not None or asked.precision is not None
     several = _several(settings) or len(asked.files) > 1 or len(asked.backends) > 1
@@ -117,10 +118,10 @@ def is_comparison(
 def planned_of(
     asked: RunOptions, settings: Sequence[Setting], documents: Sequence[Document]
 ) -> PlannedCells:
-    """The cells of files and settings.
+    """The cells for files and settings.
 
     Raises:
-        SpecError: None is allowed, or things do not go together.
+        SpecError: No cell is allowed, or options conflict.
     """
     replications, precision = asked.replications, asked.precision
     besides = asked_besides(asked, settings, documents, compares=True)
@@ -160,12 +161,12 @@ def asked_besides(
     *,
     compares: bool,
 ) -> AskedBesides:
-    """What tells this run from another one of the same file; nothing that the file says anyway.
+    """What distinguishes this run from other runs of the same file.
 
     Args:
-        asked: What was typed.
-        settings: Those of ``--set``, ``--seed`` and ``--kernel``.
-        documents: The files.
+        asked: The options.
+        settings: Settings of ``--set``, ``--seed`` and ``--kernel``.
+        documents: The parsed files.
         compares: Whether it is a comparison.
     """
     from dumbbell.cli.common.options import DEFAULT_BACKENDS
@@ -178,7 +179,7 @@ def asked_besides(
     if asked.replications is not None:
         from dumbbell.compare.comparison import REPLICATIONS
 
-        # A [sweep] may have said another number.
+        # A [sweep] may have given another number.
         if asked.replications != REPLICATIONS or any("sweep" in each.table for each in documents):
             options["replications"] = [asked.replications]
     if asked.precision is not None:

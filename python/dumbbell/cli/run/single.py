@@ -1,4 +1,4 @@
-"""``dumbbell run``: one experiment from a file."""
+"""``dumbbell run`` for one experiment."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def run_file(
     yes: bool,
     console: Console,
 ) -> None:
-    """Run the experiment that a file describes, print what it did, and write what is wanted.
+    """Run the experiment of a file, print its results, and write the requested files.
 
-    That is its page, or its tables with ``out``, and with ``to`` other formats beside these. With
-    ``replace`` also where the run of another experiment lies.
+    These are its page, or with ``out`` its tables, and with ``to`` further formats. ``replace``
+    allows overwriting the run of another experiment.
     """
     formats = _formats(to, experiment)
     place = None
@@ -71,7 +71,7 @@ def run_file(
         )
         place.check()
     with ExitStack() as stack:
-        # Who asks for JSON or for tables is a program, until they say otherwise.
+        # JSON and tables are for programs, so there is no page unless it is requested.
         has_page = page or (page is None and not as_json and out is None)
         has_exports = bool(formats) and out is None
         result = stack.enter_context(
@@ -150,11 +150,11 @@ def run_one(
     yes: bool = False,
     has_dry_run: bool = True,
 ) -> Run:
-    """One run, with progress shown and Ctrl-C heard; said first when it takes minutes.
+    """Perform one run with progress and Ctrl-C handling; long runs are announced first.
 
     Raises:
-        Interrupted: It was stopped, or takes hours and is not wanted.
-        SpecError: It takes hours, ``yes`` does not say that it is wanted, and nobody can be asked.
+        Interrupted: It was stopped, or not confirmed.
+        SpecError: It takes hours, ``yes`` is not set, and there is no terminal to ask on.
         RunError: It failed.
     """
     cost = get_backend(backend).check(experiment.resolved_json())
@@ -180,7 +180,7 @@ def run_one(
 
 
 def _texts(run: Run) -> dict[str, str]:
-    """What the programs of a testbed would have logged."""
+    """Logs as a testbed's programs would have written them."""
     from dumbbell.compare.program_logs import ping_files, ss_files, tc_files
 
     return {**ping_files(run), **tc_files(run), **ss_files(run)}

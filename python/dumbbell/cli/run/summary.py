@@ -1,4 +1,4 @@
-"""What one run did, in numbers for a person or a program."""
+"""The numbers of one run, for a terminal or as JSON."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Cells = Sequence[str]
 
 
 def summary_numbers(run: Run, summary: Summary | None = None) -> dict[str, Any]:
-    """The run's meta, and its queues, flows and probes as lists of objects with units in names.
+    """The run's metadata, and its queues, flows and probes as lists of objects with units in names.
 
     Args:
-        run: What happened.
-        summary: Its numbers, where they are known already.
+        run: The run.
+        summary: Its summary, if already computed.
     """
     found = summary or summary_of(run)
     return {
@@ -47,7 +47,7 @@ def summary_numbers(run: Run, summary: Summary | None = None) -> dict[str, Any]:
 
 
 def _programs(run: Run) -> dict[str, Any]:
-    """What each program said of the whole; nothing where there are none."""
+    """Summary numbers of each program; empty without programs."""
     if "programs" not in run.tables:
         return {}
     columns = run.columns("programs")
@@ -65,7 +65,7 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
     """The same as tables, without queues in which no packet waited."""
     numbers = summary_numbers(run, summary)
     console.print(Text(_headline(run)))
-    # Where programs alone send, nothing was asked of us.
+    # If only programs send, the description defines no load.
     if numbers["flows"] or "programs" not in numbers:
         _print_load(numbers["load"], console)
     passed = [each for each in numbers["queues"] if each["arrival_rate_pps"] > 0]
@@ -141,7 +141,7 @@ def _print_load(load: Sequence[dict[str, Any]], console: Console) -> None:
     differing = []
     for each in load:
         comparison = metrics.LoadComparison(**each)
-        # Of nothing that was asked there is no per cent.
+        # There is no percentage of a zero load.
         percent = f"{100 * (comparison.ratio - 1):+.2g} %" if comparison.asked else "-"
         rows.append((each["what"], _n(each["asked"]), _n(each["measured"]), each["unit"], percent))
         if comparison.differs and comparison.note:
@@ -268,7 +268,7 @@ def _print(
 
 
 def _n(value: float) -> str:
-    """Four significant digits, never in powers of ten while that is readable."""
+    """Four significant digits, without an exponent where that is readable."""
     if math.isnan(value):
         return "-"
     if value and (abs(value) >= 1e6 or abs(value) < 1e-3):

@@ -1,4 +1,4 @@
-"""A sweep on the terminal: a row a cell."""
+"""A sweep on the terminal: one row per cell."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from dumbbell.compare.words import sentences_of_groups
 MOST_ROWS = 200
 """Most rows on the terminal; the page's tables and ``--json`` have all."""
 MOST_NAMED = 20
-"""Cells that are named one by one for what they lack."""
+"""Most cells that are named individually in messages."""
 
 
 def print_sweep(found: Comparison, grid: Grid, console: Console) -> None:
-    """The table, what the marks mean, what may be said, and which cells are not precise enough."""
+    """Print the table, a legend, the findings, and cells that missed the precision."""
     n = len(found.cells)
     print_sentence(Text(f"{headline(found)}, {n} cell{'s' if n > 1 else ''}"), console)
     if found.ensemble is not None:
@@ -45,7 +45,7 @@ def print_sweep(found: Comparison, grid: Grid, console: Console) -> None:
 
 
 def print_failed_cells(failed: Sequence[FailedCell]) -> None:
-    """Each error once, with how many cells have it and how the first of them is seen again."""
+    """Print each error once, with the number of its cells and the command that reproduces it."""
     alike: dict[str, list[FailedCell]] = {}
     for each in failed:
         alike.setdefault(str(each.error), []).append(each)
@@ -92,7 +92,7 @@ def _row(
     values = []
     for quantity in found.quantities:
         text = measured_text(quantity, found.measured(quantity, cell.label, backend))
-        # A space where others have a mark, so that the numbers stand below each other.
+        # A space replaces a missing mark, so that numbers are aligned.
         values.append(f"{text} {marks.get((quantity, cell.label), ' ' if marks else '')}")
     return values
 
@@ -105,7 +105,7 @@ def _headed(quantity: Quantity) -> str:
 
 def _legend(found: Comparison, grid: Grid) -> str:
     if all(each.measured.n < 2 for each in found.differences):
-        # Of backends there are sentences, and no marks.
+        # Differences between backends are described in sentences, without marks.
         return legend(replace(found, agreements=()))
     axis = grid.axes[grid.along]
     base = f"{axis.name} {axis.label(0)}" if axis.is_numeric else axis.label(0)

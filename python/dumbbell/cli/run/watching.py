@@ -1,4 +1,4 @@
-"""``dumbbell run --watch``: the same again whenever a file is saved."""
+"""``dumbbell run --watch``: run again whenever a file is saved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BETWEEN_LOOKS_S = 0.25
 
 Stamp = tuple[int, int, int] | None
-"""Of a file: when it was written, its size and its place on the disk; None where there is none."""
+"""Modification time, size and inode of a file; None if it does not exist."""
 
 
 def watch(
@@ -27,21 +27,21 @@ def watch(
     run: Callable[[RunOptions], int],
     pause: Callable[[], None] = lambda: time.sleep(BETWEEN_LOOKS_S),
 ) -> int:
-    """Run, and again after each time that one of the files is saved, until Ctrl-C.
+    """Run, and again each time one of the files is saved, until Ctrl-C.
 
-    One run at a time: what is saved while it runs is seen after it, once. An error is shown, and
-    the next save is waited for.
+    Only one run at a time: files saved during a run cause one more run after it. After an error it
+    waits for the next save.
 
     Args:
-        asked: What was typed.
-        run: Runs it; gives its exit status.
-        pause: Called between two looks at the files.
+        asked: The options.
+        run: Performs the run; returns its exit status.
+        pause: Called between two checks of the files.
 
     Returns:
-        The exit status: 130, whether Ctrl-C came while something ran or in between.
+        The exit status: 130, whether Ctrl-C came during a run or between runs.
 
     Raises:
-        SpecError: A file is none that can be saved, or the result is to be one JSON document.
+        SpecError: A file cannot be watched, or JSON was requested.
     """
     if asked.as_json:
         raise SpecError("--watch", "--json", "one of them: standard output is one JSON document")
@@ -55,7 +55,7 @@ def watch(
             if status == EXIT_STOPPED:
                 return status
             if status == EXIT_DONE:
-                # A browser has the page already; it is told nothing of the next one.
+                # A browser already shows the page; it is not opened again.
                 asked = replace(asked, opens=False)
             tell(f"watching {', '.join(map(str, asked.files))}; Ctrl-C ends it")
             _wait_for_a_save(asked.files, seen, pause)
@@ -73,12 +73,12 @@ def _run_once(asked: RunOptions, run: Callable[[RunOptions], int]) -> int:
     except Exception as error:
         code = exit_code_of(error)
         if code is None:
-            raise  # a fault of ours
+            raise  # a bug in dumbbell
         return code
 
 
 def _wait_for_a_save(files: tuple[Path, ...], seen: list[Stamp], pause: Callable[[], None]) -> None:
-    """Waits until the files differ from those seen, all exist, and none is being written."""
+    """Wait until the files differ from the last state, all exist, and none is being written."""
     before = seen
     while True:
         pause()
@@ -95,6 +95,6 @@ def _stamps(files: tuple[Path, ...]) -> list[Stamp]:
 def _stamp(file: Path) -> Stamp:
     try:
         found = file.stat()
-    except OSError:  # an editor is putting another file in its place
+    except OSError:  # an editor is replacing the file
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino

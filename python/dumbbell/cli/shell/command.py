@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TRANSCRIPT = "transcript.txt"
 HOSTS = "hosts"
 _MOST_SCRIPT_BYTES = 64 * 2**20
-"""A transcript is one, too."""
+"""Largest script; a transcript is also a script."""
 
 
 def shell_command(
@@ -135,7 +135,7 @@ def _run(
             else:
                 Console(session, said, hosts, first=host, pace=pace).run()
         except (Exception, KeyboardInterrupt) as ended:
-            # What happened until then is kept.
+            # Files written until then are kept.
             error = ended
             said.lines.append(f"# {_how_it_ended(ended)}")
         session.keep(folder / HOSTS)
@@ -153,7 +153,7 @@ def _run(
 
 
 def _script(experiment: Experiment, script: Path, host: str | None) -> list[Order]:
-    """Of a file, before anything is started."""
+    """Read the script from a file before anything is started."""
     from dumbbell.backends.kernel.session_orders import TerminalPlace
     from dumbbell.cli.shell.lines import Reader
     from dumbbell.inputs import open_input

@@ -1,4 +1,6 @@
-"""The console of ``dumbbell shell``: lines from a person or a script, and what the hosts print."""
+"""The console of ``dumbbell shell``: reads lines from a person or a script, prints hosts'
+output.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,10 @@ def play(
     pace: float | None = None,
     is_silent: bool = False,
 ) -> None:
-    """Carry out a script, and print its transcript as it grows.
+    """Run a script, and print its transcript as it grows.
 
     Raises:
-        RunError: The guest failed, something computed without end, or it printed too much.
+        RunError: The guest failed, a program computed without end, or a program printed too much.
     """
     is_given = False
     running = _Running(said)
@@ -65,7 +67,7 @@ def play(
 
 
 class _Running:
-    """What runs where, and what it printed last: for the message when it does not end."""
+    """Tracks running commands and their last output, for the message if they do not end."""
 
     def __init__(self, said: Transcript) -> None:
         self._said = said
@@ -98,7 +100,7 @@ class _Running:
 def _watched(
     session: Session, said: Transcript, running: _Running, pace: float | None
 ) -> Iterator[Mapping[str, Any]]:
-    """Events; what goes wrong says what ran."""
+    """The session's events; errors are extended by the running commands."""
     try:
         for event in session.events(paced_at=pace):
             running.see(event)
@@ -111,7 +113,7 @@ def _watched(
 
 
 class Console:
-    """Lines that a person types."""
+    """An interactive console."""
 
     def __init__(
         self,
@@ -122,14 +124,14 @@ class Console:
         first: str | None,
         pace: float | None,
     ) -> None:
-        """Get ready.
+        """Create it.
 
         Args:
-            session: Has been started.
-            said: Gets all that happens.
-            hosts: Names.
-            first: Terminal to begin with; the first host's when None.
-            pace: Of virtual time.
+            session: A started session.
+            said: Receives all events.
+            hosts: Names of the hosts.
+            first: The first terminal; the first host's when None.
+            pace: Pace of virtual time.
 
         Raises:
             SpecError: There is no such host.
@@ -148,7 +150,7 @@ class Console:
         self._is_stopped = False
 
     def run(self) -> None:
-        """Until the end of what is typed.
+        """Run until the end of the input.
 
         Raises:
             RunError: As `play`.
@@ -166,7 +168,7 @@ class Console:
                 return
 
     def _typed(self) -> tuple[Order, ...]:
-        """Orders of the next line that has some."""
+        """Orders of the next line that has any."""
         while True:
             place = self._reader.current
             assert place is not None
@@ -195,7 +197,7 @@ class Console:
                 return typed.orders
 
     def _line(self, text: str, place: TerminalPlace, name: str) -> str:
-        """What is typed while something runs goes to it, unless it is for another terminal."""
+        """While a command runs, a line is its input, unless the line names another terminal."""
         is_word = text.startswith((":", "#")) or text in KEYS
         first = text.split(maxsplit=1)[0] if text.strip() else ""
         is_addressed = TerminalPlace.of(first.rstrip("$>"), self._hosts) is not None
@@ -225,7 +227,9 @@ class Console:
 
     @contextlib.contextmanager
     def _stopped_by_ctrl_c(self, awaited: TerminalPlace | None) -> Iterator[None]:
-        """Ctrl-C while time passes lets it stand still, and is then typed where one waits."""
+        """The first Ctrl-C during a wait pauses time; it is then sent to the terminal that was
+        waited for.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -245,7 +249,7 @@ class Console:
             signal.signal(signal.SIGINT, before)
 
     def _show(self) -> None:
-        """What happens until orders are wanted, for the person at the console."""
+        """Print events until orders are wanted."""
         current = self._reader.current
         here = current.named(self._hosts) if current else ""
         for event in _watched(self._session, self._said, self._running, self._pace):

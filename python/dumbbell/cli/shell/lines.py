@@ -1,4 +1,4 @@
-"""What one types in a session of shells, in its console or a script: lines, read into orders.
+"""Parse the lines of a shell session, from its console or a script, into orders.
 
 | line | what it does |
 | --- | --- |
@@ -48,21 +48,21 @@ _ADDRESSED = re.compile(r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*(?::[0-9]+)?)(?P<h
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """The console is to say what can be typed."""
+    """Request for the console's help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terminals:
-    """The console is to say which terminals there are."""
+    """Request for a list of terminals."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedLine:
-    """A line that was read.
+    """A parsed line.
 
     Attributes:
-        orders: For the guest, in order.
-        asked: Of the console.
+        orders: Orders for the guest.
+        asked: Request to the console.
     """
 
     orders: tuple[Order, ...] = ()
@@ -71,11 +71,11 @@ class TypedLine:
 
 @dataclass
 class Reader:
-    """Reads lines; it knows which terminal is the present one.
+    """Parses lines; tracks the current terminal.
 
     Attributes:
         hosts: Their names.
-        current: The present terminal; None before one was named.
+        current: The current terminal; None before one was named.
     """
 
     hosts: tuple[str, ...]
@@ -83,14 +83,14 @@ class Reader:
     _where: str = field(default="line", repr=False)
 
     def script(self, lines: Iterable[str], name: str) -> Iterator[Order]:
-        """The orders of a whole script; it ends with a wait and the end.
+        """The orders of a whole script, followed by a wait and the end.
 
         Args:
-            lines: Of the script.
-            name: Of its file, for messages.
+            lines: Lines of the script.
+            name: Name of the file, for messages.
 
         Raises:
-            SpecError: A line is none.
+            SpecError: A line is malformed.
         """
         for number, line in enumerate(lines, 1):
             self._where = f"{name}:{number}"
@@ -103,10 +103,10 @@ class Reader:
         yield EndSession()
 
     def line(self, text: str) -> TypedLine:
-        """What one line says.
+        """Parse one line.
 
         Raises:
-            SpecError: It names a host that is not there, or says nothing that is understood.
+            SpecError: It names an unknown host, or is malformed.
         """
         text = _TIME.sub("", text)
         if not text.strip() or text.startswith("#"):
@@ -133,7 +133,7 @@ class Reader:
 
     def _addressed(self, found: re.Match[str], text: str) -> TypedLine:
         if found["how"] == "|":
-            return TypedLine()  # what was printed there
+            return TypedLine()  # earlier output
         place = self._place(found["name"])
         at_prompt = found["how"] == "$"
         return TypedLine((TypeLine(place, text, at_prompt, at_prompt and serves(text)),))

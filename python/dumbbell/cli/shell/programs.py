@@ -1,4 +1,6 @@
-"""Command lines that do not end by themselves (servers), for which the shell does not wait."""
+"""Recognize command lines that do not end by themselves (servers), for which the shell does not
+wait.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +33,20 @@ _SUBCOMMANDS = {("irtt", "server"), ("tc", "monitor"), ("ip", "monitor")}
 
 
 def serves(line: str) -> bool:
-    """Whether what a line runs in the foreground goes on until it is ended, as ITGRecv does.
+    """Whether a line's foreground command runs until it is ended, as ITGRecv does.
 
-    It is known by its name and options: servers (``iperf3 -s``), and programs that go on for ever
-    (``ping`` without ``-c``, ``tcpdump`` without ``-c``). Of a pipeline the first program counts.
+    It is recognized by name and options: servers (``iperf3 -s``), and endless programs (``ping``
+    without ``-c``, ``tcpdump`` without ``-c``). In a pipeline the first program counts.
     """
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     try:
         words = list(lexer)
     except ValueError:
-        return False  # the rest of it is in another line
+        return False  # the line is incomplete
     if not words or words[-1] == "&":
         return False
-    # Of several commands the last is what it ends with, or does not.
+    # In a list of commands the last one counts.
     for separator in (";", "&&", "||"):
         while separator in words:
             words = words[words.index(separator) + 1 :]
@@ -53,7 +55,7 @@ def serves(line: str) -> bool:
 
 
 def _command(words: list[str]) -> list[str]:
-    """A command without what only starts it."""
+    """A command without wrappers such as sudo."""
     while words:
         name = words[0].rpartition("/")[2]
         if "=" in name and not name.startswith("-"):
@@ -81,7 +83,9 @@ def _goes_on(words: list[str]) -> bool:
 
 
 def _is_option(word: str, flag: str) -> bool:
-    """``-s`` in ``-s``, ``-sD``, ``-c10``; ``--server`` as it is or with a value."""
+    """Whether a word sets an option: ``-s``, ``-sD``, ``-c10``, ``--server`` or
+    ``--server=...``.
+    """
     if flag.startswith("--"):
         return word == flag or word.startswith(f"{flag}=")
     if word.startswith("--") or not word.startswith("-"):

@@ -1,4 +1,4 @@
-"""What happened in a session, as text: a script of the same session, with what was printed."""
+"""The transcript of a session: a script of the same session, with its output."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from dumbbell.printable import listed, printable
 
 _KEY_NAMES = {character: name for name, character in KEYS.items()}
 MOST_BYTES = 256 * 2**20
-"""Of a transcript; a session that prints more is ended."""
+"""Largest transcript; a session that prints more is ended."""
 
 Event = Mapping[str, Any]
 
 
 def seconds(at_ns: int) -> str:
-    """An instant, in seconds with all that is known of it: ``12.000000256``."""
+    """A time in seconds with full precision: ``12.000000256``."""
     return f"{at_ns // 10**9}.{at_ns % 10**9:09d}"
 
 
 class Transcript:
-    """Lines of a transcript, made of events as they come.
+    """Builds the lines of a transcript from events.
 
     Attributes:
-        lines: So far, without their ends.
-        has_trouble: Whether something was not done or did not end.
+        lines: The lines so far, without line ends.
+        has_trouble: Whether an order was not carried out or a command did not end.
     """
 
     def __init__(self, hosts: tuple[str, ...], heading: list[str]) -> None:
-        """Begin it.
+        """Begin the transcript.
 
         Args:
             hosts: Names of the hosts.
-            heading: What it begins with, as comments.
+            heading: Comments at its beginning.
         """
         self.lines = [f"# {line}" for line in heading]
         self.has_trouble = False
@@ -58,11 +58,11 @@ class Transcript:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is too long to go on."""
+        """Whether it has reached its largest size."""
         return self._bytes > MOST_BYTES
 
     def add(self, event: Event) -> list[str]:
-        """Take an event, and give the lines that it made."""
+        """Add an event; returns the new lines."""
         before = len(self.lines)
         maker = self._makers.get(event["event"])
         if maker is not None:
@@ -72,11 +72,11 @@ class Transcript:
         return new
 
     def text(self) -> str:
-        """All of it."""
+        """The whole text."""
         return "".join(f"{line}\n" for line in self.lines)
 
     def name(self, place: Mapping[str, int]) -> str:
-        """Of a terminal."""
+        """Name of a terminal."""
         return TerminalPlace(**place).named(self._hosts)
 
     def _opened(self, event: Event) -> None:
@@ -129,7 +129,7 @@ class Transcript:
         running = [self.name(place) for place in event["running"]]
         after_ns = event["stopped_after_ns"]
         if after_ns is not None and self._wait is not None:
-            # So that it is the same again: nobody will be there to stop it.
+            # Makes the script repeatable without a person to interrupt it.
             line = self.lines[self._wait]
             self.lines[self._wait] = f"{line} {units.format_time(after_ns)}"
         if event["time_up"]:

@@ -1,1 +1,1 @@
-"""How the command line reaches its terminal: output, errors, progress, signals, input."""
+"""Terminal input and output: text, errors, progress, signals."""

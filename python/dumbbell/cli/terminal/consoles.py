@@ -1,4 +1,4 @@
-"""Consoles, on which tables and styled sentences are printed."""
+"""Rich consoles for tables and styled sentences."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ if TYPE_CHECKING:
     from dumbbell.spec import PlacedNotice
 
 PIPED_WIDTH = 120
-"""Columns of tables that no terminal limits."""
+"""Width of tables if the output is not a terminal."""
 
 
 class PrintingConsole(Console):
-    """A console on which text is text: it is made printable, and styles are ours alone.
+    """A console that escapes unprintable characters and ignores markup in text.
 
-    Square brackets and colons stand for themselves, in strings too.
+    Square brackets and colons are printed literally, in strings too.
     """
 
     def __init__(self, file: TextIO, **options: Any) -> None:
-        """On a stream; see rich's own for the options."""
+        """Create it for a stream; see rich's own for the options."""
         super().__init__(file=file, markup=False, emoji=False, **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Pieces of text with their styles; controls, as of a progress bar, stay as they are."""
+        """Styled pieces of text; control sequences, such as those of a progress
+        bar, are unchanged.
+        """
         if isinstance(renderable, Text):
             renderable = printable_text(renderable)
         for piece in super().render(renderable, options):
@@ -43,7 +45,7 @@ class PrintingConsole(Console):
 
 
 def printable_text(text: Text) -> Text:
-    """Text as it is shown, before lines are broken: what stands for a character takes more room."""
+    """Escape text before lines are broken, since escapes take more columns."""
     if text.plain.isprintable():
         return text
     hidden = [at for at, each in enumerate(text.plain) if printable(each, lines=True) != each]
@@ -53,7 +55,7 @@ def printable_text(text: Text) -> Text:
     for piece in text.divide(sorted({*hidden, *(at + 1 for at in hidden)})):
         instead = Text(printable(piece.plain, lines=True), style=piece.style)
         for span in piece.spans:
-            # Of a character all of what stands for it.
+            # An escape sequence must not be split.
             end = span.end if instead.plain == piece.plain else len(instead)
             instead.stylize(span.style, span.start, end)
         shown.append_text(instead)
@@ -61,13 +63,13 @@ def printable_text(text: Text) -> Text:
 
 
 def standard_output() -> Console:
-    """Standard output; wide enough for tables where no terminal limits it."""
+    """Standard output; wide enough for tables if it is not a terminal."""
     console = PrintingConsole(sys.stdout)
     return console if console.is_terminal else PrintingConsole(sys.stdout, width=PIPED_WIDTH)
 
 
 def print_sentence(text: Text, console: Console) -> None:
-    """Print it, broken between words on a terminal, on one line in a file or a pipe."""
+    """Print a sentence: wrapped between words on a terminal, on one line in a file or a pipe."""
     console.print(text, soft_wrap=not console.is_terminal)
 
 
@@ -77,15 +79,15 @@ def standard_error() -> Console:
 
 
 def sentences_console(*, as_json: bool) -> Console:
-    """Where a command prints tables and sentences.
+    """The console for tables and sentences.
 
-    That is standard output; or, where the result is JSON, standard error: a program reads the
-    whole of standard output as one document.
+    It is standard output, or standard error if the result is JSON, since a program parses the whole
+    of standard output.
     """
     return standard_error() if as_json else standard_output()
 
 
 def print_notices(notices: Iterable[PlacedNotice], console: Console) -> None:
-    """What was read as tc reads it and may have been meant otherwise, a line each."""
+    """Print warnings about values that tc interprets in an unexpected way, one line each."""
     for each in notices:
         print_sentence(Text(str(each), style="yellow"), console)

@@ -1,4 +1,4 @@
-"""How the command line fails: one message, an exit status, no traceback."""
+"""Report errors: one message, an exit status, no traceback."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from dumbbell.errors import (
 
 
 def exit_code_of(error: Exception) -> int | None:
-    """Print what went wrong and say how to leave; None for a fault of ours."""
+    """Print an error and return the exit status; None for a bug in dumbbell."""
     if isinstance(error, BrokenPipeError):
-        # Whoever read our output (`| head`) has gone.
+        # The reader of our output (`| head`) has gone.
         _give_up_output()
         return 0
     if isinstance(error, DumbbellError):
@@ -32,10 +32,10 @@ def exit_code_of(error: Exception) -> int | None:
         )
         return EXIT_CONTRADICTED_OR_FAILED
     if isinstance(error, OSError):
-        # A file that cannot be read or written: the person can mend it.
+        # A file that cannot be read or written: the user can fix it.
         where = error.filename
         if error.errno in NO_ROOM and not where:
-            # Whatever else is written has a name (`dumbbell.folders`).
+            # All other files that we write have names (`dumbbell.folders`).
             where = "standard output"
             _give_up_output()
         said = f"{f'{where}: ' if where else ''}{error.strerror or error}"
@@ -45,27 +45,27 @@ def exit_code_of(error: Exception) -> int | None:
 
 
 def _is_unmapped_library(error: Exception) -> bool:
-    """Whether a library could not be loaded as there is no memory for it (ld.so's own words)."""
+    """Whether a library failed to load for lack of memory (by the messages of ld.so)."""
     words = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
     return isinstance(error, ImportError) and any(each in str(error).lower() for each in words)
 
 
 def _give_up_output() -> None:
-    """Keep Python from trying once more when it ends."""
+    """Keep Python from flushing the output again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_warning(sentence: str) -> None:
-    """Something that is missing from what was done, on standard error."""
+    """Print on standard error what is missing from a result."""
     tell(f"warning: {sentence}")
 
 
 def print_error(error: DumbbellError, of: str = "") -> None:
-    """The message on standard error; of a `SpecError` with its parts on lines of their own.
+    """Print an error on standard error; the parts of a `SpecError` are on separate lines.
 
     Args:
-        error: What to say.
-        of: What comes before it: whose error it is.
+        error: The error.
+        of: Prefix that names the origin of the error.
     """
     if isinstance(error, SpecError) and not error.is_sentence:
         where = error.path or "experiment"

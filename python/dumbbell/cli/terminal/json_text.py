@@ -1,4 +1,4 @@
-"""JSON for other programs: no NaN, no infinity."""
+"""JSON for other programs, without NaN and infinity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def json_text(value: object) -> str:
     name that are no UTF-8, are ``\\u009b``; other letters stand for themselves.
     """
     text = json.dumps(_safe(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # Such characters are in strings alone.
+    # Such characters occur only in strings.
     return "\n".join(each if each.isprintable() else _escaped(each) for each in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""Input that may take its time to come."""
+"""Messages for input that may be delayed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _STDIN = 0
 
 
 def say_if_pipe(path: Path) -> None:
-    """Say what is waited for, on standard error, where a file is a pipe.
+    """If a file is a named pipe, say on standard error that we wait for its writer.
 
-    Not of standard input: whoever typed `` | dumbbell analyze /dev/stdin`` knows.
+    Standard input gets no message: the user of `` | dumbbell analyze /dev/stdin`` knows.
     """
     if path.is_fifo() and not _is_standard_input(path):
         name = printable(str(path))
@@ -24,5 +24,5 @@ def say_if_pipe(path: Path) -> None:
 def _is_standard_input(path: Path) -> bool:
     try:
         return os.path.samestat(path.stat(), os.fstat(_STDIN))
-    except OSError:  # it was closed
+    except OSError:  # closed
         return False

@@ -1,8 +1,8 @@
-"""The one way to the terminal: all that is printed passes here or `dumbbell.cli.terminal.consoles`.
+"""Escaped output: everything that is printed passes through here or
+`dumbbell.cli.terminal.consoles`.
 
-Names, sentences and units come from a stranger's file, and a terminal obeys what is in them: it
-would paint a verdict, or write to the clipboard. Here they are made printable. A test finds who
-prints past it.
+Names, sentences and units may come from a stranger's file. Control sequences in them could forge a
+verdict or write to the clipboard, so they are escaped. A test checks that no other code prints.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def say(text: object = "", *, file: TextIO | None = None, flush: bool = False) -> None:
-    """Print a result and end the line: on standard output, or where ``file`` says."""
+    """Print a result and end the line: on standard output, or on ``file``."""
     print(printable(str(text), lines=True), file=file, flush=flush)
 
 
 def say_version() -> None:
-    """Print what ``dumbbell --version`` does."""
+    """Print the text of ``dumbbell --version``."""
     from dumbbell import __version__
 
     say(f"dumbbell {__version__}")
 
 
 def say_coloured(text: str) -> None:
-    """Print what a program printed that a person works with: its colours stay."""
+    """Print the output of an interactive program; its colours are kept."""
     print(coloured(text), flush=True)
 
 
 def coloured(text: str) -> str:
-    """The text made printable but for the sequences that choose colours (ECMA-48 8.3.117, SGR)."""
+    """Escape text except for the sequences that select colours (ECMA-48 8.3.117, SGR)."""
     parts = _COLOUR.split(text)
-    # Between colours, what was split at them.
+    # The text between colour sequences.
     return "".join(
         part if index % 2 else printable(part, lines=True) for index, part in enumerate(parts)
     )
@@ -52,7 +52,7 @@ def tell(sentence: object) -> None:
 
 
 def tell_whatever_fails() -> None:
-    """Tell also tracebacks and warnings of Python's own, in the whole process."""
+    """Also escape tracebacks and Python's own warnings, in the whole process."""
     sys.excepthook = _tell_fault
     threading.excepthook = lambda args: (
         _tell_fault(args.exc_type, args.exc_value, args.exc_traceback) if args.exc_value else None

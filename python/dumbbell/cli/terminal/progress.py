@@ -24,7 +24,7 @@ def shown_progress(stream: TextIO | None = None) -> Iterator[ProgressCallback]:
     """Give a callback that shows progress for as long as the context lasts.
 
     Args:
-        stream: Where; standard error when None.
+        stream: The stream; standard error when None.
     """
     out = stream or sys.stderr
     console = PrintingConsole(out)
@@ -52,14 +52,14 @@ def _on_bars(bars: Bars) -> ProgressCallback:
 
     def show(progress: Progress) -> None:
         for task, earlier in list(ids.items()):
-            if task != progress.task:  # what went before is over
+            if task != progress.task:  # a previous task is finished
                 bars.remove_task(earlier)
                 del ids[task]
         if progress.task not in ids:
             ids[progress.task] = bars.add_task(progress.task, detail="")
         bars.update(
             ids[progress.task],
-            # Whole replications read better; the bar's length need not be finer.
+            # Show whole replications; the bar does not need a finer resolution.
             completed=int(progress.done) if progress.total > 1 else progress.done,
             total=progress.total,
             detail=progress.detail,
@@ -69,17 +69,17 @@ def _on_bars(bars: Bars) -> ProgressCallback:
 
 
 class PlainLines:
-    """A line when a task begins, then one every few seconds."""
+    """Prints a line when a task begins, then one every few seconds."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        """Print to ``out``; ``clock`` gives seconds."""
+        """Print to ``out``; ``clock`` returns seconds."""
         self._out = out
         self._clock = clock
         self._task = ""
         self._last = clock()
 
     def __call__(self, progress: Progress) -> None:
-        """Show it, if it is time to."""
+        """Print a line, if enough time has passed."""
         now = self._clock()
         if progress.task == self._task and now - self._last < BETWEEN_LINES_S:
             return

@@ -1,7 +1,7 @@
-"""Signals that ask the command line to end.
+"""Handle signals that ask the command line to end.
 
-Where a command listens (`stopped_by_ctrl_c`), the first one stops the work and keeps what finished,
-the second ends at once; elsewhere the first one ends the process.
+Inside `stopped_by_ctrl_c`, the first signal stops the work and keeps finished results, the second
+one ends the process at once. Elsewhere the first one ends the process.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ _IMPORTING = "<frozen importlib._bootstrap>"
 
 
 def stop_signals() -> list[signal.Signals]:
-    """Those that ask this process to end: not one that it was started to ignore (`nohup`)."""
+    """Signals that ask this process to end, except those it was started to ignore (`nohup`)."""
     return [number for number in _ASKING if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def leave_when_asked() -> None:
-    """From now on `stop_signals` raise KeyboardInterrupt, as Ctrl-C does.
+    """From now on, `stop_signals` raise KeyboardInterrupt, like Ctrl-C.
 
-    While modules are loaded they end the process at once instead, with status 130: Python runs
-    callbacks of its own there, in which an exception is printed and then lost.
+    During imports they end the process at once with status 130, because Python prints and drops
+    exceptions raised in its own import callbacks.
     """
     for number in stop_signals():
         signal.signal(number, _on_signal)
-    # Registered before what others register, and so called after it.
+    # Registered first, and therefore called last.
     atexit.register(_stay_until_the_end)
 
 
 def leave_at_once_when_asked() -> None:
-    """From now on `stop_signals` end the process with status 130: all is done but to leave."""
+    """From now on, `stop_signals` end the process with status 130; used when all work is done."""
     for number in stop_signals():
         signal.signal(number, _leave)
 
 
 def _stay_until_the_end() -> None:
-    """Python lets go of its handlers when it ends: a signal would kill what is done already."""
+    """Keep the handlers until the end: Python restores the default ones at exit, and a signal would
+    then change the exit status.
+    """
     for number in stop_signals():
         signal.signal(number, signal.SIG_IGN)
 
@@ -68,17 +70,17 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def stopped_by_ctrl_c() -> Iterator[threading.Event]:
-    """Give an event that the first of `stop_signals` sets; the handlers before are restored."""
+    """Yield an event that the first of `stop_signals` sets; restores the previous handlers."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield stop  # only the main thread may handle signals
+        yield stop  # only the main thread may install handlers
         return
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        with contextlib.suppress(OSError):  # a terminal that was closed takes no words
+        with contextlib.suppress(OSError):  # a closed terminal cannot be written to
             tell("\nstopping; Ctrl-C again to stop at once")
 
     before = [(number, signal.signal(number, on_signal)) for number in stop_signals()]

@@ -1,8 +1,8 @@
-"""Tables that no terminal breaks: one that is wider than the terminal is turned.
+"""Tables that fit the terminal: a table that is too wide is transposed.
 
-A table fits where each column has room for its longest number, or for the longest word of a column
-of sentences. Where it does not, its rows become columns, a few at a time; or, where a row is named
-by more than one column (a quantity and its unit), blocks with a line for each value.
+A table fits if each column has room for its longest number, or for the longest word in a column of
+sentences. Otherwise its rows become columns, a few at a time. If several columns name a row (a
+quantity and its unit), rows become blocks with one line per value.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from rich.table import Column
 
 BETWEEN = 2
-"""Columns of a terminal between two values of a block."""
+"""Spaces between two values of a block."""
 LEAST_OF_SENTENCES = 20
-"""Least width of a column of sentences."""
+"""Smallest width of a column of sentences."""
 INDENT = 2
 _WIDEST = 10_000
 
@@ -33,15 +33,15 @@ _WIDEST = 10_000
 def print_table(
     table: Table, console: Console, *, keys: int | None = None, beside: str | None = None
 ) -> None:
-    """Print a table, turned where it is wider than the terminal. No number and no word is broken.
+    """Print a table, transposed if it is wider than the terminal. No number or word is broken.
 
-    What goes to a file or a pipe is not turned.
+    Output to a file or a pipe is not transposed.
 
     Args:
-        table: Its columns with ``no_wrap`` are never broken, others between words alone.
-        console: Where to.
-        keys: How many columns at the left name a row; those without a head when None.
-        beside: Head of columns that stay on the line of the column before them in a block.
+        table: The table; columns with ``no_wrap`` are never broken, others only between words.
+        console: The console.
+        keys: Number of columns at the left that name a row; those without a head when None.
+        beside: Heads of columns that share the line of the previous column in a block.
     """
     found = _Content.of(table, keys)
     width = console.width
@@ -58,7 +58,7 @@ def print_table(
 
 
 def print_group(group: RenderableType, console: Console, *, keys: int | None = None) -> None:
-    """Print tables and sentences one below the other; tables as `print_table` does."""
+    """Print tables and sentences, one below the other; tables as by `print_table`."""
     for each in group.renderables if isinstance(group, Group) else [group]:
         if isinstance(each, Table):
             print_table(each, console, keys=keys)
@@ -67,8 +67,8 @@ def print_group(group: RenderableType, console: Console, *, keys: int | None = N
 
 
 def _print(part: RenderableType, console: Console) -> None:
-    # Half a number is worse than a long line: ``5.462e-...`` says nothing. Rich holds whatever it
-    # is given within the console's width.
+    # A truncated number is worse than a long line: ``5.462e-...`` is useless. Rich otherwise
+    # truncates to the console's width.
     width = console.width
     console.width = max(width, _WIDEST)
     try:
@@ -79,7 +79,7 @@ def _print(part: RenderableType, console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Content:
-    """The texts of a table, and how wide they are."""
+    """The texts of a table, and their widths."""
 
     table: Table
     heads: Sequence[Text]
@@ -97,12 +97,12 @@ class _Content:
     # --- as it is ----------------------------------------------------------------------------
 
     def natural(self, at: int) -> int:
-        """What a column takes."""
+        """Preferred width of a column."""
         shown = [self.heads[at]] if self.table.show_header else []
         return max((_width(each) for each in (*shown, *(row[at] for row in self.rows))), default=0)
 
     def least(self, at: int) -> int:
-        """Without breaking a number or a word."""
+        """Width without breaking a number or a word."""
         natural = self.natural(at)
         if self.table.columns[at].no_wrap:
             return natural
@@ -112,11 +112,11 @@ class _Content:
 
     @property
     def least_width(self) -> int:
-        """Of the whole, without breaking a number or a word."""
+        """Width of the table without breaking a number or a word."""
         return sum(map(self.least, range(len(self.heads)))) + self._between
 
     def fits(self, width: int) -> bool:
-        """Whether the table can stand as it is."""
+        """Whether the table fits as it is."""
         return self.least_width <= width
 
     @property
@@ -124,7 +124,9 @@ class _Content:
         return _taken_between(len(self.heads), has_box=self.table.box is not None)
 
     def as_it_is(self, width: int) -> Table:
-        """The table with widths that break nothing; sentences get what room is left."""
+        """The table with column widths that break nothing; columns of sentences get the remaining
+        width.
+        """
         natural = [self.natural(at) for at in range(len(self.heads))]
         widths = [self.least(at) for at in range(len(self.heads))]
         left = width - self._between - sum(widths)
@@ -142,7 +144,7 @@ class _Content:
     # --- turned ------------------------------------------------------------------------------
 
     def turned(self, width: int) -> Iterator[RenderableType]:
-        """Rows as columns, as many side by side as there is room for."""
+        """Rows as columns, as many side by side as fit."""
         groups: list[list[Sequence[Text]]] = []
         taken = width
         for row in self.rows:
@@ -163,7 +165,7 @@ class _Content:
 
     @property
     def widest_turned(self) -> int:
-        """What the widest of its rows takes as a column behind the heads."""
+        """Width of the widest row as a column beside the heads."""
         widest = max((_width_in_one_line(each) for row in self.rows for each in row), default=0)
         return _taken_between(2) + self._widest_head + widest
 
@@ -172,17 +174,17 @@ class _Content:
         return max(map(_width_in_one_line, self.heads), default=0)
 
     def blocks(self, width: int, beside: str | None) -> Iterator[RenderableType]:
-        """A heading a row, and a line for each of its values."""
+        """A heading per row, and one line per value."""
         values = range(self.n_keys, len(self.heads))
         lines = [at for at in values if self.heads[at].plain != beside]
-        # Of each line: its value, and what stands beside it.
+        # For each line: its value, and the values beside it.
         ends = {at: at + 1 for at in lines if at + 1 in values and at + 1 not in lines}
         of_heads = INDENT + self._widest_head + BETWEEN
         of_ends = self._width_of_lines(ends.values())
         if of_heads + self._width_of_lines(lines) + BETWEEN + of_ends > width:
             lines, ends, of_ends = [*values], {}, 0
         of_values = self._width_of_lines(lines, width - of_heads)
-        # Numbers stand one above the other at their ends, among words everything at its beginning.
+        # Numbers are right-aligned, words left-aligned.
         all_right = all(self.table.columns[at].justify == "right" for at in lines)
         side: Literal["left", "right"] = "right" if all_right else "left"
         for row in self.rows:
@@ -202,7 +204,9 @@ class _Content:
                 yield Padding(block, (0, 0, 0, INDENT), expand=False)
 
     def _width_of_lines(self, columns: Iterable[int], most: int = _WIDEST) -> int:
-        """What the cells of some columns take; sentences at most so much, if their words do."""
+        """Width of the cells of some columns; sentences are limited to a width that fits their
+        words.
+        """
         widths = [0]
         for at in columns:
             for row in self.rows:
@@ -247,7 +251,7 @@ def _styled(lines: box.Box | None, *, show_header: bool = True) -> Table:
 
 
 def _taken_between(columns: int, *, has_box: bool = True) -> int:
-    """Width of a table beyond its columns: three between two, and an edge at both ends."""
+    """Width of a table's separators: three between columns, and an edge at both ends."""
     return 3 * (columns - 1) + 2 if has_box else 2 * (columns - 1)
 
 

@@ -1,6 +1,6 @@
-"""The group of all commands: loaded when they are asked for, and their errors made printable.
+"""The group of all commands: commands are imported on use, and usage errors are escaped.
 
-Errors in what was typed quote it: a shell puts names of files there, too.
+Usage errors quote the command line, which may contain file names.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from dumbbell.printable import printable
 
 
 class Commands(TyperGroup):
-    """Commands that are loaded when they are asked for; their errors are made printable."""
+    """Commands that are imported on use, with escaped usage errors."""
 
     groups: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    """Heading to the names of commands, each with its module below `dumbbell.cli` and its name in
-    it: ``run.command:run_command``."""
+    """For each heading, the commands by name, each with its module below `dumbbell.cli` and the
+    name in it: ``run.command:run_command``.
+    """
 
     def __init__(self, **options: Any) -> None:
-        """With the commands of `groups`; see Typer for the options."""
+        """Use the commands of `groups`; see Typer for the options."""
         super().__init__(**options)
         self.commands = _LazyCommands(self.groups)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
-        """As of any group."""
+        """See Typer's group."""
         with _printable_errors():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: Any) -> Any:
-        """As of any group."""
+        """See Typer's group."""
         with _printable_errors():
             return super().invoke(ctx)
 
 
 class _LazyCommands(MutableMapping[str, Any]):
-    """Commands by name: to know their names none is loaded, to have one it alone is."""
+    """Commands by name; looking one up imports its module, listing names imports none."""
 
     def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:
         self._places = {
@@ -93,11 +94,11 @@ def _command(name: str, heading: str, place: str) -> Any:
 
 
 _MARKUP = re.compile(r"\[[a-z#/@][^\[]*?\]")
-"""What rich takes for markup; its own `escape` would be an import at each start."""
+"""What rich would take for markup; importing its own `escape` would slow every start."""
 
 
 def _escape_help(command: Any) -> None:
-    """Show brackets in what ``--help`` says, and break its lines where the terminal ends."""
+    """Escape brackets in help texts, and wrap them at the terminal's width."""
     if command.help:
         paragraphs = command.help.split("\n\n")
         command.help = "\n\n".join(_escaped(" ".join(each.split())) for each in paragraphs)
