@@ -1,9 +1,9 @@
-"""Files that others read and write.
+"""File formats of other programs: readers and writers.
 
-`ping` is iputils' text and the CSV made from it; `tc` what ``tc -s qdisc show`` prints, `ss` what
-``ss -tin`` does; `dumbbell.formats.logs` reads what programs of a testbed print; `sqlite` a row a
-metric; `dumbbell.formats.flent` has the data files of Flent; `capture` reads pcapng and pcap,
-`tshark` the fields that it prints of them. `kinds` tells them apart, `unpacking` unpacks them.
+`ping` writes iputils' output and the CSV made from it, `tc` that of ``tc -s qdisc show``, `ss` that
+of ``ss -tin``. `dumbbell.formats.logs` reads the output of a testbed's programs. `sqlite` stores
+metrics, `dumbbell.formats.flent` reads and writes Flent's data files, `capture` reads pcapng and
+pcap, `tshark` reads tshark's fields. `kinds` detects a file's format, `unpacking` decompresses it.
 """
 
 from dumbbell.formats.capture import read_capture, write_view

@@ -1,4 +1,4 @@
-"""Files of unknown size, read up to a bound: a pipe and ``/dev/zero`` do not know theirs."""
+"""Read files up to a size limit: the size of a pipe or ``/dev/zero`` is not known in advance."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dumbbell.inputs import open_input
 
 
 def read_bounded(path: Path, most_bytes: int) -> bytes:
-    """The whole content of a file, which is opened once.
+    """Read the whole content of a file, which is opened once.
 
     Args:
-        path: A file, also a pipe.
-        most_bytes: As many are read.
+        path: A file or a pipe.
+        most_bytes: Size limit.
 
     Raises:
-        FormatError: It has more.
+        FormatError: The content exceeds the limit.
         OSError: It cannot be read.
     """
     with open_input(path) as file:
@@ -27,7 +27,7 @@ def read_bounded(path: Path, most_bytes: int) -> bytes:
 
 
 def too_large(path: Path, most_bytes: int) -> FormatError:
-    """What to raise of a file with more than is read."""
+    """The error for a file that exceeds the limit."""
     size = path.stat().st_size
     found = f"{size} bytes" if size > most_bytes else f"more than {most_bytes} bytes"
     return FormatError(str(path), found, f"at most {most_bytes} bytes are read")

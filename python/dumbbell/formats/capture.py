@@ -1,7 +1,7 @@
-"""Captures as an imported `Run` with ``captured_flows`` and ``captured_intervals``.
+"""Read captures as an imported `Run` with ``captured_flows`` and ``captured_intervals``.
 
-A capture is read by the crate ``capture``: pcapng and pcap, packet by packet, in memory that does
-not depend on the file. What cannot be read is named in the run's meta, and what could be is kept.
+The crate ``capture`` reads pcapng and pcap packet by packet, in memory independent of the file's
+size. Unreadable parts are named in the run's metadata; the rest is kept.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from dumbbell.formats.unpacking import LARGEST_UNPACKED_BYTES, Packing, open_unp
 from dumbbell.tables import SCHEMA, Run
 
 MOST_FLOWS = 200_000
-"""Connections that are counted one by one."""
+"""Most connections that are counted separately."""
 MOST_VIEWS = 1024
-"""Interfaces, or places at queues, that are told apart."""
+"""Most interfaces, or capture points at queues, that are distinguished."""
 SERIES = "series"
-"""In ``meta``: per view the interval in ns, the first instant, and the bytes of each interval."""
+"""Key in ``meta``: for each view the interval in ns, the first instant, and the bytes per interval.
+"""
 NOT_KNOWN = -1
-"""In columns that an import does not tell."""
+"""Value of columns that an import cannot fill."""
 _NAMES = tuple(column.name for column in SCHEMA["captured_flows"])
 _Columns: TypeAlias = dict[str, Any]
 
@@ -38,23 +39,23 @@ def read_capture(source: str | Path) -> Run:
     """Read the flows of a capture.
 
     Args:
-        source: A pcapng or pcap file; also packed by gzip, bzip2, xz or zstd.
+        source: A pcapng or pcap file, possibly compressed by gzip, bzip2, xz or zstd.
 
     Returns:
-        An imported run with the table ``captured_flows``: a row for each direction of each
-        connection and each interface, or place at a queue that interfaces are named after; and
-        ``captured_intervals``: the connections with the most bytes over time, at most 128.
-        Times count from the first packet, ``meta["t0_epoch_ns"]`` is its Unix time.
-        ``meta["read"]`` says how much was read, ``meta["problems"]`` what was not, in words.
+        An imported run with two tables. ``captured_flows`` has one row for each direction of each
+        connection and each interface (or capture point at a queue, if interfaces are named so);
+        ``captured_intervals`` has the connections with the most bytes over time, at most 128. Times
+        count from the first packet; ``meta["t0_epoch_ns"]`` is its Unix time. ``meta["read"]``
+        states how much was read, ``meta["problems"]`` what was not, in words.
 
     Raises:
-        FormatError: It is no capture, or nothing of it can be read.
+        FormatError: It is not a capture, or cannot be read at all.
         OSError: There is no such file.
     """
     path = Path(source)
     try:
         with open_unpacked(path, LARGEST_UNPACKED_BYTES) as file:
-            # What the native module reads itself is faster, and a pipe can be opened but once.
+            # Reading in the native module is faster, and a pipe can be opened only once.
             is_plain = file.packing is Packing.NONE and not path.is_fifo()
             found = _engine.analyze_capture(str(path) if is_plain else io.BufferedReader(file))
     except _engine.CaptureError as error:
@@ -113,25 +114,24 @@ def read_capture(source: str | Path) -> Run:
 
 
 def write_view(source: str | Path, target: str | Path, *, queue: str, place: int) -> int:
-    """Write the packets of one view of a capture to a file of their own, for tools that do not
-    look at interfaces.
+    """Write the packets of one view of a capture to a file, for tools that ignore interfaces.
 
     Args:
         source: A pcapng or pcap file.
-        target: ``.pcapng``, or ``.pcap`` for the classic format; nanoseconds in both. Replaced
-            when it is whole.
-        queue: Name of the queue or interface; empty where the file gives none.
-        place: 0 before the queue, 1 after it, -1 where the file does not say.
+        target: Path; ``.pcapng``, or ``.pcap`` for the classic format; nanoseconds in both.
+            Replaced atomically.
+        queue: Name of the queue or interface; empty if the file has none.
+        place: 0 before the queue, 1 after it, -1 if unknown.
 
     Returns:
-        How many packets were written.
+        The number of packets written.
 
     Raises:
-        FormatError: The capture cannot be read to its end, or the name ends otherwise.
+        FormatError: The capture cannot be read to its end, or the target has another extension.
         OSError: A file cannot be read or written.
     """
     path, out = Path(source), Path(target)
-    path.open("rb").close()  # the native module's error does not name the file
+    path.open("rb").close()  # the native module's error does not contain the file's name
     style = out.suffix.removeprefix(".")
     if style not in ("pcap", "pcapng"):
         raise FormatError(str(out), out.suffix, "a name that ends with .pcap or .pcapng")
@@ -143,13 +143,15 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
         except _engine.CaptureError as error:
             full = no_room(staging.parent)
             if full is not None:
-                raise full from error  # it is not the capture's fault
+                raise full from error  # the error is not about the capture
             raise UnreadableError(str(path), str(error)) from None
 
 
 @contextmanager
 def _plain(path: Path, folder: Path) -> Iterator[Path]:
-    """A capture as the native module reads it: itself, or unpacked into a file in the folder."""
+    """A capture that the native module can read: the file itself, or decompressed into
+    the folder.
+    """
     with open_unpacked(path, LARGEST_UNPACKED_BYTES) as file:
         if file.packing is Packing.NONE:
             yield path
@@ -194,7 +196,7 @@ def imported(
     problems: list[str],
     intervals: _Columns | None = None,
 ) -> Run:
-    """The run of a file: columns that ``values`` does not have are not known."""
+    """The run of a file: columns missing from ``values`` are unknown."""
     unknown = np.full(len(values["queue"]), NOT_KNOWN)
     found = {"captured_flows": {**dict.fromkeys(_NAMES, unknown), **values}}
     if intervals is not None:

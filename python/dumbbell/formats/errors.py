@@ -1,4 +1,4 @@
-"""What a reader refuses."""
+"""Errors of readers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dumbbell.errors import DumbbellError, SpecError
 
 
 class FormatError(SpecError):
-    """A file that is not what it was taken for; ``path`` is ``FILE:LINE``."""
+    """A file that is not in the expected format; ``path`` is ``FILE:LINE``."""
 
 
 class UnreadableError(FormatError):
-    """A file of which nothing can be read; ``why`` says it in a sentence."""
+    """A file that cannot be read at all; ``why`` is the reason in a sentence."""
 
     is_sentence = True
 
     def __init__(self, path: str, why: str) -> None:
-        """Of the file at a path."""
+        """Store the path and the reason."""
         self.why = why
         super().__init__(path, "", why)
 
@@ -25,4 +25,4 @@ class UnreadableError(FormatError):
 
 
 class DamageError(DumbbellError):
-    """Bytes that are not what they were taken for, in words; readers say of which file."""
+    """Malformed bytes; the message says why, and readers add the file's name."""

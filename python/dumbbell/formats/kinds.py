@@ -1,7 +1,7 @@
-"""The kind of a file, recognised by its content once it is unpacked, not by its name.
+"""Detect the kind of a file by its decompressed content, not by its name.
 
-A pipe can be read but once, so of a pipe the name tells, as it does of a file in which nothing of
-any kind is found: then the reader of that kind says what is wrong with it.
+A pipe can be read only once, so its name decides. The name also decides if the content is not
+recognized; the reader of that kind then reports the error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dumbbell.formats.unpacking import PACKED, first_bytes
 from dumbbell.printable import printable
 
 FLENT_ENDS = (".flent.gz", ".flent", ".flnt", ".flent.bz2", ".json.gz", ".json", ".json.bz2")
-"""Flent's, and those of netperf-wrapper, which it was before."""
+"""Extensions of Flent and of its predecessor netperf-wrapper."""
 _LOOKED_AT_BYTES = 1 << 19
 _SHOWN_BYTES = 24
 _CAPTURES = (
@@ -32,7 +32,7 @@ _FLENT_KEYS = ("x_values", "raw_values", "results")
 
 
 class FileKind(StrEnum):
-    """What reads a file; the value is how it is called."""
+    """Kind of a file; the value is its name."""
 
     FLENT = "data file of Flent"
     CAPTURE = "capture"
@@ -41,10 +41,10 @@ class FileKind(StrEnum):
 
 
 def kind_of(path: Path) -> FileKind:
-    """Of which kind a file is.
+    """The kind of a file.
 
     Raises:
-        UnreadableError: Of none that is read, or packed by what this Python cannot unpack.
+        UnreadableError: The kind is unknown, or this Python cannot decompress it.
         FormatError: It is too large.
         OSError: It cannot be read.
     """
@@ -55,7 +55,7 @@ def kind_of(path: Path) -> FileKind:
         return FileKind.CAPTURE
     text = LogText.of_bytes(path.name, head)
     if text.begins_with in ("{", "["):
-        # An object is known by its members, which may stand anywhere in it.
+        # An object is recognized by its members, which may be anywhere in it.
         text = LogText.of_file(path)
         if _is_flent(text):
             return FileKind.FLENT
@@ -71,7 +71,7 @@ def kind_of(path: Path) -> FileKind:
 
 
 def _is_flent(text: LogText) -> bool:
-    """Whether Flent wrote an object, of any version of its format, or a part of one."""
+    """Whether an object, or part of one, is from Flent, in any version of its format."""
     document = text.document
     if document is None:
         return any(f'"{key}"' in text.text[:_LOOKED_AT_BYTES] for key in _FLENT_KEYS)
@@ -92,12 +92,12 @@ def _by_name(path: Path) -> FileKind | None:
 
 
 def _is_flents_alone(path: Path) -> bool:
-    """Whether the name is one that only Flent gives: others write ``.json`` too."""
+    """Whether only Flent uses the name's extension: others write ``.json`` too."""
     return any(f".{end}" in path.name.lower() for end in ("flent", "flnt"))
 
 
 def _none(head: bytes, packing: str) -> str:
-    """Why a file is of no kind that is read."""
+    """Why the kind of a file is unknown."""
     for magic, name in _OTHERS:
         if head.startswith(magic):
             packed = ", ".join(each.value for each in PACKED)

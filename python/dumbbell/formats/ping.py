@@ -1,10 +1,10 @@
-"""A run's probes as the text of iputils' ping, and as the CSV that awk makes of it.
+"""Write a run's probes as iputils ping's output, and as the CSV that awk makes of it.
 
 Layout and rounding are those of iputils (``ping_common.c``: ``gather_statistics``, ``finish``):
 ping stamps both ends in whole microseconds and prints a reply's time with at least three
-significant digits, rounded half up: ``0.060``, ``1.26``, ``28.2``, ``155``. The name form
-``64 bytes from HOST (ADDRESS):`` is used because scripts count on it: split at blanks and ``=``,
-as in ``awk 'BEGIN { FS = " |=" }'``, it puts the sequence number into ``$7`` and the time into
+significant digits, rounded half up: ``0.060``, ``1.26``, ``28.2``, ``155``. The form with a name,
+``64 bytes from HOST (ADDRESS):``, is used because scripts rely on it: split at blanks and ``=``, as
+in ``awk 'BEGIN { FS = " |=" }'``, it puts the sequence number into ``$7`` and the time into
 ``$11``. Without a name before the address both would move one field to the left.
 """
 
@@ -23,7 +23,7 @@ from dumbbell.tables import NO_INSTANT, Run
 ICMP_HEADER_BYTES = 8
 IP_AND_ICMP_HEADER_BYTES = 28
 INITIAL_TTL = 64
-"""Linux's; each router on the way back takes one off."""
+"""Linux's default; each router on the way back subtracts one."""
 _SEQUENCE_NUMBERS = 1 << 16
 _US_PER_MS = 1000
 
@@ -32,12 +32,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PingStyle:
-    """What the tables do not say and ping prints.
+    """Details that ping prints and the tables do not contain.
 
     Attributes:
-        address: Printed in parentheses after the host's name; None for the one that
-            `dumbbell.spec.testbed_lines` gives it.
-        timestamps: Put ``[seconds.microseconds]`` before each reply, as ``ping -D`` does.
+        address: Address in parentheses after the host's name; None for the one from
+            `dumbbell.spec.testbed_lines`.
+        timestamps: Whether to print ``[seconds.microseconds]`` before each reply, as ``ping -D``
+            does.
         t0_epoch_ns: Unix time of the run's start, for the timestamps.
     """
 
@@ -48,7 +49,7 @@ class PingStyle:
 
 @dataclass(frozen=True, slots=True)
 class _Echoes:
-    """A probe's requests, microseconds as ping's clock shows them."""
+    """A probe's requests, with times in microseconds as on ping's clock."""
 
     seq: Ints
     sent_us: Ints
@@ -70,7 +71,9 @@ class _Echoes:
         return cls(column("seq"), sent // 1000, received // 1000, answered)
 
     def replies(self) -> tuple[Ints, Ints, Ints]:
-        """Sequence numbers, instants of receipt and times of the answers, as they came in."""
+        """Sequence numbers, times of receipt and round-trip times of the answers, in order of
+        arrival.
+        """
         order = np.argsort(self.received_us[self.answered], kind="stable")
         received = self.received_us[self.answered][order]
         times = received - self.sent_us[self.answered][order]
@@ -78,20 +81,20 @@ class _Echoes:
 
 
 def ping_text(run: Run, probe: str | int, style: PingStyle | None = None) -> str:
-    """What ``ping`` would have printed.
+    """The output of ``ping``.
 
     Args:
         run: A run with a description.
         probe: Name or index.
-        style: What the tables do not say.
+        style: Details that the tables do not contain.
 
     Returns:
-        Header line, a line a reply in the order they came in, and the trailer. Sequence numbers
-        are of 16 bits and wrap as ping's do. A time is printed for any payload (ping needs 16
-        bytes of it to carry its timestamp).
+        Header line, one line per reply in order of arrival, and the trailer. Sequence numbers wrap
+        at 16 bits like ping's. A time is printed for any payload size (ping needs 16 bytes for its
+        timestamp).
 
     Raises:
-        DumbbellError: The run was imported, or its probe's times of sending are unknown.
+        DumbbellError: The run was imported, or its probe's send times are unknown.
     """
     if run.spec is None:
         raise DumbbellError("an imported run does not say whom its probe asked")
@@ -114,7 +117,7 @@ def ping_text(run: Run, probe: str | int, style: PingStyle | None = None) -> str
 
 
 def pingtimes_csv(run: Run, probe: str | int, *, sender: str | int, kind: str) -> str:
-    """Lines ``sender,kind,seq,rtt``, byte for byte what the published awk line prints.
+    """Lines ``sender,kind,seq,rtt``, byte for byte as the published awk line prints them.
 
     That line is ``grep "bytes from" | awk 'BEGIN { FS = " |=" } ; { print "1,SM," $7 "," $11 }'``
     on ping's text (Fund, "Statistical multiplexing" experiment, WITest Lab blog, 2016).
@@ -126,7 +129,7 @@ def pingtimes_csv(run: Run, probe: str | int, *, sender: str | int, kind: str) -
         kind: Second field: ``SM``.
 
     Returns:
-        A line an answered request, milliseconds with ping's digits, no header.
+        One line per answered request, milliseconds with ping's precision, without a header.
     """
     seq, _, times = _Echoes.of(run, probe).replies()
     return "".join(
@@ -154,7 +157,7 @@ def time_text(rtt_us: int) -> str:
 
 
 def _address(topology: Topology, sender: str, receiver: str) -> str:
-    """Of the interface at which the sender's packets reach the receiver."""
+    """Address of the receiver's interface on the sender's path."""
     out = topology.route(sender, receiver)
     return topology.interfaces[out[-1]].peer_address if out else "127.0.0.1"
 
@@ -171,7 +174,7 @@ def _trailer(host: str, echoes: _Echoes) -> list[str]:
     lines = ["", f"--- {host} ping statistics ---"]
     counts = f"{transmitted} packets transmitted, {received} received"
     if transmitted:
-        # ping computes the share in single precision and prints it with %g.
+        # ping computes the loss in single precision and prints it with %g.
         lost = float(np.float32((transmitted - received) * 100.0 / transmitted))
         span_us = int(echoes.sent_us[-1] - echoes.sent_us[0])
         counts += f", {lost:g}% packet loss, time {(span_us + 500) // 1000}ms"
@@ -188,7 +191,7 @@ def _trailer(host: str, echoes: _Echoes) -> list[str]:
 
 
 def _most_in_flight(echoes: _Echoes) -> int:
-    """Requests sent up to and since the one whose answer comes in, at most, over all answers."""
+    """Largest number of requests in flight when an answer arrives, itself included."""
     seq, received, _ = echoes.replies()
     sent_by_then = np.searchsorted(echoes.sent_us, received, side="right")
     return int((sent_by_then - seq).max()) + 1

@@ -1,7 +1,7 @@
-"""Reading ping's text, and the CSV made of it, as an imported `Run`.
+"""Read ping's output, and the CSV made from it, as an imported `Run`.
 
-Tolerant of what real files hold (``-D`` timestamps, address with or without a name, ``(DUP!)``,
-"no answer yet", unreachable hosts, a file cut short) and bounded in what it accepts.
+The reader accepts variations of real files (``-D`` timestamps, address with or without a name,
+``(DUP!)``, "no answer yet", unreachable hosts, a truncated file), and its input is bounded.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ _TOTALS = re.compile(r"(?P<sent>\d{1,9}) packets transmitted, ")
 
 
 def read_ping(source: str | Path, *, interval_ns: int | None = None, name: str = "ping") -> Run:
-    """Read what iputils' ping printed.
+    """Read the output of iputils' ping.
 
     Args:
         source: Path of the file.
-        interval_ns: ping's ``-i``. With it, and without ``-D`` timestamps in the file, requests
-            are taken to have been sent at its multiples; otherwise their times are unknown (-1).
-        name: What to call the probe.
+        interval_ns: ping's ``-i``. If the file has no ``-D`` timestamps, requests are assumed to be
+            sent at multiples of it; without it their times are unknown (-1).
+        name: Name of the probe.
 
     Returns:
-        An imported run with one probe and the table ``probes``. Requests without an answer have
-        an RTT of -1, those after the last answer too when the trailer says how many were sent.
-        With ``-D`` timestamps times count from the first request, and ``meta["t0_epoch_ns"]`` is
-        its Unix time.
+        An imported run with one probe and the table ``probes``. Requests without an answer have an
+        RTT of -1, including those after the last answer if the trailer contains the number of
+        requests. With ``-D`` timestamps, times count from the first request, and
+        ``meta["t0_epoch_ns"]`` is its Unix time.
 
     Raises:
-        FormatError: It is not ping's text, too large, or hardly a line of very many is ping's.
+        FormatError: It is not ping's output, is too large, or contains too many unknown lines.
     """
     path = Path(source)
     unknown = 0
@@ -76,7 +76,7 @@ def read_ping(source: str | Path, *, interval_ns: int | None = None, name: str =
                 raise FormatError(f"{path}:{at}", line[:40], "lines of iputils' ping")
     if not rtt_ns and not (host or sent):
         raise FormatError(str(path), "", "the output of iputils' ping is expected")
-    # A request 0 exists where the 16 bits have wrapped in a file that begins later.
+    # Request 0 exists if the 16 bits have wrapped in a file that begins later.
     first = min([1, *rtt_ns])
     numbers = range(first, max([sent, *rtt_ns], default=0) + 1)
     if len(numbers) > _LARGEST_GAP + len(rtt_ns):
@@ -101,15 +101,15 @@ def read_pingtimes_csv(
     """Read files of lines ``sender,kind,seq,rtt`` (milliseconds, no header).
 
     Args:
-        sources: One path or several; ``pingtimes-all.csv`` holds all of an experiment.
-        interval_ns: ping's ``-i``, to say when requests were sent; unknown (-1) without it.
+        sources: One or more paths; ``pingtimes-all.csv`` contains a whole experiment.
+        interval_ns: ping's ``-i``, to compute send times; without it they are unknown (-1).
 
     Returns:
-        An imported run with a probe for each pair, named ``KIND/SENDER`` such as ``SM/1``.
-        Answers only: how many requests were lost, such a file does not say.
+        An imported run with one probe for each pair, named ``KIND/SENDER`` such as ``SM/1``. It has
+        answers only, because such a file does not contain the number of lost requests.
 
     Raises:
-        FormatError: A line is not of that form, or the file is too large.
+        FormatError: A line has another form, or the file is too large.
     """
     paths = [Path(each) for each in ([sources] if isinstance(sources, str | Path) else sources)]
     last: dict[str, int] = {}
@@ -170,5 +170,5 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _ignored(rest: str) -> bool:
-    """Duplicates and damaged answers are not round-trip times of anything."""
+    """Whether to ignore a reply: duplicates and damaged ones are not round-trip times."""
     return "DUP!" in rest or "BAD CHECKSUM" in rest or "DIFFERENT ADDRESS" in rest

@@ -1,8 +1,8 @@
-"""What programs of an experiment printed, as rows of the tables of a run.
+"""Convert the output of an experiment's programs to tables of the run.
 
-Texts are read by `dumbbell.formats.logs`, as those of anyone's testbed. Their times are made times
-of the run: a time of day is one of the guest's wall clock, whose reading at the run's time zero is
-known; a time since the start of a test counts from when the program was started.
+Texts are parsed by `dumbbell.formats.logs`, like those of a testbed. Their times are converted to
+times of the run: a time of day is from the guest's wall clock, whose reading at time zero is known;
+a time since the start of a test counts from the program's start.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dumbbell.spec.programs import OutputReader
 from dumbbell.tables import NO_INSTANT, SCHEMA, Table
 
 LARGEST_NUMBER = 9e9
-"""Of a sample: seconds, ms and Mbit/s beyond it are none that a run of ours can have."""
+"""Largest sample: a run cannot have more seconds, ms or Mbit/s."""
 ASKING, ANSWERING = 0, 1
 """Codes of ``side``."""
 NS_PER_S = 10**9
@@ -43,14 +43,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PrintedFile:
-    """A file that a program has written.
+    """A file written by a program.
 
     Attributes:
-        path: Where it is.
-        reads: Who reads it.
+        path: Its path.
+        reads: The parser to use.
         side: `ASKING` or `ANSWERING`.
-        started_ns: When the program was started, from the run's time zero.
-        zero_wall_ns: What the guest's wall clock showed at that time zero, Unix time.
+        started_ns: When the program was started, in the run's time.
+        zero_wall_ns: The guest's wall clock at the run's time zero, Unix time.
     """
 
     path: Path
@@ -60,27 +60,27 @@ class PrintedFile:
     zero_wall_ns: int
 
     def of_epoch_ns(self, epoch_ns: int) -> int:
-        """A Unix time as one of the run."""
+        """Convert a Unix time to the run's time."""
         return epoch_ns - self.zero_wall_ns
 
     def of_day_ns(self, day_ns: int) -> int:
-        """A time of day as one of the run, which began less than half a day before."""
+        """Convert a time of day to the run's time; the run began less than half a day before."""
         since = (day_ns - self.zero_wall_ns) % NS_PER_DAY
         return since - NS_PER_DAY if since > NS_PER_DAY // 2 else since
 
     def of_test_s(self, test_s: float) -> int:
-        """Seconds of a test as a time of the run."""
+        """Convert seconds since the test's start to the run's time."""
         return NO_INSTANT if math.isnan(test_s) else self.started_ns + round(test_s * NS_PER_S)
 
 
 @dataclass(slots=True)
 class ParsedProgram:
-    """What has been read of a program.
+    """The parsed output of a program.
 
     Attributes:
-        rows: By table; of series their numbers count from 0 in the program.
-        whole: What it says of the whole.
-        series: Names of the series it measured.
+        rows: Rows by table; series are numbered from 0 within the program.
+        whole: Its totals.
+        series: Names of its series.
     """
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
@@ -88,15 +88,15 @@ class ParsedProgram:
     series: list[str] = field(default_factory=list)
 
     def add(self, table: str, rows: Iterator[Row]) -> None:
-        """More rows."""
+        """Append rows."""
         self.rows.setdefault(table, []).extend(rows)
 
 
 def read_printed(printed: PrintedFile, found: ParsedProgram) -> None:
-    """Read a file into rows.
+    """Parse a file into rows.
 
     Raises:
-        UnreadableError: Nothing in it is understood.
+        UnreadableError: No line is known.
         FormatError: It is too large.
         OSError: It cannot be read.
     """
@@ -108,7 +108,7 @@ def tables_of(programs: Mapping[int, tuple[Row, ParsedProgram]]) -> dict[str, Ta
     """The tables of programs.
 
     Args:
-        programs: Place of a program to when it began and how it ended, and what was read of it.
+        programs: For each program's index: its start, its end status, and its parsed output.
     """
     rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
     series = 0
@@ -211,7 +211,7 @@ def _itgdec(printed: PrintedFile, found: ParsedProgram) -> None:
 
 def _iperf3(printed: PrintedFile, found: ParsedProgram) -> None:
     if printed.path.stat().st_size == 0:
-        return  # a server that was asked for nothing
+        return  # a server that no client connected to
     log = read_iperf3(_text(printed))
 
     def row(each: Row) -> Row:
@@ -271,7 +271,7 @@ def _iperf(printed: PrintedFile, found: ParsedProgram) -> None:
         ),
     )
     whole = log.whole()
-    # What arrived is what the server counts.
+    # Received data is what the server counts.
     if printed.side != ANSWERING or not whole:
         return
     found.whole |= {
@@ -352,7 +352,7 @@ def _flent(printed: PrintedFile, found: ParsedProgram) -> None:
 
 
 def _sample(printed: PrintedFile, each: Mapping[str, Any], is_rate: bool) -> Row:
-    """Times are Unix seconds, rates Mbit/s, round trips and delays ms."""
+    """Convert a sample: times are Unix seconds, rates Mbit/s, round trips and delays ms."""
     row: Row = {"t_ns": printed.of_epoch_ns(round(each["t"] * 1e6) * 1000)}
     value = _number(each, "val")
     if is_rate:
@@ -372,7 +372,7 @@ def _sample(printed: PrintedFile, each: Mapping[str, Any], is_rate: bool) -> Row
 
 
 def _number(sample: Mapping[str, Any], key: str) -> float | None:
-    """One that a column of whole nanoseconds can hold; None of anything else."""
+    """The number if it fits a column of integer nanoseconds; otherwise None."""
     value = sample.get(key)
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

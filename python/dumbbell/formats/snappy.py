@@ -1,8 +1,8 @@
 """Snappy's framed format, unpacked up to a bound (google/snappy: ``framing_format.txt`` and
 ``format_description.txt``).
 
-A chunk is a type, a length of three bytes and that many bytes; of data these begin with the masked
-CRC-32C of what they hold. A chunk holds at most 64 KiB.
+A chunk consists of a type, a length of three bytes, and the content. The content of a data chunk
+begins with the masked CRC-32C of its uncompressed data, which has at most 64 KiB.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _STREAM = b"\xff\x06\x00\x00sNaPpY"
 _COMPRESSED, _PLAIN, _FIRST_SKIPPABLE = 0x00, 0x01, 0x80
 _MOST_OF_CHUNK = 1 << 16
 _POLYNOMIAL = 0x82F63B78
-"""Of CRC-32C, reflected: RFC 3720, appendix B.4."""
+"""Polynomial of CRC-32C, reflected: RFC 3720, appendix B.4."""
 
 
 def unpacked_frames(packed: bytes, most_bytes: int) -> bytes:
-    """What the frames hold.
+    """Decompress all frames.
 
     Raises:
-        DamageError: They are cut off or damaged, or hold more.
+        DamageError: They are truncated or damaged, or exceed the limit.
     """
     if not packed.startswith(_STREAM):
         raise DamageError("it does not begin as Snappy's frames do")
@@ -45,7 +45,7 @@ def unpacked_frames(packed: bytes, most_bytes: int) -> bytes:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """One block: its length as a varint, then literals and copies of what was before."""
+    """Decompress a block: its length as a varint, then literals and copies of earlier output."""
     length, at = _varint(data)
     out = bytearray()
     if length > _MOST_OF_CHUNK:
@@ -74,7 +74,7 @@ def _unpacked(data: bytes) -> bytes:
                 raise DamageError("a copy of what is not there")
             begin = len(out) - offset
             piece = out[begin : begin + count]
-            # What is longer than the offset repeats itself.
+            # A copy longer than its offset repeats itself.
             out += (piece * (count // len(piece) + 1))[:count]
         if len(out) > length:
             break

@@ -1,9 +1,9 @@
-"""Metrics in an SQLite database: a row a metric, as CCPerf's ``benchmark_*.db`` keeps them.
+"""Metrics in an SQLite database: one row per metric, as in CCPerf's ``benchmark_*.db``.
 
 Table ``metrics``: ``experiment``, ``kind`` (``flow``, ``link`` or ``network``), ``entity`` (its
-name), ``name``, ``value`` (NULL where not known), ``unit``, ``interval_s`` (the sampling interval
-that values of samples depend on; NULL where there is none). The same rows give the same bytes with
-the same version of SQLite: they are written in order into a new file.
+name), ``name``, ``value`` (NULL if unknown), ``unit``, ``interval_s`` (the sampling interval that
+values of samples depend on; NULL without one). The same rows give the same bytes with the same
+version of SQLite, because they are written in order into a new file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dumbbell.formats.errors import FormatError
 
 KINDS = ("flow", "link", "network")
 APPLICATION_ID = 0x64756D62
-"""``dumb`` in ASCII, in the file's header: ``file`` and readers can tell whose it is."""
+"""``dumb`` in ASCII, in the file's header, by which ``file`` and readers recognize it."""
 SCHEMA_VERSION = 1
 
 _COLUMNS = ("experiment", "kind", "entity", "name", "value", "unit", "interval_s")
@@ -44,13 +44,13 @@ class MetricRow:
     """One metric of one entity in one experiment.
 
     Attributes:
-        experiment: Its name.
+        experiment: Name of the experiment.
         kind: ``flow``, ``link`` or ``network``.
         entity: Name of the flow, link or network.
-        name: Of the metric.
-        value: NaN where not known.
-        unit: Of the value.
-        interval_s: Sampling interval in seconds; None where there is none.
+        name: Name of the metric.
+        value: NaN if unknown.
+        unit: Unit of the value.
+        interval_s: Sampling interval in seconds; None without one.
     """
 
     experiment: str
@@ -62,19 +62,19 @@ class MetricRow:
     interval_s: float | None
 
     def __post_init__(self) -> None:
-        """Refuse a kind that is not known."""
+        """Refuse an unknown kind."""
         if self.kind not in KINDS:
             raise ValueError(f"kind {self.kind!r}: one of {', '.join(KINDS)}")
 
 
 def write_sqlite(path: Path, rows: Iterable[MetricRow]) -> None:
-    """Write the rows, in place of those of the same experiments that the file has.
+    """Write the rows, replacing those of the same experiments in the file.
 
-    Rows of other experiments stay. The file is made anew beside the old one and put in its place
-    at the end: nobody sees half of it.
+    Rows of other experiments are kept. A new file is written beside the old one and replaces it
+    atomically.
 
     Raises:
-        FormatError: The file is there and is not such a database.
+        FormatError: The file exists and is not such a database.
         OSError: It cannot be written.
     """
     new = list(rows)
@@ -100,7 +100,7 @@ def _fill(path: Path, table: Iterable[MetricRow]) -> None:
 
 @contextmanager
 def _disk_errors() -> Iterator[None]:
-    """SQLite's words for a disk that is full or cannot be written, as everybody else's."""
+    """Convert SQLite's errors for a full or read-only disk to OSError."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -110,7 +110,7 @@ def _disk_errors() -> Iterator[None]:
 
 
 def read_sqlite(path: Path) -> list[MetricRow]:
-    """The rows of a database, in order of experiment, kind, entity and name.
+    """The rows of a database, sorted by experiment, kind, entity and name.
 
     Raises:
         FormatError: It is not such a database.

@@ -1,10 +1,10 @@
-"""A run's TCP senders as ``ss -tin`` prints them, a block for every sample.
+"""Write a run's TCP senders as ``ss -tin`` prints them, one block per sample.
 
-Layout, order and rounding are those of iproute2 6.1 (``misc/ss.c``: ``tcp_stats_print``), held
-against the program's own output in ``tests/formats``. What a run does not record is left out
-(``unacked``, ``rto``, ``bytes_acked``, ``segs_out``) or, where ss always prints it, 0: queues of
-the socket and the first number of ``retrans``. What ss itself computes is computed as ss does:
-``send`` is a window a round trip.
+Layout, order and rounding are those of iproute2 6.1 (``misc/ss.c``: ``tcp_stats_print``), compared
+with the program's own output in ``tests/formats``. Values that a run does not record are left out
+(``unacked``, ``rto``, ``bytes_acked``, ``segs_out``) or, if ss always prints them, 0: the socket's
+queues and the first number of ``retrans``. Derived values are computed as in ss: ``send`` is one
+window per round-trip time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from dumbbell.spec.source_forms import FORMS
 from dumbbell.tables import Run
 
 FIRST_LOCAL_PORT = 32_768
-"""Of a host's first connection, as in a capture of the run (Linux: ``ip_local_port_range``)."""
+"""Port of a host's first connection, as in a capture of the run (Linux: ``ip_local_port_range``).
+"""
 FIRST_FLOW_PORT = 10_000
-"""Flow i is received at this port and i more."""
+"""Flow i has this port plus i at the receiver."""
 _IP_AND_TCP_BYTES = 40
 _TIMESTAMPS_BYTES = 12
 _HEADING = (
@@ -43,7 +44,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class _Connection:
-    """A flow over one connection."""
+    """A flow with a single connection."""
 
     ends: str
     controller: str
@@ -54,7 +55,7 @@ class _Connection:
 def ss_hosts(run: Run) -> list[str]:
     """Hosts with a sender that `ss_iterate_text` shows, in the order of their first flows.
 
-    Senders of many connections (sources of transfers) are not shown: a run samples the flow.
+    Senders with many connections (sources of transfers) are not shown, because a run samples flows.
     """
     if run.spec is None:
         raise DumbbellError("an imported run does not say who its senders are")
@@ -63,18 +64,18 @@ def ss_hosts(run: Run) -> list[str]:
 
 
 def ss_iterate_text(run: Run, host: str, *, t0_epoch_ns: int = 0) -> str:
-    """What a loop of ``date +%s.%N; ss -tin`` at a host would have written.
+    """The output of a loop of ``date +%s.%N; ss -tin`` on a host.
 
     Args:
         run: A run with a description and samples.
-        host: A sender of TCP.
+        host: A host that sends over TCP.
         t0_epoch_ns: Unix time of the run's start.
 
     Returns:
-        A block a sample: the time, ss's heading, and two lines a connection that has a window then.
+        One block per sample: the time, ss's heading, and two lines for each open connection.
 
     Raises:
-        DumbbellError: The run was imported, has no samples, or nothing over TCP from that host.
+        DumbbellError: The run was imported, has no samples, or no TCP flow from that host.
     """
     if host not in ss_hosts(run):
         raise DumbbellError(f"no flow over TCP with one connection begins at {host!r}")
@@ -98,7 +99,7 @@ def ss_iterate_text(run: Run, host: str, *, t0_epoch_ns: int = 0) -> str:
 
 
 def has_one_connection(flow: Flow) -> bool:
-    """Whether a flow is one connection of TCP from its begin to its end."""
+    """Whether a flow is a single TCP connection from its beginning to its end."""
     return flow.transport == "tcp" and FORMS[flow.source.kind].sends != "transfers"
 
 

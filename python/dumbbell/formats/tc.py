@@ -1,12 +1,12 @@
-"""A run's queues as ``tc -s -d qdisc show`` prints them, in text and as ``tc -j`` does.
+"""Write a run's queues as ``tc -s -d qdisc show`` prints them, as text and JSON (``tc -j``).
 
-The layout is that of iproute2 6.1 (``tc/tc_qdisc.c``), compared with the program itself where the
-kernel has the discipline (``tests/formats``); what a discipline says of itself comes from its file
-in the Rust crate ``dumbbell-tc``. What a run does not record is not made up: *overlimits* and
-*requeues* are 0 as for most disciplines, lines of which a run knows only a part (codel's count,
-fq_codel's new flows, ...) are left out, and of what is inside a discipline with several classes
-there is the line that says what it is, with the handle that the rendered ``tc`` lines give it, and
-no numbers: a run counts a queue as a whole.
+The layout is that of iproute2 6.1 (``tc/tc_qdisc.c``), compared with the program itself if the
+kernel has the discipline (``tests/formats``). A discipline's parameters are printed by its file in
+the Rust crate ``dumbbell-tc``. Values that a run does not record are not invented: *overlimits* and
+*requeues* are 0 as for most disciplines; lines of which only a part is known (codel's count,
+fq_codel's new flows, ...) are left out; disciplines inside classes have a line with their kind,
+parameters and handle (as in the rendered ``tc`` lines) but no counters, because a run counts a
+queue as a whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NS_PER_US = 1000
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a queue has done and holds at an instant."""
+    """Counters and backlog of a queue at an instant."""
 
     t_ns: int
     sent_bytes: int
@@ -39,9 +39,9 @@ class _State:
 
 
 def tc_text(run: Run, queue: str | int) -> str:
-    """What ``tc -s -d qdisc show dev DEV`` would print at the run's last sample.
+    """The output of ``tc -s -d qdisc show dev DEV`` at the run's last sample.
 
-    Of red, as without ``-d``.
+    For red, as without ``-d``.
 
     Args:
         run: A run with a description and samples.
@@ -54,12 +54,12 @@ def tc_text(run: Run, queue: str | int) -> str:
 
 
 def tc_json(run: Run, queue: str | int) -> str:
-    """The same as ``tc -s -j qdisc show dev DEV`` prints it, on one line."""
+    """The output of ``tc -s -j qdisc show dev DEV`` at the same instant, on one line."""
     return _json(_disciplines(run, queue), _states(run, queue)[-1])
 
 
 def tc_iterate_text(run: Run, queue: str | int, *, t0_epoch_ns: int = 0) -> str:
-    """What Flent's ``tc_iterate`` would have written: a block of text for every sample.
+    """The output of Flent's ``tc_iterate``: one block of text per sample.
 
     Each block ends with ``Time: SECONDS.NANOSECONDS`` (Unix time) and a line ``---``.
 

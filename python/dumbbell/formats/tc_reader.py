@@ -1,4 +1,6 @@
-"""What ``tc -s qdisc show`` printed, as an imported `Run`; read by `dumbbell.formats.logs.tc`."""
+"""Read the output of ``tc -s qdisc show`` as an imported `Run`; parsed by
+`dumbbell.formats.logs.tc`.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +25,24 @@ _COLUMNS = {
     "drop_probability": "drop_probability",
     "delay_estimate_ns": "delay_ns",
 }
-"""Column of ``queue_samples`` to that of the log; what is not known is -1 or NaN in both."""
+"""Columns of ``queue_samples`` and of the log; unknown values are -1 or NaN in both."""
 
 
 def read_tc(source: str | Path) -> Run:
-    """Read what ``tc -s qdisc show`` printed, with or without ``-j``, once or many times.
+    """Read the output of ``tc -s qdisc show``, with or without ``-j``, once or many times.
 
-    Many times is what Flent's ``tc_iterate`` and loops like it write, with a time for each call.
-    Text of tc before version 6 rounds a backlog above 1 kB to whole kilobytes, JSON does not.
+    Flent's ``tc_iterate`` and similar loops write many calls, with a time for each. Text of tc
+    before version 6 rounds a backlog above 1 kB to whole kilobytes, JSON does not.
 
     Args:
         source: Path of the file.
 
     Returns:
-        An imported run with the table ``queue_samples``: a queue for each discipline with a line
-        ``Sent``, named by its device if the file says it, its kind and its handle
-        (``eth0 tbf 1:``). Times count from the first call's, which is ``meta["t0_epoch_ns"]``;
-        without times all are 0 if there is one call. What tc does not say is -1, NaN for
-        numbers that are not whole; ``system_pkts`` is what the discipline holds.
+        An imported run with the table ``queue_samples``: one queue for each discipline with a line
+        ``Sent``, named by its device (if known), kind and handle (``eth0 tbf 1:``). Times count
+        from the first call's, which is ``meta["t0_epoch_ns"]``; a single call without a time is at
+        0. Unknown values are -1, or NaN in columns of floats; ``system_pkts`` is the discipline's
+        backlog.
 
     Raises:
         FormatError: It is not tc's output, is too large, or has several calls without times.

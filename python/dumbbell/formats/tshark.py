@@ -1,7 +1,7 @@
-"""What tshark printed of a capture, as an imported `Run` with the table ``captured_flows``.
+"""Read tshark's output for a capture as an imported `Run` with the table ``captured_flows``.
 
-``tshark -T fields -E separator=,`` with these fields in this order, as the data of published
-experiments come: ``frame.time_epoch ip.src ip.dst tcp.srcport tcp.dstport frame.len
+The command is ``tshark -T fields -E separator=,`` with these fields in this order, as in the data
+of published experiments: ``frame.time_epoch ip.src ip.dst tcp.srcport tcp.dstport frame.len
 tcp.analysis.retransmission``.
 """
 
@@ -36,9 +36,9 @@ CSV_FIELDS = (
 """Columns of the text, in order."""
 LONGEST_LINE = 4096
 _LARGEST_PREFACE = 1 << 20
-"""Characters without a line that can be read, after which no more is looked at."""
+"""Number of characters without a valid line after which reading stops."""
 _Way: TypeAlias = tuple[str, str, int, int]
-"""Addresses and ports, from and to."""
+"""Addresses and ports of sender and receiver."""
 _TCP = 6
 _TIME = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?")
 _PORT = re.compile(r"\d{1,5}")
@@ -49,7 +49,7 @@ _FIRST_WIDTH_NS = 1_000_000
 
 @dataclass(slots=True)
 class _Counted:
-    """A flow of a CSV, one direction."""
+    """One direction of a flow in a CSV file."""
 
     first_ns: int
     last_ns: int
@@ -60,7 +60,7 @@ class _Counted:
 
 @dataclass(slots=True)
 class _Series:
-    """Bytes by interval, doubled when there would be too many."""
+    """Bytes per interval; the interval is doubled if there would be too many."""
 
     begin_ns: int
     width_ns: int = _FIRST_WIDTH_NS
@@ -78,11 +78,11 @@ class _Series:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What has been read so far."""
+    """State of the parser."""
 
     flows: dict[_Way, _Counted] = field(default_factory=dict)
     first_way: dict[_Way, _Way] = field(default_factory=dict)
-    """Of each direction that of who spoke first."""
+    """For each direction, the direction of the first packet of its connection."""
     series: _Series | None = None
     read: int = 0
     others: int = 0
@@ -92,7 +92,7 @@ class _Gathered:
     endless: str = ""
 
     def line(self, fields: list[str], where: str, *, may_be_heading: bool) -> None:
-        """Enter a line."""
+        """Parse a line."""
         row = _csv_row(fields)
         if row is not None:
             self._add(*row)
@@ -135,7 +135,7 @@ class _Gathered:
 
 
 def is_tshark_csv(lines: Iterable[str]) -> bool:
-    """Whether a line is one of those fields, or their heading."""
+    """Whether a line has those fields, or is their heading."""
     return any(
         _csv_row(fields) is not None or tuple(fields) == CSV_FIELDS
         for fields in (line.split(",") for line in lines if len(line) < LONGEST_LINE)
@@ -143,17 +143,18 @@ def is_tshark_csv(lines: Iterable[str]) -> bool:
 
 
 def read_tshark_csv(source: str | Path) -> Run:
-    """Read what tshark printed of a capture, `CSV_FIELDS` in their order.
+    """Read tshark's output for a capture, with `CSV_FIELDS` in order.
 
     Args:
-        source: Path of the file. A heading (``-E header=y``) may stand first.
+        source: Path of the file. It may begin with a heading (``-E header=y``).
 
     Returns:
-        As `dumbbell.formats.read_capture`. Retransmissions are tshark's own; numbers that the
-        fields do not tell are -1. Lines about other packets are counted in ``meta["problems"]``.
+        As `dumbbell.formats.read_capture`. Retransmissions are those that tshark flagged; numbers
+        that do not follow from the fields are -1. Lines about other packets are counted in
+        ``meta["problems"]``.
 
     Raises:
-        FormatError: No line is of that form.
+        FormatError: No line has that form.
         OSError: There is no such file.
     """
     path = Path(source)
@@ -201,7 +202,7 @@ def _gathered(path: Path) -> _Gathered:
 
 
 def _values(gathered: _Gathered, names: list[str], t0: int) -> dict[str, Any]:
-    """Columns of ``captured_flows``, as far as the fields tell them."""
+    """Columns of ``captured_flows``, as far as the fields contain them."""
     place_of = {name: index for index, name in enumerate(names)}
     first_way = gathered.first_way
     rows = [
@@ -236,7 +237,7 @@ def _values(gathered: _Gathered, names: list[str], t0: int) -> dict[str, Any]:
 
 
 def _csv_row(fields: list[str]) -> tuple[_Way, int, int, bool] | None:
-    """(flow, time, frame bytes, whether flagged) of a line about a TCP segment."""
+    """(flow, time, frame bytes, whether flagged) of a line for a TCP segment."""
     if len(fields) != len(CSV_FIELDS):
         return None
     time, source, destination, *ports, length, flag = (each.strip() for each in fields)
@@ -265,9 +266,9 @@ def _name(way: _Way) -> str:
 
 
 def _csv_lines(path: Path) -> Iterator[str | None]:
-    """Lines without their ends; of one that is too long the beginning, which is of no use.
+    """Lines without their ends; lines that are too long are truncated, which makes them invalid.
 
-    None is the last where a line does not end within a mebibyte.
+    A final None means that a line does not end within a mebibyte.
     """
     unpacked = io.BufferedReader(open_unpacked(path, LARGEST_UNPACKED_BYTES))
     with io.TextIOWrapper(unpacked, encoding="utf-8", errors="replace", newline="") as file:

@@ -1,8 +1,8 @@
-"""Files that gzip, bzip2, xz or zstd packed, unpacked as they are read and up to a bound.
+"""Decompress gzip, bzip2, xz or zstd files while reading, up to a size limit.
 
-How a file is packed is told by its first bytes (RFC 1952, section 2.3.1; RFC 8878, section 3.1.1;
-"The .xz File Format", section 2.1.1.1), never by its name. A few kilobytes can grow to terabytes:
-nothing is unpacked beyond what the caller allows, nor with a window that needs more memory than
+The compression is detected by the first bytes (RFC 1952, section 2.3.1; RFC 8878, section 3.1.1;
+"The .xz File Format", section 2.1.1.1), never by the name. A few kilobytes can expand to terabytes,
+so decompression stops at the caller's limit, and refuses windows that need more memory than
 `MOST_WINDOW_BYTES`.
 """
 
@@ -27,14 +27,14 @@ from dumbbell.inputs import open_input
 MOST_WINDOW_BYTES = 128 << 20
 """``xz -9`` needs 65 MiB, ``zstd --ultra -22`` 128; ``zstd --long=31`` 2 GiB."""
 LARGEST_UNPACKED_BYTES = 4 << 30
-"""Of what is read piece by piece and so needs no memory: time is what is bounded."""
+"""Limit for data that is read piecewise: memory is not needed, but time is bounded."""
 _CHUNK_BYTES = 1 << 18
 _MAGIC_BYTES = 6
 _PACKAGE = "backports.zstd"
 
 
 class Packing(StrEnum):
-    """How a file is packed; the value is the program."""
+    """Compression of a file; the value is the program's name."""
 
     NONE = "not packed"
     GZIP = "gzip"
@@ -53,28 +53,28 @@ _MAGIC = (
 
 
 def packing_of(head: bytes) -> Packing:
-    """How a file with these first bytes (six tell all) is packed."""
+    """The compression of a file with these first bytes (six suffice)."""
     return next((packing for magic, packing in _MAGIC if head.startswith(magic)), Packing.NONE)
 
 
 class Unpacked(io.RawIOBase):
-    """What a file holds once it is unpacked, to read once; a file that is not packed as it is.
+    """The decompressed content of a file, to be read once; also for uncompressed files.
 
     Attributes:
-        packing: How it was packed.
-        damage: What ended it too early, in words; empty as long as nothing did.
+        packing: Its compression.
+        damage: What truncated it, in words; empty if nothing did so far.
     """
 
     def __init__(self, file: BinaryIO, name: str, most_bytes: int) -> None:
-        """Of an open file, which is closed with this.
+        """Wrap an open file, which is closed together with this object.
 
         Args:
-            file: At its beginning.
-            name: Of the file, for what is raised.
-            most_bytes: As many are unpacked; of a file that is not packed there is no bound here.
+            file: The file, at its beginning.
+            name: Name of the file, for errors.
+            most_bytes: Limit of decompressed bytes; does not apply to uncompressed files.
 
         Raises:
-            UnreadableError: It is zstd's, and this Python cannot unpack that.
+            UnreadableError: It is compressed by zstd, which this Python does not support.
         """
         head = b""
         while len(head) < _MAGIC_BYTES and (piece := file.read(_MAGIC_BYTES - len(head))):
@@ -89,14 +89,14 @@ class Unpacked(io.RawIOBase):
         self._from, self._damages = _unpacker(rest, self.packing, name)
 
     def readable(self) -> bool:
-        """It is."""
+        """True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Unpack the next bytes; 0 at the end, also at that of a damaged file.
+        """Read the next decompressed bytes; 0 at the end, including that of a damaged file.
 
         Raises:
-            FormatError: There are more than are unpacked.
+            FormatError: The limit is exceeded.
         """
         view = memoryview(buffer).cast("B")
         if self.damage:
@@ -105,7 +105,7 @@ class Unpacked(io.RawIOBase):
             piece = self._from.read(min(len(view), _CHUNK_BYTES))
         except self._damages as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # not bzip2's
+                raise  # not bzip2 after all
             said = " ".join(str(error).split())[:160]
             self.damage = f"what {self.packing.value} packed is cut off or damaged ({said})"
             return 0
@@ -118,14 +118,14 @@ class Unpacked(io.RawIOBase):
         return len(piece)
 
     def close(self) -> None:
-        """Close the file too."""
+        """Also close the underlying file."""
         if not self.closed:
             self._file.close()
         super().close()
 
 
 def open_unpacked(path: Path, most_bytes: int) -> Unpacked:
-    """Open a file, also a pipe, to read what it holds once it is unpacked.
+    """Open a file or a pipe to read its decompressed content.
 
     Raises:
         UnreadableError: As `Unpacked`.
@@ -135,15 +135,15 @@ def open_unpacked(path: Path, most_bytes: int) -> Unpacked:
 
 
 def read_unpacked(path: Path, most_packed_bytes: int, most_bytes: int) -> tuple[bytes, str]:
-    """The whole content of a file once it is unpacked, and what damaged it (empty: nothing).
+    """The whole decompressed content of a file, and what damaged it (empty if nothing did).
 
     Args:
-        path: A file, also a pipe; opened once.
-        most_packed_bytes: Of the file as it lies there.
-        most_bytes: Of its content.
+        path: A file or a pipe; opened once.
+        most_packed_bytes: Size limit of the file.
+        most_bytes: Size limit of the decompressed content.
 
     Raises:
-        FormatError: It has more of one or the other.
+        FormatError: A limit is exceeded.
         UnreadableError: As `Unpacked`.
         OSError: It cannot be read.
     """
@@ -158,9 +158,9 @@ def read_unpacked(path: Path, most_packed_bytes: int, most_bytes: int) -> tuple[
 
 
 def first_bytes(path: Path, count: int) -> tuple[bytes, Packing]:
-    """The first bytes of what a file holds once it is unpacked, and how it is packed.
+    """The first bytes of a file's decompressed content, and its compression.
 
-    Fewer where it is shorter, or damaged.
+    There are fewer bytes if the file is shorter or damaged.
 
     Raises:
         UnreadableError: As `Unpacked`.
@@ -175,7 +175,7 @@ def first_bytes(path: Path, count: int) -> tuple[bytes, Packing]:
 
 
 class _Rest(io.RawIOBase):
-    """A file of which the head was read, from its beginning."""
+    """A file whose first bytes were already read, from its beginning."""
 
     def __init__(self, head: bytes, file: BinaryIO) -> None:
         self._head = head
@@ -188,7 +188,7 @@ class _Rest(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         piece = self._head[: len(view)]
         self._head = self._head[len(piece) :]
-        # What waits in a pipe is given at once, not when the buffer is full.
+        # Data waiting in a pipe is returned at once, without waiting for a full buffer.
         reader = self._file
         piece = piece or (
             reader.read1(len(view))
@@ -200,7 +200,7 @@ class _Rest(io.RawIOBase):
 
 
 class _Decompressor(Protocol):
-    """What `bz2`, `lzma` and `compression.zstd` have for one stream."""
+    """Common interface of `bz2`, `lzma` and `compression.zstd` for one stream."""
 
     @property
     def eof(self) -> bool: ...
@@ -212,7 +212,7 @@ class _Decompressor(Protocol):
 
 
 class _Gzip:
-    """The same of one member of a gzip file, whose sum and length zlib checks."""
+    """The same interface for one member of a gzip file; zlib checks its CRC and length."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -232,13 +232,15 @@ class _Gzip:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         found = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
-        # A piece that is full may have more behind it that needs no further input.
+        # After a full piece, more output may be available without further input.
         self._has_more = bool(self._zlib.unconsumed_tail) or len(found) == max_length
         return found
 
 
 class _Streams:
-    """Compressed streams one behind the other, in pieces; between xz's there may be zeros."""
+    """Concatenated compressed streams, read piecewise; between xz streams there may be zero
+    padding.
+    """
 
     def __init__(self, file: BinaryIO, new: Callable[[], _Decompressor]) -> None:
         self._file = file
@@ -250,7 +252,7 @@ class _Streams:
         """At most `most` bytes; empty at the end.
 
         Raises:
-            EOFError: A stream has none.
+            EOFError: A stream is truncated.
         """
         while True:
             if self._one is None:
@@ -278,10 +280,10 @@ def _new_xz() -> _Decompressor:
 
 
 def _zstd(name: str) -> tuple[Callable[[], _Decompressor], type[Exception]]:
-    """How one stream of zstd is unpacked, and what is raised of a damaged one.
+    """The decompressor for one zstd stream, and the exception it raises on damage.
 
     Raises:
-        UnreadableError: This Python has none.
+        UnreadableError: This Python does not support zstd.
     """
     try:
         zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else _PACKAGE)
@@ -296,7 +298,7 @@ def _zstd(name: str) -> tuple[Callable[[], _Decompressor], type[Exception]]:
 def _unpacker(
     file: BinaryIO, packing: Packing, name: str
 ) -> tuple[BinaryIO | _Streams, tuple[type[Exception], ...]]:
-    """What reads the content, and what it raises of a damaged file."""
+    """The reader of the content, and the exceptions it raises on damage."""
     if packing is Packing.NONE:
         return file, ()
     damages: tuple[type[Exception], ...] = (EOFError, zlib.error, lzma.LZMAError, ValueError)

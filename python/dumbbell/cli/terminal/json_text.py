@@ -12,8 +12,8 @@ from dumbbell.printable import printable
 def json_text(value: object) -> str:
     """Indented JSON; numbers that are not finite become null.
 
-    What a terminal obeys or nobody sees, and halves of surrogate pairs, which are bytes of a file's
-    name that are no UTF-8, are ``\\u009b``; other letters stand for themselves.
+    Control characters, invisible characters, and lone surrogates (bytes of file names that are not
+    UTF-8) are escaped, as in ``\\u009b``; other characters are not.
     """
     text = json.dumps(_safe(value), indent=2, ensure_ascii=False, allow_nan=False)
     # Such characters occur only in strings.

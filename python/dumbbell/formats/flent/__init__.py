@@ -1,8 +1,8 @@
-"""Flent's data files (``NAME.flent.gz``): written from a run, read as an imported one.
+"""Flent's data files (``NAME.flent.gz``): written from a run, read as an imported run.
 
 The format is that of Flent 2 (version 4), as its manual describes it: one JSON object, compressed,
-with series on a common time axis (``results``), the samples they come from (``raw_values``) and
-everything about the test (``metadata``).
+with series on a common time axis (``results``), the original samples (``raw_values``), and a
+description of the test (``metadata``).
 """
 
 from dumbbell.formats.flent.export import flent_file

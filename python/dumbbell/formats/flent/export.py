@@ -1,4 +1,4 @@
-"""A run of a Flent test as a data file."""
+"""Export a run of a Flent test as a data file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from dumbbell.spec.flent import FlentTest, Probe, Stream
 from dumbbell.tables import NO_INSTANT, Run
 
 EPOCH_S = 946_684_800
-"""Unix time of a run's start: 2000-01-01. A simulated run has no date, and a file needs one."""
+"""Unix time of a run's start: 2000-01-01. A simulated run has no date, but the format needs one."""
 FLENT_VERSION = "2.1.1"
-"""Whose names of tests and series the file has; Flent shows it as the file's origin."""
+"""Version of Flent whose test and series names are used; Flent shows it as the file's origin."""
 _MBIT = 1e6
 _NS_PER_MS = 1e6
 _NS_PER_S = 1e9
@@ -34,20 +34,20 @@ def flent_file(
     note: str = "",
     queues: Sequence[str] = (),
 ) -> FlentFile:
-    """The data file of a run.
+    """Make the data file of a run.
 
-    Every value stands at the end of the step that it describes: throughput is what the receiver
-    got in the step, a latency that of the probe sent in it, drops those of the step.
+    Every value is placed at the end of the step that it describes: throughput counts the bytes
+    received during the step, latency is that of the probe sent during it, drops occurred during it.
 
     Args:
-        run: A run of the test's experiment, with the samples it asks for.
-        test: The test that was run.
+        run: A run of the test's experiment, with the needed samples.
+        test: The test.
         title: ``-t``; becomes part of the file's name.
         note: Any text.
-        queues: Queues whose statistics are written, such as ``router->server``. When left out,
-            those of the bottleneck in the network that is built in: the ends of the link between
-            the router and its far side. They get the names of the test's parameters
-            ``qdisc_stats_hosts``, in order; without these, their hosts'.
+        queues: Queues whose statistics are written, such as ``router->server``. By default the
+            bottleneck queues of the built-in network: both ends of the link between the router and
+            its far side. They are named by the test's parameters ``qdisc_stats_hosts``, in order,
+            or else by their hosts.
 
     Raises:
         SpecError: The run is not of this test, or there is no such queue.
@@ -56,7 +56,7 @@ def flent_file(
 
 
 class _Export:
-    """Collects series, samples and what is said of them."""
+    """Collects series, samples and their metadata."""
 
     def __init__(self, run: Run, test: FlentTest) -> None:
         self.run, self.test = run, test
@@ -165,14 +165,16 @@ class _Export:
             ]
 
     def _sampled(self, table: str, column: str, **of: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """A column at every step; the last value again where a run has fewer rows."""
+        """A column at every step; its last value is repeated if the run has fewer rows."""
         values = self.run.column(table, column, **of).astype(np.float64)[: self.steps]
         missing = self.steps - len(values)
         last = values[-1] if len(values) else 0.0
         return np.concatenate([values, np.full(missing, last)])
 
     def _socket(self, flow: str) -> dict[str, list[float]]:
-        """What ``ss`` would say of the sender at each step; NaN where it would say nothing."""
+        """What ``ss`` would print about the sender at each step; NaN where it would
+        print nothing.
+        """
         units = {
             "tcp_cwnd": ("cwnd_pkts", 1.0),
             "tcp_rtt": ("srtt_ns", 1 / _NS_PER_MS),
@@ -215,7 +217,7 @@ class _Export:
                 raw.append({"seq": int(seq[row]), "t": t, "val": value})
             elif sent[row] + patience < end_ns:
                 lost += 1
-                if probe.kind == "udp":  # ping says nothing of a lost one
+                if probe.kind == "udp":  # ping prints nothing for a lost request
                     t = self._at(float(sent[row]) / _NS_PER_S)
                     raw.append({"seq": int(seq[row]), "t": t, "lost": True, "lost_dir": None})
         more: dict[str, Any] = {}
@@ -238,7 +240,9 @@ class _Export:
     # --- queues ---------------------------------------------------------------------------
 
     def _queues(self, queues: list[str]) -> dict[str, str]:
-        """Statistics of queues; the test parameters that make Flent offer their plots."""
+        """Write statistics of queues, and set the test parameters that make Flent offer their
+        plots.
+        """
         chosen = queues or self._bottleneck()
         labels = _listed(self.test.parameters.get("qdisc_stats_hosts"))
         devices = _listed(self.test.parameters.get("qdisc_stats_interfaces"))
@@ -270,7 +274,7 @@ class _Export:
         }
 
     def _bottleneck(self) -> list[str]:
-        """Of each direction between the client and the first host, the queue of the least rate."""
+        """The slowest queue in each direction between the client and the first host."""
         ways = ((self.test.client, self.test.hosts[0]), (self.test.hosts[0], self.test.client))
         found = []
         for start, end in ways:
@@ -357,11 +361,11 @@ class _Export:
 
 
 def combined(how: str, series: Sequence[Series]) -> Series:
-    """Row by row, of the values that are there; None where none is.
+    """The row-wise mean, sum or fairness of the available values; None without any.
 
     Args:
-        how: ``average``, ``sum`` or ``fairness``, as `Computed` has it.
-        series: Equally long.
+        how: ``average``, ``sum`` or ``fairness``, as in `Computed`.
+        series: Series of equal length.
     """
     of = {"average": _average, "sum": math.fsum, "fairness": jain_index}[how]
     rows = ([value for value in row if value is not None] for row in zip(*series, strict=True))
@@ -373,7 +377,9 @@ def _average(values: list[float]) -> float:
 
 
 def jain_index(values: list[float]) -> float:
-    """Jain, Chiu and Hawe, DEC-TR-301, 1984: from 1/n (one has all) to 1 (equal shares)."""
+    """Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984): from 1/n (one has all) to 1 (equal
+    shares).
+    """
     squares = math.fsum(value * value for value in values)
     return math.fsum(values) ** 2 / (len(values) * squares) if squares else 1.0
 

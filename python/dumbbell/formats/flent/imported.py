@@ -1,4 +1,4 @@
-"""A data file as an imported run, and the test it is of."""
+"""Convert a data file to an imported run, and find its test."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Rows = list[dict[str, float]]
 
 
 def imported_run(file: FlentFile) -> Run:
-    """The tables that a data file can fill: ``flow_samples``, ``queue_samples`` and ``probes``.
+    """Fill the tables ``flow_samples``, ``queue_samples`` and ``probes`` from a data file.
 
-    Names of flows and probes are those of the series. What a file does not know is -1 or NaN:
-    of flows it knows payload (the rates summed up) and, with socket statistics, windows and round
-    trips; of queues what ``tc`` printed. Times count from ``T0``.
+    Flows and probes are named after their series. Unknown values are -1 or NaN. For flows the
+    payload is known (from the rates) and, with socket statistics, windows and round-trip times; for
+    queues the output of ``tc``. Times count from ``T0``.
     """
     t0 = start_epoch_s(file)
     flows, probes, queues = [], [], []
@@ -71,7 +71,7 @@ def imported_run(file: FlentFile) -> Run:
 
 
 def parameters_of_test(file: FlentFile) -> dict[str, str]:
-    """The parameters a test was run with, keys in lower case; not those of queues' counters."""
+    """Parameters of the test, with keys in lower case; without those of queue statistics."""
     given = file.metadata.get("TEST_PARAMETERS") or {}
     return {
         key.lower(): value
@@ -81,16 +81,17 @@ def parameters_of_test(file: FlentFile) -> dict[str, str]:
 
 
 def flent_test_of(file: FlentFile, parameters: Mapping[str, str] | None = None) -> FlentTest:
-    """The test that a data file is of, with the parameters it was run with.
+    """The test of a data file, with its parameters.
 
-    Hosts whose names cannot stand in an experiment are called ``server``, ``server-2`` and so on.
+    Hosts whose names are not allowed in an experiment are renamed to ``server``, ``server-2`` and
+    so on.
 
     Args:
         file: The measurement.
-        parameters: In place of the file's own, see `parameters_of_test`.
+        parameters: Replacement of the file's parameters, see `parameters_of_test`.
 
     Raises:
-        SpecError: It is not one of the tests there are, or its parameters cannot be read.
+        SpecError: The test is unknown, or its parameters cannot be read.
     """
     name = file.text("NAME")
     length = file.number("LENGTH") or file.number("TOTAL_LENGTH") or 60.0
@@ -133,8 +134,8 @@ def _delay_s(file: FlentFile, name: str, length_s: float) -> int:
 def start_epoch_s(file: FlentFile) -> float:
     """Unix time of ``T0``.
 
-    A stamp without a zone is the measuring host's local time; as Flent does, whole hours are
-    added so that the first sample comes after it.
+    A timestamp without a time zone is local time of the measuring host. As in Flent, whole hours
+    are added so that the first sample comes after it.
     """
     first = min(
         (
@@ -159,7 +160,7 @@ def start_epoch_s(file: FlentFile) -> float:
 def raw_samples(
     file: FlentFile, samples: Sequence[Mapping[str, Any]], key: str
 ) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.float64]]]:
-    """Times (s from the test's start) and values of one key of samples, shape (n,) each."""
+    """Times (s from the test's start) and values of one key of the samples, shape (n,) each."""
     t0 = start_epoch_s(file)
     pairs = [
         (t - t0, value)
@@ -171,7 +172,7 @@ def raw_samples(
 
 
 def is_measured(file: FlentFile, series: str) -> bool:
-    """Whether a series was measured, rather than made of others."""
+    """Whether a series was measured, and not computed from others."""
     runner = file.series_meta(series).get("RUNNER")
     if isinstance(runner, str):
         return runner not in _COMPUTED
@@ -179,9 +180,9 @@ def is_measured(file: FlentFile, series: str) -> bool:
 
 
 def measured_series(file: FlentFile) -> list[str]:
-    """Series that were measured and have samples of their own, in the order of the test.
+    """Measured series with samples of their own, in the order of the test.
 
-    Those that are computed, columns of others and what ``tc`` printed are left out.
+    Without computed series, columns of other series, and queue statistics.
     """
     names = [
         name
@@ -211,12 +212,12 @@ def _value(sample: Mapping[str, Any], key: str) -> float | None:
 
 
 def _ns(seconds: float) -> int:
-    """Flent keeps times as doubles of Unix seconds: good to a microsecond."""
+    """Nanoseconds of Flent's floating-point Unix seconds, which are precise to a microsecond."""
     return int(min(max(round(seconds * 1e6) * 1000, -_LONGEST_NS), _LONGEST_NS))
 
 
 def _samples(file: FlentFile, series: str, t0: float) -> list[tuple[int, Mapping[str, Any]]]:
-    """(ns from the start, sample) in time order; of the results where there are no samples."""
+    """(ns from the start, sample) in time order; taken from the results if there are no samples."""
     raw = file.raw_values.get(series) or [
         {"t": t0 + x, "val": value}
         for x, value in zip(file.x_values, file.results.get(series, []), strict=False)
@@ -236,7 +237,7 @@ _SOCKET = {
 
 
 def _flow_rows(file: FlentFile, series: str, flow: int, t0: float) -> Rows:
-    """A row a time; bytes are the rates times the intervals they hold for."""
+    """One row per time; bytes are rates times the intervals they cover."""
     rows: dict[int, dict[str, float]] = {}
     step_s = file.number("STEP_SIZE") or 0.2
     payload = 0.0
@@ -254,7 +255,9 @@ def _flow_rows(file: FlentFile, series: str, flow: int, t0: float) -> Rows:
 
 
 def _probe_rows(file: FlentFile, series: str, probe: int, t0: float) -> Rows:
-    """A row a request; Flent's time is that of the answer, of a lost one that of the request."""
+    """One row per request; Flent records the time of the answer, or of the request if
+    it was lost.
+    """
     rows: Rows = []
     for place, (t_ns, sample) in enumerate(_samples(file, series, t0)):
         rtt_ms = _value(sample, "val")
@@ -274,7 +277,7 @@ def _probe_rows(file: FlentFile, series: str, probe: int, t0: float) -> Rows:
 
 
 def _queue_rows(file: FlentFile, series: str, queue: int, t0: float) -> Rows:
-    """A row a reading of ``tc``; drops and marks, which Flent keeps per interval, summed up."""
+    """One row per reading of ``tc``; Flent's drops and marks per interval are summed up."""
     rows = []
     totals = {"dropped": 0.0, "ecn_mark": 0.0}
     for t_ns, sample in _samples(file, series, t0):
@@ -308,7 +311,7 @@ def _by_time(key: str) -> Any:
 
 
 def _table(name: str, rows: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray[Any, Any]]:
-    """The rows as columns; what they do not know is -1, or NaN."""
+    """The rows as columns; missing values are -1, or NaN."""
     table = {}
     for column in SCHEMA[name]:
         unknown = math.nan if column.dtype == "float64" else NO_INSTANT

@@ -1,8 +1,8 @@
-"""Files of Flent before 2.0 and of netperf-wrapper, brought to version 4 of the format.
+"""Convert files of Flent before 2.0 and of netperf-wrapper to version 4 of the format.
 
-Version 1 kept samples, if any, below ``SERIES_META``. Up to version 3 samples were as the
-measuring program printed them: netperf's round trips as transactions a second, HTTP's latency in
-seconds, drops and marks of a queue as running totals; the mean rate of iperf in bit/s.
+Version 1 stored samples, if any, under ``SERIES_META``. Up to version 3 samples were stored as the
+measuring program printed them: netperf's round trips in transactions per second, HTTP latency in
+seconds, drops and marks of a queue as running totals, iperf's mean rate in bit/s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COUNTERS = ("dropped", "ecn_mark")
 
 
 def samples_of_version_1(metadata: object) -> dict[str, Any]:
-    """What lies where version 2 has ``raw_values``; nothing of it is checked here."""
+    """The samples of version 1, which version 2 stores in ``raw_values``; not checked."""
     of_series = metadata.get("SERIES_META") if isinstance(metadata, Mapping) else None
     if not isinstance(of_series, Mapping):
         return {}
@@ -30,10 +30,10 @@ def samples_of_version_1(metadata: object) -> dict[str, Any]:
 
 
 def upgraded(file: FlentFile, version: int) -> FlentFile:
-    """The same in the units of version 4.
+    """Convert the units to those of version 4.
 
     Args:
-        file: Checked, with numbers as a file of that version has them.
+        file: A checked file, with numbers as in its version.
         version: From `OLDEST_VERSION` to `FORMAT_VERSION`.
     """
     if version == FORMAT_VERSION:
@@ -44,7 +44,7 @@ def upgraded(file: FlentFile, version: int) -> FlentFile:
 
 def _upgraded_samples(series: str, samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
     if series.startswith("Ping") and "UDP" in series:
-        # Only netperf gives an interval; a round trip that irtt measured is in ms already.
+        # Only netperf gives an interval; irtt's round-trip times are already in ms.
         return [_changed(each, _ms_of_transactions) if "dur" in each else each for each in samples]
     if series == "HTTP latency":
         return [_changed(each, _ms_of_seconds) for each in samples]
@@ -67,7 +67,7 @@ def _ms_of_seconds(seconds: float) -> float:
 
 
 def _per_interval(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Differences of running totals; 0 for the first, as what came before is unknown."""
+    """Differences of running totals; the first is 0, because the previous total is unknown."""
     last: dict[str, float] = {}
     made = []
     for sample in samples:

@@ -1,4 +1,4 @@
-"""Reading a data file of anybody: bounded in size, depth and number of values."""
+"""Read a Flent data file from any source: size, depth and number of values are bounded."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from dumbbell.formats.unpacking import read_unpacked
 from dumbbell.printable import printable
 
 LARGEST_FILE_BYTES = 32 << 20
-"""Of the file as it lies there; an RRUL of a minute has 100 to 300 kB."""
+"""Size limit of the compressed file; an RRUL test of a minute has 100 to 300 kB."""
 LARGEST_TEXT_BYTES = 64 << 20
-"""Of the JSON text in it."""
+"""Size limit of the JSON text."""
 MOST_CONTAINERS = 1_000_000
 MOST_COMMAS = 8_000_000
 DEEPEST = 32
 LONGEST_TIME_S = 1e7
 LARGEST_NUMBER = 1e20
-"""Of a result or a sample; counters of 64 bits end before it, and squares of it are finite."""
+"""Largest result or sample: above any 64-bit counter, with a finite square."""
 _MOST_KEYS = 10_000
 _LONGEST_NAME = 200
-"""Of a series; Flent's longest has a host's name in it."""
+"""Longest name of a series; Flent's longest contains a host name."""
 
 
 def read_flent(source: str | Path) -> FlentFile:
-    """Read ``.flent.gz``, ``.flnt``, or the same compressed otherwise; recognised by content.
+    """Read ``.flent.gz``, ``.flnt``, or other compressions; detected by content.
 
     Args:
         source: Path of the file, of any version of the format (1 to 4).
@@ -39,9 +39,9 @@ def read_flent(source: str | Path) -> FlentFile:
         The file in the units of version 4, every number finite.
 
     Raises:
-        FormatError: It is no data file of Flent, of a version that is not known, is damaged, or
-            is larger than is read.
-        OSError: It cannot be read at all.
+        FormatError: It is not a Flent data file, has an unknown version, is damaged, or is too
+            large.
+        OSError: The file cannot be read.
     """
     path = Path(source)
     text = _text(path)
@@ -60,12 +60,12 @@ def read_flent(source: str | Path) -> FlentFile:
 
 
 def _missing(_: str) -> None:
-    """NaN and infinities, which JSON does not have and some programs write: no value."""
+    """Treat NaN and infinities, which JSON forbids and some programs write, as missing."""
     return
 
 
 def _text(path: Path) -> bytes:
-    """The JSON text, decompressed piece by piece up to the bound."""
+    """The JSON text, decompressed piecewise up to the limit."""
     text, damage = read_unpacked(path, LARGEST_FILE_BYTES, LARGEST_TEXT_BYTES)
     if damage:
         raise FormatError(str(path), damage, "a whole compressed file")
@@ -73,7 +73,7 @@ def _text(path: Path) -> bytes:
 
 
 def _check_bounds(path: Path, text: bytes) -> None:
-    """Before anything is made of it: JSON can become fifty times as many bytes."""
+    """Check the text before parsing: parsed JSON can take fifty times as much memory."""
     containers = text.count(b"{") + text.count(b"[")
     if containers > MOST_CONTAINERS:
         allowed = f"at most {MOST_CONTAINERS} lists and objects"
@@ -84,7 +84,7 @@ def _check_bounds(path: Path, text: bytes) -> None:
 
 
 def _is_deep(data: object) -> bool:
-    """Whether lists and objects nest deeper than is allowed."""
+    """Whether lists and objects nest more deeply than allowed."""
     level: list[Any] = [data]
     for _ in range(DEEPEST):
         below = (each.values() if isinstance(each, dict) else each for each in level)
@@ -95,7 +95,7 @@ def _is_deep(data: object) -> bool:
 
 
 class _Check:
-    """Makes a file of what JSON gave, refusing what Flent could not have written."""
+    """Converts parsed JSON to a file, and refuses what Flent cannot have written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -128,7 +128,7 @@ class _Check:
         return int(version)
 
     def _series(self, name: str, where: str) -> str:
-        """The place of a series; its name is shown to people."""
+        """Path of a series; its name must be printable."""
         if not name.isprintable() or len(name) > _LONGEST_NAME:
             allowed = f"names of at most {_LONGEST_NAME} printable characters"
             self._refuse(where, name[:80], allowed)
@@ -193,7 +193,7 @@ class _Check:
         return self._bounded(value, where)
 
     def _bounded(self, value: float, where: str) -> float:
-        if not abs(value) <= LARGEST_NUMBER:  # NaN is not either
+        if not abs(value) <= LARGEST_NUMBER:  # NaN is refused too
             allowed = f"a finite number, at most {LARGEST_NUMBER:g}"
             self._refuse(where, "a number out of range", allowed)
         return float(value)
@@ -204,7 +204,7 @@ class _Check:
 
 
 def _shown(value: object) -> str:
-    """A value that is not what it should be, shortly."""
+    """A short description of a wrong value."""
     if value is None:
         return "nothing"
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""What a data file says of the network it was measured in: its title, ``tc`` on hosts, a sysctl.
+"""Statements in a data file about its network: the title, ``tc`` on hosts, a sysctl.
 
-Nothing here is a guess from numbers. A title is read conservatively: what it says twice and
-differently, or in words that mean other things too, it does not say.
+Nothing is guessed from numbers. A title is interpreted conservatively: contradictory or ambiguous
+words are ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dumbbell.formats.flent.file import FlentFile, shown
 from dumbbell.spec.links import Link
 
 _NUMBER = r"(\d{1,6}(?:\.\d{1,3})?)"
-# Bytes a second (MB/s, MBps) are no bits: of "bps" and "b/s" the b is a small one.
+# Units of bytes per second (MB/s, MBps) are excluded: in "bps" and "b/s" the b is in lower case.
 _UNIT = r"([kKmMgG])(?:[bB][iI][tT](?:[sS]?/[sS])?|bps|b/s)"
 _PAIR = re.compile(rf"(?<![\w.]){_NUMBER}\s?(?:{_UNIT})?\s?/\s?{_NUMBER}\s?{_UNIT}(?![\w/])")
 _RATE = re.compile(rf"(?<![\w./]){_NUMBER}\s?{_UNIT}(?![\w/])")
@@ -45,7 +45,7 @@ _QDISCS = frozenset(
         "sfq",
     ]
 )
-"""That a word of a title names; ``red`` and ``choke`` are English too."""
+"""Disciplines that a title can name; not ``red`` and ``choke``, which are English words."""
 _CONTROLLERS = frozenset(
     [
         "bbr",
@@ -62,22 +62,22 @@ _CONTROLLERS = frozenset(
         "westwood",
     ]
 )
-"""``vegas``, ``yeah``, ``scalable`` and the like are English, or a town."""
+"""Controllers that a title can name; not ``vegas``, ``yeah``, ``scalable`` and the like."""
 _LOOKED_AT = 300
-"""Characters of a title."""
+"""Number of characters of a title that are examined."""
 _MOST_HOSTS = 64
 _NO_PARAMETERS = ("refcnt",)
 
 
 @dataclass(frozen=True, slots=True)
 class TitleFacts:
-    """What the title of a file says; empty where it says nothing, or two things.
+    """The statements of a title; empty where it makes none, or contradictory ones.
 
     Attributes:
-        rates: One rate, or two for the two directions, in the order of the title: ``10mbit``.
-        qdisc: Name of a queue discipline, of the simulator or not.
-        congestion_control: Name of a controller, of the simulator or not.
-        rtt: A round trip: ``10ms``.
+        rates: One rate, or two for both directions, in the title's order: ``10mbit``.
+        qdisc: Name of a queue discipline, possibly unknown to the simulator.
+        congestion_control: Name of a controller, possibly unknown to the simulator.
+        rtt: A round-trip time: ``10ms``.
     """
 
     rates: tuple[str, ...] = ()
@@ -88,14 +88,14 @@ class TitleFacts:
 
 @dataclass(frozen=True, slots=True)
 class StatedQueue:
-    """What ``tc`` said on a host: a token bucket filter, and the queue in it.
+    """A token bucket filter and its inner queue, from the output of ``tc`` on a host.
 
     Attributes:
-        host: Whose interface it was, as it can be shown.
-        is_upload: Towards the server, or towards the client.
-        rate: Of the token bucket filter: ``10mbit``.
-        qdisc: The queue in it as one types it; only its name where the simulator does not take
-            its parameters; empty where there is none.
+        host: The interface's host, printable.
+        is_upload: Whether it sends towards the server; otherwise towards the client.
+        rate: Rate of the token bucket filter: ``10mbit``.
+        qdisc: The inner queue in tc's syntax; only its name if the simulator does not accept its
+            parameters; empty without one.
     """
 
     host: str
@@ -105,7 +105,7 @@ class StatedQueue:
 
 
 def said_by_title(title: str) -> TitleFacts:
-    """What a title says.
+    """Parse a title.
 
     Args:
         title: Such as ``qdisc:codel rate:10Mbit/1Mbit cc:bbr`` or ``fq_codel, 10 Mbit, cubic``.
@@ -124,7 +124,7 @@ def said_by_title(title: str) -> TitleFacts:
 
 
 def _only(found: Any) -> str:
-    """What is said, when nothing else is."""
+    """The value, if it is the only one."""
     different = {each.lower() for each in found}
     return different.pop() if len(different) == 1 else ""
 
@@ -143,15 +143,15 @@ def _rates(title: str) -> tuple[str, ...]:
     if len(found) != 1:
         return ()
     (only,) = found
-    # "10 Mbit down" says nothing of the other direction.
+    # "10 Mbit down" does not state the other direction.
     return () if len(only) == 1 and not pairs and _ONE_WAY.search(title) else only
 
 
 def said_by_tc(file: FlentFile) -> list[StatedQueue]:
-    """The slowest token bucket filter of each direction, of those that hosts of the test had.
+    """The slowest token bucket filter of each direction on the test's hosts.
 
-    Flent keeps what ``tc qdisc show`` printed of the client's interface towards the server, and of
-    the hosts named by ``--remote-metadata`` that of both interfaces.
+    Flent stores the output of ``tc qdisc show`` for the client's interface towards the server, and
+    for both interfaces of the hosts in ``--remote-metadata``.
     """
     slowest: dict[bool, StatedQueue] = {}
     for host, is_upload, qdiscs in _interfaces(file):
@@ -174,7 +174,7 @@ def _bps(rate: str) -> float:
 
 
 def _interfaces(file: FlentFile) -> Iterator[tuple[str, bool, list[Mapping[str, Any]]]]:
-    """(host, whether towards the server, its qdiscs) of every interface that a file tells of."""
+    """(host, whether towards the server, its qdiscs) of every interface in a file."""
     remote = file.metadata.get("REMOTE_METADATA")
     others = list(remote.items())[:_MOST_HOSTS] if isinstance(remote, Mapping) else []
     for host, said in [("the client", file.metadata), *others]:
@@ -195,7 +195,7 @@ def _parameters(qdisc: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _as_typed(qdisc: Mapping[str, Any]) -> str:
-    """``codel limit 1000 target 5.0ms``; its name alone where that is no queue of ours."""
+    """``codel limit 1000 target 5.0ms``; only its name if the simulator does not accept it."""
     name = qdisc.get("name")
     if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
         return ""
@@ -218,7 +218,7 @@ def is_qdisc(text: str) -> bool:
 
 
 def said_by_sysctl(file: FlentFile) -> str:
-    """The controller that the client used where the test named none; empty if nothing says it."""
+    """The controller that the client used if the test named none; empty if unknown."""
     found = file.metadata.get("SYSCTLS")
     name = found.get("net.ipv4.tcp_congestion_control") if isinstance(found, Mapping) else None
     return name if isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_-]{0,30}", name) else ""

@@ -1,4 +1,4 @@
-"""What ``flent -f summary`` prints of a data file: mean, median and 99th percentile."""
+"""The output of ``flent -f summary``: mean, median and 99th percentile."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _NAN = float("nan")
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """One series.
+    """Statistics of one series.
 
     Attributes:
         series: Its name.
-        mean: See `series_mean`; NaN where there are no values.
-        median: Of its values, see `series_values`; NaN where there are none, as all below.
-        p95: 95th percentile, linear between the two nearest.
+        mean: See `series_mean`; NaN without values.
+        median: Median of `series_values`; NaN without values, like all below.
+        p95: 95th percentile, interpolated linearly.
         p99: 99th percentile.
-        least: Least value.
-        greatest: Greatest value.
-        unit: As the file says it, such as ``Mbits/s`` or ``ms``; empty where nothing says it.
-        points: How many values.
+        least: Minimum.
+        greatest: Maximum.
+        unit: Unit from the file, such as ``Mbits/s`` or ``ms``; empty if unknown.
+        points: Number of values.
     """
 
     series: str
@@ -41,10 +41,10 @@ class SummaryRow:
 
 
 def summary_rows(file: FlentFile) -> list[SummaryRow]:
-    """A row a series, by name, as Flent's own summary has them.
+    """One row per series, sorted by name as in Flent's own summary.
 
-    Those named ``A::b`` are columns of the samples of A, such as the windows of a socket, the
-    backlog of a queue or the delay of a call.
+    Series named ``A::b`` are columns of the samples of A, such as a socket's window, a queue's
+    backlog or a call's delay.
     """
     return [_row(file, series) for series in sorted(file.results)]
 
@@ -60,11 +60,11 @@ def _row(file: FlentFile, series: str) -> SummaryRow:
 
 
 def series_mean(file: FlentFile, series: str) -> float:
-    """The mean that the measuring program gave itself, over its whole time; else of the values.
+    """The mean reported by the measuring program over its whole time; otherwise that of the values.
 
-    netperf's samples are of unequal duration, so that their mean is not that of the flow: it is
-    the bytes over the time that count, which the program printed at its end (``MEAN_VALUE`` in the
-    metadata). Flent takes it first, too. NaN where there is neither.
+    netperf's samples have unequal durations, so their mean differs from the flow's mean rate: bytes
+    over time, as printed by the program at its end (``MEAN_VALUE`` in the metadata). Flent prefers
+    that value too. NaN without either.
     """
     told = file.series_meta(series).get("MEAN_VALUE")
     is_number = isinstance(told, int | float) and not isinstance(told, bool)
@@ -75,7 +75,7 @@ def series_mean(file: FlentFile, series: str) -> float:
 
 
 def series_values(file: FlentFile, series: str) -> list[float]:
-    """Samples of a series as taken, or its values at the steps when it has none."""
+    """Original samples of a series, or its values at the steps if it has none."""
     samples, key = file.raw_values.get(series), "val"
     if samples is None and "::" in series:
         of, _, key = series.rpartition("::")
@@ -86,7 +86,7 @@ def series_values(file: FlentFile, series: str) -> list[float]:
 
 
 def summary_text(file: FlentFile) -> str:
-    """The rows as a table, in Flent's columns."""
+    """The rows as a table, with Flent's columns."""
     rows = summary_rows(file)
     width = max((len(row.series) for row in rows), default=0)
     title = f"\n  Title: '{file.text('TITLE')}'" if file.text("TITLE") else ""
@@ -120,16 +120,16 @@ _COLUMN_UNITS = {
     "bitrate": "Kbits/s",
     "loss": "count",
 }
-"""Of columns of sockets, queues and calls (VoIP), whose units files do not repeat: Flent 2.1.1."""
+"""Units of columns of sockets, queues and calls (VoIP), which files do not repeat (Flent 2.1.1)."""
 
 
 def _unit(file: FlentFile, series: str) -> str:
-    """As the file has it, when that is a word; else by the series' name.
+    """Unit from the file, if it is a valid word; otherwise by the name of the series.
 
-    A column has the unit of no other: that of its series is of the values.
+    The unit of a series does not apply to its columns.
     """
     if series.endswith(" fairness"):
-        return ""  # Jain's index; Flent's files give it the rates' unit
+        return ""  # Jain's index; Flent's files wrongly give it the rates' unit
     told = file.series_meta(series).get("UNITS")
     if isinstance(told, str) and 0 < len(told) <= _LONGEST_UNIT and told.isprintable():
         return told

@@ -1,4 +1,4 @@
-"""Writing: the same file gives the same bytes."""
+"""Write data files: equal files are equal byte for byte."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIX = ".flent.gz"
 
 
 def flent_bytes(file: FlentFile) -> bytes:
-    """The compressed file; no clock and no file name are in it."""
+    """The compressed file, without time stamp and file name."""
     whole = {
         "version": FORMAT_VERSION,
         "x_values": file.x_values,
@@ -31,11 +31,11 @@ def flent_bytes(file: FlentFile) -> bytes:
 
 
 def write_flent(file: FlentFile, path: str | Path) -> Path:
-    """Write a data file, whole or not at all.
+    """Write a data file atomically.
 
     Args:
-        file: What to write.
-        path: Where; Flent tells what it is by the name's end, ``.flent.gz``.
+        file: The content.
+        path: The path; Flent recognizes the extension ``.flent.gz``.
 
     Returns:
         The path.
@@ -46,11 +46,11 @@ def write_flent(file: FlentFile, path: str | Path) -> Path:
 
 
 _LONGEST_NAME = 250
-"""Flent's; most file systems have 255."""
+"""Flent's limit; most file systems allow 255."""
 
 
 def flent_file_name(file: FlentFile) -> str:
-    """``NAME-TIME.TITLE.flent.gz``, as Flent names its files: of the title letters and digits."""
+    """``NAME-TIME.TITLE.flent.gz``, as in Flent: only letters and digits of the title are used."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", file.text("NAME"))[:100]
     stem = f"{name}-{re.sub(r'[^0-9T.-]', '', file.text('TIME'))[:40]}"
     title = re.sub(r"[^A-Za-z0-9-]", "_", str(file.metadata.get("TITLE") or ""))

@@ -1,7 +1,7 @@
-"""What measuring programs print, read into typed columns with units: a file a program.
+"""Read the output of measuring programs into typed columns with units: one module per program.
 
-`read_log` finds out by the content whose output a file is. Lines that it does not understand are
-counted and the first is named; damage in one place costs that place.
+`read_log` detects the program by the content. Unknown lines are counted, and the first one is
+reported; damage affects only the damaged place.
 """
 
 from dumbbell.formats.logs.crusader import CrusaderLog

@@ -1,8 +1,10 @@
-"""Results that crusader saved (``.crr``): bytes of each stream over time, and a ping every few ms.
+"""Results of crusader (``.crr``): bytes of each stream over time, and a ping every few
+milliseconds.
 
 The layout is that of crusader 0.0.1 to 0.3 (Zoxc/crusader, ``crusader-lib/src/file_format.rs``): a
-magic number and a version, 64 bits each; of version 0 the values behind each other as bincode 1
-writes them, of 1 and 2 a MessagePack map in Snappy's frames. Times count from the client's start.
+magic number and a version, 64 bits each; then in version 0 the values as serialized by bincode 1,
+in versions 1 and 2 a MessagePack map in Snappy's framing format. Times count from the client's
+start.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dumbbell.formats.snappy import unpacked_frames
 Row = dict[str, int | float | str]
 
 LARGEST_RESULT_BYTES = 32 << 20
-"""Unpacked; half a minute with 16 streams has one."""
+"""Size limit when decompressed; half a minute with 16 streams has 1 MB."""
 STREAMS = (
     LogColumn("group", "-", "``download``, ``upload``, or either with `` of both``.", "text"),
     LogColumn("stream", "-", "Its number in the group, from 1."),
@@ -52,11 +54,11 @@ class CrusaderLog(Log):
     """A test of crusader: the tables ``streams``, ``pings``, ``peer_pings`` and ``tests``.
 
     Attributes:
-        load_ns: How long each load was to last.
-        ping_interval_ns: Between pings.
-        sample_interval_ns: Between counts of bytes.
-        start_ns: When the test began.
-        duration_ns: How long all of it took.
+        load_ns: Intended duration of each load.
+        ping_interval_ns: Interval between pings.
+        sample_interval_ns: Interval between byte counts.
+        start_ns: Start of the test.
+        duration_ns: Total duration.
     """
 
     format: ClassVar[LogFormat] = LogFormat.CRUSADER
@@ -68,15 +70,15 @@ class CrusaderLog(Log):
 
 
 def is_crusader(text: LogText) -> bool:
-    """Whether crusader saved it."""
+    """Whether the file is from crusader."""
     return bool(text.content)
 
 
 def read_crusader(text: LogText) -> CrusaderLog:
-    """Read it.
+    """Parse a result.
 
     Raises:
-        UnreadableError: It was cut off, is damaged, or of a version that is not known.
+        UnreadableError: It is truncated, damaged, or has an unknown version.
     """
     try:
         version, document = _document(text.content)
@@ -86,7 +88,7 @@ def read_crusader(text: LogText) -> CrusaderLog:
     whole = Members(document, "", noted)
     config = whole.object("config")
     streams = [row for group in whole.objects("stream_groups") for row in _streams(group)]
-    # Version 0 has round trips alone, so nobody knows on which way a ping was lost.
+    # Version 0 has round trips only, so the direction in which a ping was lost is unknown.
     pings = _pings(whole, "pings", "unknown" if version == _OLDEST else "up")
     if not streams and not pings:
         raise nothing_in(text, "crusader")
@@ -125,10 +127,10 @@ def read_crusader(text: LogText) -> CrusaderLog:
 
 
 def _document(content: bytes) -> tuple[int, object]:
-    """The version, and the result as MessagePack has it.
+    """The version, and the result as a MessagePack map.
 
     Raises:
-        DamageError: It has none.
+        DamageError: There is no such map.
     """
     if len(content) < _HEADER_BYTES:
         raise DamageError("it ends within its header")
@@ -160,7 +162,7 @@ def _streams(group: Members) -> Iterator[Row]:
 
 
 def _pings(whole: Members, name: str, lost_up: str = "up") -> list[Row]:
-    """The pings; of one that has no delay there ``lost_up`` says where it was lost."""
+    """The pings; for one without a one-way delay, ``lost_up`` says where it was lost."""
     if whole.is_null(name):
         return []
     rows: list[Row] = []
@@ -177,7 +179,7 @@ def _pings(whole: Members, name: str, lost_up: str = "up") -> list[Row]:
 
 
 def _ns(members: Members, name: str) -> int:
-    """A duration in nanoseconds; -1 where it is not there or none."""
+    """A duration in nanoseconds; -1 if it is missing or malformed."""
     if name not in members:
         return NOT_SAID
     duration = members.object(name)
@@ -187,7 +189,7 @@ def _ns(members: Members, name: str) -> int:
 
 
 class _Bincode:
-    """The result of version 0: numbers of fixed length, little end first, in their order."""
+    """Parses version 0: numbers of fixed length, little-endian, in order."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -233,7 +235,7 @@ class _Bincode:
         return {"index": index, "sent": sent, "latency": latency}
 
     def _count(self, least_bytes: int) -> int:
-        """Of what follows, which takes at least `least_bytes` bytes each."""
+        """Number of the following values, each of which takes at least `least_bytes` bytes."""
         count = self._whole()
         if count * least_bytes > len(self._content) - self._at:
             raise DamageError(f"{count} values are announced and not there")

@@ -1,8 +1,8 @@
-"""What ``iperf`` 2 printed with ``-y C``: comma-separated reports of intervals and of whole tests.
+"""Output of ``iperf`` 2 with ``-y C``: comma-separated reports of intervals and of whole tests.
 
 The layout is that of iperf 2.0 and 2.1: time, addresses and ports of both ends, number of the
-stream, begin and end, bytes, bit/s; of UDP also jitter (ms), lost and all datagrams, their share
-(%), and those out of order. The report of a whole test begins at 0 as its first interval does, and
+stream, begin and end, bytes, bit/s; for UDP also jitter (ms), lost and total datagrams, the loss
+(%), and datagrams out of order. The report of a whole test begins at 0 like its first interval, and
 comes last.
 """
 
@@ -39,16 +39,15 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IperfLog(Log):
-    """Reports of iperf 2: the tables ``intervals`` and ``totals``, alike in their columns."""
+    """Reports of iperf 2: the tables ``intervals`` and ``totals``, with the same columns."""
 
     format: ClassVar[LogFormat] = LogFormat.IPERF
 
     def whole(self) -> Row:
-        """All streams of all tests together, as their ends say it: bytes, bit/s, packets, ms.
+        """Totals over all streams and tests: bytes, bit/s, packets, ms.
 
-        iperf sums streams in a report of its own, of stream -1, or does not. Packets, those lost
-        and the jitter (the greatest) are there only where a receiver counted them: of datagrams.
-        Empty where no test has ended.
+        iperf may or may not print a report with the sum of all streams (stream -1). Packets, losses
+        and the largest jitter are known only for UDP receivers. Empty if no test has ended.
         """
         totals = self.tables["totals"]
         if not len(totals):
@@ -67,15 +66,15 @@ class IperfLog(Log):
 
 
 def is_iperf(text: LogText) -> bool:
-    """Whether iperf 2 printed it."""
+    """Whether the text is from iperf 2."""
     return any(_LINE.fullmatch(line) for line in text.first_lines)
 
 
 def read_iperf(text: LogText) -> IperfLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: No line of it says anything.
+        UnreadableError: No line is known.
     """
     noted = UnreadCounter()
     rows: list[tuple[str, Row]] = []
@@ -110,7 +109,7 @@ def _take(line: str, rows: list[tuple[str, Row]]) -> bool:
         "throughput_bps": real(said["bps"]),
     }
     if said["pkts"] is not None:
-        # A sender's report has counts of -1 in the place of what it does not know.
+        # A sender's report has counts of -1 for unknown values.
         pkts = int(said["pkts"])
         row |= {"pkts": max(pkts, NOT_SAID), "jitter_ms": real(said["jitter"])}
         row |= {"lost_pkts": int(said["lost"]) if pkts >= 0 else NOT_SAID}

@@ -1,4 +1,4 @@
-"""What ``iperf3 -J`` wrote: the test, its intervals and its end, TCP or UDP, any direction.
+"""Output of ``iperf3 -J``: the test, its intervals and its end; TCP or UDP, any direction.
 
 The layout is that of iperf 3.1 to 3.17 (``src/iperf_api.c``, ``iperf_print_results``). 3.1 prints
 large numbers in exponent form and has no times of round trips in UDP or at receivers;
@@ -67,12 +67,12 @@ class Iperf3Log(Log):
 
     Attributes:
         protocol: ``TCP``, ``UDP`` or ``SCTP``; empty where the test did not begin.
-        host: Whom the client asked; empty of a server's.
-        congestion: The sender's controller; empty where not said.
+        host: Server that the client connected to; empty in a server's log.
+        congestion: The sender's controller; empty if unknown.
         is_reverse: Whether the server sent.
-        is_bidirectional: Whether both did.
-        started_epoch_s: Unix time; -1 where not said.
-        duration_s: That was asked for; NaN where not said.
+        is_bidirectional: Whether both sides sent.
+        started_epoch_s: Unix time; -1 if unknown.
+        duration_s: Requested duration; NaN if unknown.
     """
 
     format: ClassVar[LogFormat] = LogFormat.IPERF3
@@ -86,7 +86,9 @@ class Iperf3Log(Log):
 
 
 def is_iperf3(text: LogText) -> bool:
-    """Whether iperf3 wrote it: an object with ``start`` and ``intervals``, or events of one."""
+    """Whether the text is from iperf3: an object with ``start`` and ``intervals``, or
+    its events.
+    """
     if text.begins_with != "{":
         return False
     document = text.document
@@ -102,10 +104,10 @@ def is_iperf3(text: LogText) -> bool:
 
 
 def read_iperf3(text: LogText) -> Iperf3Log:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: It was cut off (JSON is all or nothing), or says nothing.
+        UnreadableError: It is truncated (incomplete JSON cannot be parsed), or has no values.
     """
     noted = UnreadCounter()
     document = text.document
@@ -202,10 +204,10 @@ def _sum(each: Members, side: str, *, is_reverse: bool) -> Row:
 
 
 def _of_events(text: LogText, noted: UnreadCounter) -> dict[str, Any]:
-    """The document that ``--json-stream`` wrote in pieces.
+    """Reassemble the document that ``--json-stream`` wrote as events.
 
     Raises:
-        UnreadableError: It is no event a line.
+        UnreadableError: It is not one event per line.
     """
     document: dict[str, Any] = {"intervals": []}
     known = 0

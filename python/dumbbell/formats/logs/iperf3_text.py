@@ -1,8 +1,8 @@
-"""What ``iperf3`` printed for people, a client's or a server's, TCP or UDP, any direction.
+"""Text output of ``iperf3``, of a client or a server, TCP or UDP, any direction.
 
 The layout is that of iperf 3.0 to 3.17 (``src/iperf_locale.c``), also with ``--timestamps``.
-Numbers have three digits, where ``-J`` has all. A server prints one test after the other: the first
-is read.
+Numbers have three digits; ``-J`` prints all. If a server's log has several tests, the first is
+read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _SIDES = {"sender": "sent", "receiver": "received"}
 
 @dataclass(slots=True)
 class _Read:
-    """What has been read so far."""
+    """State of the parser."""
 
     intervals: list[Row] = field(default_factory=list)
     sums: list[Row] = field(default_factory=list)
@@ -75,7 +75,7 @@ class _Read:
 
 
 def is_iperf3_text(text: LogText) -> bool:
-    """Whether iperf3 printed it: its times have two decimals; or only what went wrong."""
+    """Whether the text is from iperf3: times with two decimals, or only an error message."""
     for line in text.first_lines:
         bare = _bare(line)
         try:
@@ -88,10 +88,10 @@ def is_iperf3_text(text: LogText) -> bool:
 
 
 def read_iperf3_text(text: LogText) -> Iperf3Log:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: No line of it says anything.
+        UnreadableError: No line is known.
     """
     noted = UnreadCounter()
     read = _Read()
@@ -123,7 +123,7 @@ def read_iperf3_text(text: LogText) -> Iperf3Log:
 
 
 def _of_one_stream(sums: list[Row]) -> list[Row]:
-    """The sums of all streams where there is but one: iperf3 prints them of several alone."""
+    """The totals if there is only one stream: iperf3 prints sums only for several."""
     of: dict[tuple[object, object], list[Row]] = {}
     for row in sums:
         of.setdefault((row["side"], row["is_reverse"]), []).append(row)
@@ -131,13 +131,13 @@ def _of_one_stream(sums: list[Row]) -> list[Row]:
 
 
 def _bare(line: str) -> str:
-    """Without the time that ``--timestamps`` puts before it."""
+    """Remove the time that ``--timestamps`` adds."""
     stamp = _STAMP.match(line)
     return line[stamp.end() :] if stamp else line
 
 
 def _take(line: str, read: _Read) -> bool:
-    """Whether the line was understood."""
+    """Parse a line; returns whether it is known."""
     if _CONNECTED.fullmatch(line):
         if read.headings or not read.tests:
             read.tests += 1
@@ -168,7 +168,7 @@ def _take(line: str, read: _Read) -> bool:
 
 
 def _row(line: IperfLine, read: _Read) -> bool:
-    """Take an interval or a sum; whether all of it was understood."""
+    """Parse an interval or a sum; returns whether all of it is known."""
     row: Row = {
         "socket": line.stream,
         "bytes": line.size_bytes,

@@ -1,6 +1,6 @@
-"""The line that iperf 2 and iperf3 print of an interval for people: what both have in common.
+"""The interval line that iperf 2 and iperf3 have in common.
 
-``[  5]   0.00-1.00   sec  6.00 MBytes  50.3 Mbits/sec`` and what follows. Both print three digits;
+``[  5]   0.00-1.00   sec  6.00 MBytes  50.3 Mbits/sec`` and so on. Both print three digits;
 bytes are in powers of 1024 and bits of 1000 (iperf3's ``src/units.c``, ``unit_snprintf``).
 """
 
@@ -28,17 +28,17 @@ ALL_STREAMS = -1
 
 @dataclass(frozen=True, slots=True)
 class IperfLine:
-    """An interval, or a whole test, of a stream or of all together.
+    """An interval or a whole test, of one stream or all streams.
 
     Attributes:
-        stream: Its number; -1 of all.
-        role: ``TX-C`` and the like, with ``--bidir``; else empty.
-        decimals: Of its times: 2 are iperf3's.
+        stream: Number of the stream; -1 for all.
+        role: ``TX-C`` and the like, with ``--bidir``; otherwise empty.
+        decimals: Number of decimals of the times: 2 in iperf3.
         start_s: From the start of the test.
         end_s: From the start of the test.
-        size_bytes: Payload, of three digits.
-        rate_bps: Of three digits.
-        rest: What follows.
+        size_bytes: Payload, with three digits of precision.
+        rate_bps: Rate, with three digits of precision.
+        rest: Rest of the line.
     """
 
     stream: int
@@ -57,10 +57,10 @@ def size_bytes(digits: str, unit: str) -> int:
 
 
 def iperf_line(line: str) -> IperfLine | None:
-    """The line; None of any other.
+    """Parse the line; None if it is another one.
 
     Raises:
-        ValueError: A number of it is none.
+        ValueError: A number is malformed.
     """
     found = _LINE.fullmatch(line)
     if found is None:

@@ -1,8 +1,8 @@
-"""What ``iperf`` 2 printed for people, a client's or a server's, TCP or UDP, also with ``-e``.
+"""Text output of ``iperf`` 2, of a client or a server, TCP or UDP, also with ``-e``.
 
-The layout is that of iperf 2.0 and 2.1. The report of a whole test begins at 0 as its first
-interval does, and comes last; of datagrams a client prints its server's after it, which is what was
-received and stands for the test. Of a server's tests the first is read.
+The layout is that of iperf 2.0 and 2.1. The report of a whole test begins at 0 like its first
+interval, and comes last. For UDP, a client then prints its server's report with the received data,
+which is used as the result. If a server's log has several tests, the first is read.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _ELSE = re.compile(
 
 @dataclass(slots=True)
 class _Read:
-    """What has been read so far."""
+    """State of the parser."""
 
     rows: list[tuple[int, Row]] = field(default_factory=list)
     later: int = 0
-    """Connections that were made when rows were there: of further tests."""
+    """Connections opened after the first rows: further tests."""
 
 
 def is_iperf_text(text: LogText) -> bool:
-    """Whether iperf 2 printed it: its times have no two decimals."""
+    """Whether the text is from iperf 2: times without exactly two decimals."""
     return any(
         found.decimals != _IPERF3_DECIMALS and not found.role
         for line in text.first_lines
@@ -59,10 +59,10 @@ def _line(line: str) -> IperfLine | None:
 
 
 def read_iperf_text(text: LogText) -> IperfLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: No line of it says anything.
+        UnreadableError: No line is known.
     """
     noted = UnreadCounter()
     read = _Read()
@@ -71,7 +71,7 @@ def read_iperf_text(text: LogText) -> IperfLog:
         raise nothing_in(text, "iperf")
     last = {key: at for at, (key, _) in enumerate(read.rows)}
     whole = {at for at in last.values() if read.rows[at][1]["start_s"] == 0}
-    # What a client sent, where its server's report is there, is no interval.
+    # If the server's report is present, the client's total is not an interval.
     sent = {
         at
         for at, (key, row) in enumerate(read.rows)
@@ -96,7 +96,7 @@ def read_iperf_text(text: LogText) -> IperfLog:
 
 
 def _take(line: str, read: _Read) -> bool:
-    """Whether the line was understood."""
+    """Parse a line; returns whether it is known."""
     if found := iperf_line(line):
         row: Row = {
             "stream": found.stream,

@@ -1,7 +1,7 @@
-"""What ``irtt client -o FILE.json`` wrote: a row a request, with its delays there and back.
+"""Output of ``irtt client -o FILE.json``: one row per request, with delays in both directions.
 
 The layout is that of irtt 0.9 (``json_format`` 1; ``result.go``, irtt-client(1)). One-way delays
-are differences of two hosts' clocks; the round trip has the server's own time taken off.
+are differences of two hosts' clocks; the round-trip time excludes the server's processing time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class IrttLog(Log):
     """A test of irtt: the table ``round_trips``.
 
     Attributes:
-        host: Whom it asked.
-        interval_ns: Between requests; -1 where not said.
-        length_bytes: UDP payload of a request; -1 where not said.
-        sent: Requests.
-        received: Answers.
+        host: The server.
+        interval_ns: Interval between requests; -1 if unknown.
+        length_bytes: UDP payload of a request; -1 if unknown.
+        sent: Number of requests.
+        received: Number of answers.
     """
 
     format: ClassVar[LogFormat] = LogFormat.IRTT
@@ -46,7 +46,7 @@ class IrttLog(Log):
 
 
 def is_irtt(text: LogText) -> bool:
-    """Whether irtt wrote it: an object with its version and configuration."""
+    """Whether the text is from irtt: an object with its version and configuration."""
     document = text.document
     if document is None:
         head = text.text[:2000]
@@ -56,10 +56,10 @@ def is_irtt(text: LogText) -> bool:
 
 
 def read_irtt(text: LogText) -> IrttLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: It was cut off (JSON is all or nothing), or has no request.
+        UnreadableError: It is truncated (incomplete JSON cannot be parsed), or has no request.
     """
     noted = UnreadCounter()
     if text.document is None:

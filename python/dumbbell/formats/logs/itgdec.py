@@ -1,4 +1,4 @@
-"""What ITGDec printed of a log of D-ITG: its summary, packets (``-l``, ``-o``), steps (``-c``).
+"""ITGDec's output for a log of D-ITG: summary, packets (``-l``, ``-o``), steps (``-c``).
 
 The layout is that of D-ITG 2.8.1 (D-ITG manual, "ITGDec"). Delays of a receiver's log are
 differences of two hosts' clocks; a sender's log has the packets and no delays.
@@ -66,12 +66,14 @@ _OCTAVE_PACKET = re.compile(
     r" *(?P<seq>\d{1,15}) (?P<sent>\d{1,2} \d{1,2} \d{1,2}\.\d{6}) "
     r"(?P<received>\d{1,2} \d{1,2} \d{1,2}\.\d{6}) (?P<size>\d{1,9})\s*"
 )
-"""Of ``-o``, which Octave and Matlab import: number, hour, minute and second twice, size."""
+"""A packet of ``-o``, the format for Octave and Matlab: number, hour, minute and second twice,
+size.
+"""
 _STEP = re.compile(
     r"\s*".join([r"(-?\d{1,12}\.\d{6})"] * 5).replace(r")\s*(", r")[ \t]+(") + r"\s*"
 )
 _ELSE = re.compile(
-    # What turns on standard error while it reads, and what is printed next behind it.
+    # The spinner that it prints on standard error, and the text printed right after it.
     r"(?:\x08[-|/\\])*\x08?(?:ITGDec version .{1,60})?"
     r"|-{10,}|_{10,}|Compile-time options:.{0,200}|Empty log file.{0,40}"
     r"|Number of flows += +\d{1,9}\s*|Error lines += +\d{1,9}\s*"
@@ -92,7 +94,7 @@ _NAMES = {
 }
 _WHOLE = {each.name for each in FLOWS if each.holds == "whole"}
 _NEVER_BELOW_0 = {name for name, _ in _NAMES.values() if not name.startswith("delay_m")}
-"""One-way delays may be: clocks differ."""
+"""One-way delays may be negative, because the clocks differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,27 +110,27 @@ class ItgLog(Log):
 
 
 def is_itgdec(text: LogText) -> bool:
-    """Whether ITGDec printed it.
+    """Whether the text is from ITGDec.
 
-    Of ``-c`` and ``-o``, which have no heading, every line must be what theirs are: five numbers
-    with six decimals, or eight of which two have them.
+    ``-c`` and ``-o`` have no heading, so every line must have their form: five numbers with six
+    decimals, or eight of which two have decimals.
     """
     lines = [line for line in text.first_lines if line.strip()]
     if any(_FLOW.fullmatch(line) or _PACKET.fullmatch(line) for line in lines):
         return True
     if any(line.startswith("ITGDec version") or _TOTAL.fullmatch(line) for line in lines):
         return True
-    # The last one looked at may be cut off.
+    # The last line may be truncated.
     return len(lines) > 1 and any(
         all(kind.fullmatch(line) for line in lines[:-1]) for kind in (_STEP, _OCTAVE_PACKET)
     )
 
 
 def read_itgdec(text: LogText) -> ItgLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: No line of it says anything.
+        UnreadableError: No line is known.
     """
     noted = UnreadCounter()
     flows: list[Row] = []
@@ -171,7 +173,7 @@ def _has_delays(found: dict[str, LogTable]) -> bool:
 
 
 def _take(line: str, flows: list[Row], packets: list[Row], steps: list[Row]) -> bool:
-    """Whether the line was understood."""
+    """Parse a line; returns whether it is known."""
     if packet := _PACKET.fullmatch(line) or _OCTAVE_PACKET.fullmatch(line):
         packets.append(
             {
@@ -192,7 +194,7 @@ def _take(line: str, flows: list[Row], packets: list[Row], steps: list[Row]) -> 
 
 
 def _take_summary(line: str, flows: list[Row]) -> bool:
-    """Whether the line was one of a summary, and understood."""
+    """Parse a line of a summary; returns whether it is one."""
     if flow := _FLOW.fullmatch(line):
         flows.append({"flow": int(flow["flow"])})
         return True
@@ -213,7 +215,7 @@ def _note(row: Row, said: re.Match[str]) -> bool:
     if name in row:
         return False
     if said["value"].lstrip("-") in ("nan", "inf"):
-        return True  # a rate over no time
+        return True  # a rate over a time of zero
     value = real(said["value"]) * scale
     if value < 0 and name in _NEVER_BELOW_0:
         return False
@@ -227,7 +229,7 @@ def _time_of_day_ns(text: str) -> int:
 
 
 def _over_midnight(packets: list[Row]) -> list[Row]:
-    """Times of day that begin anew at midnight, made to go on."""
+    """Make times of day continuous over midnight."""
     days = 0
     last = None
     for row in packets:

@@ -1,9 +1,9 @@
-"""What ITGDec wrote with ``-d``, ``-j``, ``-b`` or ``-p``: a quantity of each flow, a line a step.
+"""ITGDec's output with ``-d``, ``-j``, ``-b`` or ``-p``: one quantity per flow, one line per step.
 
-The layout is that of D-ITG 2.8.1: a heading with the flows, then the time and a value for each. The
-four differ in nothing but what the values are, so the file's name has to say it, as the names do
-that ITGDec gives by itself. Its last column is the sum over the flows, also of delays, where it
-means nothing: it is left out.
+The layout is that of D-ITG 2.8.1: a heading with the flows, then the time and a value for each
+flow. The four files differ only in the quantity, which must follow from the file's name, as in
+ITGDec's default names. The last column, the sum over all flows, is ignored, because it is
+meaningless for delays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LINE = re.compile(r"-?\d{1,12}\.\d{6}(?: +-?\d{1,15}\.\d{6}){2,4097}\s*")
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """What one of the files has: part of its name, column, factor to the column's unit."""
+    """The quantity of a file: part of its name, column, factor to the column's unit."""
 
     named: str
     column: str
@@ -50,15 +50,15 @@ _QUANTITIES = (
 
 
 def is_itgdec_flows(text: LogText) -> bool:
-    """Whether ITGDec wrote it with one of those options."""
+    """Whether the text is ITGDec's output with one of those options."""
     return any(_HEADING.fullmatch(line) for line in text.first_lines)
 
 
 def read_itgdec_flows(text: LogText) -> ItgLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: Its name does not say which quantity it has, or no line says anything.
+        UnreadableError: The quantity does not follow from the name, or no line has values.
     """
     found = [each for each in _QUANTITIES if each.named in text.name.lower()]
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""What a log is once it has been read: typed columns with units, and what was not understood."""
+"""The content of a log: typed columns with units, and a count of unknown lines."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 NOT_SAID = -1
-"""Stands in whole-number columns for what a line does not say; NaN does in others."""
+"""Missing value in integer columns; in others it is NaN."""
 LARGEST_NUMBER = 1 << 62
-"""No counter and no time of a log is larger; what is, is damage."""
+"""Largest counter or time of a log; larger numbers count as damage."""
 
 Array = NDArray[Any]
 Holds = Literal["whole", "real", "text"]
 
 
 class LogFormat(StrEnum):
-    """Whose output a file is; the value is how it is written."""
+    """Program that wrote a file; the value is its name."""
 
     PING = "ping"
     ITGDEC = "ITGDec"
@@ -41,11 +41,10 @@ class LogColumn:
     """A column of a log's table.
 
     Attributes:
-        name: With its unit at the end: ``_ns``, ``_s``, ``_bytes``, ``_pkts``, ``_bps``.
-        unit: Of its values; ``-`` for none.
-        doc: What it is.
-        holds: ``whole`` numbers (-1 where a line does not say it), ``real`` ones (NaN) or
-            ``text`` (empty).
+        name: Name with the unit at its end: ``_ns``, ``_s``, ``_bytes``, ``_pkts``, ``_bps``.
+        unit: Unit of the values; ``-`` for none.
+        doc: Description.
+        holds: ``whole`` numbers (-1 if missing), ``real`` numbers (NaN), or ``text`` (empty).
     """
 
     name: str
@@ -55,14 +54,14 @@ class LogColumn:
 
     @property
     def absent(self) -> int | float | str:
-        """What stands for a value that is not there."""
+        """The value that marks a missing one."""
         if self.holds == "text":
             return ""
         return NOT_SAID if self.holds == "whole" else float("nan")
 
     @property
     def dtype(self) -> type:
-        """Of its array."""
+        """Type of its array."""
         return {"whole": np.int64, "real": np.float64, "text": object}[self.holds]
 
 
@@ -71,8 +70,8 @@ class LogTable:
     """Rows of a log.
 
     Attributes:
-        columns: What there is.
-        values: An array a column, by its name, all as long.
+        columns: The columns.
+        values: Arrays of equal length, by column name.
     """
 
     columns: tuple[LogColumn, ...]
@@ -82,7 +81,7 @@ class LogTable:
     def of(
         cls, columns: Sequence[LogColumn], rows: Sequence[Mapping[str, int | float | str]]
     ) -> LogTable:
-        """Of rows, each with what it says by the columns' names."""
+        """Build from rows, each a dictionary of values by column name."""
         values: dict[str, Array] = {
             each.name: np.array([row.get(each.name, each.absent) for row in rows], dtype=each.dtype)
             for each in columns
@@ -90,7 +89,7 @@ class LogTable:
         return cls(tuple(columns), MappingProxyType(values))
 
     def __len__(self) -> int:
-        """Rows."""
+        """Number of rows."""
         return len(self.values[self.columns[0].name])
 
     def __getitem__(self, name: str) -> Array:
@@ -100,13 +99,13 @@ class LogTable:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What of a file was not understood, and so is in no number.
+    """The part of a file that was not understood and is not in any number.
 
     Attributes:
-        count: Lines; of JSON, values.
-        where: The first of them: ``line 12``; of JSON its path, ``intervals[3].sum``.
-        text: What stands there, its first characters.
-        what: Which of the two the first is.
+        count: Number of lines; in JSON, of values.
+        where: Position of the first: ``line 12``; in JSON its path, ``intervals[3].sum``.
+        text: Beginning of the first.
+        what: Whether it is a line or a value.
     """
 
     count: int = 0
@@ -115,7 +114,7 @@ class Unknown:
     what: Literal["line", "value"] = "line"
 
     def __str__(self) -> str:
-        """A sentence; empty where all was understood."""
+        """As a sentence; empty if everything was understood."""
         if not self.count:
             return ""
         many = f"{self.count} {self.what}s are" if self.count > 1 else f"1 {self.what} is"
@@ -124,14 +123,14 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Log:
-    """What a program printed.
+    """The output of a program.
 
     Attributes:
         source: Name of the file.
-        variant: Which program or version, as far as the text tells: ``iputils``, ``iperf 3.12``.
-        tables: By name.
-        unknown: What was not understood.
-        problems: What the file says went wrong, or what is missing in it, a sentence each.
+        variant: Program or version, if the text shows it: ``iputils``, ``iperf 3.12``.
+        tables: Tables by name.
+        unknown: Lines or values that were not understood.
+        problems: Errors reported in the file, or missing parts, one sentence each.
     """
 
     format: ClassVar[LogFormat]

@@ -1,4 +1,4 @@
-"""Results of M-Lab's ndt7: what its client printed with ``-format json``, and what M-Lab archives.
+"""Results of M-Lab's ndt7: its client's output with ``-format json``, and M-Lab's archive.
 
 The layouts are those of ndt7-client-go (``cmd/ndt7-client/internal/emitter``: a line an event, then
 a summary) and of ndt-server's archive (``data.NDT7Result``: an object with all measurements of a
@@ -63,7 +63,7 @@ class Ndt7Log(Log):
 
 
 def is_ndt7(text: LogText) -> bool:
-    """Whether it is an event of a client, its summary, or M-Lab's record of a test."""
+    """Whether it is an event of a client, its summary, or an archived test."""
     document = text.document
     if document is None and text.begins_with == "{":
         document = _object(next((line for line in text.first_lines if line.strip()), ""))
@@ -77,10 +77,10 @@ def is_ndt7(text: LogText) -> bool:
 
 
 def read_ndt7(text: LogText) -> Ndt7Log:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: It was cut off (an object is all or nothing), or says nothing.
+        UnreadableError: It is truncated (an incomplete object cannot be parsed), or has no values.
     """
     noted = UnreadCounter()
     measurements: list[Row] = []
@@ -137,7 +137,7 @@ def _archived(test: Members, of: str) -> Iterator[Row]:
 
 
 def _part(of: Members, name: str) -> Members:
-    """A part of it; without members where there is none: Go writes null."""
+    """A part of the record; an empty object if missing, which Go writes as null."""
     return of.without_members() if of.is_null(name) else of.object(name)
 
 
@@ -154,7 +154,7 @@ def _measurement(each: Members, test: str, origin: str) -> Row:
 
 
 def _said(whole: Members, found: Members, test: str, noted: UnreadCounter) -> Row | None:
-    """What the client's summary says: an object a test, or values of their own as before 0.5."""
+    """The client's summary: one object per test, or separate values in versions before 0.5."""
     if found.is_null("Throughput") and found.is_null("Value"):
         return None
     if "Throughput" in found:
@@ -169,13 +169,13 @@ def _said(whole: Members, found: Members, test: str, noted: UnreadCounter) -> Ro
         "test": test,
         "throughput_mbps": _value(rate, noted),
         "min_rtt_ms": _value(rtt, noted),
-        # Of an upload the client does not know it, and writes 0 without a unit.
+        # In an upload the client does not know it, and writes 0 without a unit.
         "retransmitted_percent": _value(again, noted, 100) if again.text("Unit") else _NOTHING,
     }
 
 
 def _value(of: Members, noted: UnreadCounter, most: float = 1e9) -> float:
-    """What it says; NaN where it is not there, or none that there can be."""
+    """The value; NaN if missing or out of range."""
     found = of.real("Value")
     if found < 0 or found > most:
         noted.value(f"{of.path}.Value", found)

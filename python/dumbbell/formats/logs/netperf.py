@@ -1,8 +1,8 @@
-"""What netperf printed: streams, requests and responses, their interim results, omni's KEY=VALUE.
+"""Output of netperf: streams, request/response tests, interim results, omni's KEY=VALUE.
 
 The layout is that of netperf 2.6 and 2.7 as its manual ("Care and Feeding of Netperf") and public
-logs show it; the program itself is in no free section of Debian and was not run here. ``-f``
-chooses units: what the heading says counts.
+logs show it; the program is not in Debian's free section and was not run here. ``-f`` selects
+units, so the heading's unit is used.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ _STREAM, _RR = "stream", "rr"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NetperfLog(Log):
-    """One test of netperf or several: tables ``tests`` and ``interim``."""
+    """One or more tests of netperf: tables ``tests`` and ``interim``."""
 
     format: ClassVar[LogFormat] = LogFormat.NETPERF
 
 
 @dataclass(slots=True)
 class _Test:
-    """What has been read of a test."""
+    """State of a test in the parser."""
 
     row: Row
     scale: float = 1e6
@@ -90,7 +90,7 @@ class _Test:
 
 
 def is_netperf(text: LogText) -> bool:
-    """Whether netperf printed it."""
+    """Whether the text is from netperf."""
     return any(
         (_TEST.fullmatch(line) and ("TEST" in line or "Test" in line))
         or _INTERIM.fullmatch(line)
@@ -100,7 +100,7 @@ def is_netperf(text: LogText) -> bool:
 
 
 def read_netperf(text: LogText) -> NetperfLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
         UnreadableError: No line of it has a result.
@@ -126,7 +126,7 @@ def read_netperf(text: LogText) -> NetperfLog:
 
 
 def _take(line: str, tests: list[_Test], interim: list[Row]) -> bool:
-    """Whether the line was understood."""
+    """Parse a line; returns whether it is known."""
     if test := _TEST.fullmatch(line):
         name = test["test"].removeprefix("MIGRATED ").strip()
         tests.append(_Test({"test": name, "host": test["host"].strip("()")}))
@@ -144,7 +144,7 @@ def _take(line: str, tests: list[_Test], interim: list[Row]) -> bool:
 
 
 def _is_heading(line: str, tests: list[_Test]) -> bool:
-    """Whether the line is a heading; the unit in it is kept."""
+    """Whether the line is a heading; stores its unit."""
     if not _HEADS.fullmatch(line):
         return False
     if tests and (unit := _UNIT.search(line)):
@@ -164,7 +164,7 @@ def _rated(row: Row, value: float, unit: str) -> bool:
 
 
 def _result(test: _Test, words: list[str]) -> bool:
-    """A line of numbers under the heading of its test."""
+    """Parse a line of numbers under the heading of its test."""
     row, numbers = test.row, [real(each) for each in words]
     test.lines += 1
     is_first = test.lines == 1
@@ -184,7 +184,7 @@ def _result(test: _Test, words: list[str]) -> bool:
 
 
 def _datagrams(test: _Test, words: list[str], numbers: list[float]) -> bool:
-    """The two lines of a UDP stream: what was sent, and what was received."""
+    """Parse the two lines of a UDP stream: data sent, and data received."""
     row = test.row
     if test.lines == 1 and len(words) >= 6:
         row["message_bytes"], row["elapsed_s"] = _whole(words[1]), numbers[2]
@@ -258,7 +258,7 @@ _INTERIM_KEYS = ("NETPERF_INTERIM_RESULT", "NETPERF_UNITS", "NETPERF_INTERVAL", 
 
 
 def _interim_key(key: str, value: str, interim: list[Row], test: int) -> bool:
-    """``NETPERF_INTERIM_RESULT[0]=9.2`` and the three lines after it."""
+    """Parse ``NETPERF_INTERIM_RESULT[0]=9.2`` and the three lines after it."""
     if key not in _INTERIM_KEYS:
         return False
     if key == "NETPERF_INTERIM_RESULT":

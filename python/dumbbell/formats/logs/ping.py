@@ -1,4 +1,4 @@
-"""What ``ping`` printed: iputils', busybox's, and that of macOS and the BSDs.
+"""Output of ``ping``: iputils, busybox, macOS and the BSDs.
 
 iputils (``ping_common.c``, ``ping.c``) numbers requests from 1 and ends with ``rtt
 min/avg/max/mdev``; busybox (``networking/ping.c``) prints ``seq=`` and BSD ``icmp_seq=``, both from
@@ -30,7 +30,7 @@ TOTALS = (
     LogColumn("rtt_sd_ns", "ns", "``mdev`` or ``stddev``; busybox prints none."),
 )
 _MOST_GAP = 1 << 20
-"""Requests missing between two answers; a larger jump of the numbers is damage."""
+"""Largest gap between sequence numbers of two answers; a larger one counts as damage."""
 _NS_PER_MS = 1_000_000
 _SEQUENCE_NUMBERS = 1 << 16
 _STAMP = r"(?:\[(?P<stamp>\d{1,12}\.\d{1,9})\] |[0-9:.]{8,15} )?"
@@ -63,24 +63,24 @@ OTHER_LINES = re.compile(
     r"icmp_seq=\d{1,9} .{1,200}"
     r"|\d{1,6} bytes from \S{1,255}(?: \(\S{1,64}\))?: (?:Destination|Time|Redirect).{0,200}"
     r"|ping6?: .{1,300}|\^C.{0,80}|pipe \d{1,9}|WARNING: .{1,200}|ai->ai_family: .{1,200}"
-    # The header that an error of macOS quotes; routes (-R); the dots of -f.
+    # The header quoted in macOS's error messages; routes (-R); the dots of -f.
     r"|Vr HL TOS  Len   ID Flg  off TTL Pro  cks .{1,60}"
     r"|\s{0,2}[0-9a-f] {1,2}[0-9a-f] {1,2}[0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{4} .{10,120}"
     r"|(?:RR: )?\t(?:\S{1,255}(?: \(\S{1,64}\))?|\(same route\))?\s*|[.E\b ]+"
 )
-"""Lines of ping that say nothing of an answer."""
+"""Lines that are not answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PingLog(Log):
-    """A ping, or several one after the other.
+    """One or more pings in sequence.
 
     Attributes:
-        hosts: Whom they asked, in their order.
-        sent: Requests, by the last line of each ping, else by the sequence numbers.
-        received: Answers, duplicates not counted, by the same.
-        duplicates: Second answers, which are in no number.
-        has_spoken_totals: Whether every ping's own last lines are there.
+        hosts: Their destinations, in order.
+        sent: Number of requests, by the last line of each ping, otherwise by the sequence numbers.
+        received: Number of answers without duplicates, likewise.
+        duplicates: Number of duplicate answers, which are not counted elsewhere.
+        has_spoken_totals: Whether every ping's last lines are present.
     """
 
     format: ClassVar[LogFormat] = LogFormat.PING
@@ -111,12 +111,12 @@ class _Session:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Requests and answers."""
+        """Number of requests and answers."""
         answered = len(self.rtt_ns) + self.untimed
         return self.said or (max(len(self.rows(1)), answered), answered)
 
     def total(self, number_: int) -> dict[str, int | float | str]:
-        """The row of its last lines."""
+        """The row from its last lines."""
         sent, received = self.counts
         row: dict[str, int | float | str] = {
             "session": number_,
@@ -127,10 +127,10 @@ class _Session:
         return row | dict(zip(names, self.times_ns, strict=False))
 
     def rows(self, number_: int) -> list[dict[str, int | float | str]]:
-        """A row a request, also of those without an answer."""
+        """One row per request, also for requests without an answer."""
         if not self.rtt_ns and (self.said is None or self.said[1]):
             return []  # ping -q
-        # A file that begins in the middle has its first number from its first line.
+        # In a truncated file, numbers start with the first line.
         first = min([self.numbered_from, *self.rtt_ns])
         told = self.said[0] if self.said else 0
         end = max([first + told, *(seq + 1 for seq in self.rtt_ns)])
@@ -152,7 +152,7 @@ class _Session:
 
 
 def is_ping(text: LogText) -> bool:
-    """Whether a ping printed it."""
+    """Whether the text is from ping."""
     return any(
         _HEADER.fullmatch(line) or _REPLY.fullmatch(line) or _TOTALS.fullmatch(line)
         for line in text.first_lines
@@ -160,10 +160,10 @@ def is_ping(text: LogText) -> bool:
 
 
 def read_ping_log(text: LogText) -> PingLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: No line of it says anything.
+        UnreadableError: No line is known.
     """
     noted = UnreadCounter()
     sessions = [_Session()]
@@ -195,7 +195,9 @@ def read_ping_log(text: LogText) -> PingLog:
 
 
 def _take(line: str, sessions: list[_Session], variants: set[str], at_ns: int) -> bool:
-    """Whether the line was understood; ``at_ns`` is its time, -1 where only it may say it."""
+    """Parse a line; returns whether it is known. ``at_ns`` is its time, or -1 if only the line may
+    contain it.
+    """
     session = sessions[-1]
     if reply := _REPLY.fullmatch(line):
         if reply["key"] == "seq":
@@ -229,7 +231,7 @@ def _reply(reply: re.Match[str], session: _Session, at_ns: int) -> bool:
     if reply["rest"].strip() not in ("", "(truncated)", "(BAD CHECKSUM!)", "(DIFFERENT ADDRESS!)"):
         return False
     if "BAD" in reply["rest"] or "DIFFERENT" in reply["rest"]:
-        return True  # not a round-trip time of anything
+        return True  # not a valid round-trip time
     if reply["ms"] is None:
         session.untimed += 1
         return True
@@ -246,8 +248,8 @@ def _reply(reply: re.Match[str], session: _Session, at_ns: int) -> bool:
 
 
 def unwrapped(seq: int, last: int) -> int:
-    """The number that is ``seq`` modulo 2**16 and nearest to the one before."""
+    """The number congruent to ``seq`` modulo 2**16 that is nearest to the previous one."""
     if seq >= _SEQUENCE_NUMBERS:
-        return seq  # written by something that does not wrap
+        return seq  # a program that does not wrap
     turns = round((last - seq) / _SEQUENCE_NUMBERS)
     return seq + max(0, turns) * _SEQUENCE_NUMBERS

@@ -1,4 +1,4 @@
-"""Whose output a file is, by what is in it, and reading it."""
+"""Detect the program that wrote a log, and read it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from dumbbell.formats.logs.windows_ping import is_windows_ping, read_windows_pin
 
 @dataclass(frozen=True, slots=True)
 class LogReader:
-    """How a kind of log is known and read.
+    """How a kind of log is detected and read.
 
     Attributes:
-        format: Whose output it is.
-        reads: What is read of it, for the page of logs.
-        prints: What `dumbbell analyze` says of it, for the same page.
+        format: The program.
+        reads: Supported output, for the documentation.
+        prints: Numbers that `dumbbell analyze` prints, for the documentation.
         is_own: Whether a text is of that kind.
-        read: Reads it, or raises `UnreadableError`; nothing else.
+        read: The parser; may raise only `UnreadableError`.
     """
 
     format: LogFormat
@@ -152,7 +152,7 @@ READERS: tuple[LogReader, ...] = (
         read_waveform,
     ),
 )
-"""In the order in which a text is asked; no text is of two kinds unless it has lines of both."""
+"""Readers in the order of detection; a text matches two kinds only if it has lines of both."""
 
 
 def table_of_kinds() -> str:
@@ -166,23 +166,23 @@ def _reader(text: LogText) -> LogReader | None:
 
 
 def log_format(text: LogText) -> LogFormat | None:
-    """Which program printed a text; None for an unknown one."""
+    """The program that printed a text; None if unknown."""
     found = _reader(text)
     return None if found is None else found.format
 
 
 def read_log(source: str | Path) -> Log:
-    """Read what a program printed.
+    """Read a program's output.
 
     Args:
         source: Path of the file.
 
     Returns:
-        Of the type of its format: `PingLog`, `ItgLog`, `Iperf3Log`, `IperfLog`, `SsLog`, `TcLog`,
-        `IrttLog` or `NetperfLog`. What in it was not understood is counted in ``unknown``.
+        The type of its format: `PingLog`, `ItgLog`, `Iperf3Log`, `IperfLog`, `SsLog`, `TcLog`,
+        `IrttLog` or `NetperfLog`. Unknown lines are counted in ``unknown``.
 
     Raises:
-        UnreadableError: It is of no known format, or nothing in it is.
+        UnreadableError: The format is unknown, or no line is known.
         FormatError: It is too large.
         OSError: It cannot be read.
     """
@@ -190,7 +190,7 @@ def read_log(source: str | Path) -> Log:
 
 
 def log_of_text(text: LogText) -> Log:
-    """As `read_log`, of a text."""
+    """Like `read_log`, for a text."""
     reader = _reader(text)
     if reader is None:
         known = ", ".join(each.value for each in LogFormat)

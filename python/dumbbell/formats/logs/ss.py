@@ -1,10 +1,10 @@
-"""What ``ss -tin`` printed, once or in a loop: a row a connection and call.
+"""Output of ``ss -tin``, once or in a loop: one row per connection and call.
 
 The layout is that of iproute2 4 to 6 (``misc/ss.c``, ``tcp_stats_print``, ``tcp_show_info``): a
 line for the socket and an indented one for the kernel's ``TCP_INFO``, or both on one (``-O``).
-Before iproute2 6 rates are rounded (``10.9Mbps``), since then they are whole (``10994267bps``). A
-loop's times are lines of their own, as ``date`` prints them, before each call or behind it; without
-such lines a call begins where a heading is, or where a connection comes again.
+Before iproute2 6 rates are rounded (``10.9Mbps``), since then they are integers (``10994267bps``).
+In a loop, separate lines with times, as ``date`` prints them, precede or follow each call. Without
+them a call begins at a heading, or when a connection repeats.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _KEYS: dict[str, tuple[str, int]] = {
     "delivered": ("delivered_pkts", 1),
     "notsent": ("notsent_bytes", 1),
 }
-"""``key:value`` to the column and how many of its units one is."""
+"""Column and scale for each ``key:value``."""
 _RATES = {
     "send": "send_bps",
     "pacing_rate": "pacing_rate_bps",
@@ -80,9 +80,9 @@ _RATES = {
 }
 """Words before a rate."""
 _COUNTS = ("unacked_pkts", "retrans_pkts", "retrans_total_pkts", "lost_pkts", "sacked_pkts")
-"""What ss prints only where it is not 0."""
+"""Values that ss prints only if they are not 0."""
 _CONTROLLERS = frozenset(LINUX_CONTROLLERS) | {"bbr1", "bbr2", "bbr3", "prague"}
-"""Linux's, and those of kernels that others have patched."""
+"""Controllers of Linux and of patched kernels."""
 _STATES = (
     "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|CLOSE-WAIT|LAST-ACK|LISTEN|CLOSING|"
     "CLOSED|UNCONN|UNKNOWN"
@@ -110,7 +110,7 @@ class SsLog(Log):
     """Calls of ss: the table ``sockets``.
 
     Attributes:
-        calls: How many.
+        calls: Number of calls.
         has_times: Whether all of them have a time.
     """
 
@@ -121,7 +121,7 @@ class SsLog(Log):
 
 @dataclass(slots=True)
 class _Reading:
-    """Where the reader is."""
+    """State of the parser."""
 
     rows: list[Row] = field(default_factory=list)
     call: int = 0
@@ -131,10 +131,10 @@ class _Reading:
     """Whether the next connection begins a call."""
     waits_for_info: bool = False
     is_time_before: bool | None = None
-    """Whether times stand before their calls; a file has it one way."""
+    """Whether times precede their calls; the same throughout a file."""
 
     def tell_time(self, at_ns: int) -> None:
-        """A line has nothing but a time."""
+        """Handle a line with only a time."""
         if self.is_time_before is None:
             self.is_time_before = not self.rows
         if self.is_time_before:
@@ -153,7 +153,7 @@ class _Reading:
 
 
 def is_ss(text: LogText) -> bool:
-    """Whether ss printed it, with ``-i``."""
+    """Whether the text is from ss, with ``-i``."""
     lines = text.first_lines
     has_socket = any(_SOCKET.fullmatch(line.strip()) for line in lines)
     return has_socket and any(
@@ -162,10 +162,10 @@ def is_ss(text: LogText) -> bool:
 
 
 def read_ss(text: LogText) -> SsLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: It has no connection with what the kernel says of it.
+        UnreadableError: It has no connection with the kernel's information.
     """
     noted = UnreadCounter()
     reading = _Reading()
@@ -175,7 +175,7 @@ def read_ss(text: LogText) -> SsLog:
         raise nothing_in(text, "ss -i")
     for row in rows:
         if "rto_ns" not in row:
-            continue  # not the kernel's: it may have left them out for another reason
+            continue  # not in the kernel's units, or omitted for another reason
         for name in _COUNTS:
             row.setdefault(name, 0)
     table = LogTable.of(SOCKETS, rows)
@@ -192,7 +192,9 @@ def read_ss(text: LogText) -> SsLog:
 
 
 def _take(line: str, reading: _Reading, at_ns: int) -> bool:
-    """Whether the line was understood; ``at_ns`` is its time, -1 where other lines say it."""
+    """Parse a line; returns whether it is known. ``at_ns`` is its time, -1 if other
+    lines have it.
+    """
     stripped = line.strip()
     if stripped and line[0] not in " \t" and (socket := _SOCKET.fullmatch(line)):
         return _socket(socket, reading, at_ns)
@@ -234,9 +236,10 @@ def _socket(found: re.Match[str], reading: _Reading, at_ns: int) -> bool:
 
 
 def _info(words: list[str], row: Row) -> bool:
-    """What the kernel says of a connection; whether all of it that has a column was understood.
+    """Parse a connection's information; returns whether all words that have a column were
+    understood.
 
-    Words that no column is for are left out without a word: each version of ss adds some.
+    Words without a column are ignored silently, because each version of ss adds some.
     """
     found: Row = {}
     try:

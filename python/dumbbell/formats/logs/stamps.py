@@ -1,9 +1,9 @@
-"""Times that ``ts`` of moreutils (ts(1)) and its like put before each line, told and taken off.
+"""Remove the times that ``ts`` of moreutils (ts(1)) and similar tools put before each line.
 
-A file has them where each of its first lines does, all in one form: ``Nov 27 22:43:44`` (``ts``),
-``00:00:01`` or ``00:00:01.250000`` (``ts -i``, ``ts -s``), Unix time (``ts %s``, ``ts %.s``), and
-ISO 8601 in brackets or not. The first have no year and those of ``-i`` and ``-s`` no day: they are
-taken off and tell no time. The others do.
+They are recognized if each of the first lines has one, all in the same form: ``Nov 27 22:43:44``
+(``ts``), ``00:00:01`` or ``00:00:01.250000`` (``ts -i``, ``ts -s``), Unix time (``ts %s``, ``ts
+%.s``), and ISO 8601 in brackets or not. The first form has no year, and those of ``-i`` and ``-s``
+have no day: they are removed without giving a time. The others give Unix times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import islice
 from dumbbell.formats.logs.times import epoch_ns
 
 _TOLD_BY = 20
-"""Lines that are not empty."""
+"""Number of non-empty lines that are examined."""
 _TELLING = (
     re.compile(r"(?P<at>\d{9,11}(?:\.\d{1,9})?) "),
     re.compile(
@@ -29,16 +29,16 @@ NO_TIME = -1
 
 
 def without_stamps(text: str) -> tuple[str, list[int]]:
-    """The text without them, and the Unix time of each line in ns, -1 where its stamp tells none.
+    """The text without stamps, and each line's Unix time in ns, -1 without one.
 
-    No times where there are no stamps, or they tell none.
+    The times are empty if there are no stamps, or stamps without a date.
     """
     head = text[: 1 << 16].split("\n", 4 * _TOLD_BY)[: 4 * _TOLD_BY]
     first = list(islice((line for line in head if line.strip()), _TOLD_BY))
-    # The last one looked at may be cut off.
+    # The last line may be truncated.
     first = first[:-1] if len(first) == _TOLD_BY else first
     for stamp in (*_TELLING, *_OTHERS):
-        # Of an empty line nothing may be left but the stamp, without its blank.
+        # On an empty line only the stamp may be left, without its trailing blank.
         if first and all(stamp.match(f"{line} ") for line in first):
             break
     else:

@@ -1,8 +1,8 @@
-"""What ``tc -s qdisc show`` printed (or ``tc -s class show``), as text or JSON, once or in a loop.
+"""Output of ``tc -s qdisc show`` or ``tc -s class show``, as text or JSON, once or in a loop.
 
 The layout is that of iproute2 4 to 6 (``tc/tc_qdisc.c``, ``tc/tc_class.c``). Text before version 6
-rounds a backlog to whole kilobytes (``49Kb``). Times of a loop are lines of their own, before each
-call or, as Flent's ``tc_iterate`` has them, behind it.
+rounds a backlog to whole kilobytes (``49Kb``). In a loop, separate lines with times precede each
+call or, with Flent's ``tc_iterate``, follow it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _NOT_SENT = re.compile(
     r"\s+\(dropped (?P<dropped_pkts>\d{1,18}), overlimits (?P<overlimits_pkts>\d{1,18}) "
     r"requeues (?P<requeues_pkts>\d{1,18})\)\s*"
 )
-"""Of classes that are flows of fq_codel, which do not count what they send."""
+"""Counters of classes that are flows of fq_codel, which do not count sent packets."""
 _COUNTERS = ("sent_bytes", "sent_pkts", "dropped_pkts", "overlimits_pkts", "requeues_pkts")
 _BACKLOG = re.compile(
     r"\s+(?:rate \S{1,24} \S{1,24} )?backlog (?P<size>\d{1,9})(?P<unit>[KMG]?b) "
@@ -83,7 +83,7 @@ _DETAIL = re.compile(
     r"\s+[(]?[a-zA-Z_][\w/-]{0,30}:? [-\d.e]{1,24}[\w%/]{0,10}[,)]?"
     r"(?:[ \t]+[(]?(?:[a-zA-Z_][\w/-]{0,30}:? )?[-\d.e]{1,24}[\w%/]{0,10}[,)]?){0,30}\s*"
 )
-"""An indented line of names and numbers: what a discipline says of itself."""
+"""An indented line of names and numbers: a discipline's own statistics."""
 _CAKE = re.compile(
     r"\s+(?:Bulk|Best Effort|Video|Voice|Tin \d).{0,300}|\s*(?:capacity estimate|memory used"
     r"|min/max \w+|average network hdr offset).{0,120}"
@@ -93,23 +93,23 @@ _WORDS = re.compile(
     r"|\s+(?:deficit -?\d{1,18} )?count \d{1,18} lastcount \d{1,18} ldelay \S{1,20}"
     r"(?: dropping)?(?: drop_next -?\S{1,20})?\s*"
 )
-"""Of classes of hfsc, and of codel and flows of fq_codel."""
+"""Lines of hfsc's classes, and of codel and flows of fq_codel."""
 _DUALPI2 = re.compile(
     r"prob [\d.]{1,20} delay_c \d{1,12}us delay_l \d{1,12}us"
     r"|pkts_in_c \d{1,12} pkts_in_l \d{1,12} maxq \d{1,12}|ecn_mark \d{1,18} step_mark \d{1,18}"
     r"|credit -?\d{1,12} \([CL]-queue\)"
     r"|memory_used \d{1,12} \(max \d{1,12}\) of memory limit \d{1,12}"
 )
-"""Without a blank before them. Its delay is that of the queue for all but L4S."""
+"""Lines of dualpi2, which are not indented. The delay is that of the classic queue."""
 _KEY = re.compile(r"[a-z_ -]{2,40}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TcLog(Log):
-    """Calls of tc: the table ``queues``, and ``tins`` where one is cake's.
+    """Calls of tc: the table ``queues``, and ``tins`` if one is cake.
 
     Attributes:
-        calls: How many.
+        calls: Number of calls.
         has_times: Whether all of them have a time.
     """
 
@@ -120,7 +120,7 @@ class TcLog(Log):
 
 @dataclass(slots=True)
 class _Call:
-    """What one call of tc printed."""
+    """The output of one call of tc."""
 
     rows: list[Row] = field(default_factory=list)
     epoch_ns: int = NOT_SAID
@@ -129,7 +129,7 @@ class _Call:
 
 
 def is_tc(text: LogText) -> bool:
-    """Whether tc printed it, with ``-s``."""
+    """Whether the text is from tc, with ``-s``."""
     lines = text.first_lines
     if any(_HEAD.fullmatch(line) for line in lines) and any(
         _SENT.fullmatch(line) for line in lines
@@ -141,10 +141,10 @@ def is_tc(text: LogText) -> bool:
 
 
 def read_tc_log(text: LogText) -> TcLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: It has no discipline with its statistics.
+        UnreadableError: It has no discipline with statistics.
     """
     noted = UnreadCounter()
     calls = [call for call in _calls(text, noted) if call.rows]
@@ -177,7 +177,7 @@ def read_tc_log(text: LogText) -> TcLog:
 
 
 def _calls(text: LogText, noted: UnreadCounter) -> Iterator[_Call]:
-    """Calls in their order, each with the time before it, or behind it where a file has it so."""
+    """Calls in order, each with the time before it, or after it if the file is written that way."""
     call = _Call()
     is_before: bool | None = None
     lines = iter(enumerate(text.lines, start=1))
@@ -199,7 +199,7 @@ def _calls(text: LogText, noted: UnreadCounter) -> Iterator[_Call]:
                 yield call
                 call = _Call()
         elif stripped.startswith("["):
-            # Without times a loop's calls are told apart by the lists themselves.
+            # Without times, the calls of a loop are separated by their lists.
             if call.rows:
                 yield call
                 call = _Call(epoch_ns=call.epoch_ns if is_before else NOT_SAID)
@@ -210,7 +210,7 @@ def _calls(text: LogText, noted: UnreadCounter) -> Iterator[_Call]:
             if call.rows and call.epoch_ns < 0:
                 call.epoch_ns = text.time_ns(at)
         if call.rows and len(call.names) < len(call.rows):
-            # A queue that comes again: the next call began.
+            # The same queue again: a new call.
             again = call.rows.pop()
             yield call
             at_ns = call.epoch_ns if is_before else text.time_ns(at)
@@ -219,7 +219,7 @@ def _calls(text: LogText, noted: UnreadCounter) -> Iterator[_Call]:
 
 
 def _take(line: str, call: _Call) -> bool:
-    """Whether the line was understood."""
+    """Parse a line; returns whether it is known."""
     if head := _HEAD.fullmatch(line):
         device = f"{head['dev']} " if head["dev"] else ""
         kind = head["kind"] if head["what"] == "qdisc" else f"class {head['kind']}"
@@ -247,7 +247,7 @@ def _take_counters(line: str, row: Row) -> bool:
 
 
 def _take_details(line: str, row: Row, call: _Call) -> bool:
-    """Whether the line is what a discipline says of itself."""
+    """Parse a line of a discipline's own statistics; returns whether it is one."""
     if row["kind"] == "cake" and _take_cake(line, row, call):
         return True
     is_detail = "dropped_pkts" in row and any(
@@ -259,7 +259,7 @@ def _take_details(line: str, row: Row, call: _Call) -> bool:
 
 
 def _take_cake(line: str, row: Row, call: _Call) -> bool:
-    """Whether the line is of the tins of the last queue."""
+    """Parse a line of the last queue's tins; returns whether it is one."""
     queue = str(row["queue"])
     if names := names_of_tins(line):
         call.tins[queue] = [{"tin": name} for name in names]
@@ -273,7 +273,7 @@ def _take_cake(line: str, row: Row, call: _Call) -> bool:
 
 
 def _note(row: Row, values: dict[str, int]) -> bool:
-    """Take numbers over; whether they are new."""
+    """Copy numbers to a row; returns whether they are new."""
     if row.keys() & values.keys():
         return False
     row |= values
@@ -292,11 +292,11 @@ def _details(row: Row, line: str) -> None:
 def _list(
     at: int, line: str, lines: Iterator[tuple[int, str]], call: _Call, noted: UnreadCounter
 ) -> None:
-    """A JSON list, on one line or, as ``tc -j -p`` has it, on several."""
+    """A JSON list, on one line or, with ``tc -j -p``, on several."""
     where = at
     text = [line]
     while True:
-        # A list that is printed over lines ends with a bracket at the end of one.
+        # A list printed over several lines ends with a bracket at the end of a line.
         found = _json("\n".join(text)) if text[-1].rstrip().endswith("]") else None
         if found is not None:
             break
@@ -327,7 +327,7 @@ def _json(text: str) -> list[Any] | None:
 
 
 def _first(names: Sequence[str], members: Members) -> str:
-    """The first of the names that is there; the first of all where none is."""
+    """The first of the names that is present; the first name if none is."""
     return next((name for name in names if name in members), names[0])
 
 

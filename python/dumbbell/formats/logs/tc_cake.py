@@ -1,6 +1,6 @@
-"""What ``tc -s qdisc`` says of cake's tins, as text or JSON (iproute2, ``tc/q_cake.c``).
+"""Cake's tins in the output of ``tc -s qdisc``, as text or JSON (iproute2, ``tc/q_cake.c``).
 
-The text has a line of the tins' names, and then a line a quantity with a value for each.
+The text has a line of the tins' names, and then one line per quantity with a value for each tin.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ _OF_JSON: dict[str, tuple[str, int]] = {
     "base_delay_us": ("delay_base_ns", 1000),
 }
 _TINS = {3: ("Bulk", "Best Effort", "Voice"), 4: ("Bulk", "Best Effort", "Video", "Voice")}
-"""Names by how many there are (``diffserv3``, ``diffserv4``); JSON does not say them."""
+"""Names by number of tins (``diffserv3``, ``diffserv4``); JSON does not contain them."""
 
 
 def names_of_tins(line: str) -> list[str]:
-    """The tins that a heading names; none of another line."""
+    """The tins named in a heading; None for another line."""
     return re.findall(_NAME, line) if _NAMES.fullmatch(line) else []
 
 
 def take_tins(line: str, tins: list[Row]) -> bool:
-    """Take a line of values over into the tins; whether it was one.
+    """Parse a line of values into the tins; returns whether it was one.
 
     Raises:
-        ValueError: A number of it is none.
+        ValueError: A number is malformed.
     """
     found = _LINE.fullmatch(line)
     if found is None or not tins:
@@ -101,7 +101,7 @@ def tins_of_json(queue: Members) -> Iterator[Row]:
 
 
 def marked_pkts(tins: list[Row]) -> int | None:
-    """Marked packets of all tins together; None where they do not say it."""
+    """Marked packets of all tins together; None if unknown."""
     found = [row.get("marked_pkts", -1) for row in tins]
     counts = [each for each in found if isinstance(each, int) and each >= 0]
     return sum(counts) if counts and len(counts) == len(found) else None

@@ -1,4 +1,4 @@
-"""The content of a log, bounded, and the count of lines that were not understood."""
+"""The bounded content of a log, and the count of unknown lines."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dumbbell.formats.unpacking import read_unpacked
 from dumbbell.printable import printable
 
 LARGEST_LOG_BYTES = 64 << 20
-"""Of more rows than that a table in memory would be too large."""
+"""Size limit: a larger log would not fit in memory as a table."""
 LONGEST_LINE = 1 << 16
-"""``ss`` pads its lines to the width of a terminal that is not there."""
+"""Longest line; ``ss`` pads its lines to the width of a terminal."""
 _SHOWN = 60
 _BINARY = (bytes.fromhex("cb597cae82ab7253"),)
-"""First bytes of what is no text: crusader's."""
+"""First bytes of binary formats: crusader's."""
 _LOOKED_AT = 400
-"""Lines by which a format is known."""
+"""Number of lines examined to detect a format."""
 _LONGEST_NUMBER = 40
 MOST_UNKNOWN_LINES = 100_000
-"""After this number of lines, hardly one in ten of them understood, no more are looked at."""
+"""Parsing stops after this number of unknown lines if hardly one line in ten is known."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class LogText:
     """The text of a file.
 
     Attributes:
-        name: Of the file.
-        text: All of it; empty of a binary file.
-        damage: What ended the file too early, in words; empty where nothing did.
-        content: Of a binary file all of it; empty of a text.
-        times_ns: Unix time of each line that `ts` put there, else -1; empty where there is none.
+        name: Name of the file.
+        text: The text; empty for a binary file.
+        damage: What truncated the file, in words; empty if nothing did.
+        content: Content of a binary file; empty for a text.
+        times_ns: Unix time of each line that `ts` added, else -1; empty without such times.
     """
 
     name: str
@@ -52,11 +52,11 @@ class LogText:
 
     @classmethod
     def of_file(cls, path: Path, most_bytes: int = LARGEST_LOG_BYTES) -> LogText:
-        """Of a file of at most `most_bytes` bytes, as it lies there and when it is unpacked.
+        """Read a file of at most `most_bytes` bytes, before and after decompression.
 
         Raises:
-            FormatError: It has more.
-            UnreadableError: It is packed by what this Python cannot unpack.
+            FormatError: It exceeds the limit.
+            UnreadableError: This Python cannot decompress it.
             OSError: It cannot be read.
         """
         content, damage = read_unpacked(path, most_bytes, most_bytes)
@@ -64,38 +64,40 @@ class LogText:
 
     @classmethod
     def of_bytes(cls, name: str, content: bytes, damage: str = "") -> LogText:
-        """Of what was read: UTF-8 with or without a mark, or UTF-16 as PowerShell's ``>``."""
+        """Decode bytes: UTF-8 with or without a byte order mark, or UTF-16 from
+        PowerShell's ``>``.
+        """
         if content.startswith(_BINARY):
             return cls(name, "", damage, content)
-        # Times that `ts` put before each line are taken off.
+        # The times that `ts` put before each line are removed.
         encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         text, times_ns = without_stamps(content.decode(encoding, errors="replace"))
         return cls(name, text, damage, times_ns=times_ns)
 
     def time_ns(self, number: int) -> int:
-        """Unix time of a line, by its number from 1; -1 where nothing says it."""
+        """Unix time of a line, by its number from 1; -1 if unknown."""
         return self.times_ns[number - 1] if number <= len(self.times_ns) else NOT_SAID
 
     @cached_property
     def lines(self) -> list[str]:
-        """Without their ends; ``\\r\\n`` will do."""
+        """Lines without their ends; ``\r\n`` is accepted."""
         return [line.rstrip("\r") for line in self.text.split("\n")]
 
     @property
     def first_lines(self) -> list[str]:
-        """As many as tell a format."""
+        """The lines needed to detect a format."""
         head = self.text[: _LOOKED_AT * 1024].split("\n", _LOOKED_AT)[:_LOOKED_AT]
         return [line.rstrip("\r")[:LONGEST_LINE] for line in head]
 
     @property
     def begins_with(self) -> str:
-        """Its first character that is no blank; empty of an empty file."""
+        """Its first character that is not a blank; empty for an empty file."""
         match = re.search(r"\S", self.text[:65536])
         return match[0] if match else ""
 
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
-        """The JSON object that the whole file is; None where it is none."""
+        """The file as one JSON object; None if it is not one."""
         if self.begins_with != "{":
             return None
         try:
@@ -106,14 +108,14 @@ class LogText:
 
 
 def is_something_else(unknown: int, understood: int) -> bool:
-    """Whether the lines not understood, beside those that are, end the reading."""
+    """Whether there are too many unknown lines relative to known ones to go on."""
     return unknown >= MOST_UNKNOWN_LINES > 10 * understood
 
 
 def understood(line: str, take: Callable[[str], bool]) -> bool:
-    """Whether a line is of a length that lines have, and ``take`` understood it.
+    """Whether a line has a plausible length and ``take`` understood it.
 
-    A ``ValueError`` of ``take`` is of a number that is none.
+    A ``ValueError`` from ``take`` means a malformed number.
     """
     try:
         return len(line) <= LONGEST_LINE and take(line)
@@ -122,18 +124,18 @@ def understood(line: str, take: Callable[[str], bool]) -> bool:
 
 
 class UnreadCounter:
-    """Counts what is not understood, and keeps the first."""
+    """Counts unknown lines and values, and keeps the first."""
 
     def __init__(self) -> None:
-        """Of nothing yet."""
+        """Start at zero."""
         self._count = 0
         self._first = Unknown()
         self._understood = 0
         self.at = 0
-        """Number of the line that is being read."""
+        """Number of the current line."""
 
     def lines(self, text: LogText, take: Callable[[str], bool]) -> None:
-        """Give each line to ``take``, which says whether it understood it.
+        """Pass each line to ``take``, which returns whether it understood it.
 
         Raises:
             UnreadableError: As `read`.
@@ -143,10 +145,11 @@ class UnreadCounter:
             self.read(text, at, is_understood=understood(line, take))
 
     def read(self, text: LogText, number: int, *, is_understood: bool) -> None:
-        """Note a line of a text, by its number from 1.
+        """Record a line of a text, by its number from 1.
 
         Raises:
-            UnreadableError: `MOST_UNKNOWN_LINES` were not understood, and of ten hardly one was.
+            UnreadableError: `MOST_UNKNOWN_LINES` lines are unknown, and hardly one line in ten is
+                known.
         """
         line = text.lines[number - 1]
         if is_understood:
@@ -162,11 +165,11 @@ class UnreadCounter:
             )
 
     def line(self, number: int, text: str) -> None:
-        """A line, by its number from 1."""
+        """Count a line, by its number from 1."""
         self._add(f"line {number}", text, "line")
 
     def value(self, path: str, value: object) -> None:
-        """A value of JSON, by its path."""
+        """Count a JSON value, by its path."""
         self._add(path, repr(value), "value")
 
     def _add(self, where: str, text: str, what: Literal["line", "value"]) -> None:
@@ -178,15 +181,17 @@ class UnreadCounter:
 
     @property
     def unknown(self) -> Unknown:
-        """What was counted."""
+        """The result."""
         return replace(self._first, count=self._count)
 
 
 class Members:
-    """The members of a JSON object that may be damaged: each is asked for with its type."""
+    """The members of a JSON object that may be damaged: accessed by name and type."""
 
     def __init__(self, value: object, path: str, noted: UnreadCounter) -> None:
-        """Of what should be an object; what is none has no members, and is noted."""
+        """Wrap a value that should be an object; another value has no members and is counted as
+        unknown.
+        """
         self.path = path
         self._noted = noted
         self._values: Mapping[str, Any] = value if isinstance(value, dict) else {}
@@ -201,7 +206,7 @@ class Members:
         return f"{self.path}.{name}" if self.path else name
 
     def whole(self, name: str, scale: int = 1) -> int:
-        """A count, or a time since an epoch, times ``scale``; -1 where it is not there or none."""
+        """A count, or a time since an epoch, times ``scale``; -1 if missing or malformed."""
         found = self.real(name)
         if found < 0:
             self._noted.value(self._at(name), found)
@@ -209,29 +214,29 @@ class Members:
         value = self._values.get(name)
         if math.isnan(found):
             return -1
-        # A whole number is not made a float on the way: those have 53 bits.
+        # Integers are not converted to floats, which have only 53 bits.
         return value * scale if isinstance(value, int) else round(found * scale)
 
     def real(self, name: str, scale: float = 1.0) -> float:
-        """A number times ``scale``; NaN where it is not there or none."""
+        """A number times ``scale``; NaN if missing or malformed."""
         value = self._values.get(name)
         if value is None:
             return float("nan")
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._noted.value(self._at(name), value)
             return float("nan")
-        # The largest whole number that is a float, compared before it becomes one.
+        # Compared with the largest float as an integer, before it is converted.
         if not -LARGEST_NUMBER < value < LARGEST_NUMBER or not math.isfinite(float(value) * scale):
             self._noted.value(self._at(name), value)
             return float("nan")
         return float(value) * scale
 
     def is_null(self, name: str) -> bool:
-        """Whether it is not there, or null."""
+        """Whether it is missing or null."""
         return self._values.get(name) is None
 
     def text(self, name: str) -> str:
-        """A text; empty where it is not there or none."""
+        """A text; empty if missing or malformed."""
         value = self._values.get(name, "")
         if not isinstance(value, str):
             self._noted.value(self._at(name), value)
@@ -239,7 +244,7 @@ class Members:
         return value[:300]
 
     def truth(self, name: str) -> bool:
-        """Whether it is there and true, or a number that is not 0."""
+        """Whether it is true, or a number other than 0."""
         value = self._values.get(name, False)
         if not isinstance(value, bool | int):
             self._noted.value(self._at(name), value)
@@ -247,15 +252,15 @@ class Members:
         return bool(value)
 
     def object(self, name: str) -> Members:
-        """An object; empty where it is not there."""
+        """An object; empty if missing."""
         return Members(self._values.get(name, {}), self._at(name), self._noted)
 
     def without_members(self) -> Members:
-        """An object at the same place that has none."""
+        """An empty object at the same path."""
         return Members({}, self.path, self._noted)
 
     def objects(self, name: str) -> Iterator[Members]:
-        """The objects of a list; none where it is not there."""
+        """The objects in a list; empty if missing."""
         value = self._values.get(name, [])
         if not isinstance(value, list):
             self._noted.value(self._at(name), value)
@@ -268,7 +273,7 @@ def number(text: str, scale: int = 1) -> int:
     """A decimal number times ``scale``, rounded down: ``1.5`` and 1000 are 1500.
 
     Raises:
-        ValueError: It is none, or too large to be one.
+        ValueError: It is malformed or too large.
     """
     if len(text) > _LONGEST_NUMBER:
         raise ValueError(text)
@@ -282,10 +287,10 @@ def number(text: str, scale: int = 1) -> int:
 
 
 def real(text: str) -> float:
-    """A decimal number that is finite.
+    """Parse a finite decimal number.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is malformed.
     """
     found = float(text)
     if not math.isfinite(found):
@@ -294,7 +299,7 @@ def real(text: str) -> float:
 
 
 def nothing_in(text: LogText, what: str) -> UnreadableError:
-    """What to raise of a log without a line that says anything."""
+    """The error for a log without any usable line."""
     return UnreadableError(text.name, f"nothing that {what} measured is in it")
 
 

@@ -1,4 +1,4 @@
-"""Lines of logs that say when, and nothing else."""
+"""Lines of logs that contain only a time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _DATE = re.compile(
 
 
 def epoch_ns(line: str) -> int | None:
-    """Unix time of a line that has nothing but a time, in nanoseconds; None of any other.
+    """Unix time of a line that contains only a time, in nanoseconds; None for other lines.
 
-    ``date +%s.%N``, Flent's ``Time: ``, ISO 8601 (``date -Ins``) and what ``date`` prints in
-    English. A zone that is only a name counts as UTC: differences of such times are right, unless
-    the clock was set forward or back between them.
+    Known forms are ``date +%s.%N``, Flent's ``Time: ``, ISO 8601 (``date -Ins``) and the English
+    output of ``date``. A time zone that is only a name counts as UTC: differences of such times are
+    still right, unless daylight saving time changed between them.
     """
     found = _epoch_ns(line)
     return found if found is not None and 0 <= found < LARGEST_NUMBER else None

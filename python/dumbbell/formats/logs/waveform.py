@@ -1,8 +1,8 @@
 """The export of Waveform's bufferbloat test (waveform.com/tools/bufferbloat, "Download raw data").
 
-A CSV in sections. Each begins with a line ``====== NAME ======``: some have lines ``KEY,VALUE``,
-those of round trips a number of milliseconds a line. The layout is that of two public programs
-that read it: it is documented nowhere.
+A CSV with sections. Each begins with a line ``====== NAME ======``; some have lines ``KEY,VALUE``,
+those of round-trip times one number of milliseconds per line. The format is undocumented; its
+layout is taken from two public programs that read it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WaveformLog(Log):
     """A bufferbloat test: the tables ``round_trips``, in their order, and ``rates``.
 
     Attributes:
-        grade: The letter that the test gave; empty where it says none.
+        grade: The test's grade; empty if missing.
     """
 
     format: ClassVar[LogFormat] = LogFormat.WAVEFORM
@@ -48,15 +48,15 @@ class WaveformLog(Log):
 
 
 def is_waveform(text: LogText) -> bool:
-    """Whether the test's title is in its first lines."""
+    """Whether the test's title is in the first lines."""
     return any(_TITLE.fullmatch(line) for line in text.first_lines)
 
 
 def read_waveform(text: LogText) -> WaveformLog:
-    """Read it.
+    """Parse a log.
 
     Raises:
-        UnreadableError: Neither a round trip nor a rate is in it.
+        UnreadableError: It has neither a round-trip time nor a rate.
     """
     noted = UnreadCounter()
     round_trips: list[Row] = []
@@ -75,7 +75,7 @@ def read_waveform(text: LogText) -> WaveformLog:
             if key == "Bufferbloat Grade":
                 grade = value[:2]
             elif key in _RATES and value:
-                # The test writes sections that say the same twice.
+                # The test writes some sections twice.
                 rates.setdefault(_RATES[key], _positive(value, 1e9))
             return True
         if stage and line:

@@ -1,10 +1,10 @@
-"""What ``ping`` of Windows printed, in any of its languages.
+"""Output of Windows' ``ping``, in any of its languages.
 
-It prints no sequence numbers: its lines are the requests in their order. Times are whole
-milliseconds; of less it says ``<1ms``, which its last line counts as 0, and so is it here. That an
-address cannot be reached it counts as an answer, which is no round trip of anything. Words of a
-language are passed over, but in the sentences for a request without an answer, which are known in
-seven. The layout is that of Windows 7 to 11 as public logs show it; the program was not run here.
+It prints no sequence numbers: its lines are the requests in order. Times are whole milliseconds;
+``<1ms`` counts as 0, as in its last line. It counts "destination unreachable" as an answer, which
+is not a round trip. Words are ignored, except in the sentences for a request without an answer,
+which are known in seven languages. The layout is that of Windows 7 to 11 in public logs; the
+program was not run here.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Session:
 
 
 def is_windows_ping(text: LogText) -> bool:
-    """Whether Windows' ping printed it."""
+    """Whether the text is from Windows' ping."""
     return any(
         ((reply := _REPLY.fullmatch(line)) and (reply["ttl"] or ":: " in line or "::" in line))
         or _TOTALS.fullmatch(line)
@@ -83,10 +83,10 @@ def is_windows_ping(text: LogText) -> bool:
 
 
 def read_windows_ping(text: LogText) -> PingLog:
-    """Read it; requests are numbered from 1 in their order.
+    """Parse a log; requests are numbered from 1.
 
     Raises:
-        UnreadableError: No line of it says anything.
+        UnreadableError: No line is known.
     """
     noted = UnreadCounter()
     sessions = [_Session()]
@@ -135,7 +135,7 @@ def _problems(done: list[_Session]) -> list[str]:
 
 
 def _take(line: str, sessions: list[_Session]) -> bool:
-    """Whether the line was understood."""
+    """Parse a line; returns whether it is known."""
     session = sessions[-1]
     if _HEADER.fullmatch(line) and (host := _HOST.search(line)):
         if session.rtt_ns or session.said:
@@ -146,7 +146,7 @@ def _take(line: str, sessions: list[_Session]) -> bool:
 
 
 def _request(line: str, session: _Session) -> bool:
-    """Whether the line is of a request."""
+    """Parse the line of a request; returns whether it is one."""
     if reply := _REPLY.fullmatch(line):
         is_below = reply["sign"] == "<"
         session.below_1_ms += is_below
@@ -161,7 +161,7 @@ def _request(line: str, session: _Session) -> bool:
 
 
 def _last_lines(line: str, session: _Session) -> bool:
-    """Whether the line is of the statistics at the end."""
+    """Parse a line of the final statistics; returns whether it is one."""
     if totals := _TOTALS.fullmatch(line):
         sent, received, lost = (int(totals[name]) for name in ("sent", "received", "lost"))
         if session.said is not None or sent != received + lost:
