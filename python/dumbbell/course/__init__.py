@@ -1,5 +1,5 @@
-"""A class's congestion controllers, each run apart and marked by a teacher's claims.
+"""Run a class's congestion controllers in isolation, and mark them by a teacher's claims.
 
-`description` reads what the teacher wrote, `submissions` what the students handed in, `marking`
-runs and marks all of it, and `writing` makes the pages and the CSV (docs/course-marking.md).
+`description` reads the teacher's course file, `submissions` the students' files; `marking` runs and
+marks them; `writing` makes the pages and the CSV (docs/course-marking.md).
 """

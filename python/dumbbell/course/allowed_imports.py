@@ -1,8 +1,8 @@
 """Which modules a submission in Python may import.
 
-This is a rule of the course, by which a mark can be explained: it keeps an honest student from
-clocks and random numbers, which would make two markings differ. It is no wall. What holds a
-submission that means harm is the confinement of its process (`dumbbell.course.sealing`).
+This is a rule of the course: it keeps honest students from clocks and random numbers, which would
+make marks irreproducible. It is not a security boundary. A malicious submission is held by the
+confinement of its process (`dumbbell.course.sealing`).
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def guard_imports(allowed: Collection[str]) -> None:
 
 
 def _asks() -> str:
-    """Name of the module that called the function which calls this; empty outside of Python."""
+    """Name of the module that called the caller of this function; empty outside Python."""
     try:
         return str(sys._getframe(2).f_globals.get("__name__", ""))
-    except ValueError:  # the engine's thread, as it writes a traceback down
+    except ValueError:  # the engine's thread, while it formats a traceback
         return ""
 
 
@@ -86,7 +86,7 @@ def _imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _of(module: str, name: str) -> str:
-    """``from dumbbell import controllers`` imports dumbbell.controllers."""
+    """``from dumbbell import controllers`` imports the module dumbbell.controllers."""
     return f"{module}.{name}" if module == "dumbbell" else module
 
 

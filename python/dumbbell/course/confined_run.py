@@ -1,6 +1,6 @@
-"""A submission's process: started held, watched, and ended whole.
+"""The process of a submission: started confined, watched, and killed with its children.
 
-One process runs one submission in one experiment. Whatever it does costs that submission alone.
+One process runs one submission in one experiment, so a failure affects only that submission.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from dumbbell.folders.temporary import TemporaryFolder, remove_left
 from dumbbell.printable import printable
 
 IDLE_S: Final = 20.0
-"""A process that waits is ended when it was never seen at work in this time."""
+"""A waiting process is ended if it did not use the CPU for this time."""
 MOST_FOLDER_BYTES: Final = 64 << 20
 MOST_SAID_BYTES: Final = 32 << 20
-"""Of outcomes: numbers of a thousand runs have some megabytes."""
+"""Limit of the outcomes' size: the numbers of a thousand runs take some megabytes."""
 KEPT_OUTPUT_BYTES: Final = 4000
 _BUSY = "RD"
-"""States of a thread that runs or could, or waits for a disk."""
+"""States of a thread that is running, runnable, or waiting for a disk."""
 _LINES_BEFORE = 2
-"""That `worker` says before a submission is loaded."""
+"""Lines that `worker` writes before it loads a submission."""
 _POLL_S = 0.2
 _LONGEST_REASON = 4000
 _PREFIX = "dumbbell-submission-"
@@ -58,7 +58,7 @@ _SYSTEM = tuple(
         *("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime"),
     )
 )
-"""Programs and libraries; none of the tables of users."""
+"""Programs and libraries; without the tables of users."""
 _KEPT_VARIABLES = ("PATH", "CC", "LD_LIBRARY_PATH")
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from dumbbell.course import worker; worker.main()"
 _PACKAGE = Path(__file__).parents[1]
@@ -73,13 +73,13 @@ class NotConfinedError(DumbbellError):
 
 
 def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
-    """By what submissions are held on this machine.
+    """How submissions are confined on this machine.
 
     Args:
-        is_unconfined_allowed: Whether the teacher has said that nothing need hold them.
+        is_unconfined_allowed: Whether the teacher allowed running unconfined.
 
     Raises:
-        NotConfinedError: Nothing does, and the teacher has not said so.
+        NotConfinedError: No method works, and running unconfined was not allowed.
     """
     try:
         found = best_confinement()
@@ -103,7 +103,7 @@ def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
 
 
 def held_words(confinement: Confinement) -> str:
-    """What holds a submission, in a sentence for the teacher."""
+    """How a submission is confined, in a sentence for the teacher."""
     if confinement.means is ConfinementMethod.NOTHING:
         return (
             "Submissions are limited in CPU time and memory, and held by nothing else: "
@@ -118,13 +118,13 @@ def held_words(confinement: Confinement) -> str:
 
 @dataclass
 class SubmissionRun:
-    """What came of a submission in an experiment.
+    """Result of a submission in an experiment.
 
     Attributes:
-        outcomes: Of each task, in their order.
-        reason: Why a task has failed, the first; empty where none did.
-        output: What it printed, as much as is kept; empty where it was ended from outside, which
-            may be sooner or later.
+        outcomes: Outcome of each task, in order.
+        reason: Why the first failed task failed; empty if none did.
+        output: The beginning of its output; empty if it was killed from outside, since the moment
+            of that varies.
     """
 
     outcomes: list[FinishedTask | FailedTask] = field(default_factory=list)
@@ -145,13 +145,13 @@ def run_confined(
     """Run tasks with a submission's controller.
 
     Args:
-        submission: One without a fault.
-        tasks: Of the simulator.
-        confinement: By what it is held.
-        time_s: CPU time of all of them, s.
-        memory_mb: Besides the simulator's own, MiB.
-        imports: Modules that one in Python may import.
-        cancel: Set it to end the process.
+        submission: A submission without a fault.
+        tasks: Tasks for the simulator.
+        confinement: How it is confined.
+        time_s: CPU time of all tasks, s.
+        memory_mb: Memory in addition to the simulator's own, MiB.
+        imports: Modules that a submission in Python may import.
+        cancel: Set it to kill the process.
 
     Raises:
         RunError: No process can be started.
@@ -182,7 +182,7 @@ def run_confined(
 
 
 class _Process:
-    """The process, and what it has said."""
+    """The process and its output."""
 
     def __init__(self, folder: Path, confinement: Confinement) -> None:
         self._folder = folder
@@ -197,7 +197,8 @@ class _Process:
                 stderr=subprocess.PIPE,
                 cwd=folder,
                 env=_environment(folder),
-                # A group and a session of its own: no terminal, and ended whole.
+                # In its own session and process group: without a terminal, and killed with its
+                # children.
                 start_new_session=True,
                 close_fds=True,
             )
@@ -212,7 +213,7 @@ class _Process:
         self._open = {stdout: self.said, stderr: self.output}
 
     def watched(self, request: Mapping[str, Any], time_s: int, cancel: Cancellation | None) -> str:
-        """Wait for its end. Returns why it was ended from here; empty where it ended itself."""
+        """Wait for its end. Returns why it was killed; empty if it ended by itself."""
         watch = _Watch(self, time_s)
         to_send = memoryview(json.dumps(request).encode() + b"\n")
         while self._open:
@@ -228,7 +229,9 @@ class _Process:
         return ""
 
     def _exchanged(self, to_send: memoryview) -> memoryview:
-        """Send some and read some, within a moment. Returns what is left to be sent."""
+        """Write and read once, with a short timeout. Returns the data that remains
+        to be written.
+        """
         stdin = self._process.stdin
         assert stdin is not None
         writing = [stdin] if to_send else []
@@ -246,7 +249,7 @@ class _Process:
         return to_send
 
     def end(self) -> None:
-        """End it and whatever it has started."""
+        """Kill it with its children."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -257,7 +260,7 @@ class _Process:
 
     @property
     def status(self) -> int:
-        """As of `subprocess`: negative of a signal."""
+        """Exit status as in `subprocess`: negative for a signal."""
         return self._process.returncode
 
     def _sent(self, handle: int, to_send: memoryview) -> int:
@@ -275,12 +278,12 @@ class _Process:
 
     @property
     def is_held(self) -> bool:
-        """Whether the submission is about to be loaded: until then our own program runs."""
+        """Whether the submission is about to be loaded; before that only our own program runs."""
         return self.said.count(b"\n") >= _LINES_BEFORE
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no thread of it computes, is ready to, or reads a disk: proc_pid_stat(5)."""
+        """Whether no thread of it is running, runnable, or reading a disk: proc_pid_stat(5)."""
         states = []
         for each in Path(f"/proc/{self._process.pid}/task").glob("*/stat"):
             with contextlib.suppress(OSError):
@@ -288,12 +291,12 @@ class _Process:
         return not any(state in _BUSY for state in states)
 
     def written_bytes(self) -> int:
-        """Size of what lies in its folder."""
+        """Size of the files in its folder."""
         return _size_bytes(self._folder)
 
 
 class _Watch:
-    """Says when a process is to be ended that no limit of the system ends."""
+    """Decides when to kill a process that no system limit ends."""
 
     def __init__(self, process: _Process, time_s: int) -> None:
         self._watched = process
@@ -301,7 +304,7 @@ class _Watch:
         self._longest_s = 20 * time_s + 300
 
     def reason(self) -> str:
-        """Why, in a sentence; empty while it may go on."""
+        """The reason to kill it, in a sentence; empty while it may continue."""
         if len(self._watched.said) > MOST_SAID_BYTES:
             return "it said more than a run's numbers"
         if self._watched.written_bytes() > MOST_FOLDER_BYTES:
@@ -341,7 +344,7 @@ def _how_it_ended(status: int) -> str:
         case signal.SIGXCPU:
             return "it needed more CPU time than it may have"
         case signal.SIGKILL:
-            # After SIGXCPU was ignored; or the system ended it as memory ran out.
+            # SIGXCPU was ignored, or the system killed it for lack of memory.
             return "it was killed: more CPU time than it may have, or the machine's memory was full"
         case signal.SIGSEGV | signal.SIGABRT | signal.SIGBUS | signal.SIGFPE | signal.SIGILL:
             return f"it crashed ({signal.Signals(-status).name})"
@@ -351,7 +354,7 @@ def _how_it_ended(status: int) -> str:
 def _outcomes(
     said: bytearray, tasks: Sequence[Task]
 ) -> tuple[dict[int, FinishedTask | FailedTask], str | None]:
-    """Outcomes by task, and why there are none; what cannot be read ends the list."""
+    """Outcomes by task, and the reason for missing ones; parsing stops at malformed data."""
     found: dict[int, FinishedTask | FailedTask] = {}
     receiver = Receiver()
     for line in bytes(said).splitlines():
@@ -377,13 +380,13 @@ def _outcomes(
 
 
 def _stable(text: str, folder: str) -> str:
-    """The same for the same submission: without names of a folder and addresses that change."""
+    """Make messages reproducible: without folder names and addresses, which vary."""
     text = _NAME_OF_A_COMPILER.sub(r"submission\1", text.replace(f"{folder}/", ""))
     return printable(_ADDRESS.sub("0x...", text)[:_LONGEST_REASON], lines=True)
 
 
 def _search_path() -> list[str]:
-    """Where Python looks for modules: its own, installed ones and dumbbell."""
+    """Python's module search path: its own folders, installed packages and dumbbell."""
     standard = sysconfig.get_path("stdlib")
     paths = [standard, sysconfig.get_config_var("DESTSHARED") or f"{standard}/lib-dynload"]
     installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
@@ -400,7 +403,7 @@ def _readable() -> list[Path]:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of the teacher's but where programs lie and which compiler is meant."""
+    """The teacher's environment reduced to the search path for programs and the compiler."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {
         **kept,
@@ -408,9 +411,9 @@ def _environment(folder: Path) -> dict[str, str]:
         "TMPDIR": str(folder),
         "XDG_CACHE_HOME": str(folder),
         "LC_ALL": "C.UTF-8",
-        # The order of a set of texts follows from the hash's seed, and results must not.
+        # The iteration order of a set of strings depends on the hash seed, and results must not.
         "PYTHONHASHSEED": "0",
-        # Threads of libraries cost address space, which is limited.
+        # Libraries' threads use address space, which is limited.
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "POLARS_MAX_THREADS": "1",
@@ -418,7 +421,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _size_bytes(folder: Path) -> int:
-    """Of all files in it; new folders cannot be made in it."""
+    """Size of all files in it; subfolders cannot be created in it."""
     total = 0
     try:
         with os.scandir(folder) as entries:

@@ -1,7 +1,7 @@
-"""The course file: which experiments a class's controllers are run in, and what a claim is worth.
+"""The course file: the experiments for a class's controllers, and the points for each claim.
 
-The claims are the ``[[claim]]`` tables of the experiments (docs/claims-of-your-own.md), so that a
-student can judge his own controller by ``dumbbell check`` before handing it in.
+The claims are the ``[[claim]]`` tables of the experiments (docs/claims-of-your-own.md), so students
+can check their controllers with ``dumbbell check`` before submission.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ FileName = Annotated[str, BeforeValidator(_file), Field(max_length=255)]
 
 
 class Limits(SpecModel):
-    """What a submission may use, all its runs together."""
+    """Limits on all runs of a submission together."""
 
     time_s: int = Field(default=60, ge=1, le=86_400, description="CPU time, s.")
     memory_mb: int = Field(
@@ -79,7 +79,7 @@ class Limits(SpecModel):
 
 
 class CourseExperiment(SpecModel):
-    """An experiment, in which some flows are sent by the controller that was handed in."""
+    """An experiment in which some flows use the submitted controller."""
 
     file: FileName = Field(description="Its file, with `[[claim]]` tables.")
     flows: Annotated[list[str], Field(min_length=1, max_length=100)] = Field(
@@ -116,12 +116,12 @@ class PlannedExperiment:
     """An experiment whose claims are fixed.
 
     Attributes:
-        name: Of its file.
-        asserted: Its claims and cells, with `SUBMISSION` in them.
-        points: By claim.
-        partial: Whether a claim that is not decided earns a part.
-        replications: Of each cell.
-        flows: Those of the submission.
+        name: Name of its file.
+        asserted: Its claims and cells, with `SUBMISSION` as the controller.
+        points: Points by claim.
+        partial: Whether an undecided claim earns a part of its points.
+        replications: Replications of each cell.
+        flows: Names of the flows with the submitted controller.
     """
 
     name: str
@@ -134,16 +134,16 @@ class PlannedExperiment:
 
 @dataclass(frozen=True)
 class Course:
-    """What a teacher asks.
+    """A course file and its experiments.
 
     Attributes:
         file: The course file.
-        name: Of the folder of the marks.
+        name: Name of the folder of the marks.
         title: Heading of the pages.
-        limits: What a submission may use.
-        imports: Modules that one in Python may import.
+        limits: Limits on a submission.
+        imports: Modules that a submission in Python may import.
         experiments: In the order of the file.
-        sha256: Of the course file and its experiments together.
+        sha256: Hash of the course file and its experiments together.
     """
 
     file: Path
@@ -156,12 +156,12 @@ class Course:
 
     @property
     def points(self) -> float:
-        """That can be had."""
+        """Largest number of points."""
         return round(sum(sum(each.points.values()) for each in self.experiments), 2)
 
 
 def read_course(file: Path) -> Course:
-    """Read a course file and the experiments it names; nothing is run.
+    """Read a course file and the experiments it names; runs nothing.
 
     Args:
         file: In TOML (docs/course-marking.md).

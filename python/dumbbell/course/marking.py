@@ -1,4 +1,4 @@
-"""A class's submissions run and marked, each for itself."""
+"""Run and mark a class's submissions, each in isolation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dumbbell.course.worker import summary_by_engine
 from dumbbell.errors import DumbbellError, RunError
 
 Tell = Callable[[int, int], None]
-"""Called with how many submissions are marked, and of how many."""
+"""Called with the number of submissions marked, and the total."""
 _HALF_CENT = 0.005
 
 
@@ -32,10 +32,10 @@ class MarkedSubmission:
     """A submission and its marks.
 
     Attributes:
-        submission: What was handed in.
-        marks: Of each claim, in the order of the course; of one that could not be run too.
-        reasons: By experiment, why runs of it failed; without those where none did.
-        output: What it printed, by experiment; without those where that is nothing.
+        submission: The submission.
+        marks: Marks of all claims, in the order of the course; also if it could not be run.
+        reasons: Why runs failed, by experiment; without experiments in which none did.
+        output: Its output by experiment; without empty ones.
     """
 
     submission: Submission
@@ -45,12 +45,12 @@ class MarkedSubmission:
 
     @property
     def points(self) -> float:
-        """Earned."""
+        """Points earned."""
         return round(sum(each.points for each in self.marks), 2)
 
     @property
     def outcome(self) -> str:
-        """``marked``, ``not run`` or ``failed``: in a run of it at least."""
+        """``marked``, ``not run``, or ``failed`` if at least one run failed."""
         if self.submission.fault:
             return "not run"
         return "failed" if self.reasons else "marked"
@@ -58,13 +58,13 @@ class MarkedSubmission:
 
 @dataclass(frozen=True)
 class MarkedClass:
-    """All of them.
+    """A class's marks.
 
     Attributes:
-        course: By which they were marked.
-        students: In the order of the submissions.
-        confinement: By what their processes were held.
-        interrupted: Whether somebody stopped it: those that had not ended are missing.
+        course: The course.
+        students: Marked submissions, in order.
+        confinement: How their processes were confined.
+        interrupted: Whether it was interrupted: unfinished submissions are missing.
     """
 
     course: Course
@@ -73,7 +73,7 @@ class MarkedClass:
     interrupted: bool = False
 
     def ranked(self) -> list[tuple[int, MarkedSubmission]]:
-        """By their points, the most first, then by name; those of equal points share a rank."""
+        """Sorted by points, then by name; equal points share a rank."""
         ordered = sorted(self.students, key=lambda each: (-each.points, each.submission.student))
         ranks: list[tuple[int, MarkedSubmission]] = []
         for place, each in enumerate(ordered, start=1):
@@ -91,18 +91,18 @@ def marked(
     on_progress: Tell | None = None,
     cancel: Cancellation | None = None,
 ) -> MarkedClass:
-    """Run and mark submissions; what one of them does costs none of the others.
+    """Run and mark submissions; a submission's failure does not affect the others.
 
     Args:
-        course: By which.
-        submissions: What was handed in.
-        confinement: By what their processes are held.
-        jobs: Processes side by side; 0 for one a core. Marks do not depend on it.
-        on_progress: Told whenever one is done.
+        course: The course.
+        submissions: The submissions.
+        confinement: How their processes are confined.
+        jobs: Parallel processes; 0 for one per core. Marks do not depend on it.
+        on_progress: Called after each submission.
         cancel: Set it to stop.
 
     Raises:
-        RunError: A run without any submission in it failed, or no process can be started.
+        RunError: A run without a submission failed, or no process can be started.
     """
     baseline = _Baseline()
     done: list[MarkedSubmission | None] = []
@@ -131,7 +131,7 @@ def _marked(
     baseline: _Baseline,
     stop: _Stop,
 ) -> MarkedSubmission | None:
-    """Marks of one; None where it was stopped."""
+    """Mark one submission; None if interrupted."""
     marks: list[Mark] = []
     reasons: list[tuple[str, str]] = []
     output: list[tuple[str, str]] = []
@@ -165,7 +165,7 @@ def _marks(experiment: PlannedExperiment, runs: _Runs) -> Iterator[Mark]:
             for each in checked.judged:
                 points = experiment.points[each.claim.id]
                 mark = mark_of(each, points, partial=experiment.partial)
-                # Why a run failed stands once on the page, and not beside each claim.
+                # The page gives the reason for a failed run once, and not for each claim.
                 yield replace(mark, view=replace(mark.view, note="")) if runs.ran.reason else mark
             return
     for plan in plans:
@@ -174,7 +174,7 @@ def _marks(experiment: PlannedExperiment, runs: _Runs) -> Iterator[Mark]:
 
 
 class _Stop:
-    """Whether to stop: by the caller, or as something failed."""
+    """Whether to stop: cancelled by the caller, or after an error."""
 
     def __init__(self, cancel: Cancellation | None) -> None:
         self._cancel = cancel
@@ -188,11 +188,11 @@ class _Stop:
 
 
 class _BaselineError(RunError):
-    """A run without a submission in it failed: that is the teacher's to mend."""
+    """A run without a submission failed: the teacher has to fix the course."""
 
 
 class _Baseline:
-    """Runs in which no submission takes part, such as those it is compared with: done once."""
+    """Runs without a submission, such as the reference for comparisons: performed once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -210,7 +210,7 @@ class _Baseline:
 
 
 class _Runs:
-    """The executor of one submission in one experiment."""
+    """The executor for one submission in one experiment."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class _Runs:
         self.ran = SubmissionRun()
 
     def check(self, task: Task) -> None:
-        """See `Executor`: `read_course` has checked each description."""
+        """See `Executor`; descriptions were checked by `read_course`."""
 
     def run(
         self,

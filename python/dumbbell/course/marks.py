@@ -1,4 +1,4 @@
-"""From verdicts to points."""
+"""Convert verdicts to points."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RULE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A claim, judged for one submission.
+    """A claim judged for one submission.
 
     Attributes:
         view: Statement, verdict and interval.
-        points: Earned, to a hundredth.
-        of: That could be earned.
+        points: Points earned, to a hundredth.
+        of: Points that can be earned.
     """
 
     view: ClaimView
@@ -44,12 +44,12 @@ class Mark:
 
 
 def mark_of(judged: Judged, points: float, *, partial: bool) -> Mark:
-    """The points of a verdict.
+    """The points for a verdict.
 
     Args:
         judged: The claim with its verdict.
-        points: What it is worth.
-        partial: Whether what is not decided earns a part.
+        points: Points that can be earned.
+        partial: Whether an undecided claim earns a part of them.
     """
     share = share_of(judged)
     if not partial and share < 1.0:
@@ -61,14 +61,13 @@ def share_of(judged: Judged) -> float:
     """The share of its points that a claim earns, from 0 to 1.
 
     - *reproduced*, *explained at* and *check holds*: 1.
-    - *not reproduced*, *not explained anywhere*, *check fails*, *not testable*, and what is never
-      counted (*preview*, *calibration*): 0.
-    - *depends on* a parameter: the settings at which the claim is reproduced over all settings of
-      its grid.
-    - *inconclusive* and *uninformative*: the length of the part of the measured interval in which
-      the claim holds over the length of the interval. Where it holds is what the rule counts as
-      agreement: the margin around a value, or the claimed side of a bound. 0 where there is no
-      interval, or it is not bounded.
+    - *not reproduced*, *not explained anywhere*, *check fails*, *not testable*, and verdicts that
+        are never counted (*preview*, *calibration*): 0.
+    - *depends on* a parameter: the number of settings at which the claim is reproduced, divided by
+        the number of settings of its grid.
+    - *inconclusive* and *uninformative*: the fraction of the measured interval in which the claim
+        holds. The claim holds where the rule counts agreement: within the margin around a value, or
+        on the claimed side of a bound. 0 without a bounded interval.
     """
     verdict = judged.verdict
     if verdict in FULL:
@@ -86,7 +85,7 @@ def share_of(judged: Judged) -> float:
 
 
 def _inside(low: float | None, high: float | None, accepted: tuple[float, float] | None) -> float:
-    """How much of an interval lies in another one."""
+    """Length of the part of an interval that lies in another one."""
     if low is None or high is None or accepted is None or not high - low < math.inf:
         return 0.0
     least, most = accepted

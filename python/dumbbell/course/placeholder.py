@@ -1,4 +1,4 @@
-"""What stands in an experiment in place of the controller that was handed in."""
+"""The placeholder for the submitted controller in an experiment."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from dumbbell.spec.native import CLASS_PREFIX
 
 SUBMITTED_CLASS: Final = "submission"
 SUBMISSION: Final = f"{CLASS_PREFIX}{SUBMITTED_CLASS}"
-"""For one in C too: one plan serves all submissions."""
+"""Also used for submissions in C, so that one plan serves all submissions."""
 PLACEHOLDER_SHA256: Final = hashlib.sha256(SUBMISSION.encode()).hexdigest()
-"""In place of the hash of its file."""
+"""Placeholder for the hash of the submission's file."""

@@ -1,10 +1,11 @@
-"""What the process of a submission may still do once the submission is about to be loaded.
+"""Restrict the process of a submission just before the submission is loaded.
 
-Two things hold it. Before its program begins, Landlock or a mount namespace takes away all files
-but the system's programs, Python, dumbbell and the process's own folder, and with them the network
-(`dumbbell.backends.kernel.confinement`, the same that holds a guest's kernel). Then, before the
-submission is loaded, this module takes away new processes, signals to others and whatever else is
-of no use to a congestion controller (seccomp(2)), and sets limits (setrlimit(2)).
+It is confined in two steps. Before its program starts, Landlock or a mount namespace hides all
+files except the system's programs, Python, dumbbell and the process's own folder, and blocks the
+network (`dumbbell.backends.kernel.confinement`, which also confines a guest's kernel). Then, before
+the submission is loaded, this module forbids new processes, signals to other processes, and other
+system calls that a congestion controller does not need (seccomp(2)), and sets limits
+(setrlimit(2)).
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ MOST_OPEN_FILES: Final = 64
 COMPILER_CPU_S: Final = 60
 COMPILER_MEMORY_BYTES: Final = 4 << 30
 _AFTER_THE_WARNING_S = 2
-"""Between SIGXCPU, which may be ignored, and SIGKILL."""
+"""Time between SIGXCPU, which may be ignored, and SIGKILL."""
 _X86_64 = 0xC000003E
 _X32 = 0x4000_0000
 _CLONE_THREAD = 0x10000
-# struct sock_filter of linux/filter.h: code, jumps if true and if false, operand.
+# struct sock_filter of linux/filter.h: code, jump offsets if true and if false, operand.
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCH_AT, _FIRST_ARGUMENT_AT = 0, 4, 16  # struct seccomp_data
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -83,16 +84,16 @@ REFUSED: Final = {
     "userfaultfd": 323,
     "io_uring_setup": 425,
 }
-"""System calls of x86-64 that are refused with EPERM (arch/x86/entry/syscalls/syscall_64.tbl)."""
+"""System calls of x86-64 refused with EPERM (arch/x86/entry/syscalls/syscall_64.tbl)."""
 
 
 def has_filter() -> bool:
-    """Whether this machine's system calls are those of the filter."""
+    """Whether the filter supports this machine's system calls."""
     return platform.system() == "Linux" and platform.machine() == "x86_64"
 
 
 def limit_compiler() -> None:
-    """Limits of what is started before the submission is loaded: a compiler."""
+    """Limit the process that runs before the submission is loaded: a compiler."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -104,11 +105,11 @@ def limit_compiler() -> None:
 
 
 def seal(*, time_s: int, memory_bytes: int) -> None:
-    """Hold this process and all its threads to what a controller needs, for ever.
+    """Restrict this process and all its threads permanently.
 
     Args:
         time_s: CPU time from now on, s; then SIGXCPU, and SIGKILL 2 s later.
-        memory_bytes: Address space besides what there is now.
+        memory_bytes: Address space in addition to the current size.
 
     Raises:
         OSError: The kernel refuses the filter.
@@ -148,10 +149,10 @@ def _address_space_bytes() -> int:
 
 
 def _filter(own: int) -> Iterator[bytes]:
-    """The program, an instruction each.
+    """The filter program, one item per instruction.
 
     Args:
-        own: This process, which alone may be sent signals.
+        own: Id of this process, the only one that may receive its signals.
     """
     refuse = _ERRNO | errno.EPERM
     yield _instruction(_LOAD, _ARCH_AT)
@@ -163,7 +164,8 @@ def _filter(own: int) -> Iterator[bytes]:
     for number in sorted(REFUSED.values()):
         yield _instruction(_EQUAL, number, 0, 1)
         yield _instruction(_RETURN, refuse)
-    # Its flags stand in memory, where no filter looks; without it glibc takes clone.
+    # The flags of clone3 are in memory, which filters cannot read; without clone3, glibc uses
+    # clone.
     yield _instruction(_EQUAL, _CLONE3, 0, 1)
     yield _instruction(_RETURN, _ERRNO | errno.ENOSYS)
     yield _instruction(_EQUAL, _CLONE, 0, 4)
@@ -175,7 +177,8 @@ def _filter(own: int) -> Iterator[bytes]:
         yield _instruction(_EQUAL, number, 0, 5)
         yield _instruction(_LOAD, _FIRST_ARGUMENT_AT)
         yield _instruction(_EQUAL, own, 2, 0)
-        # Of limits 0 is the process itself; of signals it is the group, which it is alone in.
+        # For limits, 0 is the process itself; for signals, its group, of which it is the only
+        # member.
         yield _instruction(_EQUAL, 0, 1, 0)
         yield _instruction(_RETURN, refuse)
         yield _instruction(_RETURN, _ALLOW)

@@ -1,4 +1,4 @@
-"""What a class handed in: a file in Python or C each, or a folder with one such file in it."""
+"""A class's submissions: one file each in Python or C, or a folder with one such file."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from dumbbell.spec.native import C_ENDING, LARGEST_SOURCE_BYTES, PYTHON_ENDING
 ENDINGS: Final = (C_ENDING, PYTHON_ENDING)
 MOST_SUBMISSIONS: Final = 2000
 _MOST_FILES: Final = 1000
-"""That are looked at in a student's folder."""
+"""Most files that are examined in a student's folder."""
 _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One student's.
+    """A student's submission.
 
     Attributes:
-        student: Name of the file without its ending, or of the folder; fit to be shown.
-        file: What was handed in, from the folder of all; fit to be shown.
-        source: Its bytes; empty where there is a fault.
-        fault: Why it cannot be run, in a sentence; empty where it can.
+        student: Name of the file without its extension, or of the folder; printable.
+        file: Path below the folder of all submissions; printable.
+        source: Content of the file; empty if there is a fault.
+        fault: Why it cannot be run, in a sentence; empty if it can.
     """
 
     student: str
@@ -40,7 +40,7 @@ class Submission:
 
     @property
     def is_python(self) -> bool:
-        """Whether it is in Python, by its ending."""
+        """Whether it is in Python, by its extension."""
         return self.file.endswith(PYTHON_ENDING)
 
     @property
@@ -52,21 +52,21 @@ class Submission:
 
     @property
     def sha256(self) -> str:
-        """Of its bytes; empty where there are none."""
+        """Hash of the source; empty without one."""
         return hashlib.sha256(self.source).hexdigest() if self.source else ""
 
 
 def submissions_in(place: Path) -> list[Submission]:
-    """All of a folder, in the order of their names; or the one of a file.
+    """The submissions in a folder, sorted by name; or that of a single file.
 
-    Links are not followed: they could lead to a file of the teacher's. Names that begin with a dot
-    or an underscore, and files of other endings, are left out.
+    Links are not followed, because they could lead to the teacher's files. Names that begin with a
+    dot or an underscore, and files with other extensions, are ignored.
 
     Args:
         place: The folder, or one student's file.
 
     Raises:
-        SpecError: It is not there, has no submission in it, or more than 2000.
+        SpecError: It does not exist, or has no submissions or more than 2000.
     """
     shown = printable(str(place))
     if place.is_file():
@@ -115,7 +115,7 @@ def _of_folder(folder: Path, name: str) -> Submission:
 def _of_file(path: Path, student: str, file: str) -> Submission:
     told = _shown(student), printable(file)
     try:
-        # A named pipe would never answer, and a link may lead anywhere.
+        # A named pipe would block, and a link may lead anywhere.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         return Submission(*told, fault=f"the file cannot be read: {error.strerror}")
@@ -135,7 +135,9 @@ def _shown(name: str) -> str:
 
 
 def _named_apart(found: list[Submission]) -> list[Submission]:
-    """Those of one name, such as ``kim.py`` and ``kim.c``, are called as their files are."""
+    """Give submissions with equal names, such as ``kim.py`` and ``kim.c``, the names of their
+    files.
+    """
     names = Counter(each.student for each in found)
     return [
         each

@@ -1,7 +1,8 @@
-"""The program of the process that runs a submission in an experiment; `confined` starts it.
+"""The program of the process that runs a submission in an experiment; started by `confined_run`.
 
-Reads one JSON message from standard input. Answers with lines of JSON on what was standard output:
-an outcome for each task, or why there is none. What the submission prints goes to standard error.
+It reads one JSON message from standard input, and writes lines of JSON to the original standard
+output: an outcome for each task, or the reason for a failure. The submission's output goes to
+standard error.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ _MOST_LINES = 20
 
 
 class UnfitError(Exception):
-    """A submission that is no controller."""
+    """A submission that is not a controller."""
 
 
 @dataclass(frozen=True)
 class LoadedSubmission:
-    """A submission that can be run.
+    """A submission, ready to run.
 
     Attributes:
-        shared_object: Of one in C.
-        source: Of one in Python, executed anew for each run.
+        shared_object: Shared object of a submission in C.
+        source: Source of a submission in Python, executed anew for each run.
         shown: The file's name in messages.
-        class_name: Of one in Python.
+        class_name: Class of a submission in Python.
     """
 
     shared_object: Path | None = None
@@ -60,7 +61,7 @@ class LoadedSubmission:
     class_name: str = ""
 
     def described(self, description: str) -> str:
-        """The description as this submission needs it."""
+        """The description with this submission as controller."""
         if self.shared_object is None or f'"{SUBMISSION}"' not in description:
             return description
         spec = json.loads(description)
@@ -72,12 +73,12 @@ class LoadedSubmission:
         return canonical_json(spec)
 
     def objects(self) -> dict[str, str]:
-        """As the engine takes those in C."""
+        """C controllers in the engine's form."""
         one = self.shared_object
         return {} if one is None else {PLACEHOLDER_SHA256: str(one)}
 
     def classes(self) -> dict[tuple[str, str], PythonClass]:
-        """As the engine takes those in Python."""
+        """Python controllers in the engine's form."""
         if self.source is None:
             return {}
         loaded = loaded_class(self.source, self.shown, self.class_name)
@@ -90,9 +91,9 @@ def summary_by_engine(
     """The numbers of a run and its digest.
 
     Args:
-        description: Canonical.
-        replication: Its number.
-        loaded: The submission, where the description has one.
+        description: Canonical description.
+        replication: Number of the replication.
+        loaded: The submission, if the description uses one.
 
     Raises:
         RunError: The run failed.
@@ -114,7 +115,7 @@ def summary_by_engine(
 
 
 def main() -> None:
-    """Do what the message says."""
+    """Handle the message."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     request = json.loads(sys.stdin.readline())
@@ -136,8 +137,8 @@ def main() -> None:
 
 
 def _sealed(request: Mapping[str, Any], answers: TextIO) -> LoadedSubmission:
-    """The submission, compiled where it is in C; from here on this process is held."""
-    # Loaded now: later there is less memory, and less may be opened.
+    """The submission, compiled if it is in C; afterwards this process is restricted."""
+    # Imported now: later, memory and files are restricted.
     import dumbbell.compare.measures  # noqa: F401
 
     source = Path(request["source"])
@@ -160,15 +161,15 @@ def _sealed(request: Mapping[str, Any], answers: TextIO) -> LoadedSubmission:
 
 
 def _warm() -> None:
-    """Have the engine's thread and the libraries' tables made before memory is counted."""
+    """Start the engine's thread and initialize libraries before memory is limited."""
     import polars  # noqa: F401
 
 
 def _class_of(source: Path, shown: str) -> str:
-    """The one controller of a file.
+    """The only controller in a file.
 
     Raises:
-        UnfitError: It has none, or several that derive from no other of it.
+        UnfitError: It has no controller, or several candidates.
         Exception: Whatever the file raises when it is executed.
     """
     found = {
@@ -176,7 +177,7 @@ def _class_of(source: Path, shown: str) -> str:
         for name, each in controllers_in(executed_module(source, shown)).items()
         if each.__module__ == MODULE
     }
-    # Of a class and one that it derives from the first is meant.
+    # If one class derives from another, the derived one is used.
     last = [
         name
         for name, each in found.items()
@@ -189,10 +190,10 @@ def _class_of(source: Path, shown: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The student's message: of an error of ours its message, of another the traceback's end."""
+    """The message for the student: our own errors' message, or the end of the traceback."""
     if isinstance(error, ForbiddenImportError | BuildError | RunError | UnfitError):
         return str(error)
-    # The frames before the student's own are ours.
+    # Frames before the student's file are ours.
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_globals.get("__name__") != MODULE:
         frames = frames.tb_next

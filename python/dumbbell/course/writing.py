@@ -1,7 +1,7 @@
-"""The marks as files: a page for each student, a league of all, and a CSV.
+"""Write the marks: one page per student, a league table, and a CSV file.
 
-They follow from the submissions, the course file, its experiments and the version of dumbbell:
-there is no date in them and nothing of the machine.
+They depend only on the submissions, the course file, its experiments and the version of dumbbell,
+not on the date or the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MARKS: Final = ResultKind(
 STUDENTS: Final = "students"
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would reckon instead of showing."""
+"""First characters of cells that a spreadsheet would evaluate as formulas."""
 
 
 def marks_folder(
@@ -42,13 +42,13 @@ def marks_folder(
     replace: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> ResultFolder:
-    """Where the marks go; call its ``check`` before anything is run.
+    """The folder for the marks; call its ``check`` before anything is run.
 
     Args:
-        folder: New, empty, or with earlier marks of the same course in it.
-        course: Whose marks.
-        replace: Whether those of another course may be replaced.
-        tell: Gets a sentence about whatever a person may not expect.
+        folder: New, empty, or with earlier marks of the same course.
+        course: The course.
+        replace: Whether marks of another course may be replaced.
+        tell: Receives sentences about unexpected effects.
     """
     subject = Subject(f"{course.name} marks", course.file)
     return ResultFolder(folder, MARKS, subject, replace=replace, tell=tell)
@@ -58,14 +58,14 @@ def write_marks(found: MarkedClass, place: ResultFolder) -> Path:
     """Write ``index.html``, ``marks.csv`` and ``students/NAME.html``.
 
     Args:
-        found: What was marked.
-        place: Of `marks_folder`.
+        found: The marks.
+        place: Result of `marks_folder`.
 
     Returns:
-        Path of the league.
+        Path of the league's page.
 
     Raises:
-        SpecError: The folder is not ours, or holds the marks of another course.
+        SpecError: We did not write the folder, or it has the marks of another course.
         OSError: It cannot be written.
     """
     names = page_names(found.students)
@@ -79,7 +79,7 @@ def write_marks(found: MarkedClass, place: ResultFolder) -> Path:
 
 
 def page_names(students: Sequence[MarkedSubmission]) -> list[str]:
-    """A file name for each, in their order, that is one on every system."""
+    """A unique file name for each student, in order, that is valid on every system."""
     taken: set[str] = set()
     names = []
     for each in students:
@@ -94,7 +94,7 @@ def page_names(students: Sequence[MarkedSubmission]) -> list[str]:
 
 
 def csv_text(found: MarkedClass) -> str:
-    """A row a student, in the order of the submissions; a point and a verdict for each claim."""
+    """One row per student, in the order of the submissions; points and verdict for each claim."""
     claims = [plan.claim.id for each in found.course.experiments for plan in each.asserted.plans]
     ids = [name for claim in claims for name in (claim, f"{claim} verdict")]
     text = io.StringIO()
@@ -119,7 +119,7 @@ def points_text(points: float) -> str:
 
 
 def student_page(found: MarkedClass, each: MarkedSubmission) -> str:
-    """The page of one, which has nothing of the others."""
+    """The page of one student, without information about others."""
     course, submission = found.course, each.submission
     return rendered(
         "marks.html.j2",
@@ -139,7 +139,7 @@ def student_page(found: MarkedClass, each: MarkedSubmission) -> str:
 
 
 def league_page(found: MarkedClass) -> str:
-    """The page of all."""
+    """The league page of all students."""
     course = found.course
     names = dict(zip(map(id, found.students), page_names(found.students), strict=True))
     verdicts = {mark.view.verdict for each in found.students for mark in each.marks}
@@ -177,7 +177,7 @@ def league_page(found: MarkedClass) -> str:
 
 
 def league_words(found: MarkedClass) -> str:
-    """How many there are, and how they did, in a sentence or two."""
+    """Number of submissions and their results, in a sentence or two."""
     students = found.students
     counts = [(len([e for e in students if e.outcome == word]), word) for word in _OUTCOMES]
     told = ", ".join(f"{count} {_OUTCOMES[word]}" for count, word in counts if count)
@@ -273,6 +273,6 @@ def _check_line(experiment: PlannedExperiment, reference: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """One that a spreadsheet shows and does not reckon."""
+    """A cell that a spreadsheet shows as text instead of evaluating it."""
     shown = printable(text)
     return f"'{shown}" if shown.startswith(_FORMULA) else shown

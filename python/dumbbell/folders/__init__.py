@@ -1,7 +1,7 @@
-"""Folders and files of results that appear whole or not at all, and never lose a user's own files.
+"""Write folders and files of results atomically, without ever losing a user's own files.
 
-`ResultFolder` is where a result goes: what it writes is named in a manifest inside the folder, and
-only that is ever replaced or removed. `replaced_file` does the same for one file.
+`ResultFolder` writes a result. A manifest inside the folder lists the files that it wrote; only
+these are ever replaced or removed. `replaced_file` replaces a single file.
 """
 
 from dumbbell.folders.cache import cache_folder

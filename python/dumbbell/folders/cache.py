@@ -1,4 +1,4 @@
-"""Where what can be made again is kept between runs."""
+"""The cache folder, for data that can be made again."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/dumbbell``, or below ``~/.cache``. Not made here."""
+    """``$XDG_CACHE_HOME/dumbbell``, or below ``~/.cache``. Does not create it."""
     given = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative path there is to be ignored (XDG Base Directory Specification).
+    # A relative path must be ignored (XDG Base Directory Specification).
     root = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
     return root / "dumbbell"

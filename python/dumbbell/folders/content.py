@@ -1,4 +1,4 @@
-"""What a file is to hold: text, bytes, or another file."""
+"""Contents of files to be written: text, bytes, or another file."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeAlias
 from dumbbell.printable import utf8
 
 Content: TypeAlias = str | bytes | Path
-"""Text (written as UTF-8, its line ends as they are), bytes, or a file that is copied."""
+"""Text (written as UTF-8, line ends unchanged), bytes, or a file to copy."""
 
 
 def write_content(path: Path, content: Content) -> None:
     """Write a file of a folder that is being made.
 
     Raises:
-        OSError: It cannot be written, or the file that is to be copied not read.
+        OSError: It cannot be written, or the file to copy cannot be read.
     """
     if isinstance(content, Path):
         shutil.copyfile(content, path)

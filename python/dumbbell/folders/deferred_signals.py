@@ -1,4 +1,4 @@
-"""Signals that ask a process to end are deferred for a moment."""
+"""Defer signals that ask the process to end."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ STOPPING = tuple(
 
 @contextlib.contextmanager
 def deferred_signals() -> Iterator[None]:
-    """Let a signal that comes inside be obeyed at the end."""
+    """Defer these signals to the end of the block."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals, and gets them
+        yield  # only the main thread can handle signals, and it receives them
         return
     came: list[int] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         came.append(number)
 
-    # A handler that was not set from Python cannot be restored: it stays.
+    # A handler that was not installed from Python cannot be restored, so it is kept.
     before = {number: signal.getsignal(number) for number in STOPPING}
     for number, handler in before.items():
         if handler is not None:

@@ -1,4 +1,4 @@
-"""Two folders trade places in one step, where the system can."""
+"""Exchange two folders atomically, where the system supports it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def exchange(one: Path, other: Path) -> bool:
     """Swap two folders by renameat2(2); False when the system or file system cannot.
 
     Raises:
-        OSError: It can and failed.
+        OSError: It is supported and failed.
     """
     if sys.platform != "linux":
         return False

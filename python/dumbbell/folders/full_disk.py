@@ -1,4 +1,6 @@
-"""A full disk says where it was met: a failed write(2) knows no name, and libraries hide it."""
+"""Name the file in errors of a full disk: write(2) does not report it, and libraries hide the
+error.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ _PROBE_BYTES = 1 << 16
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Give an error without a file's name this one, and each one of a full disk.
+    """Add this path to errors without a file name, and to all errors of a full disk.
 
     Raises:
-        OSError: As inside.
+        OSError: As raised inside.
     """
     try:
         yield
@@ -29,7 +31,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def no_room(folder: Path) -> OSError | None:
-    """Whether nothing more can be written there, found by trying; the error that says so."""
+    """Check by writing whether the disk is full; returns the error in that case."""
     probe = folder / "probe"
     try:
         with FileIO(probe, "w") as file:
@@ -46,7 +48,7 @@ def no_room(folder: Path) -> OSError | None:
 
 @contextlib.contextmanager
 def file_of_library(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for a library that hides why it could not write.
+    """Open a file for a library that hides why writing failed.
 
     Raises:
         OSError: It cannot be written.
@@ -60,14 +62,14 @@ def file_of_library(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _FileWithError:
-    """What libraries need of a file, with the error that its writing ended with."""
+    """The file interface that libraries need; remembers the error of a failed write."""
 
     def __init__(self, file: FileIO) -> None:
         self._file = file
         self.error: OSError | None = None
 
     def write(self, content: bytes) -> int:
-        """Write all of it."""
+        """Write all of the content."""
         try:
             rest = memoryview(content)
             while rest:
@@ -78,4 +80,4 @@ class _FileWithError:
         return len(content)
 
     def flush(self) -> None:
-        """Do nothing: nothing is held back."""
+        """Do nothing: writes are unbuffered."""

@@ -1,4 +1,4 @@
-"""Locks of open files: they end with the process that holds them, however it ends."""
+"""Locks on open files: they end with the process that holds them, even if it is killed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ if sys.platform == "win32":
     import msvcrt
 
     OPEN_FILES_CAN_BE_REMOVED = False
-    """Whether a folder can be removed while this process has a file in it open."""
+    """Whether a folder can be removed while this process has one of its files open."""
 
     _HELD = (errno.EACCES, errno.EDEADLK)
 
     def lock(file: BinaryIO, *, wait: bool = False) -> None:
-        """Hold the lock of a file until it is closed.
+        """Lock a file until it is closed.
 
         Raises:
-            BlockingIOError: Another process holds it (and went on for ten seconds with ``wait``).
+            BlockingIOError: Another process holds the lock (for more than ten seconds with
+                ``wait``).
             OSError: The file system has no locks.
         """
-        file.seek(0)  # a lock is of bytes from here, also beyond the end
+        file.seek(0)  # bytes are locked from here on, even beyond the end
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
         except OSError as error:
@@ -32,10 +33,10 @@ if sys.platform == "win32":
             raise
 
     def is_own(path: Path) -> bool:
-        """Whether a file or folder is this user's; nothing is known of it, but that it is there.
+        """Whether a file or folder belongs to this user; True if only its existence is known.
 
         Raises:
-            OSError: It is not.
+            OSError: It does not exist.
         """
         path.lstat()
         return True
@@ -65,14 +66,14 @@ else:
 
 
 LOCK = "lock"
-"""Name of the file by which a folder is held."""
+"""Name of a folder's lock file."""
 
 
 def hold(folder: Path) -> BinaryIO | None:
-    """Hold a folder until the returned file is closed; None where it is held already or gone.
+    """Lock a folder until the returned file is closed; None if it is locked already or gone.
 
     Raises:
-        OSError: The file system has no locks, or no room for the lock's file.
+        OSError: The file system has no locks, or the lock file cannot be created.
     """
     try:
         held = (folder / LOCK).open("ab")
@@ -80,7 +81,7 @@ def hold(folder: Path) -> BinaryIO | None:
         return None
     try:
         lock(held)
-        # Who held it before may have removed it since it was opened.
+        # The previous holder may have removed it since it was opened.
         if os.path.samestat(os.fstat(held.fileno()), (folder / LOCK).stat()):
             return held
     except (BlockingIOError, FileNotFoundError):

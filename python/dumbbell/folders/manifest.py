@@ -1,4 +1,4 @@
-"""What a folder of results holds: which of its files are ours, and what they are about."""
+"""The manifest of a result folder: the files that we wrote, and the subject of the result."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ResultKind:
     """A kind of result.
 
     Attributes:
-        noun: What a person calls it: ``run``.
-        marker: Name of the manifest in its folders.
-        known: Names of files it always had. In a folder of an earlier version, whose marker is
-            empty, these are ours, and those that the new result has too.
+        noun: Name in messages: ``run``.
+        marker: Name of the manifest file.
+        known: Names of files of this kind. In a folder of an earlier version, whose marker is
+            empty, these files count as ours, together with those that the new result contains.
     """
 
     noun: str
@@ -33,13 +33,13 @@ class ResultKind:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a result is about, so that another is not replaced by mistake.
+    """The subject of a result, to protect results of another experiment from being replaced.
 
     Attributes:
-        name: Of the experiment or study.
-        source: File it was described in; None when it came from Python or from us.
-        digest: Of its description without what ``settings`` say; empty when not known.
-        settings: How it was run, as words: ``{"seed": "1"}``.
+        name: Name of the experiment or study.
+        source: File of the description; None if it was made in Python or built in.
+        digest: Hash of the description without the values in ``settings``; empty if unknown.
+        settings: Run settings as text: ``{"seed": "1"}``.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file as we wrote it."""
+    """A file with its hash at the time of writing."""
 
     size_bytes: int
     mtime_ns: int
@@ -58,14 +58,14 @@ class WrittenFile:
 
     @classmethod
     def of(cls, path: Path) -> WrittenFile:
-        """Read it and take its hash."""
+        """Read and hash a file."""
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         found = path.stat()
         return cls(found.st_size, found.st_mtime_ns, sha256)
 
     def is_still(self, path: Path) -> bool:
-        """Whether the file is as it was; its content is read when its time says otherwise."""
+        """Whether the file is unchanged; it is read only if its modification time differs."""
         if path.is_symlink() or not path.is_file():
             return False
         found = path.stat()
@@ -76,15 +76,15 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The content of a folder's marker.
+    """The content of a folder's manifest file.
 
     Attributes:
-        name: Of the experiment or study; empty in a folder of an earlier version.
-        source: File it was described in, seen from the folder; empty when there was none.
+        name: Name of the experiment or study; empty in a folder of an earlier version.
+        source: File of the description, relative to the folder; empty without one.
         digest: See `Subject`.
         settings: See `Subject`.
-        staged_in: Name of the folder in which it was written (see `staging`).
-        files: Path in the folder, with ``/``, to the file as we wrote it; None where an earlier
+        staged_in: Name of the staging folder in which it was written (see `staging`).
+        files: For each path in the folder, with ``/``, the file as written; None if an earlier
             version wrote it.
     """
 
@@ -97,7 +97,7 @@ class Manifest:
 
     @classmethod
     def of(cls, folder: Path, subject: Subject, target: Path, staged_in: str) -> Manifest:
-        """Of all files in ``folder``, which will be found at ``target``."""
+        """The manifest of all files in ``folder``, which will be moved to ``target``."""
         files = {
             path.relative_to(folder).as_posix(): WrittenFile.of(path)
             for path in sorted(folder.rglob("*"))
@@ -108,28 +108,28 @@ class Manifest:
 
     @property
     def is_of_earlier_version(self) -> bool:
-        """Whether nothing but the names that are always ours is known."""
+        """Whether only the names of known files are available."""
         return not self.name
 
     @property
     def folders(self) -> frozenset[str]:
-        """Folders below that we made."""
+        """Subfolders that we created."""
         return frozenset(
             parent.as_posix() for name in self.files for parent in Path(name).parents[:-1]
         )
 
     def is_ours(self, folder: Path, name: str) -> bool:
-        """Whether a file in the folder is one we wrote, unchanged."""
+        """Whether we wrote a file of the folder, and it is unchanged."""
         if name not in self.files:
             return False
         written = self.files[name]
         return written is None or written.is_still(folder / name)
 
     def is_about(self, subject: Subject, target: Path) -> bool:
-        """Whether it is the same experiment, perhaps described otherwise by now.
+        """Whether the result has the same subject, even if its description has changed.
 
-        The same is what has the same description or comes from the same file; where no file is
-        known, what has the same name.
+        Subjects are equal if their description or their file is equal; without a file, if their
+        names are equal.
         """
         if self.is_of_earlier_version or (self.digest and self.digest == subject.digest):
             return True
@@ -138,7 +138,7 @@ class Manifest:
         return self.name == subject.name
 
     def to_json(self) -> str:
-        """As `read_manifest` reads it."""
+        """As JSON for `read_manifest`."""
         files = {
             name: [one.size_bytes, one.mtime_ns, one.sha256]
             for name, one in self.files.items()
@@ -157,14 +157,14 @@ class Manifest:
 
 
 def source_from(target: Path, subject: Subject) -> str:
-    """The subject's file as seen from a folder: it stays true when both are moved together."""
+    """The subject's file relative to a folder: it stays valid if both are moved together."""
     if subject.source is None:
         return ""
     return os.path.relpath(os.path.realpath(subject.source), target)
 
 
 def read_manifest(folder: Path, kind: ResultKind) -> Manifest | None:
-    """The manifest of a folder; None where there is none.
+    """The manifest of a folder; None if it has none.
 
     Raises:
         ValueError: A later version wrote it, or it is damaged.

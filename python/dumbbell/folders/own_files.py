@@ -1,7 +1,7 @@
-"""The files that a person put into a folder of results, or changed there: they come along.
+"""Carry a user's own and modified files over to the folder that replaces a result.
 
-First they are linked into the new folder (so they are in both, and never missing), then the two
-folders trade places, then the old one is taken apart. A kill at any moment leaves both links.
+First they are linked into the new folder, so that they exist in both; then the folders are
+exchanged; then the old one is removed. A kill at any moment loses no file.
 """
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ _LINKS_TO_LINKS = os.link in os.supports_follow_symlinks
 
 
 def carry(old: Path, new: Path, kind: ResultKind, written: Manifest) -> list[tuple[str, str]]:
-    """Link what is not ours from one folder into another, where the same names are free.
+    """Link files that are not ours from one folder into another, under the same names if free.
 
     Args:
-        old: Folder there was, with or without a manifest.
-        new: Folder to take its place, complete but for these files.
-        kind: Of the result.
+        old: The old folder, with or without a manifest.
+        new: The folder that will replace it, complete except for these files.
+        kind: Kind of the result.
         written: Manifest of ``new``.
 
     Returns:
-        Those that lie there under another name, as the new result has a file of theirs: name and
-        new name.
+        Files that had to be renamed because the new result has a file of that name: name and new
+        name.
 
     Raises:
-        OSError: A folder cannot be read, or there is no room for a copy where links are not
-            possible.
+        OSError: A folder cannot be read, or a file can be neither linked nor copied.
     """
     ours = _ours(old, kind, written)
     renamed = []
@@ -65,13 +64,14 @@ def carry(old: Path, new: Path, kind: ResultKind, written: Manifest) -> list[tup
 
 
 def retire(old: Path, target: Path, kind: ResultKind) -> None:
-    """Take apart a folder whose place ``target`` has taken: what is ours goes.
+    """Remove our files from a folder that ``target`` has replaced.
 
-    What is not ours is already at the target, or is moved there: it came after `carry`, or could
-    not be linked. What cannot be moved stays, with the folder. May be done again after a kill.
+    Other files are already at the target, or are moved there (they were created after `carry`, or
+    could not be linked). Files that cannot be moved stay in the old folder. Can be repeated after a
+    kill.
 
     Raises:
-        ValueError: The manifest of one of them cannot be read.
+        ValueError: A manifest cannot be read.
     """
     written = read_manifest(target, kind)
     ours = _ours(old, kind, written)
@@ -85,7 +85,7 @@ def retire(old: Path, target: Path, kind: ResultKind) -> None:
             with contextlib.suppress(OSError):
                 if name not in ours.folders:
                     _make(places[name], source, [])
-                # A folder that may not be written would keep what is in it.
+                # A read-only folder would keep its contents.
                 source.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRWXU)
             continue
         with contextlib.suppress(OSError):
@@ -99,14 +99,14 @@ def retire(old: Path, target: Path, kind: ResultKind) -> None:
     with contextlib.suppress(OSError):
         for folder in reversed(folders[1:]):
             folder.rmdir()
-        # The list of what is ours goes last: until then this can be done again.
+        # The manifest is removed last, so that this can be repeated.
         if {path.name for path in old.iterdir()} <= {kind.marker}:
             (old / kind.marker).unlink(missing_ok=True)
             old.rmdir()
 
 
 def unreadable(folder: Path, kind: ResultKind) -> Path | None:
-    """A folder inside that could not be carried along; None when there is none."""
+    """A subfolder that cannot be carried over; None if there is none."""
     try:
         for _, entry in _entries(folder, kind):
             inside = entry.is_dir(follow_symlinks=False)
@@ -131,7 +131,7 @@ def _ours(old: Path, kind: ResultKind, written: Manifest | None) -> Manifest:
 
 
 def _entries(folder: Path, kind: ResultKind) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Everything in a folder but the manifest, folders before what is in them."""
+    """All entries of a folder except the manifest, folders before their contents."""
     waiting = [""]
     while waiting:
         above = waiting.pop()
@@ -157,7 +157,7 @@ def _make(folder: Path, like: Path, made: list[tuple[Path, Path]]) -> None:
 
 
 def _names(path: Path, source: Path) -> Iterator[Path]:
-    """The place itself, then others that nothing beside the source needs for itself."""
+    """The path itself, then alternative names that are not used in the source folder."""
     yield path
     for number in itertools.count(1):
         other = f"{path.name}.kept{f'-{number}' if number > 1 else ''}"
@@ -175,7 +175,7 @@ def _folder_at(path: Path, source: Path) -> Path:
 
 
 def _free_or_same(path: Path, source: Path) -> Path:
-    """The first of the names that is free or the same file as the source."""
+    """The first of the names that is free or already the same file as the source."""
     return next(
         each
         for each in _names(path, source)
@@ -195,9 +195,9 @@ def _are_same(one: Path, other: Path) -> bool:
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
-    """A second name for a file; a copy where there can be none.
+    """Hard link a file; copy it where links are not supported.
 
-    Of neither a link nor a copy there is nothing here: `retire` moves the file.
+    If neither works, nothing is done here: `retire` moves the file.
     """
     try:
         if _LINKS_TO_LINKS:

@@ -1,4 +1,4 @@
-"""A folder of results, which appears whole or not at all and keeps what a person put there."""
+"""A result folder, which is replaced atomically and keeps a user's own files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dumbbell.folders.staging import (
 
 
 class ResultFolder:
-    """Where a result goes, and what it is about."""
+    """The folder for a result, and the result's subject."""
 
     def __init__(
         self,
@@ -37,15 +37,15 @@ class ResultFolder:
         replace: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Name the place; nothing is touched yet.
+        """Store the arguments; touches nothing yet.
 
         Args:
-            folder: May exist when it is empty or holds an earlier result. Parents are made. A
-                symbolic link is followed.
-            kind: Of the result.
-            subject: What it is about.
+            folder: It may exist if it is empty or contains an earlier result. Parents are created.
+                A symbolic link is followed.
+            kind: Kind of the result.
+            subject: Subject of the result.
             replace: Whether the result of another experiment may be replaced.
-            tell: Gets a sentence about whatever a person may not expect.
+            tell: Receives sentences about unexpected effects.
         """
         self.folder = Path(folder)
         self._target = Path(os.path.realpath(folder))
@@ -55,11 +55,11 @@ class ResultFolder:
         self._tell = tell or (lambda sentence: None)
 
     def check(self) -> None:
-        """Refuse a folder that will not do, before hours of simulation; say what is replaced.
+        """Refuse an unusable folder before hours of simulation; report what will be replaced.
 
         Raises:
-            SpecError: It is a file, a folder of somebody else's, or (without ``replace``) the
-                result of another experiment; or nothing can be made where it lies.
+            SpecError: It is a file, a folder that we did not write, or (without ``replace``) the
+                result of another experiment; or its parent is not writable.
         """
         before = self._refuse()
         reason = why_nothing_can_be_made(self._target.parent)
@@ -72,10 +72,11 @@ class ResultFolder:
 
     @contextlib.contextmanager
     def replaced(self) -> Iterator[Path]:
-        """Give a fresh folder to write into; on a clean exit its content is the target's.
+        """Yield a fresh folder to write into; on a clean exit it replaces the target.
 
-        Files of the earlier result go. A file that is not of it, or that was changed since, stays
-        under its name, or as ``NAME.kept`` where the new result has a file of that name.
+        Files of the earlier result are removed. Files that are not part of it, or were changed
+        since, are kept under their names, or as ``NAME.kept`` if the new result has a file of that
+        name.
 
         Raises:
             SpecError: As `check`.
@@ -132,7 +133,7 @@ class ResultFolder:
                 self._tell(f"{self.folder}: your {name} is now {kept}")
         new.rename(ready)
         try:
-            # Also in place of an empty folder, by rename(2).
+            # rename(2) also replaces an empty folder.
             ready.rename(target)
         except OSError:
             if not target.is_dir():
@@ -143,13 +144,13 @@ class ResultFolder:
             _rename_both(target, staging.path / OLD, ready)
 
     def _clear_left(self) -> None:
-        """Finish or remove what killed processes left."""
+        """Finish or remove folders left by killed processes."""
         target = self._target
         for staging in left_beside(target):
             self._leave(staging)
         for left in left_by_earlier_versions(target):
-            # Without the marker it was never complete. With it, it may be the folder before, and
-            # the only copy of something.
+            # Without the manifest it was never complete. With it, it may be the previous folder,
+            # and the only copy of something.
             if not (left / self._kind.marker).is_file():
                 remove_tree(left)
             elif target.exists():
@@ -157,7 +158,7 @@ class ResultFolder:
                     retire(left, target, self._kind)
 
     def _leave(self, staging: Staging) -> None:
-        """What was written goes when it is not in place, what was there before when it is."""
+        """Remove the new content if it was not put in place, and the old content if it was."""
         with contextlib.suppress(OSError, ValueError):
             self._finish(staging)
         staging.remove()
@@ -174,16 +175,16 @@ class ResultFolder:
                 continue
             manifest = read_manifest(folder, self._kind)
             if manifest is not None and manifest.staged_in == staging.path.name:
-                remove_tree(folder)  # it never came to its place
+                remove_tree(folder)  # it was never put in place
             elif target.exists():
                 retire(folder, target, self._kind)
 
 
 def why_nothing_can_be_made(folder: Path) -> str | None:
-    """Why a folder, or the first above it that is there, takes nothing new; None where it does.
+    """Why a new folder cannot be created at a path; None if it can.
 
-    A disk may fill up and rights may change until it is written: this only finds early what can be
-    found early.
+    The disk may still fill up and permissions may change later; this only reports early what is
+    already known.
     """
     there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     if not there.is_dir():
@@ -194,7 +195,7 @@ def why_nothing_can_be_made(folder: Path) -> str | None:
 
 
 def _rename_both(target: Path, aside: Path, ready: Path) -> None:
-    """Without an exchange: two renames, the first undone when the second does not happen."""
+    """Without an atomic exchange: two renames; the first is undone if the second fails."""
     target.rename(aside)
     try:
         ready.rename(target)

@@ -1,4 +1,4 @@
-"""One file that appears whole or not at all."""
+"""Replace a single file atomically."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dumbbell.printable import utf8
 
 @contextlib.contextmanager
 def replaced_file(target: str | Path) -> Iterator[Path]:
-    """Give a path to write a file at; on a clean exit it takes the target's place in one step.
+    """Yield a path to write to; on a clean exit the file replaces the target atomically.
 
     Args:
-        target: Its folder is made when missing. A symbolic link is followed; a device or FIFO is
-            written as it is.
+        target: Its folder is created if missing. A symbolic link is followed; a device or FIFO is
+            written directly.
 
     Raises:
         OSError: It cannot be written; a full disk names the target.
@@ -47,10 +47,11 @@ def replaced_file(target: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Give a path to write a file at; on a clean exit it gets its name, unless that is taken.
+    """Yield a path to write to; on a clean exit the file gets its name, unless that exists.
 
     Args:
-        target: Its folder is made when missing. What another process put there meanwhile stays.
+        target: Its folder is created if missing. A file that another process created meanwhile is
+            kept.
 
     Raises:
         OSError: It cannot be written; a full disk names the target.
@@ -68,7 +69,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 def remove_left_beside(target: Path) -> None:
-    """Remove what processes left that were killed while they wrote a file."""
+    """Remove partial files of killed processes."""
     for left in left_beside(target):
         left.remove()
     for earlier in left_by_earlier_versions(target):
@@ -82,7 +83,7 @@ def replace_file(target: str | Path, content: str | bytes) -> None:
     """Write a file beside the target, then rename it into place.
 
     Args:
-        target: Its folder is made when missing.
+        target: Its folder is created if missing.
         content: Text (written as UTF-8) or bytes.
 
     Raises:

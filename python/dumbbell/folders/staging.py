@@ -1,4 +1,4 @@
-"""Hidden folders beside a target, in which it is written; known to be in use by their lock.
+"""Hidden staging folders beside a target; their lock shows whether they are in use.
 
 .NAME.partial-RANDOM/lock     held by whoever writes, for as long as that process lives
 .NAME.partial-RANDOM/new      being written
@@ -27,24 +27,24 @@ from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, hold, is_own
 NEW, READY, OLD = "new", "ready", "old"
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 _LONGEST_NAME = 200
-"""Of a target, in bytes: file systems take 255 with what is put around it."""
+"""Longest name of a target, in bytes: file systems allow 255 with the added prefix and suffix."""
 _EARLIER_STALE_AFTER_S = 3600.0
 
 
 class Staging:
-    """One such folder, locked."""
+    """A staging folder, locked."""
 
     def __init__(self, path: Path, held: BinaryIO | None) -> None:
-        """Hold the lock of ``path``; None where the file system has no locks."""
+        """Wrap a folder with its lock file; None on file systems without locks."""
         self.path = path
         self._lock = held
 
     @classmethod
     def beside(cls, target: Path) -> Staging:
-        """Make one; missing parents of the target are made.
+        """Create one; missing parents of the target are created.
 
         Raises:
-            OSError: There is no room, or no right to write there.
+            OSError: The folder is not writable, or the disk is full.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
         while True:
@@ -57,13 +57,13 @@ class Staging:
                     shutil.rmtree(path, ignore_errors=True)
                     raise
                 staging = cls(path, None)
-            # Whoever clears up may have found it before it was locked: then another is made.
+            # A clean-up may have removed it before it was locked: then try again.
             if staging is not None:
                 return staging
 
     @classmethod
     def taken_over(cls, path: Path) -> Staging | None:
-        """Lock one; None when another process holds it or it is gone.
+        """Lock an existing one; None if another process holds it or it is gone.
 
         Raises:
             OSError: The file system has no locks, or no room for the lock's file.
@@ -72,7 +72,7 @@ class Staging:
         return None if held is None else cls(path, held)
 
     def remove(self) -> None:
-        """Remove it with what was never put in place; what was there before must be gone."""
+        """Remove it; an earlier result must already have been moved out."""
         if not any((self.path / name).exists() for name in (READY, OLD)):
             if self._lock is not None and not OPEN_FILES_CAN_BE_REMOVED:
                 self._lock.close()
@@ -83,14 +83,14 @@ class Staging:
 
 @contextlib.contextmanager
 def staged(target: Path, leave: Callable[[Staging], None]) -> Iterator[Staging]:
-    """Make one, and leave it in any case.
+    """Create one, and call ``leave`` in any case.
 
     Args:
-        target: What is to be written.
-        leave: Called at the end; perhaps twice, so that a Ctrl-C just before it cannot skip it.
+        target: The path to be written.
+        leave: Called at the end, possibly twice, so that a Ctrl-C just before it cannot skip it.
 
     Raises:
-        OSError: There is no room, or no right to write there.
+        OSError: The folder is not writable, or the disk is full.
     """
     staging = None
     try:
@@ -109,7 +109,7 @@ def staged(target: Path, leave: Callable[[Staging], None]) -> Iterator[Staging]:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove what can be; also folders that may not be written, as a person's may be."""
+    """Remove as much as possible, including read-only folders."""
     for inside, _, _ in os.walk(folder):
         with contextlib.suppress(OSError):
             Path(inside).chmod(stat.S_IRWXU)
@@ -117,7 +117,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def left_beside(target: Path) -> Iterator[Staging]:
-    """Those that killed processes left, each locked."""
+    """Staging folders left by killed processes, each locked."""
     pattern = re.compile(rf"\.{re.escape(_stem(target))}\.partial-[0-9a-f]{{16}}")
     for path in _matching(target.parent, pattern):
         with contextlib.suppress(OSError):
@@ -127,9 +127,9 @@ def left_beside(target: Path) -> Iterator[Staging]:
 
 
 def left_by_earlier_versions(target: Path) -> Iterator[Path]:
-    """Folders and files that had the process's number in their name, and no lock.
+    """Folders and files of versions that had the process id in their names, and no lock.
 
-    Their process is gone and an hour has passed, as that version itself asked.
+    Included if their process is gone and an hour has passed, the rule of those versions.
     """
     pattern = re.compile(rf"\.{re.escape(_stem(target))}\.partial-(\d+)-[0-9a-f]{{8}}(-old)?")
     for path in _matching(target.parent, pattern):

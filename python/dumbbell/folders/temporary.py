@@ -1,6 +1,6 @@
-"""Temporary folders, known to be in use by their lock while their process lives.
+"""Temporary folders, locked while their process lives.
 
-A process that is killed cannot remove its folders; whoever starts next does (`remove_left`).
+Folders of killed processes are removed by the next process (`remove_left`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dumbbell.folders.locks import OPEN_FILES_CAN_BE_REMOVED, hold, is_own
 
 
 class TemporaryFolder:
-    """One, made and locked."""
+    """A temporary folder, created and locked."""
 
     def __init__(self, prefix: str) -> None:
-        """Make it.
+        """Create it.
 
         Args:
-            prefix: How its name begins.
+            prefix: Beginning of its name.
 
         Raises:
             OSError: The folder for temporary files is full or cannot be written.
@@ -30,7 +30,7 @@ class TemporaryFolder:
         while held is None:
             self.path = Path(tempfile.mkdtemp(prefix=prefix))
             try:
-                # Whoever clears up may have found it before it was locked: then another is made.
+                # A clean-up may have removed it before it was locked: then try again.
                 held = hold(self.path)
             except BaseException:
                 shutil.rmtree(self.path, ignore_errors=True)
@@ -38,14 +38,14 @@ class TemporaryFolder:
         self._lock = held
 
     def remove(self) -> None:
-        """Remove it with everything in it."""
+        """Remove it with its contents."""
         if not OPEN_FILES_CAN_BE_REMOVED:
             self._lock.close()
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
 
     def __enter__(self) -> Path:
-        """Give the folder."""
+        """Return the folder."""
         return self.path
 
     def __exit__(
@@ -59,7 +59,7 @@ class TemporaryFolder:
 
 
 def remove_left(prefix: str) -> None:
-    """Remove this user's folders of processes that were killed: nobody holds their locks."""
+    """Remove this user's unlocked folders, which belong to killed processes."""
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
             held = hold(folder) if is_own(folder) and not folder.is_symlink() else None
