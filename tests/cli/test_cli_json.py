@@ -74,6 +74,10 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         ("measured/capture.pcapng",),
         ("measured/capture.pcapng", "--out", "captured", "--to", "csv"),
     ],
+    "twin": [
+        ("--up", "10mbit", "--down", "50mbit", "--rtt", "20ms", "--loaded-up", "300ms"),
+        ("--up", "2mbit", "--down", "5mbit", "--rtt", "20ms", "--out", "typed"),
+    ],
     "results": [(), ("--name", "nothing-of-it")],
     "results pivot": [
         ("probe[call].mean_rtt_ms", "--by", "duration", "--name", "nothing-of-it"),

@@ -17,6 +17,10 @@ GROUPS: dict[str, dict[str, str]] = {
         "lab": "lab:lab_command",
         "schema": "schema:schema_command",
     },
+    "Model a real line": {
+        "twin": "twin.command:twin_command",
+        "home": "home:home_command",
+    },
     "Work with results": {
         "results": "results:results_app",
         "figures": "figures:figures_command",
@@ -34,7 +38,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "controller": "controller:controller_app",
         "ccperf": "ccperf:ccperf_app",
         "mahimahi": "mahimahi:mahimahi_command",
-        "home": "home:home_command",
     },
 }
 """Commands by the heading of ``dumbbell --help``, in its order; each with its module below

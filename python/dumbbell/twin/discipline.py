@@ -1,0 +1,134 @@
+"""Which class of discipline stands before a rate: each is fitted, and their distances decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dumbbell.twin.fitting import DEFAULT_TARGET_NS, Loaded, best_load, first_try, fit
+from dumbbell.twin.line import DisciplineClass, Line, LineEnd, QueueModel
+from dumbbell.twin.scene import Way, least_ms
+from dumbbell.twin.simulated import simulated
+from dumbbell.twin.summary import distance, summary
+
+REPLICATIONS = 6
+CLEAR = 3.0
+"""By how much the nearest class must be nearer than any other, to be called the line's."""
+NEAR = 25.0
+"""Of a distance above it no discipline that is tried explains what was measured."""
+_BURSTS_S = (0.01, 0.03, 0.1)
+_OCTAVE = math.log(2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A discipline that was fitted.
+
+    Attributes:
+        line: With it.
+        model: Which.
+        distance: From the measurement, by `dumbbell.twin.summary.distance`, and for a target
+            the square of how many octaves it lies from Linux's default.
+    """
+
+    line: Line
+    model: QueueModel
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was found of a direction's discipline.
+
+    Attributes:
+        class_: That which is clearly nearest; ``not identifiable`` where none is.
+        candidates: The nearest of each discipline, nearest first.
+    """
+
+    class_: DisciplineClass
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def nearest(self) -> Candidate:
+        """Of all."""
+        return self.candidates[0]
+
+    @property
+    def distances(self) -> Mapping[DisciplineClass, float]:
+        """Of the nearest of each class."""
+        found: dict[DisciplineClass, float] = {}
+        for each in self.candidates:
+            found.setdefault(each.model.class_, each.distance)
+        return found
+
+    @property
+    def near(self) -> list[DisciplineClass]:
+        """Classes that cannot be told from the nearest; none where nothing is near."""
+        best = self.nearest.distance
+        if best > NEAR:
+            return []
+        return [each for each, far in self.distances.items() if far < best + CLEAR]
+
+
+def decide(
+    line: Line, loads: Sequence[Loaded], way: Way, base_ms: float, *, seed: int, jobs: int = 0
+) -> Decision:
+    """Fit every discipline to a direction, and say which are near.
+
+    Where one load alone fills both directions, both get the discipline.
+
+    Args:
+        line: To begin with.
+        loads: Measured; one loads the direction.
+        way: Which direction.
+        base_ms: Least round trip of all that was measured.
+        seed: Of the simulation.
+        jobs: Threads; 0 for one a core.
+    """
+    load = best_load(loads, way)
+    assert load is not None
+    ways = tuple(load.scene.ways) if len(load.scene.ways) > 1 else (way,)
+    ways = tuple(sorted(ways, key=list(Way).index))
+    tried = [_with_model(line, ways, end) for end in _ends(line.end(way))]
+    fitted = fit(tried, [load], ways=ways, base_ms=base_ms, seed=seed, jobs=jobs)
+    runs = simulated(fitted, load.scene, seed=seed + 1, replications=range(REPLICATIONS), jobs=jobs)
+    measured = summary(load.window, way, base_ms)
+    nearest: dict[QueueModel, Candidate] = {}
+    for found, scenes in zip(fitted, runs, strict=True):
+        least = least_ms(scenes)
+        numbers = [summary(window, way, least) for window in load.windows(scenes)]
+        end = found.end(way)
+        far = distance(measured, numbers) + _octaves(end) ** 2
+        candidate = Candidate(found, end.model, far)
+        if end.model not in nearest or far < nearest[end.model].distance:
+            nearest[end.model] = candidate
+    ordered = tuple(sorted(nearest.values(), key=lambda each: each.distance))
+    undecided = Decision(DisciplineClass.NOT_IDENTIFIABLE, ordered)
+    if len(undecided.near) == 1:
+        return Decision(undecided.near[0], ordered)
+    return undecided
+
+
+def _ends(end: LineEnd) -> list[LineEnd]:
+    found = [first_try(end, model) for model in QueueModel if model is not QueueModel.POLICER]
+    for burst_s in _BURSTS_S:
+        policed = first_try(end, QueueModel.POLICER)
+        found.append(policed.with_size(end.rate_bps * burst_s / 8))
+    return found
+
+
+def _with_model(line: Line, ways: Sequence[Way], tried: LineEnd) -> Line:
+    for way in ways:
+        end = line.end(way)
+        sized = LineEnd(end.rate_bps, tried.model, tried.size)
+        if tried.model is QueueModel.FIFO:
+            # Of a load both ways the delay is that of two queues.
+            sized = sized.with_size(end.size / len(ways))
+        line = line.with_end(way, sized)
+    return line
+
+
+def _octaves(end: LineEnd) -> float:
+    default = DEFAULT_TARGET_NS.get(end.model)
+    return 0.0 if default is None else math.log(end.size / default) / _OCTAVE

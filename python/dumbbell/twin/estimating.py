@@ -1,0 +1,235 @@
+"""From measurements to a twin: fit, decide, hold against the other half, and say how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dumbbell.errors import SpecError
+from dumbbell.stats import prediction_interval
+from dumbbell.twin.discipline import Decision, decide
+from dumbbell.twin.fitting import Loaded, best_load, direct_line, fit
+from dumbbell.twin.line import DisciplineClass, Line, LineEnd, QueueModel
+from dumbbell.twin.prediction import predict
+from dumbbell.twin.reading import Measurements
+from dumbbell.twin.result import Parameter, Twin
+from dumbbell.twin.scene import Scene, Way, least_ms
+from dumbbell.twin.simulated import simulated
+
+HALF = 0.5
+INTERVAL_REPLICATIONS = 12
+_LEAST_LOAD_S = 4.5
+"""Of a load: half of it must be longer than its beginning."""
+_RATE_FLOOR = 0.003
+"""Share of a rate by which two runs of the same kernel differ, and no simulation says it."""
+_RTT_FLOOR_MS = 0.1
+_SIZE_FLOOR = 0.02
+_STEP = 1.3
+_LEAST_RESPONSE = 0.3
+"""Of the delay's logarithm to the size's: below it the delay hardly knows of the size."""
+_VARIES = 0.05
+
+
+def estimate(
+    measured: Measurements,
+    *,
+    seed: int = 1,
+    jobs: int = 0,
+    held_out: Sequence[Scene] = (),
+    tell: Callable[[str], None] = lambda _: None,
+) -> Twin:
+    """The twin of a line.
+
+    Args:
+        measured: What was measured of it.
+        seed: Of all simulations: the same gives the same twin.
+        jobs: Threads; 0 for one a core. Results do not depend on it.
+        held_out: Further scenes to predict, instead of each load's second half.
+        tell: Called with what is being done.
+
+    Raises:
+        SpecError: No scene has a load that is long enough, or none has round trips.
+    """
+    loaded = [scene for scene in measured.scenes if scene.flows]
+    names = ", ".join(dict.fromkeys(scene.source for scene in measured.scenes)) or "nothing"
+    if not any(scene.length_s >= _LEAST_LOAD_S for scene in loaded):
+        allowed = f"a load of TCP flows for {_LEAST_LOAD_S:g} s and longer"
+        raise SpecError("FILE", names, allowed)
+    loaded = [scene for scene in loaded if scene.length_s >= _LEAST_LOAD_S]
+    base_ms = least_ms(measured.scenes)
+    if not math.isfinite(base_ms):
+        allowed = "round trips beside the load, or --idle FILE: without them no delay is known"
+        raise SpecError("FILE", names, allowed)
+    ways = tuple(way for way in Way if any(way in scene.ways for scene in loaded))
+    if held_out:
+        tell("fitting")
+        line, decisions = _fitted([Loaded(each) for each in loaded], ways, base_ms, seed, jobs)
+        tell("predicting what it was not fitted to")
+        parts = [Loaded(each) for each in held_out if each.flows]
+        predicted = predict(line, parts, seed=seed + 100, jobs=jobs)
+    else:
+        tell("fitting the first half")
+        first = [Loaded(each, 0.0, HALF) for each in loaded]
+        half, _ = _fitted(first, ways, base_ms, seed, jobs)
+        tell("predicting the second half")
+        rest = [Loaded(each, HALF, 1.0) for each in loaded]
+        predicted = predict(half, rest, seed=seed + 100, jobs=jobs)
+        tell("fitting all of it")
+        line, decisions = _fitted([Loaded(each) for each in loaded], ways, base_ms, seed, jobs)
+    tell("finding how sure it is")
+    line = line.rounded
+    loads = [Loaded(each) for each in loaded]
+    intervals = _Intervals(line, decisions, loads, base_ms, seed, jobs)
+    return Twin(
+        line=line,
+        ways=ways,
+        parameters=tuple(intervals.parameters(ways)),
+        decisions=decisions,
+        predicted=tuple(predicted),
+        sources=tuple(dict.fromkeys(scene.source for scene in measured.scenes)),
+        notes=measured.notes,
+        seed=seed,
+    )
+
+
+def _fitted(
+    loads: Sequence[Loaded], ways: Sequence[Way], base_ms: float, seed: int, jobs: int
+) -> tuple[Line, dict[Way, Decision]]:
+    """The line with the nearest discipline each way, and all of it fitted once more together."""
+    line = direct_line(loads, base_ms)
+    decisions = {
+        way: decide(line, loads, way, base_ms, seed=seed, jobs=jobs)
+        for way in _decided(loads, ways)
+    }
+    for way in ways:
+        if way not in decisions:
+            decisions[way] = decisions[way.other]
+    for way in ways:
+        line = line.with_end(way, decisions[way].nearest.line.end(way))
+    (line,) = fit([line], loads, ways=ways, base_ms=base_ms, seed=seed + 2, jobs=jobs, steps=3)
+    return line, decisions
+
+
+def _decided(loads: Sequence[Loaded], ways: Sequence[Way]) -> list[Way]:
+    """Directions to decide for; of two that one load fills, the first stands for both."""
+    if len(ways) == 2 and best_load(loads, Way.UP) is best_load(loads, Way.DOWN):
+        return [Way.UP]
+    return list(ways)
+
+
+@dataclass(frozen=True, slots=True)
+class _Intervals:
+    """Numbers of a twin with intervals: where each may lie for one run to look as measured.
+
+    By simulating the twin itself (parametric bootstrap: Efron and Tibshirani, An introduction to
+    the bootstrap, 1993, section 6.5); each parameter moves as its number does.
+    """
+
+    line: Line
+    decisions: Mapping[Way, Decision]
+    loads: Sequence[Loaded]
+    base_ms: float
+    seed: int
+    jobs: int
+
+    def parameters(self, ways: Sequence[Way]) -> list[Parameter]:
+        """All of them, those of directions in their order."""
+        direct = direct_line(self.loads, self.base_ms)
+        found: list[Parameter] = []
+        sizes: list[Parameter] = []
+        least: list[float] = []
+        for way in ways:
+            load = best_load(self.loads, way)
+            assert load is not None
+            end = self.line.end(way)
+            bigger = self.line.with_end(way, end.with_size(end.size * _STEP))
+            runs, runs_bigger = simulated(
+                [self.line, bigger],
+                load.scene,
+                seed=self.seed + 200,
+                replications=range(INTERVAL_REPLICATIONS),
+                jobs=self.jobs,
+            )
+            windows = load.windows(runs)
+            least += [least_ms([run]) for run in runs]
+            goodput = prediction_interval([window.goodput_mbps(way) for window in windows])
+            mbps = end.rate_bps / 1e6
+            found.append(
+                Parameter(
+                    f"rate {way.value}",
+                    "Mbit/s",
+                    mbps,
+                    mbps * (goodput.low / goodput.value - _RATE_FLOOR),
+                    mbps * (goodput.high / goodput.value + _RATE_FLOOR),
+                    direct.end(way).rate_bps / 1e6,
+                )
+            )
+            found.append(_variation(load, way, [w.variation(way) for w in windows]))
+            tops = _tops(load, runs), _tops(load, runs_bigger)
+            sizes += self._sizes(load, way, tops, direct.end(way))
+        spread = prediction_interval(least)
+        rtt_ms = self.line.rtt_ns / 1e6
+        low = rtt_ms + (spread.low - spread.value) - _RTT_FLOOR_MS
+        high = rtt_ms + (spread.high - spread.value) + _RTT_FLOOR_MS
+        found.append(Parameter("base round trip", "ms", rtt_ms, low, high, self.base_ms))
+        why = "all packets measured are of full size, which bytes a packet and a rate fit alike"
+        return [*found, *sizes, Parameter("overhead", "bytes", unidentifiable=why)]
+
+    def _sizes(
+        self, load: Loaded, way: Way, tops: tuple[list[float], list[float]], direct: LineEnd
+    ) -> list[Parameter]:
+        """Buffer in bytes and in time, or burst; with a reason where it is not known."""
+        end, decision = self.line.end(way), self.decisions[way]
+        name = f"buffer {way.value}"
+        if decision.class_ is DisciplineClass.POLICER:
+            why = "flows see a burst of any size alike"
+            return [Parameter(f"burst {way.value}", "kB", end.size / 1e3, unidentifiable=why)]
+        why = _unknown_size(end, decision, load)
+        if not why and math.fsum(tops[1]) < _STEP**_LEAST_RESPONSE * math.fsum(tops[0]):
+            why = "the load does not fill it; it is at least this"
+        is_fifo = end.model is QueueModel.FIFO
+        kilobytes = end.size / 1e3 if is_fifo else math.nan
+        if why:
+            return [Parameter(name, "kB", kilobytes, unidentifiable=why)]
+        top = prediction_interval(tops[0])
+        low = max(top.low / top.value, 0.0) - _SIZE_FLOOR
+        high = top.high / top.value + _SIZE_FLOOR
+        sides = (("kB", kilobytes, direct.size / 1e3), ("ms", end.buffer_ms, direct.buffer_ms))
+        return [
+            Parameter(name, unit, value, value * low, value * high, known)
+            for unit, value, known in sides
+        ]
+
+
+def _tops(load: Loaded, runs: Sequence[Scene]) -> list[float]:
+    """Greatest delay of each run above its own least."""
+    windows = load.windows(runs)
+    return [w.top_ms - least_ms([run]) for w, run in zip(windows, runs, strict=True)]
+
+
+def _unknown_size(end: LineEnd, decision: Decision, load: Loaded) -> str:
+    """Why a buffer's size is not known, as far as no further run is needed to say so."""
+    if not len(load.scene.rtt_ms):
+        return "no round trips were measured under this load"
+    if end.model is not QueueModel.FIFO:
+        return f"{end.model.word} keeps the queue short, far from its limit"
+    if decision.class_ is DisciplineClass.NOT_IDENTIFIABLE:
+        return "the discipline is not known"
+    if len(load.scene.ways) > 1:
+        return "up and down were loaded at once: their delays are known together alone"
+    return ""
+
+
+def _variation(load: Loaded, way: Way, simulated_ones: Sequence[float]) -> Parameter:
+    """How the goodput varies from second to second beyond what the flows themselves do."""
+    name = f"variation {way.value}"
+    measured = load.window.variation(way)
+    known = [value for value in simulated_ones if math.isfinite(value)]
+    if not math.isfinite(measured) or len(known) < 2:
+        return Parameter(name, "%", unidentifiable="too short")
+    most = prediction_interval(known).high + _VARIES
+    if measured <= most:
+        why = "it varies by no more than flows do at a constant rate"
+        return Parameter(name, "%", 100 * measured, unidentifiable=why)
+    return Parameter(name, "%", 100 * measured)

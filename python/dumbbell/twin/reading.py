@@ -1,0 +1,139 @@
+"""From files to scenes, by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dumbbell.errors import SpecError
+from dumbbell.formats.kinds import FileKind, kind_of
+from dumbbell.formats.logs import Log, LogText, log_of_text
+from dumbbell.printable import printable
+from dumbbell.twin.scene import Scene, Way
+
+MOST_FILES = 12
+DURING: Mapping[str, frozenset[Way]] = {
+    "--idle": frozenset(),
+    "--during-up": frozenset({Way.UP}),
+    "--during-down": frozenset({Way.DOWN}),
+    "--during-both": frozenset(Way),
+}
+"""Options for round trips whose file does not say what the line carried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """All that was measured of a line.
+
+    Attributes:
+        scenes: One a load, and idle ones.
+        notes: What was taken for granted or left out, a sentence each.
+    """
+
+    scenes: tuple[Scene, ...]
+    notes: tuple[str, ...] = ()
+
+    def loaded(self, way: Way) -> list[Scene]:
+        """Scenes that load a direction; those that load it alone before others."""
+        found = [scene for scene in self.scenes if way in scene.ways]
+        return sorted(found, key=lambda scene: len(scene.ways))
+
+
+def read_measurements(
+    files: Sequence[Path],
+    during: Mapping[str, Sequence[Path]],
+    senders: Mapping[Way, str] | None = None,
+) -> Measurements:
+    """Read them.
+
+    Args:
+        files: With loads of their own: Flent's, iperf3's, crusader's.
+        during: By an option of `DURING`, logs of ping and irtt.
+        senders: Congestion controllers by direction, in place of those that files say.
+
+    Raises:
+        SpecError: One is of no kind that says something of a line, or there are too many.
+        FormatError: One cannot be read.
+        OSError: The same.
+    """
+    count = len(files) + sum(map(len, during.values()))
+    if count > MOST_FILES:
+        raise SpecError("FILE", f"{count} files", f"at most {MOST_FILES}")
+    scenes: list[Scene] = []
+    notes: list[str] = []
+    for path in files:
+        found, said = _of_file(path, senders or {})
+        scenes += found
+        notes += said
+    for option, paths in during.items():
+        for path in paths:
+            said = _add_round_trips(scenes, path, option)
+            notes += said
+    return Measurements(tuple(scenes), tuple(notes))
+
+
+def _of_file(path: Path, senders: Mapping[Way, str]) -> tuple[list[Scene], Sequence[str]]:
+    # Flent's reader and the logs' are for few: they are read when they are needed.
+    from dumbbell.twin.flent_scene import scene_of_flent
+    from dumbbell.twin.log_scenes import READ, loads_of_log
+
+    name = printable(path.name)
+    kind = kind_of(path)
+    if kind is FileKind.FLENT:
+        from dumbbell.formats.flent import read_flent
+
+        scene, said = scene_of_flent(read_flent(path), name, senders)
+        return [scene], said
+    if kind is FileKind.LOG:
+        log = _log(path)
+        return loads_of_log(log, senders), _unread(log)
+    raise SpecError("FILE", f"{name}, {kind.value}", f"a file of {READ}")
+
+
+def _log(path: Path) -> Log:
+    return log_of_text(LogText.of_file(path))
+
+
+def _unread(log: Log) -> list[str]:
+    said = [*log.problems, *filter(None, [str(log.unknown)])]
+    return [f"{log.source}: {sentence}" for sentence in said]
+
+
+def _add_round_trips(scenes: list[Scene], path: Path, option: str) -> Sequence[str]:
+    """Round trips as a scene of an idle line, or of the load that they were measured in."""
+    from dumbbell.twin.log_scenes import round_trips_of_log
+
+    log = _log(path)
+    sent_s, rtt_ms, lost, interval_s = round_trips_of_log(log)
+    ways = DURING[option]
+    last_s = float(sent_s[-1])
+    if not ways:
+        scenes.append(
+            Scene(
+                source=printable(path.name),
+                begin_s=0.0,
+                end_s=last_s,
+                sent_s=sent_s,
+                rtt_ms=rtt_ms,
+                lost=lost,
+                interval_s=interval_s,
+            )
+        )
+        return _unread(log)
+    place = next((k for k, each in enumerate(scenes) if each.ways == ways), None)
+    if place is None:
+        allowed = "a file with the throughput of that load beside it, such as iperf3's JSON"
+        raise SpecError(option, printable(path.name), allowed)
+    scene = scenes[place]
+    # Both are taken to have begun together: the programs' clocks are two, or not said.
+    scenes[place] = replace(
+        scene,
+        source=f"{scene.source} and {printable(path.name)}",
+        end_s=min(scene.end_s, scene.begin_s + last_s) if last_s > 5 else scene.end_s,
+        sent_s=sent_s + scene.begin_s,
+        rtt_ms=rtt_ms,
+        lost=lost,
+        interval_s=interval_s,
+    )
+    return _unread(log)

@@ -1,0 +1,115 @@
+"""A line under the load of a scene, simulated: the twin's side of every number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dumbbell.backends import run_many
+from dumbbell.spec import Experiment
+from dumbbell.tables import Run
+from dumbbell.twin.line import Line
+from dumbbell.twin.run_scene import scene_of_run
+from dumbbell.twin.scene import Scene, Way
+
+LONGEST_S = 40.0
+"""Of a load that is simulated; of a longer one, its beginning."""
+_MOST_BITS = 2.5e9
+"""Of a load that is simulated, both ways together."""
+_LEAST_S = 4.5
+_IDLE_S = 2.0
+_END = {Way.UP: ("laptop", "server"), Way.DOWN: ("server", "laptop")}
+_PROBE = "ping"
+_LEAST_INTERVAL_S = 0.02
+
+
+def simulated_length_s(scene: Scene, line: Line) -> float:
+    """How long a scene's load is simulated: as it was, within bounds of work."""
+    most_s = _MOST_BITS / max(1.0, sum(line.end(way).rate_bps for way in scene.ways))
+    return max(min(scene.length_s, LONGEST_S, most_s), _LEAST_S)
+
+
+def scene_experiment(line: Line, scene: Scene, seed: int) -> Experiment:
+    """The line with the scene's flows and its pings.
+
+    Args:
+        line: The twin.
+        scene: What it carries.
+        seed: All randomness follows from it.
+    """
+    length_s = simulated_length_s(scene, line)
+    return Experiment.model_validate(
+        {
+            "name": "twin",
+            "seed": seed,
+            "duration": _time(_IDLE_S + length_s + 0.5),
+            "sample_interval": "200ms",
+            "links": line.links(),
+            "flows": list(_flows(scene, length_s)),
+            "probes": [
+                {
+                    "name": _PROBE,
+                    "from": "laptop",
+                    "to": "server",
+                    "interval": _time(max(scene.interval_s, _LEAST_INTERVAL_S)),
+                    "start_jitter": "100ms",
+                }
+            ],
+        }
+    )
+
+
+def _flows(scene: Scene, length_s: float) -> Iterator[dict[str, Any]]:
+    for way in Way:
+        for number in range(scene.count(way)):
+            yield {
+                "name": f"{way.value}-{number + 1}",
+                "from": _END[way][0],
+                "to": _END[way][1],
+                "start": _time(_IDLE_S),
+                "stop": _time(_IDLE_S + length_s),
+                "start_jitter": "50ms",
+                "source": {"kind": "greedy"},
+                "tcp": {"congestion_control": scene.controller(way)},
+            }
+
+
+def simulated_scene(run: Run, scene: Scene, line: Line) -> Scene:
+    """What a run of `scene_experiment` shows."""
+    ways = {name: Way(name.split("-")[0]) for name in run.flow_names}
+    length_s = simulated_length_s(scene, line)
+    return scene_of_run(
+        run, ways, [_PROBE], source=scene.source, span_s=(_IDLE_S, _IDLE_S + length_s)
+    )
+
+
+def simulated(
+    lines: Sequence[Line], scene: Scene, *, seed: int, replications: range, jobs: int = 0
+) -> list[list[Scene]]:
+    """Each line under a scene's load, with the same random numbers (common random numbers).
+
+    Args:
+        lines: Which.
+        scene: Load, by number of flows, controllers and length.
+        seed: Of all.
+        replications: Which; each is a run of every line.
+        jobs: Threads; 0 for one a core.
+
+    Returns:
+        Of each line the scenes, in the order of the replications.
+    """
+    places = [(line, number) for line in range(len(lines)) for number in replications]
+    done: dict[int, Scene] = {}
+    work = (
+        (scene_experiment(lines[line], scene, seed), replication) for line, replication in places
+    )
+    for place, run in run_many(work, jobs=jobs):
+        done[place] = simulated_scene(run, scene, lines[places[place][0]])
+    each = len(replications)
+    ordered = [done[place] for place in range(len(places))]
+    return [ordered[first : first + each] for first in range(0, len(ordered), each)]
+
+
+def _time(seconds: float) -> str:
+    return f"{max(1, math.floor(seconds * 1e6))}us"

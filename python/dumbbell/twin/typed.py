@@ -1,0 +1,94 @@
+"""A twin of numbers that somebody typed: what a speed test and a ping say, and no file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dumbbell.errors import SpecError
+from dumbbell.twin.line import FULL_BYTES, FULL_PAYLOAD_BYTES, Line, LineEnd, QueueModel
+from dumbbell.twin.result import Parameter, Twin
+from dumbbell.twin.scene import Way
+from dumbbell.units import format_time
+
+NAME = "typed numbers"
+_SPEED_TOLERANCE = 0.05
+_DELAY_TOLERANCE = 0.2
+"""Of speeds and delays that were read off a speed test: share of the number, either way."""
+_QUEUED_NS = 10_000_000
+"""Of delay under load above the idle one: less may be any discipline."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedNumbers:
+    """What was typed.
+
+    Attributes:
+        up_bps: Speed up as a speed test shows it: payload.
+        down_bps: Speed down.
+        rtt_ns: Round trip of an idle line.
+        loaded_up_ns: Round trip during an upload; None unknown.
+        loaded_down_ns: During a download.
+    """
+
+    up_bps: int
+    down_bps: int
+    rtt_ns: int
+    loaded_up_ns: int | None
+    loaded_down_ns: int | None
+
+
+def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
+    """The twin, by arithmetic: nothing is fitted, and nothing can be predicted.
+
+    Args:
+        typed: What was typed.
+        seed: Of what is simulated of it later.
+
+    Raises:
+        SpecError: A round trip under load is less than that of the idle line.
+    """
+    parameters = []
+    ends = {}
+    speeds = {Way.UP: typed.up_bps, Way.DOWN: typed.down_bps}
+    loaded = {Way.UP: typed.loaded_up_ns, Way.DOWN: typed.loaded_down_ns}
+    for way in Way:
+        rate = speeds[way] * FULL_BYTES / FULL_PAYLOAD_BYTES
+        end = LineEnd(0, QueueModel.FQ_CODEL, 5_000_000).with_rate(rate)
+        mbps = end.rate_bps / 1e6
+        low, high = (mbps * (1 + sign * _SPEED_TOLERANCE) for sign in (-1, 1))
+        parameters.append(Parameter(f"rate {way.value}", "Mbit/s", mbps, low, high, mbps))
+        under_load = loaded[way]
+        name = f"buffer {way.value}"
+        if under_load is None:
+            why = f"no --loaded-{way.value} was typed"
+            parameters.append(Parameter(name, "kB", unidentifiable=why))
+        elif under_load < typed.rtt_ns:
+            allowed = f"{format_time(typed.rtt_ns)}, the idle round trip, and more"
+            raise SpecError(f"--loaded-{way.value}", format_time(under_load), allowed)
+        elif under_load - typed.rtt_ns < _QUEUED_NS:
+            why = "so little waits that the discipline may be any"
+            parameters.append(Parameter(name, "kB", unidentifiable=why))
+        else:
+            queued_ns = under_load - typed.rtt_ns
+            end = LineEnd(end.rate_bps, QueueModel.FIFO, 0).with_size(
+                end.rate_bps * queued_ns / 8e9
+            )
+            size = end.size / 1e3
+            low, high = (size * (1 + sign * _DELAY_TOLERANCE) for sign in (-1, 1))
+            parameters.append(Parameter(name, "kB", size, low, high, size))
+        ends[way] = end
+    rtt_ms = typed.rtt_ns / 1e6
+    parameters.append(Parameter("base round trip", "ms", rtt_ms, rtt_ms, rtt_ms, rtt_ms))
+    why = "no number says it"
+    parameters.append(Parameter("overhead", "bytes", math.nan, unidentifiable=why))
+    return Twin(
+        line=Line(ends[Way.UP], ends[Way.DOWN], 0).with_rtt(typed.rtt_ns),
+        ways=tuple(Way),
+        parameters=tuple(parameters),
+        decisions={},
+        predicted=(),
+        sources=(NAME,),
+        notes=("A FIFO is assumed where packets wait: numbers alone tell no discipline.",),
+        seed=seed,
+    )
