@@ -58,6 +58,9 @@ SET_OTHERWISE = {
     "netem rate": "netem rate 2mbit 10 delay 2ms limit 50",
     "netem delay of a distribution": "netem delay 10ms 3ms 25% distribution normal limit 200",
     "netem gemodel": "netem loss gemodel 1% 20% 80% 0.1% limit 100",
+    "netem damage": "netem delay 5ms corrupt 2% 25% limit 100",
+    "netem slots": "netem delay 2ms slot 3ms 8ms packets 9 bytes 9000 limit 100",
+    "netem slots of a distribution": "netem slot distribution pareto 5ms 1ms limit 100",
     "netem states": "netem loss state 1% 30% limit 100",
     "pie bytemode ecn": "pie target 10ms tupdate 8ms alpha 4 beta 30 bytemode ecn",
     "dualpi2 many words": "dualpi2 limit 40 memlimit 60000 target 5ms tupdate 8ms alpha 0.5 beta 5 "

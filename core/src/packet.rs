@@ -9,9 +9,10 @@
 //! | `extra` | 32 | fragment index and count (16 + 16); for TCP the place of its segment; for a GSO packet its place |
 //! | `bytes` | 16 | size with the IP header; for an ideal source the drawn size; for a GSO packet the number of segments |
 //! | `traffic_class` | 8 | DSCP (6) and ECN (2), as in the IP header |
-//! | `kind` | 8 | 4 bits of kind; 4 flags: reply, size is the wire size, GSO packet, 1 free
+//! | `kind` | 8 | 4 bits of kind; 4 flags: reply, size is the wire size, GSO packet, damaged |
 //!
-//! |A queue treats a GSO packet as one packet and splits it into its segments when it leaves (Linux's `skb_is_gso`). It is sent whole only if the device has TSO or GRO made it.
+//! A queue treats a GSO packet as one packet and splits it into its segments when it leaves (Linux's
+//! `skb_is_gso`). It is sent whole only if the device has TSO or GRO made it.
 //!
 //! TCP headers are in a store of the flow (`traffic::tcp_flow`) and are read once, where the packet arrives.
 //! In the packet they would double what every queue copies.
@@ -34,6 +35,7 @@ const KIND_MASK: u8 = 0x0f;
 const REPLY: u8 = 0x10;
 const SIZE_ON_WIRE: u8 = 0x20;
 const GSO: u8 = 0x40;
+const DAMAGED: u8 = 0x80;
 /// Mask of the ECN field in the traffic class.
 const ECN_MASK: u8 = 0b11;
 
@@ -89,6 +91,18 @@ impl Packet {
     #[inline]
     pub fn is_gso(&self) -> bool {
         self.kind & GSO != 0
+    }
+
+    /// Flips a bit of it, so that whoever receives it throws it away.
+    #[inline]
+    pub fn damage(&mut self) {
+        self.kind |= DAMAGED;
+    }
+
+    /// Whether a bit of it was flipped.
+    #[inline(always)]
+    pub fn is_damaged(&self) -> bool {
+        self.kind & DAMAGED != 0
     }
 
     /// Number of its segments.

@@ -127,7 +127,10 @@ impl Captures {
                 queue: watched.queue,
                 before: ring(&watched.copies).context(what)?,
                 after: ring(&watched.device).context(what)?,
-                pairing: Pairing::default(),
+                pairing: Pairing {
+                    finds_damaged: ends[watched.queue].qdisc.damages(),
+                    ..Pairing::default()
+                },
                 captured,
             });
         }
@@ -258,6 +261,8 @@ struct Pairing {
     passages: Vec<QueuedPacket>,
     /// Of those that have not gone, the places in `passages`, and the ECN fields they came with.
     waiting: HashMap<Identity, VecDeque<(usize, u8)>>,
+    /// Whether the queue flips bits of packets.
+    finds_damaged: bool,
     /// By addresses and number, whose the first fragment was.
     datagrams: HashMap<(u64, u64), Source>,
 }
@@ -279,6 +284,20 @@ impl Pairing {
             segment.identity = segment.identity.next(payload_bytes);
         }
         self.went(&segment);
+    }
+
+    /// That of one that waits and differs from this in no bit, or in one: a bit of it was flipped.
+    fn undamaged(&self, identity: Identity) -> Identity {
+        let flipped = (0..u64::BITS).flat_map(|bit| {
+            let mut each = [identity; 3];
+            each[0].addresses ^= 1 << bit;
+            each[1].number ^= 1 << bit;
+            each[2].ports_and_sequence ^= 1 << bit;
+            each
+        });
+        let mut candidates = std::iter::once(identity).chain(flipped);
+        let found = candidates.find(|each| self.waiting.contains_key(each));
+        found.unwrap_or(identity)
     }
 
     /// Of the first that waits with this identity.
@@ -319,7 +338,11 @@ impl Pairing {
     }
 
     fn went(&mut self, sighting: &Sighting) {
-        let Entry::Occupied(mut equal) = self.waiting.entry(sighting.identity) else {
+        let identity = match self.finds_damaged {
+            true => self.undamaged(sighting.identity),
+            false => sighting.identity,
+        };
+        let Entry::Occupied(mut equal) = self.waiting.entry(identity) else {
             return; // it came before time zero
         };
         let first = equal.get_mut().pop_front();
@@ -380,6 +403,22 @@ mod tests {
         assert_eq!(found[0].taken, Time::from_ns(10));
         assert_eq!(found[1].taken, Time::NEVER);
         assert!(found[2].marked);
+    }
+
+    #[test]
+    fn a_packet_is_known_again_though_a_bit_was_flipped() {
+        let mut pairing = Pairing {
+            finds_damaged: true,
+            ..Pairing::default()
+        };
+        pairing.came(&packet(1, 2, 5));
+        pairing.came(&packet(6, 2, 6));
+        // 7 is 6 with its last bit flipped, and not 1.
+        pairing.went(&packet(7, 2, 20));
+        pairing.went(&packet(1, 2, 30));
+        let taken = [pairing.passages[0].taken, pairing.passages[1].taken];
+        assert_eq!(taken, [Time::from_ns(30), Time::from_ns(20)]);
+        assert!(pairing.waiting.is_empty());
     }
 
     /// A segment of TCP with so much payload.

@@ -1,5 +1,5 @@
-//! `netem`: delay, loss, duplication, reordering and a rate, as in Linux 6.1 (tc-netem(8),
-//! `net/sched/sch_netem.c`).
+//! `netem`: delay, loss, damage, duplication, reordering, slots and a rate, as in Linux 6.1
+//! (tc-netem(8), `net/sched/sch_netem.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
@@ -14,18 +14,27 @@
 //! | `limit` counts all packets held, including the one in transmission | yes |
 //! | a child discipline: a packet enters the child when its delay has expired, and still counts toward `limit` | yes |
 //! | reordered packets bypass the child, because they do not wait | yes |
-//! | `corrupt`; `slot` | no |
+//! | `corrupt`: a bit of a packet is flipped; who receives it throws it away | yes, see below: `netem/corruption.rs` |
+//! | `slot`: packets whose time has come wait for the next slot, each of a number of packets or bytes | yes: `netem/slots.rs` |
 //!
 //! With a rate, the transmission of a packet starts when the time to send of the previous packet is reached
 //! and its own delay has expired. With delay 0 this is the single-server queue of queueing theory, with the
 //! packet in service counted against the limit. Times are whole nanoseconds per packet, as in the kernel.
 //!
+//! Of a damaged packet the kernel flips one bit of the part that lies in one piece in its memory: all
+//! of a datagram, of TCP the headers, the 14 bytes of Ethernet's among them. A bit of the sender's
+//! Ethernet address harms nothing. All others are found by checksums or by who the packet is for: it
+//! takes its time in the queue and on the link, and is lost behind it. In the kernel one that is damaged
+//! behind its IP header goes on through routers and is thrown away where it is received.
+//!
 //! As a child of another discipline, the kernel enqueues a copy at the root before the original is in the
 //! queue; here the copy follows the original. The order matters only when one place is left.
 
 mod chance;
+mod corruption;
 mod distribution;
 mod loss;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod time_order;
@@ -34,12 +43,14 @@ use super::bands::sooner;
 use super::passing_time::LEAST_TCP_PACKET_BYTES;
 use super::{Build, Child, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use chance::{Chance, Correlated};
+use corruption::Corruption;
 use distribution::Jitter;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Netem as Config;
 use loss::Loss;
+use slots::Slots;
 use std::collections::VecDeque;
 use time_order::TimeOrder;
 
@@ -61,12 +72,16 @@ pub struct Netem {
     /// Marks ECN-capable packets instead of losing them.
     ecn: bool,
     duplicate: Chance,
+    /// None where no packet is damaged.
+    corruption: Option<Corruption>,
     reorder: Chance,
     /// Packets delayed since the last reordered packet (`counter`).
     delayed_pkts: u32,
     /// 0 for no reordering.
     gap_pkts: u32,
     rate: TransmissionTime,
+    /// None where packets leave as soon as their time has come.
+    slots: Option<Slots>,
     /// Whether there is a delay, jitter or a rate (`skb_orphan_partial` depends on it).
     takes_time: bool,
     overhead_bytes: u32,
@@ -140,6 +155,9 @@ pub(super) fn holds_back(parameters: &Config) -> bool {
         parameters.distribution,
         1 - i64::try_from(waits_ns).unwrap_or(i64::MAX),
     );
+    // A packet whose time has come waits for its slot, which may open in the same instant.
+    let early =
+        { parameters.slot.as_ref() }.map_or(early, |slot| early.min(slots::share_at_once(slot)));
     if early > 0.0 {
         correlation_ppb = correlation_ppb.max(parameters.delay_correlation_ppb);
     }
@@ -155,7 +173,7 @@ impl Build<Config> for Netem {
         let loss = Loss::new(parameters.loss.as_ref(), &mut stream);
         let (duplicate_ppb, reorder_ppb) = (parameters.duplicate_ppb, parameters.reorder_ppb);
         let mut chance = |ppb, correlation_ppb| Chance::new(ppb, correlation_ppb, &mut stream);
-        Netem {
+        let mut netem = Netem {
             at_head: VecDeque::new(),
             waiting: TimeOrder::default(),
             backlog_bytes: 0,
@@ -169,10 +187,12 @@ impl Build<Config> for Netem {
             loss,
             ecn: parameters.ecn,
             duplicate: chance(duplicate_ppb, parameters.duplicate_correlation_ppb),
+            corruption: None,
             reorder: chance(reorder_ppb, parameters.reorder_correlation_ppb),
             delayed_pkts: 0,
             gap_pkts: parameters.gap_packets,
             rate: TransmissionTime::new(parameters),
+            slots: None,
             takes_time: parameters.delay_ns > 0
                 || parameters.jitter_ns > 0
                 || parameters.rate_bps > 0,
@@ -182,7 +202,11 @@ impl Build<Config> for Netem {
             child: { parameters.child.as_deref() }
                 .map(|child| Child::new(child, &setting.child("1"))),
             stream,
-        }
+        };
+        // Last, so that the numbers of what was there before them stay the same.
+        netem.corruption = Corruption::new(parameters, &mut netem.stream);
+        netem.slots = { parameters.slot.as_ref() }.map(|slot| Slots::new(slot, &mut netem.stream));
+        netem
     }
 }
 
@@ -217,6 +241,11 @@ impl Netem {
         if count > 1 {
             self.copy(packet, now, events);
         }
+        if let Some(corruption) = &mut self.corruption
+            && corruption.strikes(&packet, &mut self.stream)
+        {
+            packet.damage();
+        }
         self.insert(packet, now);
         if events.notes_delayed && self.takes_time {
             events.delayed.push(packet);
@@ -239,14 +268,13 @@ impl Netem {
     /// Moves packets whose delay has expired to the child, then dequeues from the child.
     #[inline(never)]
     fn dequeue_from_child(&mut self, now: Time, events: &mut Events) -> Dequeued {
-        let Some(child) = &mut self.child else {
-            return Dequeued::Empty;
-        };
         let next = loop {
-            match self.waiting.pop(now) {
+            match self.pop(now) {
                 Ok(packet) => {
                     self.backlog_bytes -= u64::from(packet.wire_bytes(self.overhead_bytes));
-                    if let Err(reason) = child.enqueue(packet, now, events) {
+                    let child = self.child.as_mut();
+                    let answer = child.map_or(Ok(()), |child| child.enqueue(packet, now, events));
+                    if let Err(reason) = answer {
                         events.drop(packet, reason);
                     }
                 }
@@ -254,10 +282,48 @@ impl Netem {
                 Err(Some(time_to_send)) => break Dequeued::NotBefore(time_to_send),
             }
         };
+        let Some(child) = &mut self.child else {
+            return Dequeued::Empty;
+        };
         match child.dequeue(now, events) {
             Dequeued::Packet(packet) => Dequeued::Packet(packet),
             later => sooner(next, later),
         }
+    }
+
+    /// The first of those that wait if its time has come, and a slot is open; otherwise when both are
+    /// so, if there is one.
+    #[inline]
+    fn pop(&mut self, now: Time) -> Result<Packet, Option<Time>> {
+        if self.slots.is_none() {
+            return self.waiting.pop(now);
+        }
+        self.pop_in_slot(now)
+    }
+
+    #[inline(never)]
+    fn pop_in_slot(&mut self, now: Time) -> Result<Packet, Option<Time>> {
+        let opens = self.look_at_slots(now)?;
+        if opens > now {
+            return Err(self.waiting.first().map(|first| first.max(opens)));
+        }
+        let packet = self.waiting.pop(now)?;
+        if let Some(slots) = &mut self.slots {
+            slots.spend(
+                packet.wire_bytes(self.overhead_bytes),
+                now,
+                &mut self.stream,
+            );
+        }
+        Ok(packet)
+    }
+
+    /// When the slot opens in which the first of those that wait may leave, drawn if there is none yet;
+    /// an error when nothing waits.
+    fn look_at_slots(&mut self, now: Time) -> Result<Time, Option<Time>> {
+        let first = self.waiting.first().ok_or(None)?;
+        let slots = self.slots.as_mut().ok_or(None)?;
+        Ok(slots.opens_for(first, now, &mut self.stream))
     }
 
     /// Puts a packet at the head of the queue, or among the delayed packets.
@@ -311,7 +377,13 @@ impl Discipline for Netem {
         events: &mut Events,
     ) -> Result<(), DropReason> {
         let is_copy = events.is_copy;
-        self.take(packet, now, events, is_copy)
+        let answer = self.take(packet, now, events, is_copy);
+        if answer.is_err() && self.slots.is_some() {
+            // The kernel asks for a packet after each that it offers, refused ones too, and then may
+            // draw a slot anew.
+            let _ = self.look_at_slots(now);
+        }
+        answer
     }
 
     /// Dequeues reordered packets at once, others when their delay has expired.
@@ -320,7 +392,7 @@ impl Discipline for Netem {
         let packet = match self.at_head.pop_front() {
             Some((_, packet)) => packet,
             None if self.child.is_some() => return self.dequeue_from_child(now, events),
-            None => match self.waiting.pop(now) {
+            None => match self.pop(now) {
                 Ok(packet) => packet,
                 Err(None) => return Dequeued::Empty,
                 Err(Some(time_to_send)) => return Dequeued::NotBefore(time_to_send),
@@ -332,6 +404,14 @@ impl Discipline for Netem {
 
     fn set_held(&mut self, held: Held) {
         self.held = held;
+    }
+
+    /// Where packets are damaged each segment is, or is not, by itself.
+    fn largest_gso_bytes(&self) -> u32 {
+        match self.corruption {
+            Some(_) => 0,
+            None => u32::MAX,
+        }
     }
 
     /// Includes the packet in transmission.

@@ -21,6 +21,8 @@ const DISCIPLINES: &[&str] = &[
     "bfifo limit 4kb",
     "netem limit 7 rate 1mbit delay 3ms",
     "netem limit 9 delay 2ms 1ms loss 10% duplicate 10%",
+    "netem limit 9 delay 1ms 1ms slot 2ms 5ms packets 2 corrupt 10%",
+    "root handle 1: netem limit 9 slot distribution pareto 3ms 1ms bytes 2000; parent 1:1 pfifo limit 4",
     "codel limit 12 target 1ms interval 10ms",
     "fq limit 12 flow_limit 9 quantum 300 initial_quantum 700",
     "fq limit 12 maxrate 1mbit",

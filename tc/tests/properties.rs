@@ -3,6 +3,7 @@
 mod drawn;
 
 use drawn::bands::{drrs, etses, filters, hfscs, prios};
+use drawn::slots::slots;
 use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
     ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Loss,
@@ -87,11 +88,17 @@ fn netems() -> impl Strategy<Value = Netem> {
     let delays = (ticks_ns(274_877_906), ticks_ns(2_147_483), distributions);
     let bytes = (-28..=65_535i32, 0..=65_535u32, -65_535..=65_535i32);
     let rates = (prop_oneof![Just(0), rates_bps()], bytes);
-    let shares = prop::array::uniform5(shares_ppb());
+    let shares = (prop::array::uniform7(shares_ppb()), slots());
     let counts = (1..=u32::MAX, 0..=u32::MAX, any::<bool>());
     (delays, losses(), rates, shares, counts).prop_filter_map(
         "words that need each other",
-        |((delay, jitter_ns, distribution), loss, (rate, bytes), shares, (limit, gap, ecn))| {
+        |(
+            (delay, jitter_ns, distribution),
+            loss,
+            (rate, bytes),
+            (shares, slot),
+            (limit, gap, ecn),
+        )| {
             let netem = Netem {
                 limit_packets: limit,
                 delay_ns: delay,
@@ -102,6 +109,8 @@ fn netems() -> impl Strategy<Value = Netem> {
                 ecn,
                 duplicate_ppb: shares[1],
                 duplicate_correlation_ppb: shares[2],
+                corrupt_ppb: shares[5],
+                corrupt_correlation_ppb: shares[6],
                 reorder_ppb: shares[3],
                 reorder_correlation_ppb: shares[4],
                 gap_packets: if shares[3] > 0 { gap.max(1) } else { 0 },
@@ -109,6 +118,7 @@ fn netems() -> impl Strategy<Value = Netem> {
                 packet_overhead_bytes: bytes.0,
                 cell_size_bytes: bytes.1,
                 cell_overhead_bytes: bytes.2,
+                slot,
                 child: None,
             };
             { Qdisc::Netem(netem.clone()).check().is_ok() }.then_some(netem)

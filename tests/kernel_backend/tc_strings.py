@@ -166,6 +166,17 @@ def _loss(draw: random.Random) -> list[str]:
     return [model, *_upto(most, _percent)(draw)]
 
 
+def _slot(draw: random.Random) -> list[str]:
+    delays = ("2ms 8ms", "800us", "5", "1ms 2", "8ms 2ms", "0", "0 3ms", "1.5ms", "2s 4s", "2s 9s")
+    tables = ("normal 5ms 1ms", "pareto 2ms 0", "uniform 1ms 1ms", "paretonormal 3 4", "normal 1ms")
+    words = [draw.choice(delays) if draw.random() < 0.6 else f"distribution {draw.choice(tables)}"]
+    if draw.random() < 0.4:
+        words += [draw.choice(("packets", "pack")), _whole(draw)]
+    if draw.random() < 0.4:
+        words += [draw.choice(("bytes", "by")), _size(draw)]
+    return words
+
+
 def _netem_rate(draw: random.Random) -> list[str]:
     overheads = ("0", "10", "010", "-5", "0x10", "48", "5", "-20", "65535", "1e1", "+5")
     return [_rate(draw), *_upto(4, lambda draw: draw.choice(overheads))(draw)[1:]]
@@ -181,6 +192,8 @@ def _priomap(draw: random.Random) -> list[str]:
 
 _VALUES: Mapping[str, Callable[[random.Random], list[str]]] = {
     "delay": _delay,
+    "corrupt": _upto(2, _percent),
+    "slot": _slot,
     "loss": _loss,
     "duplicate": _upto(2, _percent),
     "reorder": _upto(2, _percent),

@@ -68,6 +68,8 @@ def of_packets(run: Run, event: int) -> dict[int, int]:
         "netem delay 20ms 5ms 50% distribution normal",
         "netem delay 10ms 2ms reorder 25%",
         "netem delay 5ms 3ms rate 10mbit 10 48 5",
+        "netem slot 2ms 8ms packets 3",
+        "netem delay 1ms slot distribution normal 4ms 1ms",
     ],
 )
 def test_delays_have_the_kernels_distribution(qdisc: str) -> None:
@@ -108,3 +110,29 @@ def test_shares_are_the_kernels(qdisc: str, correlation: float) -> None:
     error = math.sqrt(2 * mean * (1 - mean) / PACKETS * inflation)
     assert abs(ours - theirs) < STANDARD_ERRORS * error
     assert 0 < ours < 1
+
+
+@pytest.mark.parametrize(
+    ("corrupt", "correlation"), [("corrupt 10%", 0.0), ("corrupt 30% 50%", 0.5)]
+)
+def test_damaged_packets_leave_the_queue_and_are_thrown_away(
+    corrupt: str, correlation: float
+) -> None:
+    """A bit of the sender's Ethernet address harms nothing: 6 bytes of 500."""
+    missed = {}
+    for backend in ("sim", "kernel"):
+        run = sample(f"netem {corrupt}", backend)
+        sent, received, dropped = (
+            int(run.column(table, name, **where)[0])
+            for table, name, where in (
+                ("flows", "sent_pkts", {"flow": "stream"}),
+                ("flows", "received_pkts", {"flow": "stream"}),
+                ("queues", "dropped_aqm_pkts", {"queue": QUEUE}),
+            )
+        )
+        assert dropped == 0
+        missed[backend] = 1 - received / sent
+    share = (missed["sim"] + missed["kernel"]) / 2
+    error = math.sqrt(2 * share * (1 - share) / PACKETS * (1 + correlation) / (1 - correlation))
+    assert abs(missed["sim"] - missed["kernel"]) < STANDARD_ERRORS * error
+    assert 0.05 < share < 0.35

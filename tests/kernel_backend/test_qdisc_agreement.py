@@ -141,6 +141,12 @@ DETERMINISTIC = {
     },
     "netem over htb": {"qdisc": "root handle 7: netem delay 4ms;" + _UNDER_NETEM},
     "netem rate and delay": {"qdisc": "netem rate 1mbit 20 100 5 delay 4ms limit 15"},
+    "netem in slots of packets": {"qdisc": "netem delay 3ms limit 15 slot 20ms packets 4"},
+    "netem in slots of bytes": {"qdisc": "netem limit 15 slot 17ms bytes 2200"},
+    "netem in slots, over tbf": {
+        "qdisc": "root handle 1: netem limit 25 slot 15ms packets 6;"
+        "parent 1:1 handle 2: tbf rate 1mbit burst 4kb limit 9kb"
+    },
     "pfifo_fast": {"rate": "150kbit", "qdisc": "pfifo_fast"},
     "tbf over pfifo_fast": {
         "qdisc": "root handle 1: tbf rate 150kbit burst 4kb limit 1; parent 1:1 pfifo_fast"

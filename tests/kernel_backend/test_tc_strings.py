@@ -113,8 +113,9 @@ def _netem_parts(config: Config) -> dict[str, dict[str, Any]]:
                 key: _share(config[f"{key}_ppb"]),
                 "correlation": _share(config[f"{key}_correlation_ppb"]),
             }
-            for key in ("duplicate", "reorder")
+            for key in ("duplicate", "reorder", "corrupt")
         },
+        "slot": _slot_parts(config["slot"]),
         "rate": {
             "rate": config["rate_bps"] // 8,
             "packetoverhead": config["packet_overhead_bytes"],
@@ -122,6 +123,19 @@ def _netem_parts(config: Config) -> dict[str, dict[str, Any]]:
             "celloverhead": config["cell_overhead_bytes"],
         },
     }
+
+
+def _slot_parts(slot: Config | None) -> dict[str, Any]:
+    if slot is None:
+        return {}
+    delay = slot["delay"]
+    keys = (
+        {"min-delay": "min_ns", "max-delay": "max_ns"}
+        if delay["kind"] == "uniform"
+        else {"distribution": "delay_ns", "jitter": "jitter_ns"}
+    )
+    counts = {key: slot[key] for key in ("packets", "bytes")}
+    return {shown: delay[key] / 1e9 for shown, key in keys.items()} | counts
 
 
 def _codel_numbers(config: Config) -> dict[str, Any]:

@@ -256,6 +256,7 @@ def _netem(draw: random.Random, rate_bps: int) -> str:
     if draw.random() < 0.4:
         cells = draw.choice(["", f" {draw.randrange(-20, 50)}", " 10 48 5", " 0 1000"])
         words.append(f"rate {_rate(draw, rate_bps)}bit{cells}")
+    words += _some(draw, [f"corrupt {_percent(draw, 10)}", _netem_slot(draw)], 0.2)
     return " ".join(["netem", *words])
 
 
@@ -269,6 +270,11 @@ def _netem_delay(draw: random.Random) -> str:
         words.append(f"reorder {_percent(draw, 50)}")
         words += _some(draw, [f"gap {draw.randrange(1, 8)}"])
     return " ".join(words)
+
+
+def _netem_slot(draw: random.Random) -> str:
+    delay = draw.choice(["200us", "1ms 5ms", "distribution normal 3ms 1ms"])
+    return " ".join([f"slot {delay}", *_some(draw, ["packets 4", "bytes 9000"])])
 
 
 def _other(name: str, example: str) -> _Maker:

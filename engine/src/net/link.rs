@@ -490,7 +490,7 @@ impl Link {
         } = sent;
         self.statistics
             .departed(bytes, packet.arrived, service, now, warm_up);
-        let lost = self.queued.loses();
+        let lost = self.queued.loses() | packet.is_damaged();
         self.statistics.total.lost_pkts += u64::from(lost);
         TransmittedPacket {
             packet,

@@ -23,6 +23,8 @@ const LINES: &[&str] = &[
     "bfifo limit 4kb",
     "pfifo_fast",
     "netem limit 7 delay 2ms rate 1mbit",
+    "netem limit 12 delay 1ms corrupt 10% slot 2ms 4ms packets 3 bytes 3000",
+    "netem limit 20 slot distribution normal 2ms 500us",
     "codel limit 9 target 1ms interval 5ms",
     "codel limit 40 target 500us interval 2ms ecn ce_threshold 3ms",
     "fq limit 20 flow_limit 9 quantum 300 initial_quantum 700",

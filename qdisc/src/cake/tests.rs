@@ -1,4 +1,5 @@
-//! cake by example. `tests/kernel_backend/test_cake_agreement.py` holds it against the kernel's.
+//! cake by example. `tests/kernel_backend/test_qdisc_agreement.py` and
+//! `test_queue_networks.py` hold it against the kernel's.
 
 use super::*;
 use dumbbell_core::packet::Kind;

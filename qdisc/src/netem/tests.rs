@@ -296,3 +296,71 @@ fn packets_come_to_the_child_when_their_time_has_come() {
         .collect();
     assert_eq!(dropped, [5, 6, 2, 3, 4]);
 }
+
+/// tc-netem(8): packets gather until a slot opens and leave in it, so many or so many bytes.
+#[test]
+fn packets_leave_in_slots() {
+    const MS: u64 = 1_000_000;
+    let arrivals = [(0, 486), (MS, 486), (2 * MS, 486), (21 * MS, 486)];
+    // The first slot is drawn for the first packet, the second when a packet comes that was not there in time.
+    let together = [5 * MS, 5 * MS, 5 * MS, 26 * MS];
+    assert_eq!(departures(netem("slot 5ms"), &arrivals), together);
+    let two_each = [5 * MS, 5 * MS, 10 * MS, 26 * MS];
+    assert_eq!(departures(netem("slot 5ms packets 2"), &arrivals), two_each);
+    // 500 bytes each on the wire; the one that exceeds a slot is the last in it.
+    assert_eq!(departures(netem("slot 5ms bytes 501"), &arrivals), two_each);
+    let one_each = [5 * MS, 10 * MS, 15 * MS, 26 * MS];
+    assert_eq!(departures(netem("slot 5ms bytes 500"), &arrivals), one_each);
+    // A slot is drawn as each comes, until one that opens when the first has had its delay or later.
+    let delayed = [15 * MS, 15 * MS, 15 * MS, 36 * MS];
+    assert_eq!(departures(netem("delay 10ms slot 5ms"), &arrivals), delayed);
+}
+
+#[test]
+fn slots_open_as_far_apart_as_said() {
+    const PACKETS: usize = 4000;
+    let arrivals = [(0, 86); PACKETS];
+    for (text, least_ns, most_ns) in [
+        ("slot 1ms 3ms packets 1", 1_000_000, 3_000_000),
+        (
+            "slot distribution normal 2ms 100us packets 1",
+            1_600_000,
+            2_400_000,
+        ),
+    ] {
+        let at = departures(netem(&format!("limit 5000 {text}")), &arrivals);
+        let gaps: Vec<u64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let inside = gaps.iter().all(|gap| (least_ns..=most_ns).contains(gap));
+        assert!(inside, "{text}");
+        let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
+        assert!((mean / 2e6 - 1.0).abs() < 0.02, "{text}: {mean}");
+    }
+}
+
+/// Of 486 + 14 bytes a bit of any but the 6 of the sender's Ethernet address is found; of TCP's those
+/// of the headers.
+#[test]
+fn a_share_of_packets_is_damaged() {
+    const PACKETS: u32 = 20_000;
+    for (kind, found) in [
+        (Kind::Udp, 1.0 - 6.0 / 500.0),
+        (Kind::Tcp, 1.0 - 6.0 / 66.0),
+    ] {
+        let mut queue = netem("limit 30000 corrupt 20% duplicate 10%");
+        let events = &mut Events::default();
+        for number in 0..PACKETS {
+            let packet = Packet::new(kind, 0, number, 486, Time::ZERO);
+            assert_eq!(queue.enqueue(packet, Time::ZERO, events), Ok(()));
+        }
+        let all = queue.packets().count() as f64;
+        assert_eq!(all as usize, PACKETS as usize + events.duplicated.len());
+        let damaged = queue.packets().filter(|packet| packet.is_damaged()).count() as f64;
+        let share = 0.2 * found;
+        let error = libm::sqrt(share * (1.0 - share) / all);
+        assert!(
+            (damaged / all - share).abs() < 4.0 * error,
+            "{damaged} of {all}"
+        );
+        assert!(events.duplicated.iter().all(|copy| !copy.is_damaged()));
+    }
+}

@@ -86,6 +86,13 @@ impl TimeOrder {
         of_list.max(of_sorted)
     }
 
+    /// When the first packet is to be sent.
+    pub(super) fn first(&self) -> Option<Time> {
+        let of_list = self.list.front().map(|(first, _)| *first);
+        let of_sorted = self.sorted.peek().map(|Reverse(first)| first.time_to_send);
+        of_list.into_iter().chain(of_sorted).min()
+    }
+
     /// The first packet if it is due; otherwise its time to send, if there is a packet.
     #[inline]
     pub(super) fn pop(&mut self, now: Time) -> Result<Packet, Option<Time>> {

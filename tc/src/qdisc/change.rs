@@ -1,4 +1,12 @@
 //! `tc qdisc change`: changes parameters of an existing discipline (tc(8)).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: parameters not given keep their values | yes |
+//! | `pfifo`, `bfifo`, `red`, `choke`: parameters not given get tc's default | yes |
+//! | `netem`: likewise, but `rate` keeps its value | yes |
+//! | `netem` that has a distribution, correlations or slots, which the kernel keeps too | refused |
+//! | others, and `class change` | refused |
 
 use super::{Distribution, Netem, Qdisc, QdiscError, parse_one};
 use crate::notice::Notice;
@@ -50,6 +58,8 @@ fn changed_netem(old: &Netem, new: Netem) -> Result<Netem, String> {
     let keeps_more = old.delay_correlation_ppb > 0
         || old.duplicate_correlation_ppb > 0
         || old.reorder_correlation_ppb > 0
+        || old.corrupt_correlation_ppb > 0
+        || old.slot.is_some()
         || old.distribution != Distribution::Uniform
         || matches!(
             old.loss,
@@ -60,7 +70,7 @@ fn changed_netem(old: &Netem, new: Netem) -> Result<Netem, String> {
         );
     if keeps_more {
         return Err(
-            "netem keeps its distribution and correlations through a change; use replace"
+            "netem keeps its distribution, correlations and slots through a change; use replace"
                 .to_owned(),
         );
     }

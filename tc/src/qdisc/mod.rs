@@ -63,7 +63,7 @@ pub use fq_pie::FqPie;
 pub use hfsc::{Hfsc, HfscClass, ServiceCurve};
 pub use htb::{Htb, HtbClass};
 pub use lines::Attachment;
-pub use netem::{ALL_PPB, Distribution, Loss, Netem};
+pub use netem::{ALL_PPB, Distribution, Loss, Netem, Slot, SlotDelay};
 pub use pfifo::Pfifo;
 pub use pfifo_fast::PfifoFast;
 pub use pie::Pie;

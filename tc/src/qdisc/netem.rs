@@ -1,4 +1,4 @@
-//! `netem`: delay, loss, duplication, reordering and a rate (tc-netem(8), iproute2
+//! `netem`: delay, loss, damage, duplication, reordering, slots and a rate (tc-netem(8), iproute2
 //! `tc/q_netem.c`).
 //!
 //! | clause | here |
@@ -12,11 +12,14 @@
 //! | `loss gemodel P [ R [ 1-H [ 1-K ] ] ]` | yes |
 //! | `ecn`: marks packets instead of losing them; only with `loss` | yes |
 //! | `duplicate PERCENT [ CORRELATION ]` | yes |
+//! | `corrupt PERCENT [ CORRELATION ]` | yes |
 //! | `reorder PERCENT [ CORRELATION ]`, `gap DISTANCE`; only with `delay` | yes |
 //! | `rate RATE [ PACKETOVERHEAD [ CELLSIZE [ CELLOVERHEAD ] ] ]` | yes, in whole bytes per second as tc passes it to the kernel |
 //! | `rate 5%` (of the device's speed) | no |
 //! | a child discipline, in any class | yes |
-//! | `corrupt`, `slot`, `seed`, `jitter` as a word | no |
+//! | `slot MIN [ MAX ]` or `slot distribution NAME DELAY JITTER`, then `packets`, `bytes` | yes |
+//! | `slot` a second time, of which tc keeps a part | refused |
+//! | `seed`, `jitter` as a word | no |
 //! | `rate 0`, `gap 0` (not given, to tc), `limit 0` (drops every packet) | refused |
 //! | a percentage with more digits than parts per billion, if the kernel would see the difference | refused |
 //!
@@ -31,6 +34,7 @@
 mod loss;
 mod options;
 mod parameters;
+mod slot;
 #[cfg(test)]
 mod tests;
 
@@ -42,12 +46,13 @@ use crate::units::in_tc::{format_percent, format_time_us, is_rate, of_ticks_us};
 pub use loss::Loss;
 use parameters::*;
 use serde::{Deserialize, Serialize};
+pub use slot::{Slot, SlotDelay};
 use std::fmt;
 
 /// A share of 1, in parts per billion.
 pub const ALL_PPB: u32 = 1_000_000_000;
 
-/// Delay, loss, duplication, reordering and a rate.
+/// Delay, loss, damage, duplication, reordering, slots and a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Netem {
@@ -70,6 +75,12 @@ pub struct Netem {
     pub duplicate_ppb: u32,
     /// Correlation, as `delay_correlation_ppb`.
     pub duplicate_correlation_ppb: u32,
+    /// How many packets have a bit flipped; at most [`ALL_PPB`].
+    #[serde(default)]
+    pub corrupt_ppb: u32,
+    /// As `delay_correlation_ppb`.
+    #[serde(default)]
+    pub corrupt_correlation_ppb: u32,
     /// Share of packets that go to the head of the queue, among those that `gap_packets` makes eligible; at
     /// most [`ALL_PPB`].
     pub reorder_ppb: u32,
@@ -86,9 +97,20 @@ pub struct Netem {
     pub cell_size_bytes: u32,
     /// Bytes that the rate adds to each cell; may be negative.
     pub cell_overhead_bytes: i32,
+    /// None where packets leave when their time has come.
+    #[serde(default)]
+    pub slot: Option<Slot>,
     /// Receives packets whose delay has expired; without it they leave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Box<Qdisc>>,
+}
+
+impl Qdisc {
+    /// Whether it, or a discipline inside it, damages packets.
+    pub fn damages(&self) -> bool {
+        matches!(self, Qdisc::Netem(netem) if netem.corrupt_ppb > 0)
+            || self.children().any(Qdisc::damages)
+    }
 }
 
 /// Distribution of netem's delay.
@@ -130,6 +152,8 @@ impl Default for Netem {
             ecn: false,
             duplicate_ppb: 0,
             duplicate_correlation_ppb: 0,
+            corrupt_ppb: 0,
+            corrupt_correlation_ppb: 0,
             reorder_ppb: 0,
             reorder_correlation_ppb: 0,
             gap_packets: 0,
@@ -137,6 +161,7 @@ impl Default for Netem {
             packet_overhead_bytes: 0,
             cell_size_bytes: 0,
             cell_overhead_bytes: 0,
+            slot: None,
             child: None,
         }
     }
@@ -145,11 +170,11 @@ impl Default for Netem {
 impl Grammar for Netem {
     const DISCIPLINE: Discipline = Discipline {
         name: "netem",
-        summary: "Network emulator: delays, loses, duplicates and reorders packets, and sends at \
-                  a rate.",
+        summary: "Network emulator: delays, loses, damages, duplicates and reorders packets, and \
+                  sends at a rate or in slots.",
         source: "tc-netem(8); iproute2 tc/q_netem.c; Linux net/sched/sch_netem.c",
         parameters: PARAMETERS,
-        not_implemented: &["jitter", "corrupt", "slot", "seed"],
+        not_implemented: &["jitter", "seed"],
         once: &[],
         abbreviated: &[
             "limit",
@@ -185,6 +210,14 @@ impl Grammar for Netem {
                         netem.duplicate_correlation_ppb = ppb;
                     }
                 }
+                "corrupt" => {
+                    netem.corrupt_ppb = words.percent_ppb(parameter)?;
+                    if let Some(ppb) = words.further_percent_ppb(&CORRUPT_CORRELATION)? {
+                        netem.corrupt_correlation_ppb = ppb;
+                        said_correlation = true;
+                    }
+                }
+                "slot" => netem.parse_slot(words)?,
                 "reorder" => {
                     netem.reorder_ppb = words.percent_ppb(parameter)?;
                     if let Some(ppb) = words.further_percent_ppb(&REORDER_CORRELATION)? {
@@ -224,6 +257,8 @@ impl Grammar for Netem {
             (&DELAY_CORRELATION, self.delay_correlation_ppb),
             (&DUPLICATE, self.duplicate_ppb),
             (&DUPLICATE_CORRELATION, self.duplicate_correlation_ppb),
+            (&CORRUPT, self.corrupt_ppb),
+            (&CORRUPT_CORRELATION, self.corrupt_correlation_ppb),
             (&REORDER, self.reorder_ppb),
             (&REORDER_CORRELATION, self.reorder_correlation_ppb),
         ] {
@@ -233,6 +268,9 @@ impl Grammar for Netem {
         }
         if let Some(loss) = &self.loss {
             loss.check()?;
+        }
+        if let Some(slot) = &self.slot {
+            slot.check()?;
         }
         self.check_company()?;
         self.check_rate()
@@ -309,6 +347,18 @@ impl Netem {
         let (loss, said_correlation) = Loss::parse(words, parameter, before)?;
         self.loss = Some(loss);
         Ok(said_correlation)
+    }
+
+    /// Reads what follows `slot`. Of a second one tc keeps what the first one said of packets, bytes and
+    /// the distribution.
+    fn parse_slot(&mut self, words: &mut Words) -> Result<(), QdiscError> {
+        let slot = Slot::parse(words)?;
+        if self.slot.is_some() {
+            let reason = Reason::NotModelled;
+            return Err(Netem::DISCIPLINE.not_taken(&SLOT, slot, reason));
+        }
+        self.slot = Some(slot);
+        Ok(())
     }
 
     /// Parses the values of `rate`: an overhead starts with a sign or digit, a cell size with a digit. Values
@@ -415,7 +465,10 @@ impl Netem {
     fn needs_another_correlation(&self) -> bool {
         let of_loss =
             matches!(self.loss, Some(Loss::Random { correlation_ppb, .. }) if correlation_ppb > 0);
-        self.duplicate_correlation_ppb > 0 && !of_loss && self.reorder_correlation_ppb == 0
+        let other_ppb = self
+            .reorder_correlation_ppb
+            .max(self.corrupt_correlation_ppb);
+        self.duplicate_correlation_ppb > 0 && !of_loss && other_ppb == 0
     }
 }
 
@@ -452,6 +505,7 @@ impl fmt::Display for Netem {
                 self.duplicate_ppb,
                 self.duplicate_correlation_ppb,
             ),
+            ("corrupt", self.corrupt_ppb, self.corrupt_correlation_ppb),
             ("reorder", self.reorder_ppb, self.reorder_correlation_ppb),
         ];
         for (word, ppb, correlation_ppb) in chances {
@@ -465,7 +519,11 @@ impl fmt::Display for Netem {
         if self.gap_packets > 1 {
             write!(f, " gap {}", self.gap_packets)?;
         }
-        self.write_rate(f)
+        self.write_rate(f)?;
+        match &self.slot {
+            Some(slot) => write!(f, " {slot}"),
+            None => Ok(()),
+        }
     }
 }
 

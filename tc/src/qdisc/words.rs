@@ -279,6 +279,16 @@ impl<'a> Words<'a> {
         is_it
     }
 
+    /// Takes the next word if this one begins so.
+    pub(super) fn take_beginning_of(&mut self, word: &str) -> bool {
+        let next = self.rest.clone().next();
+        let begins_it = next.is_some_and(|next| word.starts_with(next));
+        if begins_it {
+            self.rest.next();
+        }
+        begins_it
+    }
+
     /// Takes the next word, which must equal this one.
     pub(super) fn expect(
         &mut self,
@@ -316,6 +326,15 @@ impl<'a> Words<'a> {
     ) -> Result<u32, QdiscError> {
         let text = self.value(parameter)?;
         self.read(parameter, in_tc::parse_time_ns(text))
+    }
+
+    /// The next word, a time of which tc and the kernel have 64 bits of nanoseconds.
+    pub(super) fn any_long_time_ns(
+        &mut self,
+        parameter: &'static Parameter,
+    ) -> Result<u64, QdiscError> {
+        let text = self.value(parameter)?;
+        self.read(parameter, in_tc::parse_longest_time_ns(text))
     }
 
     /// The time after `parameter`, ns, as tc passes it in ticks.

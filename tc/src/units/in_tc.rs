@@ -218,6 +218,22 @@ pub fn parse_time_ns(text: &str) -> Result<u32, UnitError> {
     }
 }
 
+/// Nanoseconds of a time for which tc and the kernel have 64 bits; a bare number is nanoseconds.
+///
+/// # Errors
+/// [`UnitError`]: no number, an unknown unit, or more than 200 days.
+pub fn parse_longest_time_ns(text: &str) -> Result<u64, UnitError> {
+    const MOST_NS: f64 = 200.0 * 86_400.0 * 1e9;
+    let value_ns = read(text, &LONG_TIME, 1)?;
+    if value_ns.is_nan() || value_ns <= -1.0 {
+        return Err(refused!(OutOfRange, LONG_TIME, text, None));
+    }
+    match value_ns <= MOST_NS {
+        true => Ok(value_ns as u64),
+        false => Err(not_taken(&LONG_TIME, text, Reason::NotModelled)),
+    }
+}
+
 /// A number times its unit, in units of `base`; a number without unit is returned as is.
 fn read(text: &str, quantity: &Quantity, base: u64) -> Result<f64, UnitError> {
     let text = trimmed(text, quantity)?;

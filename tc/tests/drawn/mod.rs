@@ -1,6 +1,7 @@
 //! Strategies of disciplines whose numbers hold each other.
 
 pub mod bands;
+pub mod slots;
 
 use dumbbell_tc::Qdisc;
 use dumbbell_tc::qdisc::{Choke, Dualpi2, Sfq};

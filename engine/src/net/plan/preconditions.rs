@@ -29,7 +29,7 @@ pub enum Reason {
     Changes,
     /// Rate, delay or loss follow a trace.
     Trace,
-    /// Packets are lost at random or by count.
+    /// Packets are lost at random or by count, or a discipline damages some (`netem corrupt`).
     Loss,
     /// Each packet is written to the table `packets`.
     Recorded,
@@ -194,7 +194,10 @@ impl LinkFacts {
             (around.has_offloads, Reason::Offloads),
             (!changes.is_empty(), Reason::Changes),
             (trace.is_some(), Reason::Trace),
-            (*loss != 0.0 || *loss_every_pkts != 0, Reason::Loss),
+            (
+                *loss != 0.0 || *loss_every_pkts != 0 || qdisc.damages(),
+                Reason::Loss,
+            ),
             (*record_packets, Reason::Recorded),
             (
                 *capture || *capture_flows || around.is_captured_arriving,

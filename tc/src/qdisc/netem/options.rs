@@ -21,11 +21,18 @@ impl Netem {
             self.duplicate_correlation_ppb,
         );
         let options = show_chance(options, "reorder", reorder, self.reorder_correlation_ppb);
+        let (corrupt, correlation_ppb) = (self.corrupt_ppb, self.corrupt_correlation_ppb);
+        let options = show_chance(options, "corrupt", corrupt, correlation_ppb);
         let gap = match self.gap_packets {
             0 => String::new(),
             packets => format!(" gap {packets}"),
         };
-        self.show_rate(options)
+        let options = self.show_rate(options);
+        let options = match &self.slot {
+            Some(slot) => slot.show(options),
+            None => options,
+        };
+        options
             .show("ecn", Field::Flag(self.ecn), self.ecn_text())
             .show("gap", self.gap_packets, &gap)
     }

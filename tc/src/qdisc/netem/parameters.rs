@@ -37,6 +37,8 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     ECN,
     DUPLICATE,
     DUPLICATE_CORRELATION,
+    CORRUPT,
+    CORRUPT_CORRELATION,
     REORDER,
     REORDER_CORRELATION,
     GAP,
@@ -44,6 +46,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     PACKET_OVERHEAD,
     CELL_SIZE,
     CELL_OVERHEAD,
+    SLOT,
 ];
 
 pub(super) const LIMIT: Parameter = Parameter {
@@ -178,6 +181,33 @@ pub(super) const DUPLICATE_CORRELATION: Parameter = Parameter {
              such as `delay 0ms 0ms 0%`; otherwise it is refused.",
 };
 
+pub(super) const CORRUPT: Parameter = Parameter {
+    name: "corrupt",
+    aliases: &[],
+    argument: "PERCENT",
+    key: "corrupt_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc",
+    range: "0% to 100%",
+    bounds: Bounds::within(0, 1_000_000_000),
+    effect: "A random bit of this share of packets is flipped: who receives them throws them away, \
+             behind the queue and the link.",
+};
+
+pub(super) const CORRUPT_CORRELATION: Parameter = Parameter {
+    name: "corrupt PERCENT",
+    aliases: &[],
+    argument: "CORRELATION",
+    key: "corrupt_correlation_ppb",
+    unit: "parts per billion",
+    default: Value::Number(0),
+    default_source: "tc: independent",
+    range: "0% to 100%",
+    bounds: Bounds::within(0, 1_000_000_000),
+    effect: "As for loss.",
+};
+
 pub(super) const REORDER: Parameter = Parameter {
     name: "reorder",
     aliases: &[],
@@ -268,4 +298,21 @@ pub(super) const CELL_OVERHEAD: Parameter = Parameter {
     range: "-65535 to 65535 bytes, and a cell longer than 0",
     bounds: Bounds::within(-65_535, 65_535),
     effect: "Bytes that the rate adds to (or subtracts from) each cell (ATM: 5).",
+};
+
+pub(super) const SLOT: Parameter = Parameter {
+    name: "slot",
+    aliases: &[],
+    argument: "{ MIN [ MAX ] | distribution { normal | pareto | paretonormal } DELAY JITTER } \
+               [ packets PACKETS ] [ bytes SIZE ]",
+    key: "slot",
+    unit: "ns",
+    default: Value::Nothing,
+    default_source: "tc: packets leave when their time has come",
+    range: "up to 200 days, MAX at most 2147483647ns above MIN and more than 0; JITTER from 1ns to \
+            2147483647ns; PACKETS and SIZE up to 2147483647, 0 for any number",
+    bounds: Bounds::NONE,
+    effect: "Packets whose time has come wait for the next slot and leave in it together, up to so \
+             many packets or bytes. How long it is to the next slot is uniform from MIN to MAX, or as \
+             the distribution says; a bare number is nanoseconds.",
 };

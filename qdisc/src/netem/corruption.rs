@@ -1,0 +1,42 @@
+//! `corrupt`: which packets have a bit flipped that somebody finds (tc-netem(8)).
+
+use super::chance::{Chance, bits};
+use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::random::Stream;
+use dumbbell_tc::qdisc::Netem as Config;
+
+/// What the kernel's packets begin with (IEEE 802.3: two addresses of 6 bytes, and the type).
+const ETHERNET_BYTES: u32 = 14;
+/// The sender's address, which nobody looks at.
+const HARMLESS_BYTES: u32 = 6;
+/// Headers of IP and TCP, with the timestamps that each segment has but a SYN (RFC 7323 section 3.2).
+const TCP_HEADERS_BYTES: u32 = 20 + 32;
+
+/// What damages packets.
+#[derive(Debug, Clone)]
+pub(super) struct Corruption {
+    chance: Chance,
+}
+
+impl Corruption {
+    /// None where none is asked for; then nothing is drawn.
+    pub(super) fn new(parameters: &Config, stream: &mut Stream) -> Option<Corruption> {
+        let (ppb, correlation_ppb) = (parameters.corrupt_ppb, parameters.corrupt_correlation_ppb);
+        (ppb > 0).then(|| Corruption {
+            chance: Chance::new(ppb, correlation_ppb, stream),
+        })
+    }
+
+    /// Whether the packet is damaged so that its receiver throws it away.
+    pub(super) fn strikes(&mut self, packet: &Packet, stream: &mut Stream) -> bool {
+        if !self.chance.strikes(stream) {
+            return false;
+        }
+        let bytes = match packet.kind() {
+            Kind::Tcp => TCP_HEADERS_BYTES,
+            _ => u32::from(packet.bytes),
+        };
+        let place = u64::from(bits(stream)) * u64::from(bytes + ETHERNET_BYTES) >> 32;
+        place >= u64::from(HARMLESS_BYTES)
+    }
+}
