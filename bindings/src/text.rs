@@ -86,6 +86,13 @@ fn parse_qdisc(text: &str) -> PyResult<String> {
 }
 
 #[pyfunction]
+fn split_script(text: &str) -> PyResult<Option<String>> {
+    let script = tc::script::split(text).map_err(qdisc_error)?;
+    // Texts alone, of which serde makes no error.
+    Ok(script.map(|script| serde_json::to_string(&script).unwrap_or_default()))
+}
+
+#[pyfunction]
 fn render_qdisc(qdisc_json: &str) -> PyResult<String> {
     let qdisc = tc::Qdisc::from_json(qdisc_json).map_err(qdisc_error)?;
     Ok(qdisc.to_string())
@@ -189,6 +196,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_police, module)?)?;
     module.add_function(wrap_pyfunction!(render_police, module)?)?;
     module.add_function(wrap_pyfunction!(parse_qdisc, module)?)?;
+    module.add_function(wrap_pyfunction!(split_script, module)?)?;
     module.add_function(wrap_pyfunction!(render_qdisc, module)?)?;
     module.add_function(wrap_pyfunction!(shaped_bps, module)?)?;
     module.add_function(wrap_pyfunction!(qdisc_lines, module)?)?;

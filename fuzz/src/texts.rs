@@ -1,7 +1,7 @@
 //! Resolved descriptions, and tc's words.
 
 use dumbbell_spec::Experiment;
-use dumbbell_tc::{Police, Qdisc, parse_police, parse_qdisc, parse_qdisc_noting};
+use dumbbell_tc::{Police, Qdisc, parse_police, parse_qdisc, parse_qdisc_noting, script};
 use dumbbell_tc::{parse_rate_bps, parse_size_bytes, parse_time_ns};
 
 /// The longest error message: some lines of a terminal, whatever came in.
@@ -61,6 +61,9 @@ pub(crate) fn tc(bytes: &[u8]) {
         Err(error) => check_message(&error),
     }
     if let Err(error) = Qdisc::from_json(text) {
+        check_message(&error);
+    }
+    if let Err(error) = script::split(text) {
         check_message(&error);
     }
     let refusals = [

@@ -82,6 +82,7 @@ __all__ = [
     "shown_time",
     "simulate",
     "sources",
+    "split_script",
     "tcp_settings",
     "trace_bits",
     "trace_steps",
@@ -200,6 +201,20 @@ def police_notices(text: str) -> str:
 
 def render_police(police_json: str) -> str:
     """What one would type after ``action`` for such JSON."""
+
+def split_script(text: str) -> str | None:
+    """What a script says of one device, as JSON; None where it is its root's lines alone.
+
+    Args:
+        text: Lines as one types them to ``tc`` and ``ip``.
+
+    Returns:
+        An object of texts or null: ``qdisc``, ``police``, ``arriving_qdisc``, ``arriving_police``
+        and ``ifb``.
+
+    Raises:
+        QdiscError: A line of what arrives is not modelled, or the script is of several devices.
+    """
 
 def render_qdisc(qdisc_json: str) -> str:
     """What one would type to tc for that JSON."""

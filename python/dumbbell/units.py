@@ -45,6 +45,7 @@ from dumbbell._engine import rate_notices as _rate_notices
 from dumbbell._engine import render_police as _render_police
 from dumbbell._engine import render_qdisc as _render_qdisc
 from dumbbell._engine import shown_qdiscs as _shown_qdiscs
+from dumbbell._engine import split_script as _split_script
 
 __all__ = [
     "Notice",
@@ -76,6 +77,7 @@ __all__ = [
     "shown_qdiscs",
     "shown_size",
     "shown_time",
+    "split_script",
 ]
 
 _NS_PER_S = 10**9
@@ -95,8 +97,9 @@ class Notice:
     Attributes:
         kind: ``bytes_per_second`` (of ``10Mbps``), ``microseconds`` (of a time without unit),
             ``packets_with_unit`` (of ``limit 100kb``, where packets are counted),
-            ``matches_nothing`` (of a filter by the mark of a firewall) or ``matches_no_flow``
-            (of one that no flow of an experiment has packets for).
+            ``matches_nothing`` (of a filter by the mark of a firewall), ``matches_no_flow``
+            (of one that no flow of an experiment has packets for), ``one_queue`` (of ``mq`` and
+            ``multiq``) or ``arriving`` (of what a script does to packets that arrive).
         value: The text as typed.
         means: The meaning in tc, written unambiguously.
         instead: The text for the other likely meaning.
@@ -153,6 +156,24 @@ def parse_qdisc(text: str) -> dict[str, Any]:
     """
     parsed: dict[str, Any] = json.loads(_parse_qdisc(text))
     return parsed
+
+
+def split_script(text: str) -> Mapping[str, str | None] | None:
+    """What a script says of one device, where it says more than that of its root.
+
+    Args:
+        text: Lines of ``tc``, with ``ingress``, ``clsact`` and an ``ifb`` among them.
+
+    Returns:
+        Texts for keys of a link: ``qdisc`` and ``police`` of what leaves, ``arriving_qdisc`` and
+        ``arriving_police`` of what arrives, and the name of the ``ifb``; None for each of which it
+        says nothing. None for a text that `parse_qdisc` reads alone.
+
+    Raises:
+        QdiscError: A line of what arrives is not modelled, or the script is of several devices.
+    """
+    script = _split_script(text)
+    return None if script is None else json.loads(script)
 
 
 def render_qdisc(qdisc: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ pub mod headers;
 pub mod hfsc;
 pub mod htb;
 pub mod netem;
+pub mod noqueue;
 mod passing_time;
 pub mod pfifo_fast;
 pub mod pie;
@@ -61,6 +62,7 @@ use fq_pie::FqPie;
 use hfsc::Hfsc;
 use htb::Htb;
 use netem::Netem;
+use noqueue::Noqueue;
 use pfifo_fast::PfifoFast;
 use pie::Pie;
 use prio::Prio;
@@ -310,6 +312,8 @@ disciplines! {
     Fifo(Fifo): Pfifo, Bfifo;
     /// `netem`.
     Netem(Box<Netem>): Netem;
+    /// `noqueue`.
+    Noqueue(Box<Noqueue>): Noqueue;
     /// `codel`.
     Codel(Box<Codel>): Codel;
     /// `fq`.

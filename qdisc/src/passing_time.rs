@@ -39,7 +39,8 @@ pub fn lets_time_pass(config: &Config, header: &Header) -> bool {
         }
         Config::Cake(cake) => cake.bandwidth_bps > 0 && bucket_takes_tokens(cake.bandwidth_bps),
         Config::Fq(fq) => fq.pacing && fq.maxrate_bps.is_some_and(bucket_takes_tokens),
-        Config::Pfifo(_)
+        Config::Noqueue(_)
+        | Config::Pfifo(_)
         | Config::PfifoFast(_)
         | Config::Bfifo(_)
         | Config::Codel(_)

@@ -35,7 +35,7 @@ pub use notice::Notice;
 pub use qdisc::{
     Discipline, Parameter, Police, Qdisc, QdiscError, Value, disciplines, disciplines_json,
     parse as parse_qdisc, parse_noting as parse_qdisc_noting, parse_police, parse_police_noting,
-    police_table_json,
+    police_table_json, script,
 };
 pub use reason::Reason;
 pub use units::{

@@ -49,6 +49,18 @@ pub enum Notice {
         /// A filter by port.
         instead: String,
     },
+    /// A discipline with a queue for each of several that a device has in hardware.
+    OneQueue {
+        /// As typed: `mq`.
+        value: String,
+        /// What it is: `what is in its class 1`.
+        means: String,
+        /// What that is where no line says it.
+        #[serde(skip)]
+        without: &'static str,
+        /// Lines that put another there.
+        instead: String,
+    },
     /// A filter that matches no flow and no probe of the experiment.
     MatchesNoFlow {
         /// As written: `u32 match ip dport 80 0xffff`.
@@ -84,6 +96,7 @@ impl Notice {
             | Notice::Microseconds { value, .. }
             | Notice::PacketsWithUnit { value, .. }
             | Notice::MatchesNothing { value, .. }
+            | Notice::OneQueue { value, .. }
             | Notice::MatchesNoFlow { value, .. } => value,
         }
     }
@@ -95,6 +108,7 @@ impl Notice {
             | Notice::Microseconds { means, .. }
             | Notice::PacketsWithUnit { means, .. }
             | Notice::MatchesNothing { means, .. }
+            | Notice::OneQueue { means, .. }
             | Notice::MatchesNoFlow { means, .. } => means,
         }
     }
@@ -106,6 +120,7 @@ impl Notice {
             | Notice::Microseconds { instead, .. }
             | Notice::PacketsWithUnit { instead, .. }
             | Notice::MatchesNothing { instead, .. }
+            | Notice::OneQueue { instead, .. }
             | Notice::MatchesNoFlow { instead, .. } => instead,
         }
     }
@@ -123,6 +138,15 @@ impl fmt::Display for Notice {
                 ("tc multiplies a number of packets by its unit", "packets")
             }
             Notice::MatchesNothing { why, .. } => (*why, "a flow by its port"),
+            Notice::OneQueue { without, .. } => {
+                return write!(
+                    f,
+                    "{:?} is {}, as a link has one queue: {without} where no line says another, such as {:?}",
+                    self.value(),
+                    self.means(),
+                    self.instead()
+                );
+            }
             Notice::MatchesNoFlow { instead, .. } => {
                 let other = match instead.starts_with("port") {
                     true => "a flow to that port",

@@ -6,7 +6,7 @@
 use dumbbell_tc::qdisc::POLICE;
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
-    parse_qdisc, parse_qdisc_noting, parse_rate_bps, parse_size_bytes, parse_time_ns,
+    parse_qdisc, parse_qdisc_noting, parse_rate_bps, parse_size_bytes, parse_time_ns, script,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -135,6 +135,8 @@ fn texts() -> impl Strategy<Value = String> {
             "prio bands 3 priomap ",
             "root handle 1: htb default 1; class add parent 1: classid 1:1 htb rate 1mbit ",
             "root handle 1: prio; filter add parent 1: ",
+            "qdisc add dev e ingress; filter add dev e parent ffff: matchall action mirred ",
+            "ip link add i type ifb; qdisc add dev i root mq; filter add dev e ingress matchall ",
             "police rate 1mbit burst 10kb ",
             "{\"rate_bps\":8,\"burst_bytes\":1,",
         ]),
@@ -200,8 +202,12 @@ fn qdisc_is_read_or_explained(
             // tc reads `ns` where a parameter has 64 bits, and nowhere else.
             let is_in_ns = |word: &str| word.ends_with("ns") && word.starts_with(char::is_numeric);
             let words: Vec<&str> = written.split(' ').collect();
-            let is_refused = |pair: &[&str]| is_in_ns(pair[1]) && pair[0] != "timer_slack";
-            prop_assert!(!words.windows(2).any(is_refused), "{}", written);
+            let takes_ns = |place: usize| {
+                let before = &words[place.saturating_sub(4)..place];
+                before.contains(&"slot") || before.last() == Some(&"timer_slack")
+            };
+            let mut places = (0..words.len()).filter(|place| is_in_ns(words[*place]));
+            prop_assert!(places.all(takes_ns), "{}", written);
             prop_assert_eq!(Qdisc::from_json(&qdisc.to_json()), Ok(qdisc));
         }
         Err(error) => explains(text, &error.to_string(), error.value(), error.allowed())?,
@@ -235,6 +241,9 @@ fn fuzz(cases: u32) {
             unit_is_read_or_explained(&text, parse_rate_bps, format_rate)?;
             unit_is_read_or_explained(&text, parse_time_ns, format_time)?;
             qdisc_is_read_or_explained(&text, parse_qdisc)?;
+            if let Err(error) = script::split(&text) {
+                explains(&text, &error.to_string(), error.value(), error.allowed())?;
+            }
             qdisc_is_read_or_explained(&text, Qdisc::from_json)?;
             police_is_read_or_explained(&text, parse_police)?;
             police_is_read_or_explained(&text, Police::from_json)

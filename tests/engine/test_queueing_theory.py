@@ -76,6 +76,21 @@ def test_mm1k_by_packet_limits_at_four_loads() -> None:
     assert combined_z(scores).p_value > 0.001, scores
 
 
+def test_noqueue_is_a_loss_system() -> None:
+    """`noqueue` in front of a transmitter is M/M/1/1: Erlang's B of one server."""
+    scores = []
+    for rho in (0.3, 1.0, 3.0):
+        law = theory.MM1K(rho * q.MU, q.MU, 1)
+        spec = q.one_queue(rho, q.EXPONENTIAL, packets=150_000)
+        spec["links"][0]["forward"]["qdisc"] = {"kind": "noqueue"}
+        runs = q.tables(spec, range(REPLICATIONS))
+        lost = q.queue_column(runs, "dropped_overlimit_pkts") / q.queue_column(runs, "arrived_pkts")
+        scores.append(_check(student_interval(lost), law.loss))
+        scores.append(_check(student_interval(q.queue_column(runs, "system_mean_pkts")), law.L))
+        assert max(q.queue_column(runs, "wait_mean_s")) == 0
+    assert combined_z(scores).p_value > 0.001, scores
+
+
 @pytest.mark.parametrize("rho", [0.5, 0.9])
 def test_mm1_percentiles_of_sojourn_wait_and_a_flows_delay(rho: float) -> None:
     runs = q.tables(q.one_queue(rho, q.EXPONENTIAL, packets=PACKETS[rho]), range(REPLICATIONS))

@@ -44,10 +44,10 @@ def call(*, dscp: int = 0) -> dict[str, Any]:
     return {"name": "call", "from": "server", "to": "home", "dscp": dscp, "source": source}
 
 
-def flood(name: str, rate: str, size: str = "1000B") -> dict[str, Any]:
+def flood(name: str, rate: str, size: str = "1000B", *, dscp: int = 0) -> dict[str, Any]:
     """UDP at a constant packet rate, whatever is lost."""
     source = {"kind": "poisson", "rate": rate, "size": size, "size_at": "payload"}
-    return {"name": name, "from": "server", "to": "home", "source": source}
+    return {"name": name, "from": "server", "to": "home", "dscp": dscp, "source": source}
 
 
 CAKE: Mapping[str, tuple[str, Sequence[dict[str, Any]]]] = {
@@ -97,13 +97,111 @@ BEHIND_A_LINK: Mapping[str, Sequence[dict[str, Any]]] = {
     ],
 }
 
-NETWORKS = {
-    f"{words.split()[0]}: {name}": (words, flows, None) for name, (words, flows) in CAKE.items()
-} | {
-    f"{words}: {name}": (words, flows, "10mbit")
-    for words in QUEUES
-    for name, flows in BEHIND_A_LINK.items()
+_BY_DSCP = """
+filter add dev d parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1
+filter add dev d parent 1: protocol ip prio 1 u32 match ip dsfield 0x20 0xfc flowid 1:3
+filter add dev d parent 1: protocol ip prio 2 matchall flowid 1:2
+"""
+DRR = (
+    """
+qdisc add dev d root handle 1: drr
+class add dev d parent 1: classid 1:1 drr quantum 1514
+class add dev d parent 1: classid 1:2 drr quantum 3028
+class add dev d parent 1: classid 1:3 drr quantum 1514
+"""
+    + _BY_DSCP
+    + """
+qdisc add dev d parent 1:1 pfifo limit 50
+qdisc add dev d parent 1:2 pfifo limit 60
+qdisc add dev d parent 1:3 codel
+"""
+)
+HFSC = (
+    """
+qdisc add dev d root handle 1: hfsc default 2
+class add dev d parent 1: classid 1:10 hfsc ls m2 10mbit ul m2 10mbit
+class add dev d parent 1:10 classid 1:1 hfsc sc umax 300b dmax 5ms rate 200kbit
+class add dev d parent 1:10 classid 1:2 hfsc ls m2 6mbit
+class add dev d parent 1:10 classid 1:3 hfsc ls m2 2mbit
+"""
+    + _BY_DSCP
+    + """
+qdisc add dev d parent 1:1 pfifo limit 50
+qdisc add dev d parent 1:2 pfifo limit 60
+qdisc add dev d parent 1:3 fq_codel
+"""
+)
+CHOKE = "choke limit 200 bandwidth 10mbit min 20 max 60 burst 25"
+MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
+    "drr: a call, three flows and a backup": (
+        DRR,
+        [
+            call(dscp=46),
+            *(download(f"cubic-{index}") for index in range(3)),
+            download("backup", "reno", dscp=8),
+        ],
+        "10mbit",
+    ),
+    "drr: a flood in one class beside flows in another": (
+        DRR,
+        [flood("flood", "1500pps", dscp=8), download("cubic"), download("reno", "reno")],
+        "10mbit",
+    ),
+    "drr: BBR in one class beside CUBIC in another": (
+        DRR,
+        [download("bbr", "bbr", dscp=8), download("cubic")],
+        "10mbit",
+    ),
+    "hfsc: a call, three flows and a backup": (
+        HFSC,
+        [
+            call(dscp=46),
+            *(download(f"cubic-{index}") for index in range(3)),
+            download("backup", "reno", dscp=8),
+        ],
+        None,
+    ),
+    "hfsc: a flood in one class beside flows in another": (
+        HFSC,
+        [flood("flood", "1500pps", dscp=8), download("cubic"), download("reno", "reno")],
+        None,
+    ),
+    "hfsc: small packets beside large ones": (
+        HFSC,
+        [flood("small", "3kpps", "80B", dscp=8), flood("large", "900pps", "1200B")],
+        None,
+    ),
+    "choke: a flood beside two flows": (
+        CHOKE,
+        BEHIND_A_LINK["a flood beside two flows"],
+        "10mbit",
+    ),
+    "choke: small packets beside large ones": (
+        CHOKE,
+        BEHIND_A_LINK["small packets beside large ones"],
+        "10mbit",
+    ),
+    "choke: twelve flows of Reno and CUBIC": (
+        CHOKE,
+        [
+            *(download(f"cubic-{index}") for index in range(6)),
+            *(download(f"reno-{index}", "reno") for index in range(6)),
+        ],
+        "10mbit",
+    ),
 }
+"""Classes, and what drops packets of whom it meets by chance."""
+
+
+NETWORKS: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = (
+    {f"{words.split()[0]}: {name}": (words, flows, None) for name, (words, flows) in CAKE.items()}
+    | {
+        f"{words}: {name}": (words, flows, "10mbit")
+        for words in QUEUES
+        for name, flows in BEHIND_A_LINK.items()
+    }
+    | MORE
+)
 
 
 def experiment(qdisc: str, flows: Sequence[dict[str, Any]], rate: str | None = None) -> Experiment:

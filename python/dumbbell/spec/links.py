@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
+from dumbbell import units
 from dumbbell.spec.fields import Name, time_ns
 from dumbbell.spec.keys import CHANGE, LINK, key_fields, key_model, resolved_keys
 from dumbbell.spec.refusal import Refused
+from dumbbell.spec.scripts import take_apart
 
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import ChangeKeys, LinkEndKeys, LinkKeys
@@ -86,6 +88,24 @@ class LinkOptions(LinkKeys):
     reverse: LinkEnd = Field(
         default=_AS_THE_LINK, description="What is otherwise in the direction from `b` to `a`."
     )
+
+    _of_scripts: Mapping[str, units.Notice] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_scripts_apart(cls, data: object, made: ModelWrapValidatorHandler[Self]) -> Self:
+        """Scripts of a direction say what is done to packets of the other, too."""
+        if not isinstance(data, Mapping):
+            return made(data)
+        apart = take_apart(data)
+        link = made(apart.table)
+        link._of_scripts = apart.notices
+        return link
+
+    @property
+    def of_scripts(self) -> Mapping[str, units.Notice]:
+        """What scripts say of packets that arrive, by the key under which it stands."""
+        return self._of_scripts
 
     def end(self, direction: LinkEnd) -> dict[str, Any]:
         """One direction for the resolved description: its own values before the link's."""

@@ -1,6 +1,7 @@
 //! Several tc command lines that build one discipline with children.
 
 use super::change::changed;
+use super::one_queue::{self, OneQueue};
 use super::{Filter, Qdisc, QdiscError, filter, parse_one};
 use crate::c_numbers::{Base, strtol};
 use crate::nearest::nearest;
@@ -29,12 +30,12 @@ pub(super) fn is_chain(text: &str) -> bool {
 }
 
 /// `tc`, or a path to it.
-fn is_tc(word: &str) -> bool {
+pub(super) fn is_tc(word: &str) -> bool {
     word == "tc" || word.ends_with("/tc")
 }
 
 /// Joins lines that end with a backslash.
-fn without_continuations(text: &str) -> Cow<'_, str> {
+pub(super) fn without_continuations(text: &str) -> Cow<'_, str> {
     match text.contains('\\') {
         true => Cow::Owned(text.replace("\\\r\n", " ").replace("\\\n", " ")),
         false => Cow::Borrowed(text),
@@ -42,7 +43,7 @@ fn without_continuations(text: &str) -> Cow<'_, str> {
 }
 
 /// The non-empty lines, without the redirections and the alternatives that a shell script adds.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.split(['\n', ';']).flat_map(|line| line.split("&&"));
     let lines = lines.map(|line| {
         let line = line.split("||").next().unwrap_or_default();
@@ -84,7 +85,7 @@ fn bad_with_hint(line: &str, reason: impl Into<String>, hint: Option<String>) ->
 }
 
 /// The error for the words of a filter.
-fn bad_filter(line: &str, refused: filter::Refused) -> QdiscError {
+pub(super) fn bad_filter(line: &str, refused: filter::Refused) -> QdiscError {
     let filter::Refused { said, why, hint } = refused;
     QdiscError::BadLine {
         value: shortened(line),
@@ -245,8 +246,8 @@ impl<'a> Statement<'a> {
                 "ingress" | "clsact" | "egress" if !is_placed => {
                     let word = shortened(word);
                     let said = format!(
-                        "{word:?} is not implemented; to police a link use its key `police`; to queue arriving \
-             packets give the other end of the link a qdisc"
+                        "{word:?} belongs into the script of a link's `forward` or `reverse`, where it \
+                         applies to arriving packets"
                     );
                     return Err(bad(line, said));
                 }
@@ -318,6 +319,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Whether the kernel has it as the root and nowhere else.
+fn is_root_alone(kind: &str) -> bool {
+    kind == "noqueue" || one_queue::find(kind).is_some()
+}
+
 /// The disciplines parsed so far.
 #[derive(Default)]
 struct Tree<'a> {
@@ -333,6 +339,17 @@ struct Node {
     /// The node and class it is attached to.
     parent: Option<(usize, u16)>,
     qdisc: Qdisc,
+    /// Of one that is what is put into it.
+    one_queue: Option<OneQueue>,
+}
+
+impl Node {
+    fn name(&self) -> &'static str {
+        match self.one_queue {
+            Some(one) => one.name,
+            None => self.qdisc.discipline().name,
+        }
+    }
 }
 
 impl<'a> Tree<'a> {
@@ -377,11 +394,12 @@ impl<'a> Tree<'a> {
             ));
         }
         let index = self.find(line, parent.major)?;
+        let name = self.nodes[index].name();
         let qdisc = &mut self.nodes[index].qdisc;
         let mut cursor = Cursor {
             rest: statement.words,
         };
-        let (name, kind) = (qdisc.discipline().name, cursor.next());
+        let kind = cursor.next();
         if kind != name {
             let kind = shortened(kind);
             return Err(bad(
@@ -423,8 +441,8 @@ impl<'a> Tree<'a> {
         if major != 0 && major != self.nodes[index].major {
             return Err(bad(line, "its flowid names a class of another discipline"));
         }
+        let name = self.nodes[index].name();
         let qdisc = &mut self.nodes[index].qdisc;
-        let name = qdisc.discipline().name;
         if major == 0 && !filter::MINORS_ALONE.contains(&name) {
             let said = format!("a flowid of {name} needs the handle of its discipline: H:C");
             return Err(bad_filter(line, filter::Refused::not_modelled(said)));
@@ -467,7 +485,16 @@ impl<'a> Tree<'a> {
         let Some(index) = index else {
             return Err(bad(line, "there is no discipline to change"));
         };
-        let Node { qdisc, major, .. } = &mut self.nodes[index];
+        let name = self.nodes[index].name();
+        let Node {
+            qdisc,
+            major,
+            one_queue,
+            ..
+        } = &mut self.nodes[index];
+        if one_queue.is_some() {
+            return Err(bad(line, format!("{name} has nothing to change")));
+        }
         if statement
             .handle
             .is_some_and(|handle| handle.major != *major)
@@ -496,11 +523,17 @@ impl<'a> Tree<'a> {
             Some(class) => Some(self.place(line, class)?),
         };
         let (qdisc, notices) = parse_one(statement.words)?;
+        let kind = statement.words.split_ascii_whitespace().next();
+        let one_queue = kind.and_then(one_queue::find);
+        if let (Some(name), Some(_)) = (kind.filter(|kind| is_root_alone(kind)), parent) {
+            return Err(bad(line, format!("{name} is the root or nothing")));
+        }
         self.notices.extend(notices);
         self.nodes.push(Node {
             major,
             parent,
             qdisc,
+            one_queue,
         });
         Ok(())
     }
@@ -509,12 +542,15 @@ impl<'a> Tree<'a> {
     fn place(&self, line: &str, class: ClassId) -> Result<(usize, u16), QdiscError> {
         let ClassId { major, minor } = class;
         let index = self.find(line, major)?;
-        let qdisc = &self.nodes[index].qdisc;
-        let Some(minor) = qdisc.class(minor) else {
-            let name = qdisc.discipline().name;
-            let reason = format!("{name} {major:x}: has no class {major:x}:{minor:x}");
-            return Err(bad(line, reason));
+        let node = &self.nodes[index];
+        let found = match node.one_queue {
+            Some(one) => one.class(minor),
+            None => { node.qdisc.class(minor) }.ok_or_else(|| {
+                let name = node.name();
+                format!("{name} {major:x}: has no class {major:x}:{minor:x}")
+            }),
         };
+        let minor = found.map_err(|reason| bad(line, reason))?;
         let place = (index, minor);
         if self.nodes.iter().any(|node| node.parent == Some(place)) {
             let reason = format!("class {major:x}:{minor:x} has a discipline already");
@@ -549,7 +585,9 @@ impl<'a> Tree<'a> {
                 return Ok(node.qdisc);
             };
             // Children follow their parents in the list, so the parent still exists.
-            if let Some(slot) = self.nodes[parent].qdisc.slot(minor) {
+            if self.nodes[parent].one_queue.is_some() {
+                self.nodes[parent].qdisc = node.qdisc;
+            } else if let Some(slot) = self.nodes[parent].qdisc.slot(minor) {
                 *slot = Some(Box::new(node.qdisc));
             }
         }

@@ -36,12 +36,15 @@ mod hfsc;
 mod htb;
 mod lines;
 mod netem;
+mod noqueue;
+mod one_queue;
 mod pfifo;
 mod pfifo_fast;
 mod pie;
 mod police;
 mod prio;
 pub mod red;
+pub mod script;
 mod sfq;
 mod shown;
 mod tbf;
@@ -64,6 +67,7 @@ pub use hfsc::{Hfsc, HfscClass, ServiceCurve};
 pub use htb::{Htb, HtbClass};
 pub use lines::Attachment;
 pub use netem::{ALL_PPB, Distribution, Loss, Netem, Slot, SlotDelay};
+pub use noqueue::Noqueue;
 pub use pfifo::Pfifo;
 pub use pfifo_fast::PfifoFast;
 pub use pie::Pie;
@@ -329,6 +333,7 @@ qdiscs! {
     Red;
     Choke;
     Sfq;
+    Noqueue;
 }
 
 /// Formats tc text that [`parse`] reads back. A discipline with children takes several lines.
@@ -349,10 +354,7 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "etf",
     "gred",
     "hhf",
-    "mq",
     "mqprio",
-    "multiq",
-    "noqueue",
     "pfifo_head_drop",
     "plug",
     "qfq",
@@ -438,6 +440,9 @@ fn parse_one(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
             hint: None,
         });
     };
+    if let Some(one) = one_queue::find(name) {
+        return one.parse_alone(words.next());
+    }
     let discipline = find(name).ok_or_else(|| unknown_discipline(name))?;
     let mut words = Words::new(discipline, words);
     let qdisc = parse_words(discipline, &mut words)?;
@@ -467,6 +472,15 @@ impl Qdisc {
                 parameter: "parent",
                 value: (MAX_DEPTH + 1).to_string(),
                 allowed: format!("at most {MAX_DEPTH} levels of disciplines"),
+                hint: None,
+            });
+        }
+        if depth < MAX_DEPTH && matches!(self, Qdisc::Noqueue(_)) {
+            return Err(QdiscError::OutOfRange {
+                discipline: "noqueue",
+                parameter: "parent",
+                value: "a class".to_owned(),
+                allowed: "root".to_owned(),
                 hint: None,
             });
         }

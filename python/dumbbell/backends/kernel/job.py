@@ -162,6 +162,9 @@ def _check_end(path: str, end: Mapping[str, Any]) -> None:
         raise SpecError(f"{path}.loss_every", end["loss_every_pkts"], "0 on the kernel")
     if end["rate_bps"] and end["qdisc"]["kind"] == "netem":
         raise SpecError(f"{path}.qdisc", "netem", 'netem with rate = "inf" on the kernel')
+    if end["rate_bps"] and end["qdisc"]["kind"] == "noqueue":
+        allowed = 'noqueue with rate = "inf" on the kernel, which has it as the root alone'
+        raise SpecError(f"{path}.qdisc", "noqueue", allowed)
     for qdisc in _disciplines(end["qdisc"]):
         if qdisc.get("linux_3_14"):
             raise SpecError(

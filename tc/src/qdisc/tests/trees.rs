@@ -512,3 +512,60 @@ fn what_a_discipline_holds_a_queue_to() {
         assert_eq!(qdisc.shaped_bps(), rate_bps, "{text}");
     }
 }
+
+#[test]
+fn a_link_has_one_of_the_queues_of_mq() {
+    for (text, same) in [
+        ("mq", "pfifo_fast"),
+        ("root multiq", "pfifo"),
+        (
+            "tc qdisc replace dev eth0 root handle 1: mq; tc qdisc replace dev eth0 parent 1:1 fq",
+            "fq",
+        ),
+        (
+            "root handle 1: mq; parent 1:1 handle 2: htb default 1; \
+             class add parent 2: classid 2:1 htb rate 1mbit; parent 2:1 pfifo limit 4",
+            "root handle 2: htb default 1; class add parent 2: classid 2:1 htb rate 1mbit; \
+             parent 2:1 pfifo limit 4",
+        ),
+    ] {
+        let (qdisc, notices) = parse_noting(text).unwrap();
+        assert_eq!(Ok(qdisc), parse(same), "{text}");
+        let [notice] = notices.as_slice() else {
+            panic!("{text}: {notices:?}");
+        };
+        assert!(
+            notice.to_string().contains("a link has one queue"),
+            "{notice}"
+        );
+    }
+    for (text, said) in [
+        (
+            "root handle 1: mq; parent 1:2 fq",
+            "a link has one queue, which is class 1 of mq",
+        ),
+        ("mq 5", "mq has no parameter \"5\""),
+        (
+            "root handle 1: prio; parent 1:1 mq",
+            "mq is the root or nothing",
+        ),
+        (
+            "root handle 1: tbf rate 1mbit burst 9kb limit 9kb; parent 1:1 noqueue",
+            "noqueue is the root",
+        ),
+        (
+            "root handle 1: mq; filter add parent 1: matchall flowid 1:1",
+            "mq takes no filters",
+        ),
+        (
+            "root handle 1: mq; qdisc change root mq",
+            "mq has nothing to change",
+        ),
+        ("mqprio", "not implemented"),
+    ] {
+        let message = parse(text).expect_err(text).to_string();
+        assert!(message.contains(said), "{text}: {message}");
+    }
+    let inside = r#"{"kind":"tbf","rate_bps":8000,"burst_bytes":9000,"limit_bytes":9000,"peakrate_bps":0,"mtu_bytes":0,"child":{"kind":"noqueue"}}"#;
+    assert!(Qdisc::from_json(inside).is_err());
+}
