@@ -4,9 +4,11 @@
 //! | --- | --- | --- |
 //! | before | every packet offered to the queue, dropped ones included | its arrival |
 //! | after | every packet that leaves the queue | start of its transmission |
-//! | arrived | every packet that the link delivers to the far end | its arrival there
+//! | arrived | every packet that the link delivers to the far end | its arrival there |
 //!
-//! |The file is written frame by frame to an output of the caller; nothing is buffered. Flow counters (`capture_flows`) count at the sending end of a link, as `tcpdump` does there: what passes the queue, before and after it, and what arrives from the far end.
+//! The file is written frame by frame to an output of the caller; nothing is buffered. Flow counters
+//! (`capture_flows`) count at the sending end of a link, as `tcpdump` does there: what passes the queue,
+//! before and after it, and what arrives from the far end.
 
 pub mod addresses;
 pub mod frames;

@@ -1,4 +1,16 @@
 //! Generic receive offload: a device merges consecutive frames of one connection.
+//!
+//! | clause of Linux 6.1 (`dev_gro_receive`, `tcp_gro_receive`, `skb_gro_receive`) | here |
+//! | --- | --- |
+//! | what came since the last interrupt is taken in one poll, and nothing is held beyond it | `interval` after the first frame; 0: what came in the same instant |
+//! | of one connection and direction, next in sequence, no longer than the first | yes |
+//! | flags equal but for PSH and FIN; acknowledgement, timestamps and SACK blocks equal | yes |
+//! | the ECN field equal (`inet_gro_receive`) | yes |
+//! | a shorter segment, PSH or FIN ends it | yes |
+//! | less than 65,536 bytes (`gro_max_size`) | yes: 45 segments of 1448 bytes |
+//! | without payload nothing is merged, but what was held goes first | yes |
+//! | what is a super-packet already goes on as it is | yes |
+//! | eight connections a bucket, flushed bucket by bucket | any number, in the order they began |
 
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;

@@ -6,9 +6,11 @@
 //! | sized | one, at the start | its bytes |
 //! | closed loop | one for each transfer, after a think time | the transfer's bytes |
 //! | arrivals | one for each transfer, any number in parallel | the transfer's bytes |
-//! | Poisson, renewal, constant rate | one, at the start | sizes at the source's instants
+//! | Poisson, renewal, constant rate | one, at the start | sizes at the source's instants |
 //!
-//! |A connection is closed when the receiver has all of a transfer. At the flow's stop it is abandoned: nothing more is sent, not even a reset. Small segments are not delayed (the application sets `TCP_NODELAY`).
+//! A connection is closed when the receiver has all of a transfer. At the flow's stop it is abandoned:
+//! nothing more is sent, not even a reset. Small segments are not delayed (the application sets
+//! `TCP_NODELAY`).
 
 mod host_queue;
 mod super_packet;

@@ -1,4 +1,15 @@
 //! The packets that ITGSend 2.8.1 really sends when asked for random gaps and sizes.
+//!
+//! | of D-ITG | here |
+//! | --- | --- |
+//! | payload is the draw cut to whole bytes, at least 20 (its own header), at most 64,000 | yes |
+//! | headers and IP fragments on the wire | yes, in `datagram` |
+//! | each gap grows by what the sleep overshoots (80 to 100 us on the machine measured) | `oversleep`, a law, off unless given |
+//! | `-poll` (busy waiting, less overshoot) | by another `oversleep` |
+//! | the signalling connection to port 9000 | no: a few packets at start and end |
+//!
+//! Sizes and overshoot were read off captures of ITGSend 2.8.1 (Debian), `-E 110..2000 -e 512
+//! -T UDP`; asked for 2000 packets/s it sent 1655 to 1750.
 
 use super::load::times;
 use super::{

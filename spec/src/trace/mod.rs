@@ -7,9 +7,11 @@
 //! | on-off | a rate, interrupted by outages |
 //! | markov | states with a rate, a delay and a loss, each held for a drawn time |
 //! | handover | a new rate and delay at every multiple of an interval, after an outage |
-//! | aggregation | bursts of service at drawn instants
+//! | aggregation | bursts of service at drawn instants |
 //!
-//! |Opportunities and steps are stored as compact readable text (`text`), because a trace may have ten million lines; the text is parsed again during each run. Laws draw from a random stream of the link, so no other component's draws depend on them.
+//! Opportunities and steps are stored as compact readable text (`text`), because a trace may have ten million
+//! lines; the text is parsed again during each run. Laws draw from a random stream of the link, so no other
+//! component's draws depend on them.
 //!
 //! Sources: mm-link(1); R. Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC
 //! 2015; E. N. Gilbert, "Capacity of a burst-noise channel", Bell System Technical Journal 39(5), 1960.

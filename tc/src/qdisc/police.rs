@@ -8,9 +8,9 @@
 //! | `peakrate RATE`, with `mtu` | yes |
 //! | `drop` (or `shot`) for packets above the rate: required here | yes |
 //! | `conform-exceed`, and other verdicts (tc's own default is `reclassify`) | no |
-//! | `avrate`, `pkts_rate`, `pkts_burst`, `overhead`, `mpu`, `linklayer`, `index` | no
+//! | `avrate`, `pkts_rate`, `pkts_burst`, `overhead`, `mpu`, `linklayer`, `index` | no |
 //!
-//! |It is not a discipline: it is placed in front of one, at an interface's `clsact` egress hook.
+//! It is not a discipline: it is placed in front of one, at an interface's `clsact` egress hook.
 
 use super::words::Words;
 use super::{Bounds, Discipline, MAX_TEXT_BYTES, Parameter, QdiscError, REQUIRED, Value, tbf};
