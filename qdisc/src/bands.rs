@@ -1,5 +1,5 @@
-//! What disciplines with classes share, `prio` and `ets` most: which band a packet belongs to, what queues in a band, and how bands
-//! are asked one after another.
+//! Shared code of disciplines with classes, mainly `prio` and `ets`: classification into bands, the
+//! discipline of a band, and dequeueing from several bands.
 
 use super::headers::{self, Filters};
 use super::{Child, Config, Dequeued, Setting, priority};
@@ -13,8 +13,8 @@ pub const TXQUEUELEN: Pfifo = Pfifo {
     limit_packets: 1000,
 };
 
-/// How packets are told apart: by the first filter that matches, else by the priority that Linux gives
-/// them by their TOS byte.
+/// Classifies packets: by the first matching filter, else by the priority that Linux derives from the TOS
+/// byte.
 #[derive(Debug, Clone)]
 pub struct Classifier {
     filters: Filters,
@@ -23,7 +23,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Of so many bands.
+    /// A classifier for this number of bands.
     pub fn new(
         filters: &[Filter],
         band_of_priority: [u8; 16],
@@ -56,8 +56,8 @@ pub fn band_of_header(
     band(filter, header.tos, bands, of_priority)
 }
 
-/// The band that a filter says, from 0, or that the priority by TOS has. A filter that names no band
-/// means priority 0.
+/// The band, from 0, that a filter names, or that of the priority by TOS. A filter that names no band means
+/// priority 0.
 fn band(filter: Option<&Filter>, tos: u8, bands: usize, of_priority: &[u8; 16]) -> usize {
     let priority = match filter {
         Some(filter) => {
@@ -72,7 +72,7 @@ fn band(filter: Option<&Filter>, tos: u8, bands: usize, of_priority: &[u8; 16]) 
     usize::from(of_priority[usize::from(priority)])
 }
 
-/// The empty bands: each with its discipline, or with a `pfifo` of the interface's queue length.
+/// The bands, initially empty: each with its discipline, or a `pfifo` of the interface's queue length.
 pub fn bands_of(children: &[Option<Box<Config>>], setting: &Setting) -> Vec<Child> {
     let default = Config::Pfifo(TXQUEUELEN);
     let bands = children.iter().zip(1..).map(|(child, minor)| {
@@ -82,7 +82,7 @@ pub fn bands_of(children: &[Option<Box<Config>>], setting: &Setting) -> Vec<Chil
     bands.collect()
 }
 
-/// The answer of the first band that has a packet now, or else the soonest instant of any.
+/// The first band's answer that is a packet; otherwise the earliest time of any band.
 pub fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued) -> Dequeued {
     let mut soonest = Dequeued::Empty;
     for band in bands {
@@ -94,7 +94,7 @@ pub fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued
     soonest
 }
 
-/// Of two answers without a packet the one that comes first.
+/// The earlier of two answers without a packet.
 pub fn sooner(one: Dequeued, other: Dequeued) -> Dequeued {
     match (one, other) {
         (Dequeued::NotBefore(one), Dequeued::NotBefore(other)) => {

@@ -3,27 +3,27 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | shaper in deficit mode: a packet leaves, and the next when its time at `bandwidth` is over; no burst | yes |
-//! | Linux: when what is dropped counts (`ingress`), at least two thirds of the rate leave all the same | yes |
-//! | `overhead`, `mpu`, `atm`, `ptm`; from the IP header on unless `raw` | yes |
-//! | tins by DSCP: within its share of the bandwidth the last of them first, else the one that will be soonest | yes |
+//! | shaper in deficit mode: after a packet leaves, the next waits for its transmission time at `bandwidth`; no burst | yes |
+//! | Linux: if dropped packets count (`ingress`), at least two thirds of the rate are still sent | yes |
+//! | `overhead`, `mpu`, `atm`, `ptm`; the size is counted from the IP header unless `raw` | yes |
+//! | tins by DSCP: the highest tin within its share of the bandwidth, else the one that will be within it soonest | yes |
 //! | `unlimited`: tins in deficit round robin | yes |
-//! | a hash with eight places for each flow among 1024 queues of a tin | yes, keyed |
+//! | eight-way set-associative hash of flows to 1024 queues per tin | yes, keyed |
 //! | DRR++: a queue is new, then old; a quantum of 300 to 1514 bytes by the rate | yes |
-//! | queues that are empty decay before they are forgotten, one a packet | yes |
-//! | fair shares of hosts: a quantum over the busy queues of the host | yes, each host counted by itself |
-//! | COBALT: see `cobalt`; never on the last packet of a queue | yes |
-//! | COBALT's target: at least one and a half times a packet of the MTU at the tin's rate | yes |
-//! | ECN: marks in place of CoDel's drops, not of BLUE's | yes |
-//! | over `memlimit`: the longest queue of all tins loses packets from its head | yes; of equally long ones the first |
+//! | empty queues decay before they are removed, one per packet | yes |
+//! | host fairness: the quantum is divided by the number of backlogged queues of the host | yes, with exact counts per host |
+//! | COBALT: see `cobalt`; never drops the last packet of a queue | yes |
+//! | COBALT's target: at least one and a half transmission times of a packet of the MTU at the tin's rate | yes |
+//! | ECN: marks instead of CoDel's drops, not of BLUE's | yes |
+//! | over `memlimit`: packets are dropped from the head of the longest queue of all tins | yes; among equally long queues the first |
 //! | `wash` | yes |
 //! | `split-gso` | yes, at the root |
-//! | `nat`, marks of a firewall, priorities of sockets, filters that choose a queue | no |
+//! | `nat`, firewall marks, socket priorities, filters that choose a queue | no |
 //! | `ack-filter`, `autorate-ingress` | no |
 //!
-//! Linux hashes addresses, ports and protocol with a key drawn at boot, and hosts into 1024 places. Here
-//! the key is drawn from the queue's random stream, so which conversations share a queue differs between
-//! replications, and two hosts never share a place.
+//! Linux hashes addresses, ports and protocol with a key drawn at boot, and hosts into 1024 buckets. Here the
+//! key comes from the queue's random stream, so which conversations share a queue differs between
+//! replications, and two hosts never share a bucket.
 
 mod cobalt;
 mod dscp;
@@ -43,7 +43,7 @@ use size::{ByteTime, Counted};
 use std::sync::Arc;
 use tin::{Isolated, Tin};
 
-/// `sch->limit`: packets of the MTU that memory is for at most, unless `memlimit` says more.
+/// `sch->limit`: number of packets of the MTU for which the default memory limit is sized.
 const MOST_PACKETS: u64 = 10_240;
 const LEAST_MEMORY_BYTES: u64 = 4 << 20;
 /// The two bits of ECN in the traffic class.
@@ -56,14 +56,14 @@ pub struct Cake {
     of_dscp: &'static OfDscp,
     packets: Packets,
     counted: Counted,
-    /// At the whole bandwidth.
+    /// Time per byte at the whole bandwidth.
     byte_time: ByteTime,
     is_shaped: bool,
-    /// When the bandwidth allows the next packet.
+    /// Earliest time at which the bandwidth allows the next packet.
     next_ns: i64,
-    /// When it leaves however much was dropped.
+    /// Latest time at which it is sent, however much was dropped.
     failsafe_ns: i64,
-    /// The tin whose turn it is without a shaper.
+    /// The tin whose turn it is, without a shaper.
     current: usize,
     isolation: Isolation,
     wash: bool,
@@ -110,7 +110,7 @@ impl Build<Config> for Cake {
     }
 }
 
-/// Memory that packets may take.
+/// Limit of kernel memory for packets.
 fn memory_limit_bytes(config: &Config, frame_bytes: u32) -> u64 {
     let bytes_per_s = config.bandwidth_bps / 8;
     let said_bytes = config.memlimit_bytes.map(u64::from);
@@ -119,7 +119,7 @@ fn memory_limit_bytes(config: &Config, frame_bytes: u32) -> u64 {
         (None, 0) => u32::MAX.into(),
         (None, rate) => {
             let four_rtts = u128::from(rate) * u128::from(config.rtt_ns / 1000) / 250_000;
-            // The kernel has 32 bits of it.
+            // The kernel computes it in 32 bits.
             u64::from(four_rtts as u32).max(LEAST_MEMORY_BYTES)
         }
     };
@@ -128,7 +128,7 @@ fn memory_limit_bytes(config: &Config, frame_bytes: u32) -> u64 {
 }
 
 impl Cake {
-    /// What a flow's queue is chosen by.
+    /// Hash by which a flow's queue is chosen.
     #[inline]
     fn hash_of(&self, packet: &Packet, ends: Ends) -> u32 {
         let hash = |value: u64| (mixed(value ^ self.key) >> 32) as u32;
@@ -148,7 +148,7 @@ impl Cake {
         }
     }
 
-    /// Where the packet comes from and goes to.
+    /// Source and destination host of a packet.
     #[inline]
     fn ends_of(&self, packet: &Packet) -> Ends {
         let ends = self.ends.get(packet.conversation as usize);
@@ -163,7 +163,7 @@ impl Cake {
     }
 
     /// Drops from the head of the longest queue until memory is within its limit. Returns whether the newest
-    /// packet of the queue `arriving` was among them; that one is not in the events.
+    /// packet of the queue `arriving` was dropped; it is then not in the events.
     #[cold]
     fn drop_from_the_longest(
         &mut self,
@@ -201,7 +201,7 @@ impl Cake {
         has_refused
     }
 
-    /// Takes the time of so many bytes from the tin and from the bandwidth.
+    /// Charges the transmission time of these bytes to the tin and the shaper.
     #[inline]
     fn advance_shaper(&mut self, index: usize, bytes: u32, now_ns: i64, is_dropped: bool) {
         if !self.is_shaped {
@@ -212,7 +212,7 @@ impl Cake {
         let of_all_ns = self.byte_time.ns_of(bytes) as i64;
         tin.next_ns = match tin.next_ns < now_ns {
             true => tin.next_ns + of_tin_ns,
-            // It does not save up what it did not use.
+            // Unused time is not accumulated.
             false => tin.next_ns.max(now_ns + of_tin_ns),
         };
         self.next_ns += of_all_ns;
@@ -221,13 +221,13 @@ impl Cake {
         }
     }
 
-    /// The tin whose packet is to leave, if any has one.
+    /// The tin that sends next, if any has a packet.
     #[inline]
     fn choose_tin(&mut self, now_ns: i64) -> Option<usize> {
         if self.is_shaped {
             let active = { self.tins.iter().enumerate() }.filter(|(_, tin)| tin.is_active());
             let waits = active.map(|(index, tin)| ((tin.next_ns - now_ns).max(0), index));
-            // Of several the last.
+            // The highest one.
             return waits
                 .min_by_key(|(wait_ns, index)| (*wait_ns, usize::MAX - index))
                 .map(|it| it.1);
@@ -248,17 +248,17 @@ impl Cake {
     }
 }
 
-/// What came of a queue's turn.
+/// Outcome of a queue's turn.
 enum Turn {
     Leaves(Packet),
-    /// Nothing was there.
+    /// The queue was empty.
     WasEmpty,
-    /// Its packet was dropped and has used up time: it is asked again.
+    /// Its packet was dropped and charged: try again.
     Again,
 }
 
 impl Cake {
-    /// A packet of the queue that passes COBALT.
+    /// The next packet of the queue that COBALT lets pass.
     #[inline]
     fn serve(&mut self, index: usize, at: u16, now_ns: i64, events: &mut Events) -> Turn {
         loop {
@@ -267,7 +267,8 @@ impl Cake {
                 tin.on_empty(at, now_ns);
                 return Turn::WasEmpty;
             };
-            // What was dropped has come over the link: senders cannot do with less than two packets each.
+            // Dropped packets have already crossed the link. Each sender needs at least two packets in the
+            // queue.
             let excused_pkts = if self.counts_drops {
                 2 * i64::from(tin.bulk)
             } else {
@@ -299,7 +300,7 @@ impl Cake {
         }
     }
 
-    /// Takes the packet's bytes from its queue's turn, its tin's and the shaper.
+    /// Charges the packet's bytes to its queue, its tin and the shaper.
     #[inline]
     fn charge(&mut self, index: usize, at: u16, packet: &Packet, now_ns: i64, is_dropped: bool) {
         let bytes = self.counted.bytes(packet);
@@ -327,7 +328,7 @@ impl Discipline for Cake {
         let hash = self.hash_of(&packet, ends);
         let tin = &mut self.tins[index];
         let at = tin.queue_of(hash, ends);
-        // Time that nobody used is not made up for.
+        // Unused time is not made up for.
         if tin.backlog_bytes == 0 {
             tin.next_ns = tin.next_ns.max(now_ns);
             if self.packets.count == 0 && self.next_ns < now_ns {

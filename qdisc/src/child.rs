@@ -10,11 +10,10 @@ use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Filter;
 use dumbbell_tc::qdisc::filter::Header;
 
-/// A child, which can be looked into. Of a FIFO the oldest packet is seen where it is
-/// (`qdisc_peek_head`), of bands that of the first that has one. Out of others a packet is taken to
-/// see how long it is, and kept until it may go (`qdisc_peek_dequeued`). To a child that acts on
-/// packets as they leave, such as CoDel, it has left by then; in the backlog, and in limits of what
-/// waits, it stays.
+/// A child with a peek operation. For a FIFO the oldest packet is peeked in place (`qdisc_peek_head`), for
+/// bands that of the first band with a packet. From other disciplines a packet is dequeued to learn its size,
+/// and held until it may leave (`qdisc_peek_dequeued`). For a child that acts at dequeue, such as CoDel, it
+/// has then left; in the backlog and in limits it still counts.
 #[derive(Debug, Clone)]
 pub struct Child {
     qdisc: Box<Qdisc>,
@@ -23,7 +22,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// An empty one.
+    /// An empty child.
     pub fn new(config: &Config, setting: &Setting) -> Child {
         Child {
             qdisc: Box::new(Qdisc::new(config, setting)),
@@ -32,7 +31,7 @@ impl Child {
         }
     }
 
-    /// How much it holds, if it is a plain FIFO.
+    /// Its limit, if it is a plain FIFO.
     pub fn fifo_limit(&self) -> Option<Limit> {
         match &*self.qdisc {
             Qdisc::Fifo(fifo) => Some(fifo.limit()),
@@ -40,7 +39,7 @@ impl Child {
         }
     }
 
-    /// Takes the packet or refuses it.
+    /// Enqueues the packet or refuses it.
     #[inline(never)]
     pub fn enqueue(
         &mut self,
@@ -51,7 +50,7 @@ impl Child {
         self.qdisc.enqueue(packet, now, events)
     }
 
-    /// What `dequeue` will give at this instant. A packet seen here is the next to leave.
+    /// What `dequeue` will return at this instant. A packet returned here is the next to leave.
     pub fn peek(&mut self, now: Time, events: &mut Events) -> Dequeued {
         if let Some(packet) = self.held {
             return Dequeued::Packet(packet);
@@ -67,8 +66,9 @@ impl Child {
         next
     }
 
-    /// Whether the packet that was seen is the next to leave whatever else comes, and there is one when
-    /// any waits: so it is of FIFOs and of those that it is taken out of, unless they hold packets back.
+    /// Whether a peeked packet stays the next to leave whatever arrives, and there is one whenever the
+    /// backlog is not empty. True for FIFOs and for disciplines from which packets are dequeued, unless they
+    /// hold packets back.
     pub fn keeps_what_was_seen(&self) -> bool {
         matches!(
             *self.qdisc,
@@ -92,7 +92,7 @@ impl Child {
         self.qdisc.dequeue(now, events)
     }
 
-    /// Packets and bytes on the wire that it holds.
+    /// Its packets and bytes on the wire.
     pub fn backlog(&self) -> (u32, u64) {
         let (packets, bytes) = self.qdisc.backlog();
         let held = self.held();
@@ -106,7 +106,7 @@ impl Child {
         })
     }
 
-    /// The discipline's own numbers.
+    /// The discipline's own statistics.
     pub fn statistics(&self) -> Statistics {
         self.qdisc.statistics()
     }
@@ -122,8 +122,8 @@ impl Child {
     }
 }
 
-/// The discipline inside another that packets with these headers come to; `None` where the kernel's
-/// own `pfifo` is, and of those that hold no other.
+/// The inner discipline that packets with these headers enter; `None` for the kernel's own `pfifo` and for
+/// disciplines without classes.
 pub fn child_for<'a>(config: &'a Config, header: &Header) -> Option<&'a Config> {
     match config {
         Config::Tbf(tbf) => tbf.child.as_deref(),
@@ -153,7 +153,7 @@ mod tests {
     use dumbbell_core::packet::Kind;
     use dumbbell_tc::qdisc::Pfifo;
 
-    /// In the kernel it is in the child's `qlen` and `backlog`, by which limits go.
+    /// In the kernel a held packet is in the child's `qlen` and `backlog`, which limits use.
     #[test]
     fn what_was_looked_at_counts_in_the_limit() {
         for (text, reason) in [

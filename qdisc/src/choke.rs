@@ -4,15 +4,15 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | paper: an average of the backlog at each arrival, as RED's | yes, in packets |
-//! | paper: up to the lower threshold every packet is taken | yes |
-//! | paper: above it, one drawn at random from those that wait is compared; of the same flow both are dropped | yes |
-//! | paper: else above the upper threshold every packet is dropped, and between them by RED's probability | yes |
+//! | paper: average of the backlog at each arrival, as in RED | yes, in packets |
+//! | paper: up to the lower threshold every packet is enqueued | yes |
+//! | paper: above it, the arrival is compared with a random queued packet; if both are of the same flow, both are dropped | yes |
+//! | paper: otherwise every packet is dropped above the upper threshold, and by RED's probability between the thresholds | yes |
 //! | paper: several packets compared, dropped ones replaced | no, nor in Linux |
-//! | Linux: a packet taken out of the middle leaves a hole; one drawn that is a hole is drawn anew, three times, then it is the head | yes |
-//! | ECN: marks in place of RED's drops, never of the two of one flow | yes, with `ecn` |
-//! | average decays while the queue is idle | only where the discipline is asked while it is empty, as with `red` |
-//! | filters that say what a flow is | no |
+//! | Linux: removing a packet from the middle leaves a hole; if a hole is drawn, the draw is repeated, three times in all, then the head is used | yes |
+//! | ECN: marks instead of RED's drops, never instead of the drops of a match | yes, with `ecn` |
+//! | average decays while the queue is idle | only if the discipline is polled while it is empty, as with `red` |
+//! | filters that define flows | no |
 
 use super::red::{Average, Verdict};
 use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
@@ -22,13 +22,13 @@ use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Choke as Config;
 use std::collections::VecDeque;
 
-/// How often a packet is drawn until it is one and no hole.
+/// Largest number of draws until a packet is found.
 const DRAWS: usize = 3;
 
 /// The state of a CHOKe queue.
 #[derive(Debug, Clone)]
 pub struct Choke {
-    /// The first is never a hole.
+    /// The first entry is never a hole.
     packets: VecDeque<Option<Packet>>,
     count: u32,
     backlog_bytes: u64,
@@ -57,7 +57,7 @@ impl Build<Config> for Choke {
 }
 
 impl Choke {
-    /// A place drawn at random, of those with packets; none while the queue is empty.
+    /// A random place with a packet; None if the queue is empty.
     fn draw(&mut self) -> Option<usize> {
         let places = self.packets.len() as u64;
         if places == 0 {
@@ -72,7 +72,7 @@ impl Choke {
         Some(0)
     }
 
-    /// Takes the packet of a place out, and holes that would be first.
+    /// Removes the packet at a place, and leading holes.
     fn take(&mut self, place: usize) -> Option<Packet> {
         let packet = self.packets.get_mut(place)?.take()?;
         while let Some(None) = self.packets.front() {
@@ -83,7 +83,7 @@ impl Choke {
         Some(packet)
     }
 
-    /// Drops a waiting packet that is drawn at random, if it is of the flow of the one that arrives.
+    /// Drops a random queued packet if it is of the same flow as the arriving one.
     fn drops_its_like(&mut self, arriving: &Packet, events: &mut Events) -> bool {
         let Some(place) = self.draw() else {
             return false;
@@ -156,7 +156,7 @@ impl Discipline for Choke {
         Box::new(self.packets.iter().flatten())
     }
 
-    /// As of `red`.
+    /// As `red`.
     fn statistics(&self) -> Statistics {
         Statistics {
             drop_probability: self.average.drop_probability(),

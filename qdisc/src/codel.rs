@@ -4,16 +4,16 @@
 //! | --- | --- |
 //! | RFC 8289 section 5.4 (Enqueue Routine): a timestamp, from which dequeue has the sojourn time | yes |
 //! | RFC 8289 section 5.6 (Helper Routines): `first_above_time`; above target for an interval before the first drop | yes |
-//! | RFC 8289 section 5.6 (Helper Routines): never when no more than an MTU waits behind | yes, MTU and 14 bytes of header |
-//! | RFC 8289 section 5.6 (Helper Routines): `control_law`, next drop after `interval / sqrt(count)` | yes, a Newton step an update |
-//! | RFC 8289 section 5.5 (Dequeue Routine): `count` resumes where it was if dropping ended within 16 intervals | yes |
-//! | RFC 8289 section 3.3 (Control Loop): the first two drops are an interval apart | yes |
+//! | RFC 8289 section 5.6 (Helper Routines): no drop if at most one MTU is queued behind | yes, MTU and 14 bytes of header |
+//! | RFC 8289 section 5.6 (Helper Routines): `control_law`, next drop after `interval / sqrt(count)` | yes, one Newton step per update |
+//! | RFC 8289 section 5.5 (Dequeue Routine): `count` resumes if dropping ended within the last 16 intervals | yes |
+//! | RFC 8289 section 3.3 (Control Loop): the first two drops are one interval apart | yes |
 //! | RFC 8289 section 5.5 (Dequeue Routine): several drops in one dequeue | yes |
 //! | RFC 8289 section 4.1 (Non-starvation): a queue of its own for each flow | `fq_codel` |
 //! | RFC 8289 section 4.5 (Setting Up CoDel): defaults that need no choice | yes |
 //! | RFC 8289 section 4.4 (Use with Multiple Queues): each queue has its own state | `fq_codel` |
-//! | ECN: marks in place of drops (Linux `ecn`) | yes |
-//! | `ce_threshold`: marks every capable packet above a sojourn time | yes |
+//! | ECN: marks instead of drops (Linux `ecn`) | yes |
+//! | `ce_threshold`: marks every ECN-capable packet above a sojourn time | yes |
 //! | Linux's clock of 1024 ns in 32 bits | yes |
 //! | `tc qdisc change` while packets wait | no |
 //!
@@ -23,10 +23,9 @@
 //! | interval | 100 ms (RFC 8289 section 4.2) | 100 ms |
 //! | limit | - | 1000 packets |
 //!
-//! Where the RFC computes a square root, Linux does one Newton step a drop towards
-//! `1 / sqrt(count)`, with 16 bits after the point. It is exact at 1, 1/2 in place of 0.71 at 2
-//! (the second drop comes early), within 3 % from 3, 1.3 % from 5 and 0.4 % from 10 on while
-//! counts grow one by one.
+//! Where the RFC computes a square root, Linux makes one Newton step per drop towards `1 / sqrt(count)`, with
+//! 16 fractional bits. The result is exact at 1, 1/2 instead of 0.71 at 2 (the second drop is early), and,
+//! while the count grows by one, within 3 % from 3, 1.3 % from 5 and 0.4 % from 10 on.
 
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
 use dumbbell_core::packet::Packet;
@@ -38,41 +37,41 @@ use dumbbell_tc::qdisc::{Codel as Config, Selector};
 const TICK_SHIFT: u32 = 10;
 /// The reciprocal square root of 1, in units of 2^-16.
 const ONE: u16 = u16::MAX;
-/// Below any sojourn time there can be (`CODEL_DISABLED_THRESHOLD`).
+/// Above every possible sojourn time (`CODEL_DISABLED_THRESHOLD`).
 const NO_THRESHOLD: u32 = i32::MAX as u32;
-/// Largest MTU for the exemption of short queues.
+/// Largest MTU of the short-queue exemption.
 const LARGEST_MTU_BYTES: u32 = 1 << 20;
 
-/// Instants and spans of CoDel's clock: 32 bits that wrap.
+/// Times of CoDel's clock: 32 bits that wrap.
 type Ticks = u32;
 
 fn ticks(time: Time) -> Ticks {
     (time.as_ns() >> TICK_SHIFT) as Ticks
 }
 
-/// Whether `a` is later than `b` on a clock that wraps.
+/// Whether `a` is later than `b` on a wrapping clock.
 fn is_after(a: Ticks, b: Ticks) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
-/// CoDel's parameters, checked and in the units of its clock.
+/// CoDel's parameters, validated, in units of its clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters {
     /// RFC 8289 `TARGET`.
     target: Ticks,
     /// RFC 8289 `INTERVAL`.
     interval: Ticks,
-    /// Sojourn time above which every capable packet is marked.
+    /// Sojourn time above which every ECN-capable packet is marked.
     ce_threshold: Ticks,
-    /// To which packets that applies; None for all.
+    /// Packets to which the threshold applies; None for all.
     selector: Option<Selector>,
-    /// RFC 8289 `maxpacket_`: with no more bytes behind a packet, none is dropped.
+    /// RFC 8289 `maxpacket_`: no drop with at most this number of bytes queued behind a packet.
     mtu_bytes: u32,
     ecn: bool,
 }
 
 impl Parameters {
-    /// From tc's numbers; times in ns.
+    /// From tc's parameters; times in ns.
     pub fn new(
         target_ns: u64,
         interval_ns: u64,
@@ -91,48 +90,47 @@ impl Parameters {
         }
     }
 
-    /// The same with a threshold for some packets only.
+    /// Applies the threshold to selected packets only.
     pub fn with_selector(self, selector: Option<Selector>) -> Parameters {
         Parameters { selector, ..self }
     }
 
-    /// Whether a packet that stayed so long is marked whatever the target.
+    /// Whether a packet with this sojourn time is marked regardless of the target.
     fn is_above_threshold(&self, sojourn: Ticks, packet: &Packet) -> bool {
         let is_selected = |selector: Selector| selector.selects(packet.traffic_class);
         is_after(sojourn, self.ce_threshold) && self.selector.is_none_or(is_selected)
     }
 }
 
-/// What CoDel takes packets from.
+/// The queue that CoDel dequeues from.
 pub trait Source {
-    /// The packet in front, if any.
+    /// The packet at the head, if any.
     fn pop(&mut self) -> Option<Packet>;
-    /// Bytes on the wire that wait behind it.
+    /// Bytes on the wire behind it.
     fn backlog_bytes(&self) -> u64;
 }
 
-/// CoDel's state (RFC 8289 section 5.1), of one queue.
+/// CoDel's state for one queue (RFC 8289 section 5.1).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Controller {
-    /// Drops since dropping began, `count_`.
+    /// Drops since dropping started, `count_`.
     count: u32,
-    /// `count` when dropping began, `lastcount_`.
+    /// `count` when dropping started, `lastcount_`.
     last_count: u32,
-    /// When to drop next, or when it was last dropped, `drop_next_`.
+    /// Time of the next drop, or of the last one, `drop_next_`.
     drop_next: Ticks,
-    /// When the target will have been exceeded for an interval, `first_above_time_`; 0 while it
-    /// is not.
+    /// When the target will have been exceeded for an interval, `first_above_time_`; 0 if it is not exceeded.
     first_above_time: Ticks,
     /// `1 / sqrt(count)` in units of 2^-16.
     reciprocal_sqrt: u16,
     /// `dropping_`.
     is_dropping: bool,
-    /// Of the packet looked at last.
+    /// Of the last packet examined.
     sojourn: Ticks,
 }
 
 impl Controller {
-    /// The packet that leaves, after those that are dropped (RFC 8289 section 5.6).
+    /// The packet that leaves, after dropping others (RFC 8289 section 5.6).
     #[inline]
     pub fn dequeue(
         &mut self,
@@ -159,19 +157,18 @@ impl Controller {
         };
         let mut packet = packet?;
         if !is_marked && parameters.is_above_threshold(self.sojourn, &packet) {
-            // Whether it can be marked makes no difference here.
+            // Whether it is ECN-capable makes no difference here.
             let _ = events.mark(&mut packet, DropReason::Codel);
         }
         Some(packet)
     }
 
-    /// Adds to the drops since dropping began: how fq_codel makes the signal stronger when it
-    /// had to drop by itself.
+    /// Adds drops to the count: fq_codel strengthens the signal after its own drops.
     pub fn add_drops(&mut self, drops: u32) {
         self.count = self.count.wrapping_add(drops);
     }
 
-    /// Sojourn time of the packet looked at last.
+    /// Sojourn time of the last packet examined.
     pub fn sojourn(&self) -> Time {
         Time::from_ns(u64::from(self.sojourn) << TICK_SHIFT)
     }
@@ -221,7 +218,7 @@ impl Controller {
             }
         };
         self.is_dropping = true;
-        // RFC 8289 section 5.5: close to the last time, begin with the rate that worked then.
+        // RFC 8289 section 5.5: soon after the last dropping state, resume with its drop rate.
         let drops = self.count.wrapping_sub(self.last_count);
         let since = now.wrapping_sub(self.drop_next);
         if drops > 1 && is_after(parameters.interval.wrapping_mul(16), since) {
@@ -236,7 +233,7 @@ impl Controller {
         (leaving, is_marked)
     }
 
-    /// Drops or marks what is due (RFC 8289 section 5.6, the branch in dropping state).
+    /// Further drops or marks that are due (RFC 8289 section 5.6, the branch in dropping state).
     #[cold]
     fn go_on_dropping(
         &mut self,
@@ -271,19 +268,19 @@ impl Controller {
         t.wrapping_add(step as Ticks)
     }
 
-    /// One step of `x <- x (3 - count x^2) / 2` towards `1 / sqrt(count)`, with the kernel's
-    /// widths: x in units of 2^-32 of which 16 bits are kept.
+    /// One step of `x <- x (3 - count x^2) / 2` towards `1 / sqrt(count)`, with the kernel's precision: x in
+    /// units of 2^-32 of which 16 bits are stored.
     fn newton_step(&mut self) {
         let x = u64::from(self.reciprocal_sqrt) << 16;
         let square = (x * x) >> 32;
         let rest = (3u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
-        // Two bits are given up so that the product fits 64.
+        // Two bits are dropped so that the product fits 64.
         let next = (rest >> 2).wrapping_mul(x) >> 31;
         self.reciprocal_sqrt = (next >> 16) as u16;
     }
 }
 
-/// Marks the packet, if that is wanted and possible, and gives it back; drops it otherwise.
+/// Marks the packet, if enabled and possible, and returns it; otherwise drops it.
 fn mark_or_drop(
     mut packet: Packet,
     parameters: &Parameters,
@@ -296,7 +293,7 @@ fn mark_or_drop(
     None
 }
 
-/// A FIFO whose head CoDel watches.
+/// A FIFO under CoDel.
 #[derive(Debug, Clone)]
 pub struct Codel {
     queue: Queue,
@@ -383,7 +380,7 @@ impl Discipline for Codel {
         Box::new(self.queue.packets.iter())
     }
 
-    /// The delay is the sojourn time of the packet that left last (`ldelay`).
+    /// The delay is the sojourn time of the last packet that left (`ldelay`).
     fn statistics(&self) -> Statistics {
         Statistics {
             delay_estimate: Some(self.controller.sojourn()),

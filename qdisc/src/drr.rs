@@ -2,10 +2,10 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | classes send by turns, as many bytes as their deficits hold | yes, see `rounds` |
-//! | the class from the first filter that matches | yes |
-//! | no filter, or one that names no class: the packet is dropped | yes |
-//! | a class without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | classes send in turn, as many bytes as their deficits allow | yes, see `rounds` |
+//! | the class of the first filter that matches | yes |
+//! | no filter matches, or its class does not exist: the packet is dropped | yes |
+//! | a class without a discipline: a `pfifo` of 1000 packets (txqueuelen) | yes |
 //! | a class by `skb->priority` (`SO_PRIORITY`, iptables) | no |
 
 use super::bands::{TXQUEUELEN, backlog_of};
@@ -26,7 +26,7 @@ pub struct Drr {
     filters: Filters,
 }
 
-/// The class that packets with these headers go to; none where they are dropped.
+/// The class of packets with these headers; None if they are dropped.
 pub(super) fn class_of<'a>(parameters: &'a Parameters, header: &Header) -> Option<&'a DrrClass> {
     let filter = headers::first(&parameters.filters, header)?;
     let mut classes = parameters.classes.iter();
@@ -77,7 +77,7 @@ impl Discipline for Drr {
     }
 
     fn class_of(&self, packet: &Packet) -> Option<u16> {
-        // 0 of what has no class, and is dropped.
+        // 0 for packets without a class, which are dropped.
         let minor = self.filters.first(packet).map(|filter| filter.minor);
         Some(
             minor
@@ -118,7 +118,7 @@ mod tests {
     fn classes_share_bytes_as_their_quanta() {
         let mut queue = queue();
         let events = &mut Events::default();
-        // Packets of unlike lengths.
+        // Packets of different sizes.
         for (tos, bytes) in [(0x10, 500), (0x08, 1250)] {
             for _ in 0..2 {
                 assert_eq!(

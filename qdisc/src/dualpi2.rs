@@ -1,24 +1,4 @@
-//! `dualpi2`: two queues with coupled PI2, for L4S and for all else (RFC 9332, appendix A).
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 9332 section 2.3 (Traffic Classification), figure 3: ECT(1) and CE to L, all else to C; one limit for both, tested first | yes; in packets and memory, as `limit` and `memlimit` of tc |
-//! | RFC 9332 section 2.5.1 (Functional Requirements): L is marked no less than C is dropped, by p_C = (p_CL / k)^2 | yes |
-//! | RFC 9332 appendix A.1, figure 4: marks and drops as packets leave; L by max(p'_L, p_CL), C by p_C = p'^2 | yes |
-//! | figure 4: `recur`, which spaces marks evenly in place of chance | yes; Linux draws random numbers |
-//! | figure 5: a ramp from 800 us to 1200 us marks L | no: the step of its note c, as Linux; 1 ms |
-//! | figure 6 and 8: p' every `tupdate` by the delay of the packet that has waited longest, p_CL = k p' | yes: see `pi` |
-//! | figure 7: an L queue of one packet is not marked by delay (`Th_len`) | `min_qlen_step`, asked as the packet arrives, as Linux; 0 there and here |
-//! | figure 7: from p_CL = 1 on, L drops with p_C, and C drops what it would mark | yes, `drop_on_overload`; `overflow` holds p' at 1/k |
-//! | appendix A.1: below 2 MTU in both queues no coupled signal and no drop | yes |
-//! | RFC 9332 section 4.2.2 (Avoiding Short-Term Classic Starvation: Sacrifice L4S Throughput or Delay?): a weighted scheduler | weighted round robin by bytes, `classic_protection` |
-//! | appendix A.1: the scheduler's credit moves only while both wait; L is favoured after idleness | yes |
-//! | signals as packets arrive (`drop_enqueue`) | yes |
-//! | RFC 9332 section 2.5.1.1 (Requirements in Unexpected Cases): other packets in L, by filters | no filters |
-//! | appendix B: Curvy RED in place of PI2 | no |
-//!
-//! The updates are done when a packet comes or leaves, all those due before it, at once whatever
-//! their number (`pi.rs`).
+//! `dualpi2`: two queues with coupled PI2, one for L4S (L) and one classic (C) (RFC 9332, appendix A).
 
 mod pi;
 
@@ -33,16 +13,16 @@ use pi::Pi;
 const ECN_MASK: u8 = 0b11;
 const PERCENT: i64 = 100;
 
-/// When a packet of L is marked by its own queue, in place of figure 5's ramp.
+/// The native marking threshold of L, instead of figure 5's ramp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// It has waited longer.
+    /// Sojourn time.
     Sojourn(Time),
-    /// More packets wait, itself among them.
+    /// Queue length, including the packet itself.
     Packets(usize),
 }
 
-/// What does not change.
+/// Constants of a queue.
 #[derive(Debug, Clone)]
 struct Parameters {
     limit_packets: usize,
@@ -55,20 +35,20 @@ struct Parameters {
     signals_at_dequeue: bool,
     is_for_ect1_alone: bool,
     splits_gso: bool,
-    /// Of 100, how many bytes C sends while both wait.
+    /// Weight of C while both queues are backlogged, per cent of the bytes.
     weight_of_classic: i64,
-    /// The scheduler's credit after idleness.
+    /// The scheduler's credit after idle.
     first_credit: i64,
-    /// Below this, in both queues, nothing is signalled but by the step.
+    /// With fewer bytes in both queues, only the step threshold signals.
     exempt_bytes: u64,
     overhead_bytes: u32,
 }
 
-/// A packet in its queue.
+/// A queued packet.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     packet: Packet,
-    /// Whether the queue was long enough, when it came, for the step to count.
+    /// Whether the queue was long enough at its arrival for the step threshold to apply.
     may_be_stepped: bool,
 }
 
@@ -82,7 +62,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Figure 4: true for this share of the calls, evenly spaced.
+    /// Figure 4: returns true for this share of the calls, evenly spaced.
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         let is_due = self.count > 1.0;
@@ -103,7 +83,7 @@ impl Queue {
     }
 }
 
-/// Which of the two.
+/// The queue: L4S or classic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     L4s,
@@ -119,7 +99,7 @@ pub struct Dualpi2 {
     pi: Pi,
     tupdate: Time,
     next_update: Time,
-    /// Above 0 it is the turn of C, if both wait.
+    /// Scheduler credit: above 0 it is C's turn, if both queues are backlogged.
     credit: i64,
     memory_bytes: u64,
     held: Held,
@@ -137,7 +117,7 @@ impl Dualpi2 {
         self.l4s.backlog_bytes + self.classic.backlog_bytes + self.held.bytes
     }
 
-    /// Figure 3: by the last bit of the ECN field, or by both.
+    /// Figure 3: classified by the last bit of the ECN field, or by both bits.
     fn side_of(&self, packet: &Packet) -> Side {
         let ecn = packet.traffic_class & ECN_MASK;
         let is_l4s = match self.parameters.is_for_ect1_alone {
@@ -147,7 +127,7 @@ impl Dualpi2 {
         if is_l4s { Side::L4s } else { Side::Classic }
     }
 
-    /// Figure 8: the updates due before `now`.
+    /// Figure 8: applies the updates due before `now`.
     fn catch_up(&mut self, now: Time) {
         if self.next_update >= now {
             return;
@@ -161,7 +141,7 @@ impl Dualpi2 {
         self.next_update = first + Time(updates * self.tupdate.0);
     }
 
-    /// Figure 7: marks the packet if that is due. Returns whether it is to be dropped.
+    /// Figure 7: marks the packet if due. Returns whether it must be dropped.
     fn signal(
         &mut self,
         side: Side,
@@ -180,7 +160,7 @@ impl Dualpi2 {
                 if is_overload && self.l4s.recur(classic) {
                     return true;
                 }
-                // Every packet of L can be marked.
+                // Every packet in L is ECN-capable.
                 if self.l4s.recur(coupled.min(1.0)) {
                     let _ = events.mark(packet, DropReason::Pi2);
                 }
@@ -193,7 +173,7 @@ impl Dualpi2 {
         }
     }
 
-    /// Marks a packet of L that waited too long, or left too many behind.
+    /// Marks a packet of L that exceeds the step threshold.
     fn mark_above_step(
         &self,
         waiting: &mut Waiting,
@@ -211,7 +191,7 @@ impl Dualpi2 {
         }
     }
 
-    /// Whose turn it is, and whether both wait.
+    /// The queue whose turn it is, and whether both are backlogged.
     fn turn(&self) -> Option<(Side, bool)> {
         let (l4s, classic) = (
             !self.l4s.packets.is_empty(),
@@ -243,7 +223,7 @@ impl Build<Config> for Dualpi2 {
             (Some(packets), _) => Step::Packets(packets as usize),
             (None, step_ns) => Step::Sojourn(Time::from_ns(step_ns.unwrap_or(0))),
         };
-        // As Linux: negative where L has more than half, so that it goes first.
+        // As in Linux: negative if L has more than half, so that L goes first.
         let first_credit = (2 * weight_of_classic - PERCENT) * i64::from(frame_bytes);
         Dualpi2 {
             l4s: Queue::default(),
@@ -369,8 +349,8 @@ impl Discipline for Dualpi2 {
         Box::new(both.map(|waiting| &waiting.packet))
     }
 
-    /// The base probability p', of which the square is C's and `coupling_factor` times as much L's,
-    /// and the delay it was last updated by.
+    /// The base probability p', from which both probabilities follow (its square for C, times
+    /// `coupling_factor` for L), and the delay at its last update.
     fn statistics(&self) -> Statistics {
         Statistics {
             drop_probability: self.pi.probability(),

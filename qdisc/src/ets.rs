@@ -3,10 +3,10 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | a strict band sends when those before it have no packet | yes |
-//! | then the others by deficit round robin | yes, see `rounds` |
-//! | the band from the first filter that matches, else from the priority by TOS and `priomap` | yes |
-//! | a band without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | a strict band sends when all bands before it are empty | yes |
+//! | then the other bands by deficit round robin | yes, see `rounds` |
+//! | the band of the first filter that matches, else of the priority by TOS and `priomap` | yes |
+//! | a band without a discipline: a `pfifo` of 1000 packets (txqueuelen) | yes |
 //! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
 
 use super::bands::{Classifier, backlog_of, bands_of, first_of, sooner};
@@ -21,7 +21,7 @@ use dumbbell_tc::qdisc::Ets as Parameters;
 pub struct Ets {
     bands: Vec<Child>,
     strict: usize,
-    /// Of the bands after the strict ones.
+    /// Deficit round robin of the bands after the strict ones.
     rounds: Rounds,
     classifier: Classifier,
 }
@@ -94,7 +94,7 @@ mod tests {
         Qdisc::new(&parse_qdisc(text).unwrap(), &Setting::for_tests())
     }
 
-    /// Of so many bytes on the wire.
+    /// A packet of this number of bytes on the wire.
     fn packet(tos: u8, wire_bytes: u32) -> Packet {
         let overhead = Setting::for_tests().overhead_bytes;
         let mut packet = Packet::new(Kind::Udp, 0, 1, (wire_bytes - overhead) as u16, Time::ZERO);
@@ -102,7 +102,7 @@ mod tests {
         packet
     }
 
-    /// The TOS bytes of what leaves while each of the bands always has packets of such a length.
+    /// TOS bytes in order of departure while each band is backlogged with packets of this size.
     fn leaving(text: &str, lengths: &[(u8, u32)], count: usize) -> Vec<u8> {
         let mut queue = queue(text);
         let events = &mut Events::default();
@@ -114,7 +114,7 @@ mod tests {
         }
         let left = std::iter::from_fn(|| match queue.dequeue(Time::ZERO, events) {
             Dequeued::Packet(packet) => {
-                // Another in its place.
+                // Replaces the packet that left.
                 let taken = queue.enqueue(packet, Time::ZERO, events);
                 assert_eq!(taken, Ok(()));
                 Some(packet.traffic_class)
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn bands_share_by_their_quanta() {
         let text = format!("ets quanta 1000 3000 6000 {MAP}");
-        // Packets of unlike lengths: what is shared are bytes.
+        // Packets of different sizes: bands share bytes.
         let lengths = [(0x10, 500), (0x00, 1000), (0x08, 250)];
         let left = leaving(&text, &lengths, 2900);
         let bytes_of = |(tos, bytes): (u8, u32)| {
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(lengths.map(bytes_of), [100_000, 300_000, 600_000]);
     }
 
-    /// A quantum of a byte gives the shares of any two equal quanta, and no rounds are walked through.
+    /// Quanta of one byte give the same shares as any equal quanta, without iterating over empty rounds.
     #[test]
     fn a_small_quantum_costs_no_more() {
         let lengths = [(0x10, 1514), (0x00, 1514)];
@@ -203,7 +203,7 @@ mod tests {
         };
         add(&mut queue, 0x10, 100);
         assert_eq!(send(&mut queue), 0x10);
-        // It would have 900 of its last turn; the other comes first now, both with 1000.
+        // It would have 900 bytes left of its last turn; now the other comes first, both with 1000.
         add(&mut queue, 0x00, 600);
         add(&mut queue, 0x00, 600);
         for _ in 0..3 {

@@ -1,33 +1,32 @@
-//! What disciplines do to packets besides passing them on.
+//! Side effects of disciplines on packets.
 
 use dumbbell_core::packet::Packet;
 
 pub use dumbbell_core::drop::{DropCause, DropReason};
 
-/// What happened to packets during a call of `enqueue` or `dequeue`, besides its answer. The
-/// buffers are the link's and used again.
+/// Side effects of a call of `enqueue` or `dequeue`. The buffers belong to the link and are reused.
 #[derive(Debug, Clone, Default)]
 pub struct Events {
-    /// Packets it held and threw away.
+    /// Queued packets that it dropped.
     pub dropped: Vec<(Packet, DropReason)>,
-    /// Packets it marked (as they are after the mark) and still holds or hands on.
+    /// Packets that it marked (with the mark) and still holds or returns.
     pub marked: Vec<(Packet, DropReason)>,
-    /// Copies it made and tried to take in; those it could not are in `dropped` too.
+    /// Copies that it made and tried to enqueue; those that failed are in `dropped` too.
     pub duplicated: Vec<Packet>,
-    /// Copies that the link is to offer to the root.
+    /// Copies that the link must enqueue at the root.
     pub for_root: Vec<Packet>,
-    /// Whether what is being taken in is such a copy, of which no further one is made.
+    /// Whether the packet being enqueued is such a copy, which is not duplicated again.
     pub is_copy: bool,
-    /// Packets that a delay has taken in: their sender's host does not count them as queued.
+    /// Packets that netem started to delay: their sender's host no longer counts them as queued.
     pub delayed: Vec<Packet>,
-    /// Whether those are to be noted.
+    /// Whether delayed packets are reported.
     pub notes_delayed: bool,
-    /// Since the start of the run; `clear` does not forget it.
+    /// Timer updates since the start of the run; not reset by `clear`.
     pub timer_updates: TimerUpdates,
 }
 
-/// How much a discipline does by timers of its own. They have no events: what they would have done
-/// is done when a packet comes or leaves, one after the other where it cannot be done at once.
+/// Number of updates by a discipline's own timers. They have no events: due updates are applied when a packet
+/// arrives or leaves, one by one if there is no closed form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimerUpdates {
     one_by_one: u64,
@@ -35,13 +34,12 @@ pub struct TimerUpdates {
 }
 
 impl TimerUpdates {
-    /// `updates` were done one after the other.
+    /// Adds `updates` that were applied one by one.
     pub fn add(&mut self, updates: u64) {
         self.one_by_one += updates;
     }
 
-    /// There are more to do than anybody waits for: the discipline does none from now on, and whoever
-    /// watches the run ends it.
+    /// Too many updates are due: the discipline stops updating, and the watch ends the run.
     pub fn give_up(&mut self) {
         self.are_too_many = true;
     }
@@ -51,19 +49,19 @@ impl TimerUpdates {
         self.are_too_many
     }
 
-    /// How many were done one after the other.
+    /// Number of updates applied one by one.
     pub fn one_by_one(self) -> u64 {
         self.one_by_one
     }
 }
 
 impl Events {
-    /// Notes that a packet was thrown away.
+    /// Records a drop.
     pub fn drop(&mut self, packet: Packet, reason: DropReason) {
         self.dropped.push((packet, reason));
     }
 
-    /// Marks a packet that can be marked, and notes it. Returns whether it can.
+    /// Marks a packet if it is ECN-capable, and records it. Returns whether it is.
     #[must_use]
     pub fn mark(&mut self, packet: &mut Packet, reason: DropReason) -> bool {
         let can_be = packet.mark_congestion();
@@ -73,7 +71,7 @@ impl Events {
         can_be
     }
 
-    /// Whether nothing happened.
+    /// Whether there was no side effect.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.dropped.is_empty()
@@ -82,7 +80,7 @@ impl Events {
             && self.delayed.is_empty()
     }
 
-    /// Forgets everything.
+    /// Resets the events.
     pub fn clear(&mut self) {
         self.dropped.clear();
         self.marked.clear();

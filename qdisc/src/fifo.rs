@@ -2,12 +2,12 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | pfifo: a packet is taken while fewer than `limit` packets wait | yes |
-//! | bfifo: a packet is taken while backlog plus its bytes is at most `limit` | yes |
-//! | `tc qdisc change` of the limit while packets wait | no |
+//! | pfifo: a packet is enqueued if fewer than `limit` packets are queued | yes |
+//! | bfifo: a packet is enqueued if backlog plus its bytes is at most `limit` | yes |
+//! | `tc qdisc change` of the limit while packets are queued | no |
 //!
-//! Behind a link with a rate the packet in transmission has left the queue, as in Linux, so
-//! `pfifo limit L` in front of a transmitter is the M/M/1/K queue of K = L + 1.
+//! On a link with a rate the packet in transmission has left the queue, as in Linux, so `pfifo limit L` in
+//! front of a transmitter is the M/M/1/K queue with K = L + 1.
 
 use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Setting};
 use dumbbell_core::packet::Packet;
@@ -15,10 +15,10 @@ use dumbbell_core::ring::Ring;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::{Bfifo, Pfifo};
 
-/// A packet of 65535 bytes, and no link's overhead is larger than that.
+/// A packet of 65535 bytes plus a link overhead of at most the same.
 const MOST_BYTES_ON_WIRE: u64 = 2 * 65535;
 
-/// How much a FIFO holds.
+/// The limit of a FIFO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// This number of packets.
@@ -28,7 +28,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether a packet of `bytes` is taken while this much waits.
+    /// Whether a packet of `bytes` is accepted with this backlog.
     #[inline]
     pub fn admits(self, waiting_pkts: usize, waiting_bytes: u64, bytes: u64) -> bool {
         match self {
@@ -37,7 +37,7 @@ impl Limit {
         }
     }
 
-    /// That of a plain FIFO; None of other disciplines.
+    /// The limit of a plain FIFO; None for other disciplines.
     pub fn of(config: &Config) -> Option<Limit> {
         match config {
             Config::Pfifo(fifo) => Some(Limit::Packets(fifo.limit_packets)),
@@ -46,7 +46,7 @@ impl Limit {
         }
     }
 
-    /// Whether an empty queue takes any packet there is.
+    /// Whether an empty queue accepts every packet.
     pub fn admits_any(self) -> bool {
         self.admits(0, 0, MOST_BYTES_ON_WIRE)
     }
@@ -62,7 +62,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// How much it holds.
+    /// Its limit.
     pub fn limit(&self) -> Limit {
         self.limit
     }

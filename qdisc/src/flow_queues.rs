@@ -1,28 +1,27 @@
-//! What disciplines with a queue for each flow have in common: how packets come to queues, where they wait,
-//! and lists of queues.
+//! Shared code of disciplines with a queue per flow: assignment of packets to queues, storage of packets, and
+//! lists of queues.
 
 use super::Setting;
 use dumbbell_core::packet::Packet;
 use std::collections::VecDeque;
 
-/// `quantum` where the interface's MTU is beyond this.
+/// Range of the default `quantum` derived from the interface's MTU.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u32> = 256..=1 << 20;
 
 /// No packet, or no queue.
 const NONE: u32 = u32::MAX;
 
-/// How packets come to queues.
+/// How packets are assigned to queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Classifier {
     /// By a hash of conversation and direction with this key.
     Keyed(u64),
-    /// By number: two queues a conversation, one each way. What a test needs in which no two
-    /// flows may share a queue.
+    /// One queue per conversation and direction, for tests in which no two flows may share a queue.
     Given,
 }
 
 impl Classifier {
-    /// The queue, of `queues`, for a packet.
+    /// The queue of a packet, among `queues`.
     #[inline]
     pub fn queue_of(self, packet: &Packet, queues: u32) -> u32 {
         let flow = u64::from(packet.conversation) << 1 | u64::from(packet.is_reply());
@@ -37,14 +36,14 @@ impl Classifier {
     }
 }
 
-/// Bytes that a queue may send in its turn: as `quantum` says, or a frame of the link's MTU.
+/// Quantum of a queue: `quantum`, or one frame of the link's MTU.
 pub fn turn_bytes(quantum_bytes: Option<u32>, setting: &Setting) -> i32 {
     let bytes = quantum_bytes.unwrap_or(setting.device_mtu_bytes());
     bytes.clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end()) as i32
 }
 
-/// Every bit of the answer depends on every bit of `x` (the finalizer of SplitMix64; Steele, Lea
-/// and Flood, OOPSLA 2014).
+/// A mixing function: every bit of the result depends on every bit of `x` (the finalizer of SplitMix64;
+/// Steele, Lea and Flood, OOPSLA 2014).
 #[inline]
 pub fn mixed(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,8 +51,8 @@ pub fn mixed(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Bytes of memory Linux counts for a packet (`skb->truesize`): a buffer that also holds 64
-/// bytes of headroom and the 320 of `skb_shared_info`, in a power of two, and 256 of `sk_buff`.
+/// Memory that Linux accounts for a packet (`skb->truesize`): a buffer with 64 bytes of headroom and the 320
+/// of `skb_shared_info`, rounded up to a power of two, and 256 of `sk_buff`.
 pub fn memory_bytes(wire_bytes: u32) -> u64 {
     u64::from((wire_bytes + 64 + 320).next_power_of_two()) + 256
 }
@@ -66,13 +65,13 @@ pub struct QueueEnds {
 }
 
 impl QueueEnds {
-    /// Of an empty queue.
+    /// The ends of an empty queue.
     pub const EMPTY: QueueEnds = QueueEnds {
         head: NONE,
         tail: NONE,
     };
 
-    /// Whether no packet waits in it.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.head == NONE
@@ -86,22 +85,22 @@ struct Slot {
     next: u32,
 }
 
-/// The packets of all queues. They lie in one vector, so that a queue costs nothing while it is empty.
+/// The packets of all queues, in one vector, so an empty queue costs nothing.
 #[derive(Debug, Clone)]
 pub struct Packets {
     slots: Vec<Slot>,
     free: u32,
-    /// How many there are.
+    /// Number of packets.
     pub count: u32,
     /// Their bytes on the wire.
     pub backlog_bytes: u64,
-    /// What the kernel needs for them.
+    /// Kernel memory of the packets.
     pub memory_bytes: u64,
     overhead_bytes: u32,
 }
 
 impl Packets {
-    /// None, on a link with so many bytes besides a packet's own.
+    /// An empty store, on a link with this overhead.
     pub fn new(overhead_bytes: u32) -> Packets {
         Packets {
             slots: Vec::new(),
@@ -119,7 +118,7 @@ impl Packets {
         packet.wire_bytes(self.overhead_bytes)
     }
 
-    /// Adds a packet to a queue. Its bytes on the wire.
+    /// Appends a packet to a queue. Returns its bytes on the wire.
     #[inline]
     pub fn push(&mut self, queue: &mut QueueEnds, packet: Packet) -> u32 {
         let slot = Slot { packet, next: NONE };
@@ -145,7 +144,7 @@ impl Packets {
         bytes
     }
 
-    /// Takes the oldest packet out of a queue, with its bytes on the wire.
+    /// Removes the oldest packet of a queue. Returns it with its bytes on the wire.
     #[inline]
     pub fn pop(&mut self, queue: &mut QueueEnds) -> Option<(Packet, u32)> {
         let place = queue.head;
@@ -161,7 +160,7 @@ impl Packets {
         Some((packet, self.forget(place)))
     }
 
-    /// Takes the newest packet out of a queue, in as many steps as it has packets.
+    /// Removes the newest packet of a queue, in time linear in its length.
     pub fn pop_newest(&mut self, queue: &mut QueueEnds) -> Option<(Packet, u32)> {
         let place = queue.tail;
         if place == NONE {
@@ -181,7 +180,7 @@ impl Packets {
         Some((packet, self.forget(place)))
     }
 
-    /// Frees the place of a packet that is in no queue any more. Its bytes on the wire.
+    /// Frees the place of a packet removed from its queue. Returns its bytes on the wire.
     #[inline]
     fn forget(&mut self, place: u32) -> u32 {
         let slot = &mut self.slots[place as usize];
@@ -195,7 +194,7 @@ impl Packets {
         bytes
     }
 
-    /// Those of a queue, oldest first.
+    /// The packets of a queue, oldest first.
     pub fn of(&self, queue: QueueEnds) -> impl Iterator<Item = &Packet> {
         let mut place = queue.head;
         std::iter::from_fn(move || {
@@ -206,8 +205,7 @@ impl Packets {
     }
 }
 
-/// The turns of queues in the two rotations of RFC 8290: those that got a packet when they were in neither
-/// come before the others.
+/// The new-queues and old-queues lists of RFC 8290; new queues are served first.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
     new: VecDeque<u32>,
@@ -215,7 +213,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Gives a queue that is in neither its first turn.
+    /// Appends a queue that is in neither list to the new ones.
     #[inline]
     pub fn add_new(&mut self, queue: u32) {
         self.new.push_back(queue);
@@ -229,15 +227,15 @@ impl Turns {
         list.front().map(|queue| (*queue, is_new))
     }
 
-    /// The queue whose turn it is has used it up: it comes after the old ones.
+    /// The queue whose turn it is has used up its deficit: it moves to the end of the old ones.
     #[inline]
     pub fn end_turn(&mut self, queue: u32, is_new: bool) {
         self.leave(is_new);
         self.old.push_back(queue);
     }
 
-    /// The queue whose turn it is has emptied. A new one waits once behind the old ones, so that it cannot
-    /// be new again before they had their turn. Returns whether the queue is in neither from now on.
+    /// The queue whose turn it is has emptied. A new queue moves to the end of the old ones, so that it
+    /// cannot become new again before they had their turn. Returns whether the queue is now in neither list.
     #[inline]
     pub fn on_empty(&mut self, queue: u32, is_new: bool) -> bool {
         self.leave(is_new);
@@ -262,20 +260,20 @@ impl Turns {
 struct Place {
     before: u32,
     after: u32,
-    /// The list it is in.
+    /// Its list.
     list: u32,
 }
 
-/// Lists of queues, each queue in one at most, out of which it can be taken wherever it is.
+/// Doubly linked lists of queues. A queue is in at most one list and can be removed from any position.
 #[derive(Debug, Clone)]
 pub struct Lists {
     places: Vec<Place>,
-    /// The first and the last queue of each.
+    /// The first and the last queue of each list.
     ends: Vec<QueueEnds>,
 }
 
 impl Lists {
-    /// So many empty lists of so many queues.
+    /// This number of empty lists over this number of queues.
     pub fn new(lists: usize, queues: usize) -> Lists {
         let place = Place {
             before: NONE,
@@ -295,7 +293,7 @@ impl Lists {
         (first != NONE).then_some(first)
     }
 
-    /// Puts a queue last in a list, out of the one it was in.
+    /// Moves a queue to the end of a list.
     #[inline]
     pub fn move_last(&mut self, queue: u32, list: usize) {
         self.take_out(queue);
@@ -313,7 +311,7 @@ impl Lists {
         };
     }
 
-    /// Puts a queue first in a list, out of the one it was in.
+    /// Moves a queue to the front of a list.
     #[inline]
     pub fn move_first(&mut self, queue: u32, list: usize) {
         self.take_out(queue);
@@ -331,7 +329,7 @@ impl Lists {
         };
     }
 
-    /// Takes a queue out of its list, if it is in one.
+    /// Removes a queue from its list, if any.
     #[inline]
     pub fn take_out(&mut self, queue: u32) {
         let place = &mut self.places[queue as usize];

@@ -1,24 +1,25 @@
-//! `fq`: fair queueing of flows that holds each packet until it may leave, by Linux's arithmetic (6.1,
-//! `net/sched/sch_fq.c`).
+//! `fq`: fair queueing of flows with pacing: each packet is held until its departure time, by Linux's
+//! arithmetic (6.1, `net/sched/sch_fq.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | each socket is a flow (`fq_classify`) | each conversation and direction; connections of one share its turn |
-//! | packets without a socket, of other hosts, are hashed to `orphan_mask` + 1 flows | flows of their own too |
-//! | packets of TCP have a time before which they do not leave (`skb->tstamp`) | `Packet::created`, if the sender's own host has this queue |
-//! | packets of a flow leave in the order of these times, equal ones as they came | yes |
-//! | deficit round robin, `quantum` bytes a turn, new flows first with `initial_quantum` | yes |
-//! | one that empties goes behind the old ones; away longer than `refill_delay`, it has a quantum | yes, in ticks |
-//! | a flow whose first packet may not leave yet is in no turn until then | yes |
-//! | the timer may be `timer_slack` late, and is if nothing else happens | yes |
-//! | `maxrate`: what is sent moves the flow's next time, half of which lateness may take back | yes |
-//! | without a time in the packet only when the flow's credit is used up, or below `low_rate_threshold` | yes |
-//! | `limit`, `flow_limit`, `horizon`: the packet that comes is refused | yes |
-//! | `ce_threshold`: marked when it leaves so much later than it might | yes |
-//! | flows that are long away are forgotten (`fq_gc`); packets of priority 7 pass all others | no |
+//! | each socket is a flow (`fq_classify`) | each conversation and direction; parallel connections of one share its quantum |
+//! | packets without a socket, from other hosts, are hashed to `orphan_mask` + 1 flows | a flow per conversation too |
+//! | TCP packets carry an earliest departure time (`skb->tstamp`) | `Packet::created`, if the sender's own host has this queue |
+//! | packets of a flow leave in order of departure time, then of arrival | yes |
+//! | deficit round robin, `quantum` bytes per round, new flows first with `initial_quantum` | yes |
+//! | a flow that empties moves behind the old ones; after `refill_delay` it gets a quantum | yes, in ticks |
+//! | a flow whose first packet may not leave yet is throttled until then | yes |
+//! | the timer may expire up to `timer_slack` late, and does if no other event comes | yes |
+//! | `maxrate`: each packet delays the flow's next departure; half of the lateness is compensated | yes |
+//! | packets without a departure time are spaced only when the flow's credit is used up, or below `low_rate_threshold` | yes |
+//! | `limit`, `flow_limit`, `horizon`: the arriving packet is dropped | yes |
+//! | `ce_threshold`: marks a packet that leaves later than its departure time by more | yes |
+//! | flows idle for long are removed (`fq_gc`); packets of priority 7 go first | no |
 //!
-//! TCP's part, and who is paced: `tcp::pacing`. Between network namespaces Linux keeps a packet's time
-//! (`mono_delivery_time`), between machines it does not: here a queue on the way does without.
+//! TCP's part, and which flows are paced: `tcp::pacing`. Linux keeps a packet's departure time between
+//! network namespaces (`mono_delivery_time`), but not between machines: here a queue at a later hop ignores
+//! it.
 
 use super::child::child_for;
 use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setting};
@@ -30,45 +31,45 @@ use std::collections::{BTreeSet, VecDeque};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A packet in its flow.
+/// A queued packet.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     packet: Packet,
-    /// It leaves no earlier.
+    /// Earliest departure time.
     leaves: Time,
-    /// Whether its sender said so.
+    /// Whether its sender set that time.
     is_timed: bool,
 }
 
-/// Where a flow is.
+/// State of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Empty, since this tick.
+    /// Idle, since this tick.
     Away(u64),
-    /// In one of the two lists.
+    /// In the list of new or old flows.
     Listed,
-    /// Its first packet may not leave yet.
+    /// Throttled: its first packet may not leave yet.
     Throttled,
 }
 
 #[derive(Debug, Clone)]
 struct Flow {
     waiting: VecDeque<Waiting>,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this round.
     credit: i64,
-    /// Nothing of it leaves earlier; zero before anything made it wait.
+    /// Earliest next departure; zero before any packet was delayed.
     next: Time,
     place: Place,
 }
 
-/// What the parameters are in the queue's own units.
+/// The parameters in the queue's own units.
 #[derive(Debug, Clone)]
 struct Limits {
     packets: u32,
     flow_packets: usize,
     quantum_bytes: i64,
     initial_quantum_bytes: i64,
-    /// Of a flow, bytes per second.
+    /// `maxrate`, bytes per second.
     rate: Option<u64>,
     low_rate: u64,
     is_pacing: bool,
@@ -86,13 +87,13 @@ pub struct Fq {
     limits: Limits,
     /// By conversation and direction.
     flows: Vec<Flow>,
-    /// Flows that got a packet when they were away; served first.
+    /// Flows that became active when idle; served first.
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
-    /// Those whose first packet may not leave yet: until when, in which order they came here, which.
+    /// Throttled flows: until when, order of throttling, index.
     throttled: BTreeSet<(Time, u64, u32)>,
     throttlings: u64,
-    /// What the timer was set for.
+    /// Time that the timer is set to.
     watch: Time,
     packets: u32,
     backlog_bytes: u64,
@@ -100,8 +101,7 @@ pub struct Fq {
     held: Held,
 }
 
-/// Whether a sender's TCP is paced by the queue of its host: a packet with these headers comes to an
-/// `fq` that paces.
+/// Whether a sender's TCP is paced by its host's queue: packets with these headers enter an `fq` with pacing.
 pub fn paces(config: &Config, header: &Header) -> bool {
     match config {
         Config::Fq(fq) => fq.pacing,
@@ -119,14 +119,14 @@ impl Flow {
         }
     }
 
-    /// Behind all that leave no later.
+    /// Inserts a packet behind those with the same or an earlier departure time.
     fn push(&mut self, waiting: Waiting) {
         let behind = |each: &&Waiting| each.leaves > waiting.leaves;
         let later = self.waiting.iter().rev().take_while(behind).count();
         self.waiting.insert(self.waiting.len() - later, waiting);
     }
 
-    /// A packet of `bytes` bytes has left at `now`: when the next may.
+    /// Computes the next departure after a packet of `bytes` bytes left at `now`.
     fn space_out(&mut self, limits: &Limits, bytes: u64, is_timed: bool, now: Time) {
         let Some(rate) = limits.rate else {
             return;
@@ -151,7 +151,7 @@ impl Flow {
 }
 
 impl Limits {
-    /// Timer ticks until now; odd, as the kernel marks flows that are away.
+    /// Timer ticks until now; odd, as the kernel marks idle flows.
     fn mark(&self, now: Time) -> u64 {
         self.tick(now) | 1
     }
@@ -160,7 +160,7 @@ impl Limits {
         now.as_ns() / self.tick_ns
     }
 
-    /// When a packet that comes now leaves at the earliest; None if that is too far.
+    /// Earliest departure of a packet that arrives now; None beyond the horizon.
     fn admit(&self, packet: &Packet, now: Time) -> Option<Waiting> {
         let is_timed = packet.kind() == Kind::Tcp && packet.created >= now;
         let horizon = now.saturating_add(self.horizon);
@@ -190,7 +190,7 @@ impl Fq {
         flow
     }
 
-    /// Flows whose first packet may leave now have their turn again.
+    /// Unthrottles flows whose first packet may leave now.
     fn release(&mut self, now: Time) {
         while let Some(&(at, _, flow)) = self.throttled.first()
             && at <= now
@@ -208,8 +208,7 @@ impl Fq {
         self.throttlings += 1;
     }
 
-    /// When it is to be asked again, all flows being throttled. A timer that is set for little later
-    /// stays as it is.
+    /// Time of the next poll while all flows are throttled. A timer set to a slightly earlier time is kept.
     fn wake(&mut self, now: Time) -> Dequeued {
         let Some(&(until, ..)) = self.throttled.first() else {
             return Dequeued::Empty;
@@ -235,7 +234,7 @@ impl Fq {
         Some((list, is_new, flow))
     }
 
-    /// The packet at the head of a flow leaves, `due` being when it might have.
+    /// Dequeues the packet at the head of a flow; `due` is its earliest departure.
     fn leave(&mut self, flow: u32, due: Time, now: Time, events: &mut Events) -> Option<Packet> {
         let (limits, state) = (&self.limits, &mut self.flows[flow as usize]);
         let mut waiting = state.waiting.pop_front()?;
@@ -308,7 +307,7 @@ impl Discipline for Fq {
             state.place = Place::Listed;
             self.new_flows.push_back(flow as u32);
             let is_long = self.limits.tick(now) > since + self.limits.refill_ticks;
-            // Of a debt the kernel makes a large number (`max_t(u32, ...)`), so it stays.
+            // The kernel turns a debt into a large number (`max_t(u32, ...)`), so it remains.
             if is_long && state.credit >= 0 {
                 state.credit = state.credit.max(self.limits.quantum_bytes);
             }
@@ -352,8 +351,7 @@ impl Discipline for Fq {
                     return Dequeued::Packet(packet);
                 }
             } else if is_new && !self.old_flows.is_empty() {
-                // Once behind the old ones, so that it cannot be new again before they had their
-                // turn.
+                // Once behind the old ones, so that it cannot become new again before they had their turn.
                 self.old_flows.push_back(flow);
             } else {
                 state.place = Place::Away(mark);

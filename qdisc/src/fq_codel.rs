@@ -4,14 +4,14 @@
 //! | clause | here |
 //! | --- | --- |
 //! | RFC 8290 section 4.1 (Enqueue): a hash chooses one of `flows` queues | conversation and direction, keyed |
-//! | RFC 8290 section 4.1 (Enqueue): over the limit, the fattest queue loses packets from its head | half of its bytes, at most `drop_batch` packets; CoDel's count grows by as many |
-//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes a turn | yes |
-//! | RFC 8290 section 4.2 (Dequeue): new queues first; one that empties goes behind the old ones | yes |
-//! | Linux: `memory_limit` | by the size of the kernel's buffer for a packet of that length |
-//! | CoDel in every queue: see `codel`. The exemption of an MTU counts all queues, as in Linux | yes |
-//! | ECN: marks in place of CoDel's drops, never for those over the limit | yes |
-//! | Linux: below htb, and a link's own rate, it is not asked while empty, and queues keep their turns | yes |
-//! | flows of one conversation told apart (fragments from whole datagrams) | no |
+//! | RFC 8290 section 4.1 (Enqueue): over the limit, packets are dropped from the head of the longest queue | half of its bytes, at most `drop_batch` packets; CoDel's count grows by the same number |
+//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes per round | yes |
+//! | RFC 8290 section 4.2 (Dequeue): new queues first; a queue that empties moves behind the old ones | yes |
+//! | Linux: `memory_limit` | by the size of the kernel's buffer for a packet of this size |
+//! | CoDel in every queue: see `codel`. The MTU exemption uses the backlog of all queues, as in Linux | yes |
+//! | ECN: marks instead of CoDel's drops, never instead of drops over the limit | yes |
+//! | Linux: below htb, and on a link with a rate, it is not polled while empty, and queues keep their turns | yes |
+//! | fragments and whole datagrams of one conversation in different flows | no |
 //! | `ce_threshold`, for packets that `ce_threshold_selector` selects | yes |
 //! | other hashes by filters | no |
 //!
@@ -23,9 +23,8 @@
 //! | target, interval | 5 ms, 100 ms (RFC 8290 sections 5.2.2 and 5.2.1) | the same |
 //! | memory_limit | - | 32 MB |
 //!
-//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key is drawn
-//! from the queue's random stream, so which conversations share a queue differs between
-//! replications.
+//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key comes from the queue's
+//! random stream, so which conversations share a queue differs between replications.
 
 use super::codel::{Controller, Parameters, Source};
 use super::flow_queues::{Classifier, Packets, QueueEnds, Turns, turn_bytes};
@@ -38,18 +37,18 @@ use dumbbell_tc::qdisc::FqCodel as Config;
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     ends: QueueEnds,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this round.
     deficit: i32,
     /// Whether it is in one of the two lists.
     is_listed: bool,
     controller: Controller,
 }
 
-/// Everything of the queues but their turns.
+/// The packets and backlogs of the queues.
 #[derive(Debug, Clone)]
 struct Storage {
     flows: Vec<Flow>,
-    /// Bytes on the wire of each queue; apart, because the search for the fattest reads all.
+    /// Bytes on the wire of each queue; a separate vector because the search for the longest reads all.
     backlogs: Vec<u32>,
     packets: Packets,
 }
@@ -66,7 +65,7 @@ impl Source for FlowSource<'_> {
         self.storage.pop(self.flow)
     }
 
-    /// Linux hands CoDel the backlog of all queues, not of this one.
+    /// Linux passes the backlog of all queues to CoDel, not that of this one.
     #[inline]
     fn backlog_bytes(&self) -> u64 {
         self.storage.packets.backlog_bytes
@@ -84,21 +83,21 @@ pub struct FqCodel {
     limit_packets: u32,
     memory_limit_bytes: u64,
     drop_batch_packets: u32,
-    /// Below htb a queue keeps its place and its deficit while all are empty: nobody asks.
+    /// Below htb a queue keeps its place and its deficit while all are empty, because it is not polled.
     is_asked_while_empty: bool,
     held: Held,
 }
 
 impl FqCodel {
-    /// The same with another way to choose queues.
+    /// Uses another classifier.
     pub fn with_classifier(mut self, classifier: Classifier) -> FqCodel {
         self.classifier = classifier;
         self
     }
 
-    /// Drops from the head of the longest queue until half of its bytes are gone, or
-    /// `drop_batch` packets (RFC 8290 section 4.1). Returns whether the newest packet of
-    /// `arriving` was among them; that one is not in the events.
+    /// Drops from the head of the longest queue until half of its bytes are gone, or `drop_batch` packets
+    /// (RFC 8290 section 4.1). Returns whether the newest packet of `arriving` was dropped; it is then not in
+    /// the events.
     #[cold]
     fn drop_from_the_fattest(
         &mut self,

@@ -1,22 +1,21 @@
-//! `fq_pie`: flow queueing with PIE (tc-fq_pie(8); the rotation of RFC 8290, the controller of RFC 8033), as
-//! Linux 6.1 has it (`net/sched/sch_fq_pie.c`).
+//! `fq_pie`: flow queueing with PIE (tc-fq_pie(8); the scheduler of RFC 8290, the controller of RFC 8033), as
+//! in Linux 6.1 (`net/sched/sch_fq_pie.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | RFC 8290 section 4.1 (Enqueue): a hash chooses one of `flows` queues | conversation and direction, keyed |
-//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes a turn | yes |
-//! | RFC 8290 section 4.2 (Dequeue): new queues first; one that empties goes behind the old ones | yes |
+//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes per round | yes |
+//! | RFC 8290 section 4.2 (Dequeue): new queues first; a queue that empties moves behind the old ones | yes |
 //! | PIE in every queue, by its own backlog and delay: see `pie` | yes |
 //! | RFC 8033 section 5.1 (ECN Support): marks up to a probability, with `ecn` | yes, `ecn_prob` |
-//! | full (`limit`): the packet that arrives is dropped, of whichever flow | yes |
-//! | Linux: `memory_limit` is counted and drops nothing | yes |
-//! | Linux: below htb, and a link's own rate, it is not asked while empty, and queues keep their turns | yes |
-//! | Linux: of more than 2048 queues a tick of the timer updates 2048 | no: all at once |
+//! | at `limit` the arriving packet is dropped, of any flow | yes |
+//! | Linux: `memory_limit` is counted and causes no drops | yes |
+//! | Linux: below htb, and on a link with a rate, it is not polled while empty, and queues keep their turns | yes |
+//! | Linux: with more than 2048 queues each timer tick updates 2048 | no: all at once |
 //! | filters that choose the queue | no |
 //!
-//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key is drawn
-//! from the queue's random stream, so which conversations share a queue differs between
-//! replications.
+//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key comes from the queue's
+//! random stream, so which conversations share a queue differs between replications.
 
 use super::flow_queues::{Classifier, Packets, QueueEnds, Turns, turn_bytes};
 use super::pie::{Controller, Variables};
@@ -30,7 +29,7 @@ use dumbbell_tc::qdisc::{FqPie as Config, Pie};
 struct Flow {
     waiting: QueueEnds,
     backlog_bytes: u64,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this round.
     deficit_bytes: i32,
     /// Whether it is in one of the two rotations.
     is_listed: bool,
@@ -45,7 +44,7 @@ pub struct FqPie {
     flows: Vec<Flow>,
     turns: Turns,
     classifier: Classifier,
-    /// For one queue after the other.
+    /// Works on one queue at a time.
     controller: Controller,
     quantum_bytes: i32,
     limit_packets: u32,
@@ -94,14 +93,14 @@ impl Build<Config> for FqPie {
 }
 
 impl FqPie {
-    /// The same with another way to choose queues.
+    /// Uses another classifier.
     #[cfg(test)]
     fn with_classifier(mut self, classifier: Classifier) -> FqPie {
         self.classifier = classifier;
         self
     }
 
-    /// Lets the controller work on a queue, whose updates that are due it does first.
+    /// Runs the controller on a queue, after applying its due updates.
     #[inline]
     fn control<Answer>(
         &mut self,

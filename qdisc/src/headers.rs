@@ -1,21 +1,20 @@
-//! What filters see of a packet: the bytes of its headers that follow from its conversation.
+//! Packet headers as filters see them, derived from the conversation.
 
 use dumbbell_core::packet::{Kind, Packet};
 use dumbbell_tc::qdisc::Filter;
 use dumbbell_tc::qdisc::filter::{Fragment, Header};
 use std::sync::Arc;
 
-/// Protocol numbers (RFC 790 and IANA's list since).
+/// IP protocol number of ICMP (RFC 790, IANA).
 pub const ICMP: u8 = 1;
-/// Of TCP.
+/// IP protocol number of TCP.
 pub const TCP: u8 = 6;
-/// Of UDP.
+/// IP protocol number of UDP.
 pub const UDP: u8 = 17;
-/// An echo, type 8 and code 0, as it lies where other protocols have the port (RFC 792); the answer
-/// has type 0.
+/// Type 8 and code 0 of an echo request, at the place of the source port (RFC 792); the reply has type 0.
 const ECHO: u16 = 8 << 8;
 
-/// Filters, and what packets of each conversation have in their headers.
+/// Filters, with the headers of each conversation.
 #[derive(Debug, Clone)]
 pub struct Filters {
     filters: Vec<Filter>,
@@ -23,7 +22,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// In the order in which they are asked.
+    /// In evaluation order.
     pub fn new(filters: &[Filter], headers: &Arc<[Header]>) -> Filters {
         Filters {
             filters: filters.to_vec(),
@@ -31,7 +30,7 @@ impl Filters {
         }
     }
 
-    /// The first that a packet matches.
+    /// The first filter that a packet matches.
     pub fn first(&self, packet: &Packet) -> Option<&Filter> {
         if self.filters.is_empty() {
             return None;
@@ -42,12 +41,12 @@ impl Filters {
     }
 }
 
-/// The first of some filters that a packet with these headers matches.
+/// The first filter that matches packets with these headers.
 pub fn first<'a>(filters: &'a [Filter], header: &Header) -> Option<&'a Filter> {
     filters.iter().find(|filter| filter.matches(header))
 }
 
-/// What a packet has in its headers, of a conversation with these on the way there.
+/// The headers of a packet whose conversation has these forward headers.
 fn header_of(packet: &Packet, there: Header) -> Header {
     let fragment = match (packet.kind(), packet.fragments(), packet.fragment_index()) {
         (Kind::Tcp, ..) | (_, 0 | 1, _) => Fragment::None,
@@ -65,7 +64,7 @@ fn header_of(packet: &Packet, there: Header) -> Header {
     }
 }
 
-/// What packets of a conversation have in their headers on the way there. Of ICMP they have no ports.
+/// Forward headers of a conversation. ICMP has no ports.
 pub fn there(protocol: u8, source: (u32, u16), destination: (u32, u16)) -> Header {
     let is_icmp = protocol == ICMP;
     Header {
@@ -78,7 +77,7 @@ pub fn there(protocol: u8, source: (u32, u16), destination: (u32, u16)) -> Heade
     }
 }
 
-/// The same on the way back.
+/// The headers of the return direction.
 pub fn reversed(there: Header) -> Header {
     let (source_port, destination_port) = match there.protocol {
         ICMP => (0, 0),
@@ -161,8 +160,7 @@ mod tests {
         }
     }
 
-    /// u32 looks at bytes, of which later fragments have payload there; flower's dissector stops at
-    /// fragments.
+    /// u32 compares bytes, where later fragments have payload; flower's dissector stops at fragments.
     #[test]
     fn ports_of_fragments() {
         let whole = Packet::new(Kind::Udp, 0, 1, 1500, Time::ZERO);

@@ -3,17 +3,17 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | real-time: of the leaves whose eligible time has come that with the earliest deadline | yes |
-//! | eligible time E^-1(w), deadline D^-1(w + l), w served by real-time alone | yes |
-//! | link-sharing: from the root down the active child with the least virtual time V^-1(w) | yes |
-//! | who becomes active begins at the mean of the least and the largest virtual time of its siblings, or at its own if that is later | yes |
-//! | the first one of idle siblings begins at the largest virtual time that any of them had | yes, as in Linux |
-//! | the least is that of the sibling which link-sharing chose last | yes, as in Linux |
-//! | upper limit: link-sharing leaves out those whose fit time F^-1(w) has not come; then they catch up with the least virtual time | yes |
-//! | `rt` of an inner class counts for nothing | yes |
-//! | no leaf found, and no `default` leaf: the packet is dropped | yes |
-//! | a leaf without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
-//! | a leaf that holds packets back holds back all while it is chosen | yes |
+//! | real-time: among leaves whose eligible time has come, the one with the earliest deadline | yes |
+//! | eligible time E^-1(w), deadline D^-1(w + l), w served by real-time only | yes |
+//! | link-sharing: from the root down, the active child with the smallest virtual time V^-1(w) | yes |
+//! | a class that becomes active starts at the mean of the smallest and largest virtual time of its siblings, or at its own if later | yes |
+//! | the first of idle siblings starts at the largest virtual time that any of them had | yes, as in Linux |
+//! | the smallest is that of the sibling that link-sharing chose last | yes, as in Linux |
+//! | upper limit: link-sharing skips classes whose fit time F^-1(w) has not come; then they catch up with the smallest virtual time | yes |
+//! | `rt` of an inner class is ignored | yes |
+//! | no leaf matches, and there is no `default` leaf: the packet is dropped | yes |
+//! | a leaf without a discipline: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | a leaf that holds packets back blocks all others while it is chosen | yes |
 //! | ticks of 64 ns, slopes in fixed point (`curve`) | yes |
 
 mod curve;
@@ -34,7 +34,7 @@ use tree::Tree;
 #[derive(Debug, Clone)]
 pub struct Hfsc {
     tree: Tree,
-    /// Of each class its number, and what queues in a leaf.
+    /// The number of each class, and the discipline of each leaf.
     minors: Vec<u16>,
     leaves: Vec<Option<Child>>,
     filters: Filters,
@@ -42,7 +42,7 @@ pub struct Hfsc {
     overhead_bytes: u32,
 }
 
-/// The leaf that a filter or the default says; none where the packet is dropped.
+/// The leaf named by a filter or the default; None if the packet is dropped.
 fn classified<Leaf>(
     filter: Option<&Filter>,
     default_minor: u16,
@@ -52,7 +52,7 @@ fn classified<Leaf>(
     said.or_else(|| leaf(default_minor))
 }
 
-/// The leaf that packets with these headers go to; none where they are dropped.
+/// The leaf of packets with these headers; None if they are dropped.
 pub(super) fn leaf_of<'a>(parameters: &'a Parameters, header: &Header) -> Option<&'a HfscClass> {
     let filter = headers::first(&parameters.filters, header);
     classified(filter, parameters.default_minor, |minor| {
@@ -60,7 +60,7 @@ pub(super) fn leaf_of<'a>(parameters: &'a Parameters, header: &Header) -> Option
     })
 }
 
-/// Whether packets of a leaf are held to rates that the kernel's clock can tell.
+/// Whether packets of a leaf are limited to rates that take at least a tick of the kernel's clock.
 pub(super) fn holds_back(parameters: &Parameters, leaf: &HfscClass) -> bool {
     let is_slow = |curve: &dumbbell_tc::qdisc::ServiceCurve| {
         [curve.m1_bps, curve.m2_bps]
@@ -80,7 +80,7 @@ impl Hfsc {
         found.filter(|index| self.leaves[*index].is_some())
     }
 
-    /// Bytes of the packet that a leaf would send next; 0 where it holds packets back.
+    /// Bytes of the next packet of a leaf; 0 if it holds packets back.
     fn next_bytes(&mut self, leaf: usize, now: Time, events: &mut Events) -> u64 {
         let child = self.leaves[leaf].as_mut();
         match child.map(|child| child.peek(now, events)) {
@@ -153,7 +153,7 @@ impl Discipline for Hfsc {
                 Dequeued::Packet(packet) => packet,
                 Dequeued::NotBefore(later) => return Dequeued::NotBefore(later),
                 Dequeued::Empty => {
-                    // Its discipline has dropped all that it had.
+                    // Its discipline has dropped all its packets.
                     self.tree.served(leaf, 0, true);
                     self.tree.next(leaf, by, 0, None);
                     continue;
@@ -180,7 +180,7 @@ impl Discipline for Hfsc {
     }
 
     fn class_of(&self, packet: &Packet) -> Option<u16> {
-        // 0 of what has no class, and is dropped.
+        // 0 for packets without a class, which are dropped.
         let filter = self.filters.first(packet);
         let leaf = classified(filter, self.default_minor, |minor| self.leaf_index(minor));
         Some(leaf.map_or(0, |leaf| self.minors[leaf]))

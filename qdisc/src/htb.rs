@@ -3,18 +3,18 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | a class sends by itself while it has tokens of `rate` and `ceil`, and may overdraw both by a packet | yes |
-//! | out of tokens of `rate` it borrows from the nearest ancestor that has some; out of `ceil`, it waits | yes |
-//! | who may send: lowest level first, then lowest `prio`, then in turns of `quantum` bytes | yes |
-//! | the turn of each priority at each class is kept when a class is out for a while | yes |
-//! | a packet is charged to its leaf and all ancestors; `rate` only from where it was lent | yes |
+//! | a class sends by itself while it has tokens of `rate` and `ceil`; one packet may overdraw both | yes |
+//! | without tokens of `rate` it borrows from the nearest ancestor that has some; without tokens of `ceil` it waits | yes |
+//! | order of service: lowest level first, then lowest `prio`, then round robin by `quantum` | yes |
+//! | each priority at each class keeps its position in the round while a class is out of tokens | yes |
+//! | a packet is charged to its leaf and all ancestors; `rate` only from the lender up | yes |
 //! | tokens: nanoseconds by multiplication and shift, buckets in ticks of 64 ns from whole microseconds (iproute2 6.1) | yes |
-//! | debt is limited to a minute | yes |
-//! | no leaf found, and no `default` leaf: unshaped and first, up to `direct_qlen` | yes |
+//! | a debt is limited to one minute | yes |
+//! | no leaf matches, and there is no `default` leaf: unshaped and first, up to `direct_qlen` | yes |
 //! | hysteresis (module parameter, off by default), offload, rate estimators | no |
 //! | the limit of two jiffies on due events in one call | no |
 //!
-//! `Tree` knows who is next, `Bucket` what a class may; here they are put together.
+//! `Tree` decides which leaf is next, `Bucket` whether a class may send; this file combines them.
 
 mod bucket;
 mod tree;
@@ -30,13 +30,13 @@ use dumbbell_tc::qdisc::{Filter, Htb as Parameters, HtbClass};
 use std::collections::VecDeque;
 use tree::{LEVELS, Place, Tree};
 
-/// What a leaf's quantum is kept within when it is computed.
+/// Range of a computed quantum of a leaf.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u64> = 1000..=200_000;
 
 /// The state of the tree.
 #[derive(Debug, Clone)]
 pub struct Htb {
-    /// In ascending order of their numbers, as the kernel's trees are.
+    /// In ascending order of their numbers, as in the kernel.
     classes: Vec<Class>,
     tree: Tree,
     filters: Filters,
@@ -50,7 +50,7 @@ pub struct Htb {
 struct Class {
     minor: u16,
     bucket: Bucket,
-    /// Of an inner class there is none.
+    /// None for an inner class.
     leaf: Option<Leaf>,
 }
 
@@ -58,12 +58,12 @@ struct Class {
 struct Leaf {
     child: Child,
     quantum_bytes: i64,
-    /// What is left of its turn, by the level it borrows from.
+    /// Deficit of the leaf, by the level it borrows from.
     deficit_bytes: [i64; LEVELS],
 }
 
 impl Htb {
-    /// The leaf a packet goes to; none for unshaped.
+    /// The leaf of a packet; None for unshaped.
     fn classify(&self, packet: &Packet) -> Option<usize> {
         let filter = self.filters.first(packet);
         classified(filter, self.default_minor, |minor| self.leaf(minor))
@@ -78,7 +78,7 @@ impl Htb {
             .filter(|index| self.classes[*index].leaf.is_some())
     }
 
-    /// Lets classes of a level send or borrow again whose time has come.
+    /// Updates classes of a level that may send or borrow again.
     fn do_events(&mut self, level: usize, now_ns: u64) {
         loop {
             let due = { self.classes.iter().enumerate() }
@@ -92,7 +92,7 @@ impl Htb {
         }
     }
 
-    /// A packet from a leaf that may send at this level and priority.
+    /// Dequeues from a leaf that may send at this level and priority.
     fn dequeue_at(
         &mut self,
         level: usize,
@@ -106,7 +106,7 @@ impl Htb {
             let index = self.tree.current_leaf(level, priority)?;
             let leaf = self.classes[index].leaf.as_mut()?;
             if leaf.child.backlog().0 == 0 {
-                // Its discipline dropped what it had.
+                // Its discipline dropped all its packets.
                 self.tree.set_active(index, false);
                 if first == Some(index) {
                     first = None;
@@ -131,7 +131,7 @@ impl Htb {
         }
     }
 
-    /// Ends the turn of a leaf that has had its share, and charges the packet.
+    /// Charges the packet, and ends the leaf's turn if its deficit is used up.
     fn sent(&mut self, index: usize, level: usize, priority: usize, packet: &Packet, now_ns: u64) {
         let bytes = packet.wire_bytes(self.overhead_bytes);
         if let Some(leaf) = &mut self.classes[index].leaf {
@@ -155,7 +155,7 @@ impl Htb {
     }
 }
 
-/// The leaf that a filter or the default says, out of those that `leaf` knows; none for unshaped.
+/// The leaf named by a filter or the default, among those that `leaf` knows; None for unshaped.
 fn classified<Leaf>(
     filter: Option<&Filter>,
     default_minor: u16,
@@ -169,7 +169,7 @@ fn classified<Leaf>(
     }
 }
 
-/// The leaf that packets with these headers go to; none for unshaped.
+/// The leaf of packets with these headers; None for unshaped.
 pub(super) fn leaf_of<'a>(parameters: &'a Parameters, header: &Header) -> Option<&'a HtbClass> {
     let classes = &parameters.classes;
     let is_leaf = |class: &&HtbClass| {

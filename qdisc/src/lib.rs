@@ -1,11 +1,10 @@
 //! Queue disciplines.
 //!
-//! As in Linux, a discipline decides at `enqueue` whether to take a packet and at `dequeue`
-//! which one leaves, or when to ask again. Whatever else it does to packets while it is asked
-//! (drops some it held, marks one) it writes to `Events`. The device that drives it is
-//! `net::link` of the engine.
+//! As in Linux, a discipline decides in `enqueue` whether to accept a packet, and in `dequeue` which packet
+//! leaves, or when to poll it again. Its other effects on packets (drops of queued packets, marks) are
+//! reported in `Events`. The device that drives it is `net::link` of the engine.
 //!
-//! Adding one: its grammar in the crate `dumbbell-tc`, a file here whose state implements
+//! To add a discipline, write its grammar in the crate `dumbbell-tc`, a file here whose state implements
 //! `Discipline` and `Build`, and a line in the list given to the macro `disciplines` below.
 
 pub mod bands;
@@ -70,71 +69,70 @@ use red::Red;
 use sfq::Sfq;
 use tbf::Tbf;
 
-/// A discipline and its parameters, as the resolved description writes them. The type is tc's:
-/// what the grammar reads is what the engine runs.
+/// A discipline and its parameters, as in the resolved description. The type is that of the grammar, so the
+/// engine runs what the grammar parsed.
 pub use dumbbell_tc::Qdisc as Config;
 pub use dumbbell_tc::qdisc::filter;
 
-/// What a discipline's file provides.
+/// The behaviour of a discipline, provided by its file.
 pub trait Discipline {
-    /// Takes the packet or refuses it.
+    /// Enqueues the packet or refuses it.
     ///
     /// # Errors
-    /// Why this very packet is dropped. Others that it drops are in `events`.
+    /// The reason why this packet is dropped. Other dropped packets are in `events`.
     fn enqueue(&mut self, packet: Packet, now: Time, events: &mut Events)
     -> Result<(), DropReason>;
 
     /// The packet that leaves at `now`, if any.
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued;
 
-    /// What `dequeue` would give at this instant, of those that can be looked into; `None` of
-    /// others, out of which the one who asks takes a packet to see it (see [`Child`]).
+    /// What `dequeue` would return at this instant, for disciplines that can be peeked; `None` for others,
+    /// from which the caller dequeues a packet to see it (see [`Child`]).
     fn peek(&mut self, _now: Time, _events: &mut Events) -> Option<Dequeued> {
         None
     }
 
-    /// Tells it what was taken out to be looked at and has not left yet. Its limits count that.
+    /// Tells the discipline which packet was dequeued by a peek and has not left yet. It counts in its
+    /// limits.
     fn set_held(&mut self, _held: Held) {}
 
-    /// Whether, once it has said that nothing leaves before an instant, no packet that comes until then
-    /// changes that.
+    /// Whether, after `dequeue` returned a time, no packet that arrives before it can change it.
     fn keeps_its_head(&self) -> bool {
         false
     }
 
-    /// Packets and bytes on the wire that it holds, children included, as `tc -s qdisc` counts
-    /// them, without what was taken out to be looked at.
+    /// Its packets and bytes on the wire, children included, as `tc -s qdisc` counts them, without the packet
+    /// held by a peek.
     fn backlog(&self) -> (u32, u64);
 
     /// Every packet it holds, in no particular order.
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_>;
 
-    /// The part of a packet's stay that was its own transmission inside the discipline. Zero
-    /// for those that leave transmission to the link.
+    /// The part of a packet's sojourn that was its transmission inside the discipline. Zero if the link
+    /// transmits.
     fn own_service_time(&self, _wire_bytes: u32) -> Time {
         Time::ZERO
     }
 
-    /// The longest GSO packet that it takes whole, bytes on the wire; longer ones come to it segment by
-    /// segment.
+    /// The largest GSO packet that it accepts whole, bytes on the wire; larger ones are segmented first.
     fn largest_gso_bytes(&self) -> u32 {
         u32::MAX
     }
 
-    /// Its own numbers.
+    /// Its own statistics.
     fn statistics(&self) -> Statistics {
         Statistics::NONE
     }
 
-    /// Which of its queues a packet comes to by what its headers say, as a number that does not change
-    /// during a run: a band or a tin from 0, the minor number of a class, 0 for the queue of L4S and 1
-    /// for the other. `None` of disciplines with one queue, or with queues by flow alone.
+    /// The queue of a packet according to its headers, as a number that is constant during a run: a band or
+    /// tin from 0, the minor number of a class, 0 for the L4S queue and 1 for the classic queue. `None` for
+    /// disciplines with one queue, or with queues per flow only.
     fn class_of(&self, _packet: &Packet) -> Option<u16> {
         None
     }
 }
 
-/// How a discipline comes from its parameters: an empty queue.
+/// Constructs a discipline from its parameters.
 pub trait Build<Parameters> {
     /// An empty queue.
     fn build(parameters: &Parameters, setting: &Setting) -> Self;
@@ -146,24 +144,24 @@ impl<Parameters, State: Build<Parameters>> Build<Parameters> for Box<State> {
     }
 }
 
-/// What a discipline says when asked for a packet.
+/// The answer of a discipline to a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dequeued {
-    /// This one leaves now.
+    /// This packet leaves now.
     Packet(Packet),
-    /// None before this instant.
+    /// No packet before this instant.
     NotBefore(Time),
     /// The queue is empty.
     Empty,
 }
 
-/// What a parent took out of a discipline to look at and keeps (Linux's `gso_skb` of the child,
-/// which is counted in its `qlen` and `backlog`): one packet or none.
+/// The packet that a parent dequeued to peek at it (Linux's `gso_skb` of the child, which counts in its
+/// `qlen` and `backlog`): one or none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     /// 0 or 1.
     pub packets: u32,
-    /// On the wire.
+    /// Bytes on the wire.
     pub bytes: u64,
 }
 
@@ -175,30 +173,29 @@ impl Held {
     };
 }
 
-/// A discipline's own numbers, besides what every queue counts; columns of `queue_samples`.
+/// A discipline's own statistics, besides those of every queue; columns of `queue_samples`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
-    /// Probability with which a packet that arrives is dropped or marked; NaN for those that
-    /// have none.
+    /// Probability with which an arriving packet is dropped or marked; NaN if there is none.
     pub drop_probability: f64,
     /// Its own estimate of the queueing delay.
     pub delay_estimate: Option<Time>,
 }
 
 impl Statistics {
-    /// Of a discipline that estimates nothing.
+    /// For a discipline without estimates.
     pub const NONE: Statistics = Statistics {
         drop_probability: f64::NAN,
         delay_estimate: None,
     };
 }
 
-/// The enum of all disciplines, and what must go through each of them. A line is the variant, its
-/// state, and the words of tc that mean it.
+/// Declares the enum of all disciplines and the methods that dispatch to them. A line is the variant, its
+/// state, and the keywords of tc that select it.
 macro_rules! disciplines {
     ($($(#[$doc:meta])* $variant:ident($state:ty): $($kind:ident),+;)+) => {
-        /// A discipline with its state. An enum rather than a trait object: the plain FIFO is on
-        /// the path of every packet. All others are boxed, to keep it small.
+        /// A discipline with its state. An enum rather than a trait object, because every packet passes the
+        /// plain FIFO. Other variants are boxed to keep the enum small.
         #[derive(Debug, Clone)]
         pub enum Qdisc {
             $($(#[$doc])* $variant($state),)+
@@ -217,7 +214,7 @@ macro_rules! disciplines {
             /// See [`Discipline::enqueue`].
             ///
             /// # Errors
-            /// As there.
+            /// As for that method.
             #[inline(always)]
             pub fn enqueue(
                 &mut self,

@@ -1,25 +1,24 @@
-//! Whether a discipline lets time pass: whether packets of one class, offered to it again and
-//! again in one instant, come to an end.
+//! Whether a discipline delays packets enough that time passes: whether an endless sequence of packets of one
+//! class, offered at one instant, is interrupted.
 //!
-//! Most disciplines hand out what they have whenever they are asked (`pfifo`, `codel`, `pie`,
-//! `fq_codel`, ...); with an infinite rate behind them a packet passes in the instant it came.
-//! Those that shape do not: `netem` with a delay or a rate, `tbf`, `htb`.
+//! Most disciplines return what they have whenever they are polled (`pfifo`, `codel`, `pie`, `fq_codel`,
+//! ...); with an infinite rate behind them a packet passes in the instant of its arrival. Shaping disciplines
+//! do not: `netem` with a delay or a rate, `tbf`, `htb`.
 
 use super::{Config, child::child_for, hfsc, htb, netem};
 use crate::token_bucket::PschedRate;
 use dumbbell_tc::qdisc::filter::Header;
 
-/// The shortest packet that TCP sends: headers of IP and TCP without options.
+/// The shortest TCP packet: IP and TCP headers without options.
 pub(super) const LEAST_TCP_PACKET_BYTES: u32 = 40;
 
-/// Whether a bucket of this rate takes tokens for every packet of TCP: the kernel's clock has
-/// whole nanoseconds.
+/// Whether a bucket of this rate charges every TCP packet: the kernel's clock has whole nanoseconds.
 pub(super) fn bucket_takes_tokens(rate_bps: u64) -> bool {
     PschedRate::new(rate_bps).ns_of(LEAST_TCP_PACKET_BYTES) > 0
 }
 
-/// Whether TCP packets with these headers are held back: not each of them, but so many that an
-/// instant ends.
+/// Whether TCP packets with these headers are delayed: not necessarily each, but enough that every instant
+/// ends.
 pub fn lets_time_pass(config: &Config, header: &Header) -> bool {
     let inside = || {
         let child = child_for(config, header);
@@ -105,13 +104,13 @@ mod tests {
         }
     }
 
-    /// tc-netem(8) has such a line: most packets wait.
+    /// tc-netem(8) has an example like this: most packets wait.
     #[test]
     fn a_few_that_do_not_wait_come_to_an_end() {
         assert!(passes("netem delay 10ms reorder 25% 50%", 0));
         assert!(!passes("netem delay 10ms reorder 90%", 0));
         assert!(!passes("netem delay 10ms reorder 25% 99%", 0));
-        // A quarter, and nearly half, of the draws are below 0.
+        // A quarter, and nearly half, of the drawn delays are negative.
         assert!(passes("netem delay 10ms 20ms", 0));
         assert!(!passes("netem delay 1ms 20ms", 0));
         assert!(passes("netem delay 10ms 20ms distribution normal", 0));
@@ -135,7 +134,7 @@ mod tests {
         let htb = "root handle 1: htb; class add parent 1: classid 1:1 htb rate 1mbit; \
                    filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1";
         assert!(passes(htb, 0xb8));
-        assert!(!passes(htb, 0), "what no class takes is not shaped");
+        assert!(!passes(htb, 0), "unclassified packets are not shaped");
         let with_default =
             "root handle 1: htb default 1; class add parent 1: classid 1:1 htb rate 1mbit";
         assert!(passes(with_default, 0));

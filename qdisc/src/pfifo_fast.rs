@@ -1,16 +1,15 @@
-//! `pfifo_fast`: three bands by priority (tc-pfifo_fast(8)), as Linux 6.1 has it
+//! `pfifo_fast`: three bands in strict priority (tc-pfifo_fast(8)), as in Linux 6.1
 //! (`net/sched/sch_generic.c`, `include/linux/ptr_ring.h`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | the first band that has a packet sends | yes |
-//! | the band from the priority by TOS, by a fixed map | yes |
-//! | a band takes 1000 packets (txqueuelen) | yes |
-//! | it is a ring whose places are free again 16 at a time, or at its end | yes |
-//! | priority set otherwise (`SO_PRIORITY`, iptables) | no |
+//! | the first band with a packet sends | yes |
+//! | the band of the priority by TOS, by a fixed map | yes |
+//! | a band holds 1000 packets (txqueuelen) | yes |
+//! | a band is a ring whose entries are freed in batches of 16, or at its end | yes |
+//! | priority set otherwise (`SO_PRIORITY`, iptables) | no
 //!
-//! So a full band of which packets leave takes none until 16 have left (two cache lines of
-//! pointers, on a machine with lines of 64 bytes), and up to 15 fewer than 1000 may wait in it.
+//! |So a full band accepts no packet until 16 have left (two cache lines of pointers, with lines of 64 bytes), and may hold up to 15 fewer than 1000.
 
 use super::{Build, Dequeued, Discipline, DropReason, Events, Setting, priority};
 use dumbbell_core::packet::Packet;
@@ -18,9 +17,9 @@ use dumbbell_core::ring::Ring;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::{PRIOMAP, PfifoFast as Parameters};
 
-/// `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device: places of a band.
+/// Entries of a band: `DEFAULT_TX_QUEUE_LEN` of an Ethernet or veth device.
 const PLACES: usize = 1000;
-/// How many are given back at once.
+/// Number of entries freed at a time.
 const BATCH: usize = 16;
 
 /// The state of the bands.
@@ -31,13 +30,13 @@ pub struct PfifoFast {
     overhead_bytes: u32,
 }
 
-/// A ring of places.
+/// A ring of entries.
 #[derive(Debug, Clone, Default)]
 struct Band {
     packets: Ring<Packet>,
-    /// The place from which the next packet leaves.
+    /// The entry of the next packet.
     place: usize,
-    /// Places before it that are not free yet.
+    /// Entries before it that are not freed yet.
     empty: usize,
 }
 
@@ -145,7 +144,7 @@ mod tests {
         }
         assert_eq!(queue.backlog(), (4, 456));
         let order: Vec<u8> = std::iter::from_fn(|| tos_that_leaves(&mut queue)).collect();
-        // DSCP EF (0xb8) has both bits set: best effort's band, after what came before it.
+        // DSCP EF (0xb8) has both bits set: the band of best effort, behind the earlier packet.
         assert_eq!(order, [0x10, 0x00, 0xb8, 0x08]);
         assert_eq!(queue.backlog(), (0, 0));
     }
@@ -181,7 +180,7 @@ mod tests {
     fn the_end_of_the_ring_gives_its_places_back_too() {
         let mut queue = queue();
         while enqueue(&mut queue, 0).is_ok() {}
-        // 992 are 62 batches; the eight after them are the last of the ring.
+        // 992 are 62 batches; the eight after them are the end of the ring.
         for _ in 0..999 {
             tos_that_leaves(&mut queue);
         }

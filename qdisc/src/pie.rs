@@ -3,21 +3,21 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 8033 section 4.1 (Random Dropping): random drop at enqueue, not below half the target and a fifth, not below 2 MTU | yes |
-//! | RFC 8033 section 4.2 (Drop Probability Calculation): probability from deviation and trend every `tupdate`; steps of the gains at 10 %, 1 %, ... 0.0001 % | yes |
-//! | RFC 8033 section 4.2 (Drop Probability Calculation): decay while idle (63/64 an update) | yes |
+//! | RFC 8033 section 4.1 (Random Dropping): random drop at enqueue; none below half the target and a fifth, or below 2 MTU | yes |
+//! | RFC 8033 section 4.2 (Drop Probability Calculation): probability from deviation and change of the delay every `tupdate`; gains scaled at 10 %, 1 %, ... 0.0001 % | yes |
+//! | RFC 8033 section 4.2 (Drop Probability Calculation): decay while idle (63/64 per update) | yes |
 //! | RFC 8033 section 5.5 (Cap Drop Adjustment): no step above 2 % from 10 % on | yes |
-//! | Linux: 2 % more an update above 250 ms | yes |
+//! | Linux: 2 % more per update above 250 ms | yes |
 //! | RFC 8033 section 4.4 (Burst Tolerance): burst allowance of 150 ms | yes, used up by time between departures as in Linux |
 //! | RFC 8033 section 5.1 (ECN Support): ECN marks up to a probability of 10 % | yes, with `ecn` |
 //! | RFC 8033 section 4.3 (Latency Calculation): delay from timestamps | yes, by default as in Linux |
 //! | RFC 8033 section 5.2 (Dequeue Rate Estimation): delay from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` |
 //! | RFC 8033 section 5.3 (Setting PIE Active and Inactive): below a third of the buffer nothing is dropped | no, nor in Linux |
 //! | RFC 8033 section 5.4 (Derandomization): accumulated probability 0.85 and 8.5 | yes |
-//! | Linux: probability by length (`bytemode`) | yes |
-//! | Linux: every `tupdate` in whole timer ticks | yes, from the run's start |
-//! | Linux: the first update half a second after `tc qdisc add` | no: the queue is taken to have stood idle for long |
-//! | Linux since 4.8: the timer wheel adds a tick, so that 15 ms are 16 at 1000 Hz; more above 62 ticks | yes |
+//! | Linux: probability scaled by packet size (`bytemode`) | yes |
+//! | Linux: updates every `tupdate`, in whole timer ticks | yes, from the start of the run |
+//! | Linux: the first update half a second after `tc qdisc add` | no: the queue is assumed to have been idle for long |
+//! | Linux since 4.8: the timer wheel adds a tick, so 15 ms are 16 at 1000 Hz; more above 62 ticks | yes |
 //! | kernels 3.14 to 5.0 (`linux_3_14`): see `edition` | yes |
 //! | `tc qdisc change` while packets wait | no |
 //!
@@ -29,8 +29,8 @@
 //! | burst allowance | 150 ms | 150 ms | 100 ms |
 //! | limit | - | 1000 packets | 1000 packets |
 //!
-//! The updates are done when a packet comes or leaves, all those due before it (`pie/updates.rs`):
-//! between packets nothing they read changes.
+//! Due updates are applied when a packet arrives or leaves (`pie/updates.rs`): between packets nothing that
+//! they read changes.
 
 mod edition;
 mod updates;
@@ -48,28 +48,28 @@ use edition::Edition;
 const TICK_SHIFT: u32 = 6;
 /// Ticks in a second.
 const TICKS_PER_S: u64 = 1_000_000_000 >> TICK_SHIFT;
-/// `PIE_SCALE`: bits after the point of the departure rate.
+/// `PIE_SCALE`: fractional bits of the departure rate.
 const RATE_SCALE: u32 = 8;
-/// RFC 8033 section 5.5: above this delay the probability grows faster.
+/// RFC 8033 section 5.5: delay above which the probability grows faster.
 const HIGH_DELAY: u64 = 250_000_000 >> TICK_SHIFT;
 
-/// Instants and spans in 64 ns.
+/// Times in units of 64 ns.
 type Ticks = u64;
 
 fn ticks(time: Time) -> Ticks {
     time.as_ns() >> TICK_SHIFT
 }
 
-/// What does not change.
+/// Constants of a queue.
 #[derive(Debug, Clone)]
 struct Parameters {
     /// RFC 8033 `QDELAY_REF`.
     target: Ticks,
     /// RFC 8033 `T_UPDATE`, in whole timer ticks.
     tupdate: Time,
-    /// Sixteenths.
+    /// In sixteenths.
     alpha: u64,
-    /// Sixteenths.
+    /// In sixteenths.
     beta: u64,
     bytemode: bool,
     has_rate_estimator: bool,
@@ -89,12 +89,11 @@ pub(super) struct Variables {
     old_delay: Ticks,
     /// `burst_allowance_`.
     burst_allowance: Ticks,
-    /// When the last packet left; of the departure rate, when its measurement began.
+    /// Departure of the last packet; for the departure rate, the start of its measurement.
     departure: Option<Ticks>,
-    /// Bytes that left since then, while the departure rate is measured.
+    /// Bytes that have left since then, while the departure rate is measured.
     departed_bytes: Option<u64>,
-    /// Average departure rate, bytes in 64 ns, with `RATE_SCALE` bits after the point; 0 while
-    /// there is none.
+    /// Average departure rate, bytes per 64 ns, with `RATE_SCALE` fractional bits; 0 if unknown.
     departure_rate: u32,
 }
 
@@ -112,13 +111,13 @@ impl Variables {
         }
     }
 
-    /// The probability, 0 to 1, of today's kernels.
+    /// The probability, 0 to 1, in current kernels.
     #[cfg(test)]
     pub(super) fn share(&self) -> f64 {
         self.probability as f64 / (u64::MAX >> 8) as f64
     }
 
-    /// Whether nothing else differs.
+    /// Whether all other variables are equal.
     fn differ_by_probability(&self, other: &Variables) -> bool {
         let probability = self.probability;
         *self
@@ -128,7 +127,7 @@ impl Variables {
             }
     }
 
-    /// RFC 8033 section 4.4: after the queue was short for long, a burst may pass again.
+    /// RFC 8033 section 4.4: grants a new burst allowance after the queue was short for long.
     fn restart(&mut self, edition: &Edition) {
         self.burst_allowance = edition.burst_allowance;
         self.departure = None;
@@ -138,7 +137,7 @@ impl Variables {
     }
 }
 
-/// What decides of the packets of one queue, or of one queue after the other where there are several.
+/// The controller of one queue, or of several queues one at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Controller {
     parameters: Parameters,
@@ -146,7 +145,7 @@ pub(super) struct Controller {
     pub(super) variables: Variables,
     clock: Clock,
     pub(super) next_update: Time,
-    /// Bytes on the wire that wait in the queue.
+    /// Bytes on the wire in the queue.
     pub(super) backlog_bytes: u64,
     stream: Stream,
 }
@@ -155,7 +154,7 @@ pub(super) struct Controller {
 #[derive(Debug, Clone)]
 pub struct Pie {
     packets: Ring<Packet>,
-    /// Bytes on the wire, without what is held.
+    /// Bytes on the wire, without the held packet.
     backlog_bytes: u64,
     controller: Controller,
     limit_packets: usize,
@@ -165,11 +164,11 @@ pub struct Pie {
 }
 
 impl Controller {
-    /// Of a queue that has stood idle for long.
+    /// The state of a queue that has been idle for long.
     pub(super) fn new(config: &Config, setting: &Setting) -> Controller {
         let edition = Edition::of(config);
         let tupdate = Time::from_ns(setting.whole_ticks_ns(config.tupdate_ns));
-        // Before 4.8 a timer ran out in the tick that it was set to.
+        // Before 4.8 a timer expired at exactly its tick.
         let clock = if config.linux_3_14 {
             Clock::Exact
         } else {
@@ -182,7 +181,7 @@ impl Controller {
                 alpha: u64::from(config.alpha),
                 beta: u64::from(config.beta),
                 bytemode: config.bytemode,
-                // The old kernel knows nothing else.
+                // The old kernel always uses it.
                 has_rate_estimator: config.dq_rate_estimator || config.linux_3_14,
                 mtu_bytes: setting.device_mtu_bytes(),
             },
@@ -195,9 +194,9 @@ impl Controller {
         }
     }
 
-    /// Whether the probability is at most so many hundredths.
+    /// Whether the probability is at most this percentage.
     pub(super) fn is_at_most_percent(&self, percent: u64) -> bool {
-        // `MAX_PROB / 10`, and of fq_pie `MAX_PROB / 100` times a number.
+        // `MAX_PROB / 10`; for fq_pie `MAX_PROB / 100` times a number.
         let bound = match percent {
             10 => self.edition.largest_probability / 10,
             percent => self.edition.largest_probability / 100 * percent,
@@ -205,17 +204,17 @@ impl Controller {
         self.variables.probability <= bound
     }
 
-    /// A number of the random stream.
+    /// Draws a random number.
     pub(super) fn draw(&mut self) -> u64 {
         self.stream.next_u64()
     }
 
-    /// A packet has been dropped.
+    /// A packet was dropped.
     pub(super) fn on_drop(&mut self) {
         self.variables.accumulated = 0;
     }
 
-    /// A packet leaves, and is no part of the backlog any more.
+    /// A packet leaves; it is no longer in the backlog.
     #[inline]
     pub(super) fn on_departure(&mut self, packet: &Packet, now: Time) {
         if self.parameters.has_rate_estimator {
@@ -225,13 +224,12 @@ impl Controller {
         }
     }
 
-    /// What the kernel calls `skb->len`: with the Ethernet header, whatever the link's overhead.
+    /// The kernel's `skb->len`: with the Ethernet header, whatever the link's overhead.
     fn length(packet: &Packet) -> u32 {
         packet.wire_bytes(super::setting::DEVICE_HEADER_BYTES)
     }
 
-    /// Whether a packet that arrives is to be dropped or marked (RFC 8033 section 4.1
-    /// `drop_early`).
+    /// Whether an arriving packet must be dropped or marked (RFC 8033 section 4.1 `drop_early`).
     pub(super) fn is_early_drop(&mut self, packet: &Packet) -> bool {
         let (parameters, edition) = (&self.parameters, self.edition);
         let variables = &mut self.variables;
@@ -254,7 +252,7 @@ impl Controller {
         edition.decide(probability, &mut variables.accumulated, &mut self.stream)
     }
 
-    /// RFC 8033 section 5.2: how long the packet stayed that leaves.
+    /// RFC 8033 section 5.2: sojourn time of a departing packet.
     #[inline]
     fn measure_delay(&mut self, packet: &Packet, now: Ticks) {
         let variables = &mut self.variables;
@@ -267,7 +265,7 @@ impl Controller {
         variables.burst_allowance = variables.burst_allowance.saturating_sub(since);
     }
 
-    /// RFC 8033 section 5.3: the departure rate, while enough waits to measure it.
+    /// RFC 8033 section 5.3: the departure rate, measured while the backlog is large enough.
     fn measure_departure_rate(&mut self, packet: &Packet, now: Ticks) {
         let (variables, edition) = (&mut self.variables, self.edition);
         let is_long = self.backlog_bytes >= edition.rate_threshold_bytes;
@@ -286,7 +284,7 @@ impl Controller {
         let Some(rate) = ((*bytes << RATE_SCALE) as u32).checked_div(since) else {
             return;
         };
-        // An average with weight 1/8.
+        // Exponential average with weight 1/8.
         variables.departure_rate = match variables.departure_rate {
             0 => rate,
             average => average - (average >> 3) + (rate >> 3),
@@ -301,13 +299,13 @@ impl Controller {
 }
 
 impl Pie {
-    /// Leaves out a number of the random stream.
+    /// Skips a random number.
     #[cfg(test)]
     pub(super) fn draw_for_tests(&mut self) {
         self.controller.draw();
     }
 
-    /// Tells the controller what waits, as the kernel counts it: with what was taken out to be looked at.
+    /// Sets the backlog as the kernel counts it: including the packet held by a peek.
     #[inline]
     fn tell_backlog(&mut self) {
         self.controller.backlog_bytes = self.backlog_bytes + self.held.bytes;
@@ -381,8 +379,8 @@ impl Discipline for Pie {
         Box::new(self.packets.iter())
     }
 
-    /// As they were when a packet came or left last. Linux lets the probability wind up beyond
-    /// 1; here it is 1 then.
+    /// Values at the last arrival or departure. Linux lets the probability exceed 1; here it is then reported
+    /// as 1.
     fn statistics(&self) -> Statistics {
         let largest = self.controller.edition.largest_probability as f64;
         Statistics {

@@ -1,12 +1,12 @@
-//! `prio`: bands by priority (tc-prio(8)), as Linux 6.1 has them (`net/sched/sch_prio.c`).
+//! `prio`: bands in strict priority (tc-prio(8)), as in Linux 6.1 (`net/sched/sch_prio.c`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | the first band that has a packet sends; a band is asked before those after it | yes |
-//! | the band from the first filter that matches, else from the priority by TOS and `priomap` | yes |
+//! | the first band with a packet sends; bands are polled in order | yes |
+//! | the band of the first filter that matches, else of the priority by TOS and `priomap` | yes |
 //! | a filter that names no band: the band of priority 0 | yes |
-//! | a band without a discipline of its own: a `pfifo` of 1000 packets (txqueuelen) | yes |
-//! | a shaper looks into each band in turn | yes |
+//! | a band without a discipline: a `pfifo` of 1000 packets (txqueuelen) | yes |
+//! | a shaper peeks at the bands in order | yes |
 //! | priority set otherwise (`SO_PRIORITY`, iptables, a class in `skb->priority`) | no |
 
 use super::bands::{Classifier, backlog_of, bands_of, first_of};
@@ -57,8 +57,8 @@ impl Discipline for Prio {
         first_of(&mut self.bands, |band| band.dequeue(now, events))
     }
 
-    /// Into each band in turn (`prio_peek`), so that what is kept stays in its band and is
-    /// overtaken by what comes to a higher one.
+    /// Peeks at the bands in order (`prio_peek`). A held packet stays in its band and can be overtaken by a
+    /// packet of a higher band.
     fn peek(&mut self, now: Time, events: &mut Events) -> Option<Dequeued> {
         Some(first_of(&mut self.bands, |band| band.peek(now, events)))
     }
@@ -97,7 +97,7 @@ mod tests {
         packet
     }
 
-    /// The TOS bytes in the order in which packets that came at once leave.
+    /// TOS bytes in order of departure of packets that arrive together.
     fn order(text: &str, tos: &[u8]) -> Vec<u8> {
         let mut queue = queue(text);
         let events = &mut Events::default();
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn minimize_delay_goes_first_and_maximize_throughput_last() {
-        // DSCP EF (0xb8) has both bits set: best effort's band, after what came before it.
+        // DSCP EF (0xb8) has both bits set: the band of best effort, behind the earlier packet.
         let expected = [0x10, 0x00, 0xb8, 0x08];
         assert_eq!(order("prio", &[0x08, 0x00, 0x10, 0xb8]), expected);
     }
@@ -125,7 +125,7 @@ mod tests {
         let chain = "root handle 1: prio bands 4; \
                      filter add parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1; \
                      filter add parent 1: protocol ip prio 2 u32 match ip dsfield 0x20 0xfc flowid 1:4";
-        // EF with an ECN mark first; then the map: interactive, best effort; CS1 last.
+        // EF with an ECN mark first; then by the map: interactive, best effort; CS1 last.
         let found = order(chain, &[0x20, 0x00, 0x10, 0xbb]);
         assert_eq!(found, [0x10, 0xbb, 0x00, 0x20]);
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_a_shaper_sees_is_overtaken_by_a_higher_band() {
-        // The head of a band has no tokens yet; a packet of a higher band comes and is the head.
+        // The head of a band has no tokens yet; a packet of a higher band arrives and becomes the head.
         overtakes("root handle 1: tbf rate 1mbit burst 114 limit 1; parent 1:1 handle 2: prio");
     }
 
@@ -154,7 +154,7 @@ mod tests {
         );
     }
 
-    /// A band that holds its packets back does not hold back those of a later one.
+    /// A band that holds its packets back does not block later bands.
     #[test]
     fn a_shaper_finds_the_packet_of_a_later_band() {
         let mut queue = queue(
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(at(10), Dequeued::Packet(packet(0x10)));
     }
 
-    /// Below a shaper a band is asked while it is empty when a later band sends, and only then.
+    /// Below a shaper an empty band is polled when a later band sends, and only then.
     #[test]
     fn an_empty_band_learns_of_it_when_a_later_one_sends() {
         let idle_probability = |later: bool| {

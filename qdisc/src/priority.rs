@@ -1,8 +1,8 @@
-//! The priority that Linux gives a packet by its type of service.
+//! The priority that Linux derives from the type of service.
 //!
-//! A host sets it from the TOS byte when a socket's option says so (`IP_TOS`), a router for every
-//! packet it forwards (`ip_forward`), with the table `ip_tos2prio` (`net/ipv4/route.c`). Of its 16
-//! entries, by bits 1 to 4 of the byte, four in a row are alike.
+//! A host sets it from the TOS byte of the socket option `IP_TOS`, a router for every packet it forwards
+//! (`ip_forward`), with the table `ip_tos2prio` (`net/ipv4/route.c`). Its 16 entries, indexed by bits 1 to 4
+//! of the byte, form four groups of four equal ones.
 
 /// Best effort, bulk (TOS 0x08), interactive (0x10), interactive bulk (both), as
 /// `include/uapi/linux/pkt_sched.h` numbers them.

@@ -4,15 +4,15 @@
 //! | clause | here |
 //! | --- | --- |
 //! | paper, section 4: exponentially weighted average of the backlog at each arrival | yes, in bytes |
-//! | section 4, figure 2: no drop below `min`, every packet from `max` on | yes |
-//! | section 7: drops spread uniformly by counting packets since the last one | yes, figure 17's method |
-//! | section 4: average decays while the queue is idle | only where the discipline is asked while it is empty, see below |
-//! | section 4: probability by packet length | no, nor in Linux |
+//! | section 4, figure 2: no drop below `min`, every packet dropped from `max` on | yes |
+//! | section 7: drops spaced uniformly by counting packets since the last one | yes, figure 17's method |
+//! | section 4: average decays while the queue is idle | only if the discipline is polled while it is empty, see below |
+//! | section 4: probability scaled by packet size | no, nor in Linux |
 //! | "gentle" above `max` (Floyd 2000) | no, nor in Linux |
-//! | adaptive: probability up by min(0.01, p/4), down to 0.9 p, each 500 ms (Floyd, Gummadi and Shenker 2001) | yes |
-//! | ECN: marks, above `max` too, unless `harddrop`; `nodrop` | yes |
-//! | `limit`: a byte FIFO inside | yes |
-//! | another discipline inside (`parent`), `qevent`, `tc qdisc change` | no |
+//! | adaptive: probability increased by min(0.01, p/4), or decreased to 0.9 p, every 500 ms (Floyd, Gummadi and Shenker 2001) | yes |
+//! | ECN: marks, also above `max`, unless `harddrop`; `nodrop` | yes |
+//! | `limit`: an inner byte FIFO | yes |
+//! | another inner discipline (`parent`), `qevent`, `tc qdisc change` | no |
 //!
 //! | parameter | Floyd's advice (1997) | tc |
 //! | --- | --- | --- |
@@ -21,14 +21,13 @@
 //! | probability | 0.02, later 0.1 | 0.02 |
 //! | bandwidth | that of the link | 10 Mbit/s |
 //!
-//! Two things that the kernel does and one might not expect:
-//! - Shapers (htb, tbf, and with them a link of finite rate) never ask a discipline that is empty
-//!   for a packet. RED learns of an idle queue by being asked, so below a shaper its average
-//!   does not decay over time, only with the packets that come. In a band of a prio below a shaper
-//!   it learns of it when a later band sends.
-//! - iproute2 since 5.7 passes `adaptive` as an attribute in which the kernel does not look for
-//!   it when it starts the timer (`__red_change` reads the older field), so there the word has
-//!   no effect on a new queue. Here it does what the paper says.
+//! Two properties of the kernel that may surprise:
+//! - Shapers (htb, tbf, and therefore a link with a finite rate) never poll an empty discipline. RED learns
+//!   of an idle queue by being polled, so below a shaper its average does not decay over time, only with
+//!   arrivals. In a band of a prio below a shaper it learns of it when a later band sends.
+//! - iproute2 since 5.7 passes `adaptive` in an attribute that the kernel does not read when it starts the
+//!   timer (`__red_change` reads the older field), so `adaptive` has no effect on a new queue there. Here it
+//!   works as in the paper.
 
 use super::fifo::Fifo;
 use super::{Above, Build, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
@@ -40,23 +39,23 @@ use dumbbell_tc::qdisc::{Bfifo, Choke, Red as Config};
 
 /// `RED_ONE_PERCENT`, in units of 2^-32.
 const ONE_PERCENT: u32 = ((1 << 32) + 50u64).div_euclid(100) as u32;
-/// Bounds between which the probability adapts.
+/// Bounds of the adaptive probability.
 const LEAST_ADAPTIVE: u32 = ONE_PERCENT;
 const LARGEST_ADAPTIVE: u32 = 50 * ONE_PERCENT;
-/// How often it does.
+/// Period of adaptation.
 const ADAPTATION_NS: u64 = 500_000_000;
 
-/// What becomes of a packet that arrives.
+/// Decision about an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Pass,
-    /// Between the thresholds, by chance.
+    /// Random drop or mark between the thresholds.
     Early,
-    /// From the upper threshold on.
+    /// Drop or mark above the upper threshold.
     Forced,
 }
 
-/// Where the average is, seen from the band in which Adaptive RED keeps its probability.
+/// Position of the average relative to Adaptive RED's target range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Above,
@@ -64,29 +63,29 @@ enum Side {
     Below,
 }
 
-/// The upper half of the state: the average and what follows from it.
+/// State of the average.
 #[derive(Debug, Clone)]
 pub(super) struct Average {
-    /// The weight W is 2^-this.
+    /// The weight W is 2^-`weight_log2`.
     weight_log2: u32,
-    /// Thresholds, with `weight_log2` bits after the point; in bytes here and below, or in packets of `choke`.
+    /// Thresholds, with `weight_log2` fractional bits; in bytes here and below, or in packets for `choke`.
     min: u64,
     max: u64,
     /// Bytes between the thresholds.
     width_bytes: u32,
-    /// Between these the probability stays (adaptive).
+    /// Target range of the average (adaptive).
     target_bytes: (u64, u64),
     idle_table: IdleTable,
-    /// Probability at `max`, units of 2^-32, `max_P`.
+    /// Probability at `max`, in units of 2^-32, `max_P`.
     probability: u32,
-    /// 2^32 / (bytes between packets dropped times bytes above `min`): the divisor that makes a
-    /// random word the paper's R.
+    /// 2^32 / (bytes between packets dropped times bytes above `min`): the divisor that turns a random word
+    /// into the paper's R.
     slope: u32,
-    /// The average backlog in bytes, with `weight_log2` bits after the point, `qavg`.
+    /// The average backlog in bytes, with `weight_log2` fractional bits, `qavg`.
     average: u64,
     /// Packets since the last drop or mark, `qcount`; -1 below `min`.
     count: i32,
-    /// The random number the count is compared with, `qR`.
+    /// The random number that the count is compared with, `qR`.
     threshold: u32,
     idle_since: Option<Time>,
 }
@@ -103,7 +102,7 @@ impl Average {
         )
     }
 
-    /// Of packets, for `choke`.
+    /// The average in packets, for `choke`.
     pub(super) fn of_packets(config: &Choke) -> Average {
         let thresholds = [config.min_packets, config.max_packets];
         let (weight_log2, idle_table) = (config.weight_log2(), config.idle_table());
@@ -121,13 +120,13 @@ impl Average {
         idle_table: Option<IdleTable>,
         probability: u32,
     ) -> Average {
-        // `Config::check` has found both, and thresholds that fit.
+        // `Config::check` has verified that both exist and that the thresholds fit.
         let weight_log2 = u32::from(weight_log2.unwrap_or(1));
         let idle_table = idle_table.unwrap_or(IdleTable {
             cell_log2: 0,
             halvings: [0; dumbbell_tc::qdisc::red::IDLE_TABLE_SIZE],
         });
-        // `qth_delta`, 1 where both are the same.
+        // `qth_delta`, 1 if both are equal.
         let width_bytes = (max - min).max(1);
         let fifth = u64::from(width_bytes / 5);
         let min_bytes = u64::from(min);
@@ -147,7 +146,7 @@ impl Average {
         }
     }
 
-    /// Section 4: `avg <- (1 - W) avg + W q`, or its decay over the idle time.
+    /// Section 4: `avg <- (1 - W) avg + W q`, or the decay over the idle time.
     pub(super) fn update(&mut self, backlog_bytes: u64, now: Time) {
         self.average = match self.idle_since.take() {
             Some(since) => self.decayed(now - since),
@@ -163,7 +162,7 @@ impl Average {
         if halvings > 0 {
             return self.average >> halvings;
         }
-        // The first part of the exponential is taken as a straight line.
+        // The first part of the exponential is approximated by a straight line.
         let loss = (self.average * idle_us) >> cell_log2;
         match self.average >> 1 {
             half if loss < half => self.average - loss,
@@ -193,7 +192,7 @@ impl Average {
         is_above
     }
 
-    /// `choke`: as [`Average::judge`] from there on.
+    /// `choke`: as [`Average::judge`], above the lower threshold.
     pub(super) fn judge_above_min(&mut self, stream: &mut Stream) -> Verdict {
         if self.average > self.max {
             self.count = -1;
@@ -217,12 +216,12 @@ impl Average {
         Verdict::Early
     }
 
-    /// Uniform between 0 and bytes between the thresholds / probability.
+    /// Uniform between 0 and (bytes between the thresholds / probability).
     fn draw(&self, stream: &mut Stream) -> u32 {
         (stream.next_u64() >> 32) as u32 / self.slope
     }
 
-    /// On which side of the target the average is at an instant without packets.
+    /// The side of the target range on which the average is, at an instant without packets.
     fn side(&self, now: Time) -> Side {
         let average = match self.idle_since {
             Some(since) => self.decayed(now - since),
@@ -239,7 +238,7 @@ impl Average {
         }
     }
 
-    /// The step of Adaptive RED, section 4.1 of its paper.
+    /// The adaptation step of Adaptive RED, section 4.1 of its paper.
     fn adapt(&mut self, side: Side) {
         if side == Side::Above && self.probability <= LARGEST_ADAPTIVE {
             self.probability += ONE_PERCENT.min(self.probability / 4);
@@ -251,7 +250,7 @@ impl Average {
         self.slope = (rounded as u32).max(1);
     }
 
-    /// The queue was asked while it was empty.
+    /// The empty queue was polled.
     pub(super) fn become_idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
     }
@@ -272,7 +271,7 @@ impl Average {
 pub struct Red {
     queue: Fifo,
     average: Average,
-    /// When the probability is to adapt next; never, unless adaptive.
+    /// Time of the next adaptation; never, unless adaptive.
     next_adaptation: Time,
     adaptation_period: Time,
     ecn: bool,
@@ -283,7 +282,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// The adaptations due before `now`.
+    /// Applies the adaptations due before `now`.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if self.next_adaptation < now {
@@ -291,10 +290,10 @@ impl Red {
         }
     }
 
-    /// One that changes nothing is followed by others that change nothing, as long as the average stays
-    /// on its side of the target, where it stays while packets wait. While the queue is idle it
-    /// only sinks (`decayed`), so when it leaves that side is found by bisection. So there are at
-    /// most some hundred steps, however long the time is.
+    /// An adaptation that changes nothing repeats as long as the average stays on its side of the target,
+    /// which it does while no packet arrives. While the queue is idle the average only decreases (`decayed`),
+    /// so the time when it leaves its side is found by bisection. So there are at most some hundred steps,
+    /// however long the time.
     fn adapt_until(&mut self, now: Time) {
         let (first, period) = (self.next_adaptation, self.adaptation_period);
         let count = (now - first).0.div_ceil(period.0);
@@ -321,7 +320,7 @@ impl Red {
         self.next_adaptation = at(count);
     }
 
-    /// Whether a packet that is due is marked or, though it cannot be marked, kept.
+    /// Whether a packet due for a drop is marked, or kept although it is not ECN-capable.
     fn is_spared(&self, packet: &mut Packet, reason: DropReason, events: &mut Events) -> bool {
         let may_mark = self.ecn && !(reason == DropReason::RedForced && self.harddrop);
         may_mark && (events.mark(packet, reason) || self.nodrop)
@@ -395,7 +394,7 @@ impl Discipline for Red {
         self.queue.packets()
     }
 
-    /// The probability for one packet by the average when one came last, before counting.
+    /// The probability for one packet, from the average at the last arrival, before counting.
     fn statistics(&self) -> Statistics {
         Statistics {
             drop_probability: self.average.drop_probability(),

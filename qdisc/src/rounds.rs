@@ -1,23 +1,23 @@
 //! Deficit round robin (M. Shreedhar and G. Varghese, "Efficient Fair Queuing using Deficit Round Robin",
-//! SIGCOMM 1995) over disciplines; what `drr` and the sharing bands of `ets` have in common.
+//! SIGCOMM 1995) over child disciplines; shared by `drr` and the sharing bands of `ets`.
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | the first class of the active list sends, if its packet is no longer than its deficit | yes |
-//! | else its deficit grows by its quantum and the next class's turn comes | yes |
-//! | a class that gets a packet while it has none goes to the end of the list with a whole quantum | yes, as in Linux; in the paper the deficit begins at 0 |
-//! | a class that is empty leaves the list and its deficit | yes |
-//! | a class that shapes holds back those behind it while its turn lasts (tc-drr(8)) | yes |
+//! | the first class of the active list sends, if its packet does not exceed its deficit | yes |
+//! | otherwise its deficit grows by its quantum and it moves to the end of the list | yes |
+//! | a class that becomes backlogged joins the end of the list with a whole quantum | yes, as in Linux; in the paper the deficit starts at 0 |
+//! | a class that empties leaves the list and loses its deficit | yes |
+//! | a class that shapes blocks those behind it while its turn lasts (tc-drr(8)) | yes |
 
 use super::{Child, Dequeued, Events};
 use dumbbell_core::time::Time;
 use std::collections::VecDeque;
 
-/// Whose turn it is.
+/// The state of the rounds.
 #[derive(Debug, Clone)]
 pub struct Rounds {
     turns: Vec<Turn>,
-    /// Classes with packets, in the order of their turns.
+    /// Backlogged classes in the order of their turns.
     active: VecDeque<usize>,
     overhead_bytes: u32,
 }
@@ -30,14 +30,14 @@ struct Turn {
 }
 
 impl Turn {
-    /// Whether a packet may be sent in this turn; if it may, its bytes are taken off.
+    /// Whether a packet may be sent in this turn. If so, its bytes are charged.
     fn takes(&mut self, bytes: u64) -> bool {
         let left = self.deficit_bytes.checked_sub(bytes);
         self.deficit_bytes = left.unwrap_or(self.deficit_bytes + self.quantum_bytes);
         left.is_some()
     }
 
-    /// In how many further turns a packet is still too long.
+    /// Number of further turns in which a packet exceeds the deficit.
     fn turns_without(&self, bytes: u64) -> u64 {
         let missing = bytes.saturating_sub(self.deficit_bytes);
         missing.div_ceil(self.quantum_bytes)
@@ -45,7 +45,7 @@ impl Turn {
 }
 
 impl Rounds {
-    /// Of classes with these quanta, all empty.
+    /// Empty classes with these quanta.
     pub fn new(quanta_bytes: impl Iterator<Item = u32>, overhead_bytes: u32) -> Rounds {
         let turns = quanta_bytes.map(|quantum_bytes| Turn {
             quantum_bytes: u64::from(quantum_bytes),
@@ -59,7 +59,7 @@ impl Rounds {
         }
     }
 
-    /// Notes that a class has taken a packet.
+    /// A class has enqueued a packet.
     pub fn filled(&mut self, class: usize) {
         let turn = &mut self.turns[class];
         if !turn.is_active {
@@ -74,7 +74,7 @@ impl Rounds {
         self.active.pop_front();
     }
 
-    /// The packet of the class whose turn it is; `classes` has what queues in each.
+    /// The packet of the class whose turn it is; `classes` are the children.
     pub fn dequeue(&mut self, classes: &mut [Child], now: Time, events: &mut Events) -> Dequeued {
         let mut asked = 0;
         let mut turns_without = u64::MAX;
@@ -82,7 +82,7 @@ impl Rounds {
             let child = &mut classes[class];
             let packet = match child.peek(now, events) {
                 Dequeued::Packet(packet) => packet,
-                // Whoever has to wait keeps its turn.
+                // A class that must wait keeps its turn.
                 later @ Dequeued::NotBefore(_) => return later,
                 Dequeued::Empty => {
                     self.leave(class);
@@ -101,7 +101,7 @@ impl Rounds {
             turns_without = turns_without.min(turn.turns_without(bytes));
             self.active.rotate_left(1);
             asked += 1;
-            // Rounds in which nobody sends, at once: a quantum may be a byte.
+            // Rounds in which no class sends are skipped at once: a quantum may be a byte.
             if asked == self.active.len() {
                 for class in &self.active {
                     let turn = &mut self.turns[*class];

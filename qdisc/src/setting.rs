@@ -1,63 +1,61 @@
-//! Where a discipline stands: what it needs besides its own parameters.
+//! The environment of a discipline: inputs besides its own parameters.
 
 use dumbbell_core::random::Stream;
 use dumbbell_tc::qdisc::filter::Header;
 use std::sync::Arc;
 
-/// Ticks a second of the kernel that a description means unless it says otherwise.
+/// Default tick rate of the kernel.
 pub const DEFAULT_TIMER_HZ: u32 = 1000;
 
-/// Bytes of header the kernel counts on an Ethernet or veth interface.
+/// Header bytes that the kernel counts on an Ethernet or veth interface.
 pub const DEVICE_HEADER_BYTES: u32 = 14;
 
-/// Whether a discipline is asked for packets while it is empty: some learn from that.
+/// Whether a discipline is polled while it is empty; some depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// A device of infinite rate, which asks until there is none; a prio, which asks each band in
-    /// turn; a tbf, which looks before it asks.
+    /// Polled until empty: by a device with an infinite rate, a prio (each band in order), a tbf (by
+    /// peeking).
     Device,
-    /// htb, and a link's own rate, which stands for it: asks only while there is a packet.
+    /// Polled only while it holds a packet: by htb, and by a link with a rate.
     Shaper,
 }
 
-/// The hosts that a conversation is between, by their numbers.
+/// The hosts of a conversation, by number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// Where it begins.
+    /// The host where it starts.
     pub source: u32,
-    /// Where it leads to.
+    /// The host to which it leads.
     pub destination: u32,
 }
 
-/// What is around a discipline.
+/// The environment of a discipline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Bytes a packet carries on this link besides its IP size.
+    /// Link overhead per packet, besides the IP size, bytes.
     pub overhead_bytes: u32,
     /// Largest IP packet of the link.
     pub mtu_bytes: u32,
-    /// Ticks a second of the kernel's coarse timers (`CONFIG_HZ`): a period is rounded up to
-    /// whole ticks.
+    /// Ticks per second of the kernel's coarse timers (`CONFIG_HZ`): periods are rounded up to whole ticks.
     pub timer_hz: u32,
-    /// Who asks it for packets.
+    /// How it is polled.
     pub above: Above,
-    /// All randomness follows from this, the replication and the name.
+    /// Seed of the experiment; together with the replication and the name it determines all random numbers.
     pub seed: u64,
-    /// As above.
+    /// Number of the replication.
     pub replication: u64,
-    /// Names its random stream: `queue/` and the queue's name; a child adds its place.
+    /// Name of its random stream: `queue/` and the queue's name; a child appends its place.
     pub name: String,
-    /// Whether nothing is around it but the link.
+    /// Whether it is the root discipline of the link.
     pub is_root: bool,
-    /// Of each conversation; one that is not there is between the hosts numbered 0.
+    /// Hosts of each conversation; a missing one is between hosts numbered 0.
     pub ends: Arc<[Ends]>,
-    /// What packets of each conversation have in their headers on the way there, but for DSCP and ECN;
-    /// empty where no filter looks at that.
+    /// Forward headers of each conversation, without DSCP and ECN; empty if no filter uses them.
     pub headers: Arc<[Header]>,
 }
 
 impl Setting {
-    /// The same for a child of this name, of a parent that passes every question on.
+    /// The environment of a child with this name, whose parent passes every poll on.
     pub fn child(&self, name: &str) -> Setting {
         Setting {
             name: format!("{}/{name}", self.name),
@@ -67,8 +65,8 @@ impl Setting {
         }
     }
 
-    /// The longest frame of the interface (`psched_mtu`): the MTU and an Ethernet header,
-    /// whatever overhead the link counts.
+    /// Longest frame of the interface (`psched_mtu`): the MTU and an Ethernet header, whatever the link
+    /// overhead.
     pub fn device_mtu_bytes(&self) -> u32 {
         self.mtu_bytes + DEVICE_HEADER_BYTES
     }
@@ -78,7 +76,7 @@ impl Setting {
         Stream::new(self.seed, self.replication, &self.name)
     }
 
-    /// A period in nanoseconds as the kernel's coarse timers keep it: whole ticks, rounded up
+    /// A period in nanoseconds, rounded up to whole ticks as the kernel's coarse timers do
     /// (`usecs_to_jiffies`).
     pub fn whole_ticks_ns(&self, period_ns: u64) -> u64 {
         let tick_ns = 1_000_000_000 / u64::from(self.timer_hz);
@@ -113,7 +111,7 @@ mod tests {
             timer_hz,
             ..Setting::for_tests()
         };
-        // PIE's tupdate on a kernel of 250 Hz: 1 ms is 4 ms, 15 ms are 16, 30 are 32.
+        // PIE's tupdate on a kernel with 250 Hz: 1 ms becomes 4 ms, 15 ms 16, 30 ms 32.
         assert_eq!(hz(250).whole_ticks_ns(1_000_000), 4_000_000);
         assert_eq!(hz(250).whole_ticks_ns(15_000_000), 16_000_000);
         assert_eq!(hz(250).whole_ticks_ns(30_000_000), 32_000_000);

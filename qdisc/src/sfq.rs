@@ -3,21 +3,20 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | paper: a hash with a key tells flows apart; each value has a queue | yes, conversation and direction |
-//! | paper: the key changes from time to time (`perturb`) | yes; packets that wait come to queues anew |
-//! | paper: queues are served in turn; those that are empty are left out | yes, deficit round robin by bytes |
-//! | paper: when no room is left, the longest queue loses a packet | yes, its newest, or its oldest with `headdrop` |
-//! | Linux: of equally long queues, the one that became so last | yes |
-//! | Linux: where each has one packet, the queue whose turn is next | yes |
-//! | Linux: a queue that gets a packet has its turn after all others | yes |
-//! | Linux: `depth` packets of a flow; one more is dropped, or with `headdrop` the oldest | yes |
-//! | Linux: `flows` queues at once; the packet of one more is dropped | yes |
-//! | RED in each queue (`redflowlimit` and what belongs to it) | no |
+//! | paper: a keyed hash identifies flows; each value has a queue | yes, conversation and direction |
+//! | paper: the key changes from time to time (`perturb`) | yes; queued packets are rehashed |
+//! | paper: queues are served in round robin; empty ones are skipped | yes, deficit round robin by bytes |
+//! | paper: when there is no room, the longest queue loses a packet | yes, its newest, or its oldest with `headdrop` |
+//! | Linux: among equally long queues, the one that reached that length last | yes |
+//! | Linux: if each has one packet, the queue whose turn is next | yes |
+//! | Linux: a queue that becomes backlogged joins the end of the round | yes |
+//! | Linux: `depth` packets per flow; a further one is dropped, or with `headdrop` the oldest | yes |
+//! | Linux: `flows` queues at once; packets of further flows are dropped | yes |
+//! | RED in each queue (`redflowlimit` and related) | no |
 //! | filters that choose the queue | no |
 //!
-//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key is drawn
-//! from the queue's random stream, so which conversations share a queue differs between
-//! replications.
+//! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key comes from the queue's
+//! random stream, so which conversations share a queue differs between replications.
 
 use super::flow_queues::{Classifier, Lists, Packets, QueueEnds, turn_bytes};
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
@@ -27,7 +26,7 @@ use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Sfq as Config;
 use std::collections::VecDeque;
 
-/// No queue has this value of the hash.
+/// Marks a hash value without a queue.
 const NONE: u32 = u32::MAX;
 
 /// One of the queues.
@@ -35,9 +34,9 @@ const NONE: u32 = u32::MAX;
 struct Queue {
     ends: QueueEnds,
     packets: u32,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this round.
     deficit_bytes: i32,
-    /// The value of the hash that it is for.
+    /// Its hash value.
     hash: u32,
 }
 
@@ -46,20 +45,20 @@ struct Queue {
 pub struct Sfq {
     packets: Packets,
     queues: Vec<Queue>,
-    /// The queue of each value of the hash.
+    /// The queue of each hash value.
     queue_of: Vec<u32>,
-    /// Those that are free are in the list 0, others in that of their number of packets.
+    /// Lists of queues by length; list 0 has the free ones.
     by_length: Lists,
-    /// Packets of the longest queue.
+    /// Packets in the longest queue.
     longest: usize,
-    /// Those with packets, in the order of their turns.
+    /// Backlogged queues in the order of their turns.
     turns: VecDeque<u32>,
     classifier: Classifier,
     limit_packets: u32,
     depth_packets: u32,
     quantum_bytes: i32,
     headdrop: bool,
-    /// When the hash has another key; never without `perturb`.
+    /// Time of the next key change; never without `perturb`.
     next_key: Time,
     key_period: Time,
     random: Stream,
@@ -105,14 +104,14 @@ impl Build<Config> for Sfq {
 }
 
 impl Sfq {
-    /// The same with another way to choose queues.
+    /// Uses another classifier.
     #[cfg(test)]
     fn with_classifier(mut self, classifier: Classifier) -> Sfq {
         self.classifier = classifier;
         self
     }
 
-    /// Has another key if it is time, and brings what waits to queues by it.
+    /// Changes the key if it is time, and rehashes queued packets.
     #[inline]
     fn catch_up(&mut self, now: Time, events: &mut Events) {
         if self.next_key <= now {
@@ -144,7 +143,7 @@ impl Sfq {
         }
     }
 
-    /// The queue of a packet's flow, or a free one that becomes its; none if there is none.
+    /// The queue of a packet's flow, or a free one; None if there is none.
     #[inline]
     fn queue_for(&mut self, packet: &Packet) -> Option<u32> {
         let hash = self.classifier.queue_of(packet, self.queue_of.len() as u32);
@@ -162,7 +161,7 @@ impl Sfq {
         self.queues[queue as usize].packets >= self.depth_packets
     }
 
-    /// Adds a packet to a queue; to an empty one as the last in turn.
+    /// Enqueues a packet; an empty queue joins the end of the round.
     #[inline]
     fn put(&mut self, at: u32, packet: Packet) {
         let queue = &mut self.queues[at as usize];
@@ -177,7 +176,8 @@ impl Sfq {
         self.longest = self.longest.max(length);
     }
 
-    /// Takes the oldest or the newest packet out of a queue; an empty one is free. Its turn is the caller's.
+    /// Removes the oldest or newest packet of a queue; an emptied queue becomes free. The caller updates the
+    /// round.
     #[inline]
     fn take(&mut self, at: u32, is_newest: bool) -> Option<Packet> {
         let queue = &mut self.queues[at as usize];
@@ -197,11 +197,11 @@ impl Sfq {
         Some(packet)
     }
 
-    /// Drops a packet of the longest queue. Returns whether it was the newest of the queue `arriving`; that
-    /// one is not in the events.
+    /// Drops a packet of the longest queue. Returns whether it was the newest of the queue `arriving`; it is
+    /// then not in the events.
     fn drop_from_the_longest(&mut self, arriving: u32, events: &mut Events) -> bool {
         let longest = match self.longest {
-            // Each has one: that whose turn it is loses it.
+            // Each queue has one packet: the one whose turn it is loses it.
             1 => self.turns.pop_front(),
             length => self.by_length.first(length),
         };

@@ -2,19 +2,19 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | the head leaves when the bucket of `rate` and `burst` has its tokens, in order | yes |
-//! | with `peakrate`, when the bucket of `peakrate` and `mtu` has them, too | yes |
+//! | the head leaves when the bucket of `rate` and `burst` has tokens for it, in order | yes |
+//! | with `peakrate`, when the bucket of `peakrate` and `mtu` has tokens too | yes |
 //! | both buckets are full at the start | yes |
 //! | tokens are nanoseconds; a packet costs `bytes * mult >> shift` (`psched_l2t_ns`) | yes |
-//! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped when it comes | yes |
-//! | `limit`: a `bfifo` inside; another discipline in its place | yes |
-//! | the head is looked at in the child, or taken out of it, and counts in its limit (`peek`) | yes, see `Child` |
-//! | GSO packets that are longer than the bucket come in segments (`tbf_segment`) | yes, at the root |
+//! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped at enqueue | yes |
+//! | `limit`: an inner `bfifo`, which another discipline can replace | yes |
+//! | the head is peeked at in the child, or dequeued from it, and counts in its limit (`peek`) | yes, see `Child` |
+//! | GSO packets longer than the bucket are segmented (`tbf_segment`) | yes, at the root |
 //! | `tc qdisc change` | no |
 //!
-//! Over any time t at most min(peakrate t + mtu, rate t + burst) bytes leave. What waits behind
-//! an empty bucket leaves one packet each `bytes / rate`; the wait of a packet that finds
-//! `limit` bytes in the queue is (limit - tokens) / rate, and that is tc's `latency`.
+//! During any time t at most min(peakrate t + mtu, rate t + burst) bytes leave. With an empty bucket the
+//! backlog drains at one packet per `bytes / rate`. The wait of a packet that finds `limit` bytes in the
+//! queue is (limit - tokens) / rate, which is tc's `latency`.
 
 use super::fifo::Limit;
 use super::token_bucket::{PschedRate, TokenBucket};
@@ -27,25 +27,25 @@ use dumbbell_tc::qdisc::{Bfifo, Tbf as Parameters};
 #[derive(Debug, Clone)]
 pub struct Tbf {
     bucket: TokenBucket,
-    /// The longest packet that can ever have its tokens.
+    /// The longest packet for which the buckets can hold enough tokens.
     largest_bytes: u32,
     child: Child,
     overhead_bytes: u32,
 }
 
-/// All that decides what becomes of a packet, where a plain FIFO is inside.
+/// The parameters that determine departures from a tbf over a plain FIFO.
 #[derive(Debug, Clone)]
 pub struct Bucket {
-    /// What packets take to leave.
+    /// The tokens.
     pub tokens: TokenBucket,
     /// Longer packets are dropped.
     pub largest_bytes: u32,
-    /// Of what waits.
+    /// The limit of the FIFO.
     pub limit: Limit,
 }
 
 impl Tbf {
-    /// Its bucket, if a plain FIFO is inside: when a packet leaves is certain when it comes then.
+    /// Its bucket, if the child is a plain FIFO: the departure of a packet is then known at its arrival.
     pub fn over_a_fifo(&self) -> Option<Bucket> {
         Some(Bucket {
             tokens: self.bucket.clone(),
@@ -78,7 +78,7 @@ impl Build<Parameters> for Tbf {
 }
 
 impl Discipline for Tbf {
-    /// Hands the packet to the child, unless it is too long.
+    /// Enqueues the packet in the child, unless it is too long.
     fn enqueue(
         &mut self,
         packet: Packet,
@@ -91,7 +91,7 @@ impl Discipline for Tbf {
         self.child.enqueue(packet, now, events)
     }
 
-    /// The child's next packet once the buckets have its tokens.
+    /// The child's next packet once the buckets have tokens for it.
     fn dequeue(&mut self, now: Time, events: &mut Events) -> Dequeued {
         let head = match self.child.peek(now, events) {
             Dequeued::Packet(packet) => packet,
@@ -105,7 +105,7 @@ impl Discipline for Tbf {
         }
     }
 
-    /// Its next packet is known, and how many tokens that needs.
+    /// Its next packet and the tokens needed are known.
     fn keeps_its_head(&self) -> bool {
         self.child.keeps_what_was_seen()
     }

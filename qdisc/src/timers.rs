@@ -1,16 +1,15 @@
-//! Timers of disciplines: they have no events (see `events::TimerUpdates`), but take time.
+//! Timers of disciplines: they have no events (see `events::TimerUpdates`), but take run time.
 
 use super::Config;
 
-/// At most this number of updates are done one after the other when a packet comes or leaves, but for delays
-/// with which steps wrap (`pie/updates.rs`).
+/// Largest number of updates applied one by one per packet, except for delays at which steps wrap
+/// (`pie/updates.rs`).
 pub const MOST_UPDATES_A_PACKET: u64 = 3000;
-/// This number takes about as long as an event.
+/// Number of updates that take about as long as an event.
 pub const UPDATES_AN_EVENT: u64 = 64;
 
-/// The shortest span between two updates by a timer of a discipline or of one in it, nanoseconds; `None`
-/// where there is none. Adaptive RED is not among them: however long a time is, it brings
-/// some hundred steps at most.
+/// The shortest timer period of a discipline and its descendants, nanoseconds; `None` without timers.
+/// Adaptive RED does not count: it takes at most some hundred steps for any time.
 pub fn timer_period_ns(config: &Config) -> Option<u64> {
     let own = match config {
         Config::Pie(pie) => Some(pie.tupdate_ns),

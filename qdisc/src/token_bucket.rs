@@ -1,9 +1,9 @@
-//! Token buckets by Linux's arithmetic: what `tbf` and `police` share.
+//! Token buckets by Linux's arithmetic, shared by `tbf` and `police`.
 //!
-//! Tokens are time: a bucket holds nanoseconds of transmission at its rate, and a packet takes
-//! as many as its bytes need. Linux divides by the rate with a multiplication and a shift
-//! (`psched_ratecfg_precompute`, `net/sched/sch_generic.c`), so a packet costs a little
-//! less than bytes / rate: less than a nanosecond, and 2^-31 of it. [`PschedRate`] has the same factors.
+//! Tokens are time: a bucket holds nanoseconds of transmission at its rate, and a packet costs the time of
+//! its bytes. Linux divides by the rate with a multiplication and a shift (`psched_ratecfg_precompute`,
+//! `net/sched/sch_generic.c`), so a packet costs slightly less than bytes / rate: by less than a nanosecond
+//! plus 2^-31 of it. [`PschedRate`] uses the same factors.
 
 use dumbbell_core::time::Time;
 
@@ -14,7 +14,7 @@ const TICK_NS: u64 = 64;
 /// The largest shift with which a second of nanoseconds fits 64 bits.
 const LARGEST_SHIFT: u32 = NS_PER_S.leading_zeros();
 
-/// A rate as Linux's packet schedulers keep it.
+/// A rate as Linux's packet schedulers store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PschedRate {
     multiplier: u64,
@@ -22,10 +22,10 @@ pub struct PschedRate {
 }
 
 impl PschedRate {
-    /// Of a rate in bit/s, at least 8, whose last bits below a byte are cut off.
+    /// From a rate in bit/s, at least 8, truncated to whole bytes per second.
     pub fn new(rate_bps: u64) -> PschedRate {
         let bytes_per_s = (rate_bps / 8).max(1);
-        // As many bits as 32 hold, for precision.
+        // As many bits as fit 32, for precision.
         let multiplier = |shift: u32| (NS_PER_S << shift) / bytes_per_s;
         let full = (0..=LARGEST_SHIFT).find(|shift| multiplier(*shift) >> 31 != 0);
         let shift = full.unwrap_or(LARGEST_SHIFT);
@@ -35,18 +35,18 @@ impl PschedRate {
         }
     }
 
-    /// Nanoseconds that `bytes` bytes take (`psched_l2t_ns`).
+    /// Transmission time of `bytes` bytes, ns (`psched_l2t_ns`).
     #[inline]
     pub fn ns_of(self, bytes: u32) -> u64 {
         (u64::from(bytes) * self.multiplier) >> self.shift
     }
 }
 
-/// The depth of a bucket as tc hands it to the kernel: whole microseconds, in ticks
-/// (`tc_calc_xmittime` of iproute2 6.1).
+/// Depth of a bucket as tc passes it to the kernel: whole microseconds, in ticks (`tc_calc_xmittime` of
+/// iproute2 6.1).
 pub fn tc_depth_ns(rate_bps: u64, burst_bytes: u32) -> u64 {
     let us = u128::from(burst_bytes) * 8_000_000 / u128::from(rate_bps);
-    // tc and the kernel keep both in 32 bits.
+    // tc and the kernel store both in 32 bits.
     let us = u64::try_from(us)
         .unwrap_or(u64::MAX)
         .min(u64::from(u32::MAX));
@@ -54,20 +54,20 @@ pub fn tc_depth_ns(rate_bps: u64, burst_bytes: u32) -> u64 {
     ticks * TICK_NS
 }
 
-/// A bucket, or two that a packet needs tokens of both from.
+/// One bucket, or two from which each packet needs tokens.
 #[derive(Debug, Clone)]
 pub struct TokenBucket {
     rate: PschedRate,
     /// Depth of the bucket, in nanoseconds at its rate.
     depth_ns: i64,
-    /// The tokens in it at the checkpoint.
+    /// Tokens at the checkpoint.
     tokens_ns: i64,
     peak: Option<Peak>,
-    /// When tokens were last counted.
+    /// Time of the last update of the tokens.
     checkpoint_ns: u64,
 }
 
-/// The second bucket, which limits how fast a burst leaves.
+/// The second bucket, which limits the rate of bursts.
 #[derive(Debug, Clone)]
 struct Peak {
     rate: PschedRate,
@@ -87,7 +87,7 @@ impl TokenBucket {
         }
     }
 
-    /// With a second bucket of `mtu_bytes`, also full.
+    /// Adds a second bucket of `mtu_bytes`, also full.
     pub fn with_peak(mut self, peakrate_bps: u64, mtu_bytes: u32) -> TokenBucket {
         let rate = PschedRate::new(peakrate_bps);
         let depth_ns = rate.ns_of(mtu_bytes) as i64;
@@ -99,13 +99,13 @@ impl TokenBucket {
         self
     }
 
-    /// Takes the tokens of a packet.
+    /// Charges a packet.
     ///
     /// # Errors
-    /// Nothing is taken, and the answer is the nanoseconds after which there will be enough.
+    /// Nothing is charged; the value is the time until there are enough tokens, ns.
     #[inline]
     pub fn take(&mut self, bytes: u32, now_ns: u64) -> Result<(), u64> {
-        // Both buckets gain no more than the depth of the first (`tbf_dequeue`).
+        // Both buckets gain at most the depth of the first (`tbf_dequeue`).
         let gain = ((now_ns - self.checkpoint_ns) as i64).min(self.depth_ns);
         let left = (self.tokens_ns + gain).min(self.depth_ns) - self.rate.ns_of(bytes) as i64;
         let peak_left = match &self.peak {
@@ -127,8 +127,8 @@ impl TokenBucket {
         Ok(())
     }
 
-    /// When a packet leaves that waits for its tokens from `from` on, and takes them: at that instant, or in
-    /// the whole nanosecond in which there are enough.
+    /// Departure of a packet that waits for its tokens from `from` on, and charges it: at that instant, or in
+    /// the whole nanosecond in which there are enough tokens.
     #[inline]
     pub fn leave(&mut self, bytes: u32, from: Time) -> Time {
         let (from_ns, mut at_ns) = (from.as_ns(), from.as_ns());
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(rate.shift, 21);
         assert_eq!(rate.multiplier, (NS_PER_S << 21) / 818_750);
         assert_eq!(rate.ns_of(10_240), 12_506_870); // 12506870.2
-        // Beyond 64 Gbit/s the shift ends: 1 Tbit/s, 8 ps a byte.
+        // Above 64 Gbit/s the shift is limited: 1 Tbit/s, 8 ps per byte.
         let rate = PschedRate::new(1_000_000_000_000);
         assert_eq!(rate.shift, 34);
         assert_eq!(rate.ns_of(1000), 7);
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(bucket.take(50, 100_000), Err(300_000));
         assert_eq!(bucket.take(50, 399_999), Err(1));
         assert_eq!(bucket.take(50, 400_000), Ok(()));
-        // A long pause fills it and no more.
+        // A long idle time fills it and no more.
         assert_eq!(bucket.take(100, 1_000_000_000), Ok(()));
         assert_eq!(bucket.take(1, 1_000_000_000), Err(8_000));
     }

@@ -1,25 +1,25 @@
 //! COBALT: CoDel and BLUE together (Høiland-Jørgensen, Täht and Morton, Piece of CAKE, LANMAN 2018).
 //!
-//! CoDel decides when to signal: above the target for an interval, then at shrinking distances. Unlike
-//! RFC 8289 its count goes down again one by one, by the same law, once delays are short. BLUE, a
-//! probability of drops, grows while a queue overflows in spite of that, and goes back when the queue runs
-//! empty: for senders that answer to nothing.
+//! CoDel decides when to signal: above the target for an interval, then at decreasing intervals. Unlike in
+//! RFC 8289, its count decreases step by step, by the same law, once delays are short. BLUE, a drop
+//! probability, increases while a queue overflows nevertheless, and decreases when the queue is empty: it
+//! controls unresponsive senders.
 
 use crate::{DropReason, Events};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 
-/// What BLUE's probability grows by at an overflow, of 2^32: 1/256.
+/// Increase of BLUE's probability at an overflow, in units of 2^-32: 1/256.
 const BLUE_UP: u32 = 1 << 24;
-/// What it goes back by when the queue is empty: 1/4096.
+/// Decrease of BLUE's probability when the queue is empty: 1/4096.
 const BLUE_DOWN: u32 = 1 << 20;
-/// Counts below this have their reciprocal square root in a table.
+/// Reciprocal square roots of counts below this are tabulated.
 const TABLED: usize = 16;
-/// Newton's steps from one entry of the table to the next.
+/// Newton steps per table entry.
 const STEPS: usize = 4;
 const RECIPROCAL_ROOTS: [u32; TABLED] = reciprocal_roots();
 
-/// A step towards `1 / sqrt(count)`, in units of 2^-32: `x (3 - count x^2) / 2`.
+/// A Newton step towards `1 / sqrt(count)`, in units of 2^-32: `x (3 - count x^2) / 2`.
 const fn newton_step(x: u32, count: u32) -> u32 {
     let square = (x as u64 * x as u64) >> 32;
     let rest = (3u64 << 32).wrapping_sub(count as u64 * square);
@@ -42,19 +42,19 @@ const fn reciprocal_roots() -> [u32; TABLED] {
     roots
 }
 
-/// Of a tin; times in nanoseconds.
+/// Parameters of a tin; times in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters {
-    /// Delay that is taken for good.
+    /// Acceptable delay.
     pub target_ns: i64,
-    /// The time senders need to answer.
+    /// Time in which senders respond, about a round-trip time.
     pub interval_ns: i64,
-    /// Of a packet of the MTU at the tin's rate.
+    /// Transmission time of a packet of the MTU at the tin's rate.
     pub mtu_time_ns: i64,
 }
 
 impl Parameters {
-    /// By the round trip, and by what a packet of the MTU takes.
+    /// From the round-trip time and the transmission time of a packet of the MTU.
     pub fn new(target_ns: i64, rtt_ns: i64, mtu_time_ns: i64) -> Parameters {
         let least_ns = mtu_time_ns * 3 / 2;
         let raised_ns = least_ns.max(target_ns);
@@ -66,31 +66,31 @@ impl Parameters {
     }
 }
 
-/// In which a packet of a queue is to leave.
+/// The turn of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn {
     pub now_ns: i64,
-    /// The delay of so many packets of the MTU is excused, and of four at least.
+    /// Number of packets of the MTU whose transmission time is tolerated as delay; at least four.
     pub excused_pkts: i64,
-    /// Whether the queue is empty without it: whoever asks does not drop it.
+    /// Whether it is the last packet of the queue, which the caller does not drop.
     pub is_last: bool,
 }
 
-/// The state of a queue.
+/// COBALT's state for a queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cobalt {
     count: u32,
     reciprocal_root: u32,
-    /// When the next signal is due, or the state at rest.
+    /// Time of the next signal, or the idle state.
     drop_next_ns: i64,
     blue_changed_ns: i64,
-    /// BLUE's probability, of 2^32.
+    /// BLUE's probability, in units of 2^-32.
     blue: u32,
     is_dropping: bool,
 }
 
 impl Cobalt {
-    /// A packet of the queue was dropped as memory was full.
+    /// A packet of the queue was dropped because memory was full.
     pub fn on_overflow(&mut self, parameters: &Parameters, now_ns: i64) {
         if now_ns - self.blue_changed_ns > parameters.target_ns {
             self.blue = self.blue.saturating_add(BLUE_UP);
@@ -101,7 +101,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// It was the queue's turn, and nothing was there.
+    /// The queue had its turn and was empty.
     pub fn on_empty(&mut self, parameters: &Parameters, now_ns: i64) {
         if self.blue > 0 && now_ns - self.blue_changed_ns > parameters.target_ns {
             self.blue = self.blue.saturating_sub(BLUE_DOWN);
@@ -113,13 +113,12 @@ impl Cobalt {
         }
     }
 
-    /// Whether nothing is left of former signals.
+    /// Whether the state has decayed completely.
     pub fn is_at_rest(&self, now_ns: i64) -> bool {
         self.blue == 0 && self.count == 0 && now_ns >= self.drop_next_ns
     }
 
-    /// What becomes of the packet that is to leave: it is marked, or to be dropped for a reason, or
-    /// neither.
+    /// Decides about the packet at the head: mark, drop for a reason, or neither.
     #[inline]
     pub fn judge(
         &mut self,
@@ -140,7 +139,7 @@ impl Cobalt {
         let due_ns = self.drop_next_ns;
         let is_due = self.count > 0 && now_ns >= due_ns;
         self.enter_or_leave(is_late, parameters, now_ns);
-        // It marks nothing: who does not answer to drops does not answer to marks.
+        // BLUE does not mark: senders that ignore drops ignore marks too.
         let is_unlucky = self.blue > 0 && ((random.next_u64() >> 32) as u32) < self.blue;
         let mut verdict = is_unlucky.then_some(DropReason::Blue);
         match (is_due, self.is_dropping) {
@@ -154,7 +153,7 @@ impl Cobalt {
             (true, false) => self.step_back(parameters, now_ns),
             (false, _) => {}
         }
-        // Who looks only now is not to find signals of the past due at once.
+        // After a pause, signals of the past must not become due at once.
         let next_ns = if is_due { self.drop_next_ns } else { due_ns };
         if self.count == 0 {
             self.drop_next_ns = now_ns + parameters.interval_ns;
@@ -164,7 +163,7 @@ impl Cobalt {
         verdict
     }
 
-    /// Dropping begins with a packet that is late and ends with one that is not.
+    /// Dropping starts with a late packet and ends with one that is not late.
     fn enter_or_leave(&mut self, is_late: bool, parameters: &Parameters, now_ns: i64) {
         if is_late && !self.is_dropping {
             self.drop_next_ns = now_ns + self.step_ns(parameters);
@@ -175,14 +174,14 @@ impl Cobalt {
         self.is_dropping = is_late;
     }
 
-    /// The count goes down by the law by which it went up.
+    /// Decreases the count, by the law by which it increased.
     fn step_back(&mut self, parameters: &Parameters, now_ns: i64) {
         while self.count > 0 && now_ns >= self.drop_next_ns {
             self.count_is(self.count - 1, parameters);
         }
     }
 
-    /// Sets the count, and when the next signal or step back is due by it.
+    /// Sets the count and the time of the next signal or decrease.
     fn count_is(&mut self, count: u32, parameters: &Parameters) {
         self.count = count;
         self.reciprocal_root = match RECIPROCAL_ROOTS.get(count as usize) {
@@ -192,7 +191,7 @@ impl Cobalt {
         self.drop_next_ns += self.step_ns(parameters);
     }
 
-    /// `interval / sqrt(count)`; the kernel has 32 bits of the interval.
+    /// `interval / sqrt(count)`; the kernel stores the interval in 32 bits.
     fn step_ns(&self, parameters: &Parameters) -> i64 {
         let interval_ns = u64::from(parameters.interval_ns as u32);
         ((interval_ns * u64::from(self.reciprocal_root)) >> 32) as i64

@@ -1,15 +1,15 @@
-//! Tins: which DSCP comes to which, and what part of the bandwidth each has (tc-cake(8), "Priority queue
+//! Tins: the tin of each DSCP, and the share of the bandwidth of each tin (tc-cake(8), "Priority queue
 //! parameters").
 
 use dumbbell_tc::qdisc::cake::Tins;
 
 /// How many DSCPs there are.
 const DSCPS: usize = 64;
-/// A tin's number for each DSCP.
+/// The tin of each DSCP.
 pub type OfDscp = [u8; DSCPS];
 
-/// Code points by their names: class selectors (RFC 2474), assured and expedited forwarding (RFC 2597,
-/// RFC 3246), voice admit (RFC 5865), lower effort (RFC 8622); TOS 1, 2 and 4 of RFC 1349 as DSCPs.
+/// Code points by name: class selectors (RFC 2474), assured and expedited forwarding (RFC 2597, RFC 3246),
+/// voice admit (RFC 5865), lower effort (RFC 8622); TOS 1, 2 and 4 of RFC 1349 as DSCPs.
 const LE: usize = 1;
 const CS1: usize = 8;
 const VA: usize = 44;
@@ -32,7 +32,7 @@ const fn with(mut tins: OfDscp, dscps: &[usize], tin: u8) -> OfDscp {
     tins
 }
 
-/// The three code points of assured forwarding of a class, 1 to 4.
+/// Assigns the three code points of an assured forwarding class, 1 to 4.
 const fn with_assured(tins: OfDscp, class: usize, tin: u8) -> OfDscp {
     let first = 8 * class + 2;
     with(tins, &[first, first + 2, first + 4], tin)
@@ -82,16 +82,16 @@ pub fn of_dscp(tins: Tins) -> &'static OfDscp {
     }
 }
 
-/// Of a tin.
+/// The share of a tin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Above it, the tin comes after the others.
+    /// Above this rate, the tin is served after the others.
     pub bytes_per_s: u64,
-    /// Its bytes a round where there is no shaper.
+    /// Quantum of the tin without a shaper.
     pub quantum_bytes: i64,
 }
 
-/// What each tin has of a bandwidth.
+/// The shares of the tins of a bandwidth.
 pub fn shares(tins: Tins, bytes_per_s: u64) -> Vec<Share> {
     let halved = |halvings: &[u32]| -> Vec<Share> {
         let share = |by: &u32| Share {
@@ -107,7 +107,7 @@ pub fn shares(tins: Tins, bytes_per_s: u64) -> Vec<Share> {
         }],
         Tins::Diffserv3 => halved(&[0, 4, 2]),
         Tins::Diffserv4 => halved(&[0, 4, 1, 2]),
-        // Each has seven eighths of the one before.
+        // Each has seven eighths of the rate of the one before.
         Tins::Diffserv8 | Tins::Precedence => {
             let first = Share {
                 bytes_per_s,
@@ -133,7 +133,7 @@ mod tests {
         dscps.iter().map(|dscp| of_dscp[*dscp]).collect()
     }
 
-    /// tc-cake(8) lists the code points of each.
+    /// tc-cake(8) lists the code points of each tin.
     #[test]
     fn code_points_come_to_the_tins_of_the_manual() {
         let asked = [0, LE, CS1, 10, 18, 26, 34, CS3, CS4, CS5, VA, EF, CS6, CS7];

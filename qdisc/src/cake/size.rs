@@ -1,4 +1,4 @@
-//! What the shaper counts for a packet, and how long that takes.
+//! The size that the shaper counts for a packet, and its transmission time.
 
 use dumbbell_core::packet::Packet;
 use dumbbell_tc::qdisc::Cake as Config;
@@ -7,19 +7,19 @@ use dumbbell_tc::qdisc::cake::LinkLayer;
 use crate::setting::DEVICE_HEADER_BYTES;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// The kernel's time of a byte has this many bits, at most as many after the point.
+/// Bits of the kernel's time per byte; at most this number are fractional.
 const BITS: u32 = 34;
-/// A slower rate is reckoned as this one (bytes a second).
+/// Slower rates are treated as this one, bytes per second.
 const LEAST_BYTES_PER_S: u64 = 64;
 
-/// How a packet's size is counted (tc-cake(8), "Overhead compensation parameters").
+/// How the size of a packet is counted (tc-cake(8), "Overhead compensation parameters").
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     is_raw: bool,
     overhead_bytes: i32,
     mpu_bytes: i32,
     link_layer: LinkLayer,
-    /// Of the link that the queue is on.
+    /// Overhead of the link of the queue.
     device_overhead_bytes: u32,
 }
 
@@ -34,8 +34,8 @@ impl Counted {
         }
     }
 
-    /// Bytes that the shaper counts; of a GSO packet those of its segments, taken for equally long but
-    /// for the last.
+    /// Bytes that the shaper counts. For a GSO packet the sum over its segments, which are assumed equally
+    /// long except for the last.
     #[inline]
     pub fn bytes(&self, packet: &Packet) -> u32 {
         let all_bytes = if self.is_raw {
@@ -66,7 +66,7 @@ impl Counted {
     }
 }
 
-/// How long a byte takes: nanoseconds as a whole number shifted to the left.
+/// Time per byte: nanoseconds, shifted left.
 #[derive(Debug, Clone, Copy)]
 pub struct ByteTime {
     ns: u64,
@@ -74,7 +74,7 @@ pub struct ByteTime {
 }
 
 impl ByteTime {
-    /// At a rate in bytes a second; none takes no time.
+    /// At a rate in bytes per second; without a rate it is 0.
     pub fn new(bytes_per_s: u64) -> ByteTime {
         if bytes_per_s == 0 {
             return ByteTime { ns: 0, shift: 0 };
@@ -87,14 +87,14 @@ impl ByteTime {
         }
     }
 
-    /// Of so many bytes.
+    /// Time of this number of bytes.
     #[inline]
     pub fn ns_of(self, bytes: u32) -> u64 {
         u64::from(bytes).wrapping_mul(self.ns) >> self.shift
     }
 }
 
-/// Bytes of the longest frame, which the kernel reckons targets with (`psched_mtu`).
+/// Size of the longest frame, from which the kernel computes targets (`psched_mtu`).
 pub fn frame_bytes(mtu_bytes: u32) -> u32 {
     mtu_bytes + DEVICE_HEADER_BYTES
 }

@@ -1,5 +1,5 @@
-//! A tin: 1024 queues, which flows come to by a hash with eight places, and their turns (DRR++ with fair
-//! shares of hosts).
+//! A tin: 1024 queues, an eight-way set-associative hash of flows to queues, and their schedule (DRR++ with
+//! host fairness).
 
 use super::cobalt::{Cobalt, Parameters};
 use super::dscp::Share;
@@ -12,54 +12,53 @@ use dumbbell_tc::qdisc::cake::Isolation;
 
 /// Queues of a tin.
 pub const QUEUES: u16 = 1024;
-/// Places that a flow may come to.
+/// Queues that a flow may be assigned to.
 const WAYS: usize = 8;
-/// What a flow may send in a turn; at low rates less, a 4096th of a second's bytes.
+/// Range of the quantum; at low rates a 4096th of the bytes of a second.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u64> = 300..=1514;
 
-/// The rotations: queues that have just got a packet, those with a backlog, and empty ones whose COBALT has
-/// not come to rest.
+/// Lists of queues: new ones, backlogged ones, and empty ones whose COBALT state has not decayed.
 const NEW: usize = 0;
 const OLD: usize = 1;
 const DECAYING: usize = 2;
 const ROTATIONS: usize = 3;
 
-/// What a queue is to the rotations.
+/// The list of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Set {
-    /// Empty and at rest.
+    /// None: empty and decayed.
     None,
-    /// Within its first turn.
+    /// Sparse: within its first turn.
     Sparse,
-    /// Sparse, but it has overdrawn its turn and is empty.
+    /// Sparse, empty, and its deficit is used up.
     SparseWait,
-    /// With a backlog.
+    /// Backlogged.
     Bulk,
-    /// Empty, and its COBALT not at rest.
+    /// Empty, with COBALT state that has not decayed.
     Decaying,
 }
 
 /// One of the queues.
 #[derive(Debug, Clone, Copy)]
 pub struct Queue {
-    /// Its packets.
+    /// First and last packet.
     pub waiting: QueueEnds,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this turn.
     pub deficit_bytes: i32,
     pub set: Set,
     pub cobalt: Cobalt,
-    /// Whose flow it holds.
+    /// Source and destination host of its flow.
     ends: Ends,
 }
 
-/// How many queues with a backlog a host has.
+/// Number of a host's backlogged queues.
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     as_source: u16,
     as_destination: u16,
 }
 
-/// Whose shares count.
+/// Hosts to which fairness applies.
 #[derive(Debug, Clone, Copy)]
 pub struct Isolated {
     pub by_source: bool,
@@ -80,22 +79,22 @@ impl Isolated {
 #[derive(Debug, Clone)]
 pub struct Tin {
     pub queues: Vec<Queue>,
-    /// Bytes on the wire in each; apart, as the search for the longest reads all.
+    /// Bytes on the wire in each queue; a separate vector because the search for the longest reads all.
     pub backlogs: Vec<u32>,
     pub backlog_bytes: u64,
     tags: Vec<u32>,
     rotations: Lists,
     loads: Vec<Load>,
     isolated: Isolated,
-    /// Queues that are sparse or wait so.
+    /// Number of sparse queues, empty ones included.
     sparse: u32,
     pub bulk: u32,
     flow_quantum_bytes: u32,
     pub parameters: Parameters,
     pub byte_time: ByteTime,
-    /// When it is within its share again.
+    /// Time from which it is within its share again.
     pub next_ns: i64,
-    /// Without a shaper: what it may send in a round, and what is left of that.
+    /// Without a shaper: its quantum, and the rest of it in this round.
     pub quantum_bytes: i64,
     pub deficit_bytes: i64,
 }
@@ -113,7 +112,7 @@ impl Tin {
             0 => *QUANTUM_BYTES.end(),
             rate => (rate >> 12).clamp(*QUANTUM_BYTES.start(), *QUANTUM_BYTES.end()),
         };
-        // A twentieth, in whole microseconds as tc hands it over.
+        // A twentieth, in whole microseconds as tc passes it.
         let target_ns = 1000 * (rtt_ns / 1000 / 20).max(1);
         let mtu_time_ns = byte_time.ns_of(frame_bytes) as i64;
         let queue = Queue {
@@ -142,14 +141,14 @@ impl Tin {
         }
     }
 
-    /// Whether a queue waits for its turn with packets.
+    /// Whether any queue with packets waits for its turn.
     #[inline]
     pub fn is_active(&self) -> bool {
         self.sparse + self.bulk > 0
     }
 
-    /// The queue of a flow with this hash: the one that it has, one of its eight that is free, or else the
-    /// first, which it shares then.
+    /// The queue of a flow with this hash: its present one, else a free one of its set, else the first of the
+    /// set, which is then shared.
     #[inline]
     pub fn queue_of(&mut self, hash: u32, ends: Ends) -> u16 {
         let first = (hash % u32::from(QUEUES)) as usize;
@@ -199,7 +198,7 @@ impl Tin {
         Some(packet)
     }
 
-    /// A packet has come into the queue.
+    /// A packet has entered the queue.
     #[inline]
     pub fn on_arrival(&mut self, at: u16, random: &mut Stream) {
         let set = self.queues[usize::from(at)].set;
@@ -217,7 +216,7 @@ impl Tin {
         }
     }
 
-    /// A sparse queue has a backlog.
+    /// A sparse queue becomes backlogged.
     fn becomes_bulk(&mut self, at: u16) {
         self.sparse -= 1;
         self.bulk += 1;
@@ -225,7 +224,7 @@ impl Tin {
         self.count_bulk(at, true);
     }
 
-    /// The queue whose turn it is; one of those at rest, if any, before the others.
+    /// The queue whose turn it is; optionally decaying queues first.
     #[inline]
     pub fn turn(&self, decaying_first: bool) -> Option<u16> {
         let first = |rotation| self.rotations.first(rotation).map(|at| at as u16);
@@ -236,7 +235,7 @@ impl Tin {
             .or_else(decaying)
     }
 
-    /// Ends the turn of a queue that has nothing left of it.
+    /// Ends the turn of a queue whose deficit is used up.
     #[inline]
     pub fn end_turn(&mut self, at: u16, random: &mut Stream) {
         let queue = &mut self.queues[usize::from(at)];
@@ -252,7 +251,7 @@ impl Tin {
         self.rotations.move_last(at.into(), OLD);
     }
 
-    /// It was the queue's turn and nothing was in it.
+    /// The queue had its turn and was empty.
     pub fn on_empty(&mut self, at: u16, now_ns: i64) {
         let queue = &mut self.queues[usize::from(at)];
         queue.cobalt.on_empty(&self.parameters, now_ns);
@@ -275,8 +274,8 @@ impl Tin {
         }
     }
 
-    /// Bytes of a turn: the quantum over the queues with a backlog that its busier host has. What is lost by
-    /// whole bytes is made up for by chance.
+    /// Quantum of a queue: the base quantum divided by the number of backlogged queues of its busier host.
+    /// The fraction is rounded at random.
     #[inline]
     fn quantum_of(&self, at: u16, random: &mut Stream) -> i32 {
         let ends = self.queues[usize::from(at)].ends;
@@ -296,7 +295,7 @@ impl Tin {
         self.loads[host as usize % self.loads.len()]
     }
 
-    /// Counts a queue with a backlog to its hosts, or no more.
+    /// Adds a backlogged queue to the counts of its hosts, or removes it.
     fn count_bulk(&mut self, at: u16, is_more: bool) {
         let Ends {
             source,

@@ -1,15 +1,15 @@
 //! The base probability p' (RFC 9332 appendix A, figure 8).
 //!
-//! Between packets the oldest packet stays, so the delay grows by `tupdate` from one update to the
-//! next, or is 0: what the updates add is an arithmetic progression that first falls below 0, if it
-//! does, and then rises. Any number of updates is therefore two sums, in whole numbers and to the
-//! last digit what one after the other gives.
+//! Between packets the oldest packet stays, so the delay grows by `tupdate` per update, or is 0. The
+//! increments form an arithmetic progression, and p' first falls, to 0 at the lowest, and then rises. So any
+//! number of updates is computed from two sums in integers, with the same result as one update after the
+//! other.
 
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Dualpi2 as Config;
 use dumbbell_tc::qdisc::dualpi2::GAINS_PER_HZ;
 
-/// A probability of 1: nanoseconds in a second times what gains are counted in.
+/// Probability 1: nanoseconds per second times the unit of gains.
 const ONE: i128 = 1_000_000_000 * GAINS_PER_HZ as i128;
 
 /// The controller.
@@ -29,7 +29,7 @@ pub(super) struct Pi {
 
 impl Pi {
     pub(super) fn new(config: &Config) -> Pi {
-        // Without drops under overload p' stays where L is marked whole.
+        // Without overload drops, p' stays at or below the value at which all of L is marked.
         let most = match (config.drop_on_overload, config.coupling_factor) {
             (false, factor @ 1..) => ONE / i128::from(factor),
             _ => ONE,
@@ -55,7 +55,7 @@ impl Pi {
         Time::from_ns(u64::try_from(self.delay_ns).unwrap_or(u64::MAX))
     }
 
-    /// So many updates, at least one, the first of which finds this delay; none while nothing waits.
+    /// Applies this number of updates, at least one; the first sees this delay; None if the queues are empty.
     pub(super) fn update(&mut self, updates: u64, delay: Option<Time>) {
         let first_ns = delay.map_or(0, |delay| i128::from(delay.as_ns()));
         self.add(self.step(first_ns, self.delay_ns));
@@ -76,7 +76,7 @@ impl Pi {
         self.add(sum(first + falling * slope, slope, rest - falling));
     }
 
-    /// What an update adds.
+    /// The increment of an update.
     fn step(&self, delay_ns: i128, last_ns: i128) -> i128 {
         self.alpha * (delay_ns - self.target_ns) + self.beta * (delay_ns - last_ns)
     }
@@ -86,14 +86,14 @@ impl Pi {
     }
 }
 
-/// That of `count` numbers, of which each is `slope` more than the one before.
+/// Sum of an arithmetic progression: `count` terms with difference `slope`.
 fn sum(first: i128, slope: i128, count: i128) -> i128 {
     count * first + slope * (count * (count - 1) / 2)
 }
 
 #[cfg(test)]
 impl Pi {
-    /// With this p'.
+    /// Sets p'.
     pub(super) fn set(&mut self, probability: f64) {
         self.probability = (probability * ONE as f64) as i128;
     }

@@ -1,15 +1,15 @@
-//! What tests of disciplines with a queue for each flow have in common.
+//! Shared tests of disciplines with a queue per flow.
 
 use crate::{Dequeued, Discipline, Events};
 use dumbbell_core::packet::{Kind, Packet};
 use dumbbell_core::time::Time;
 use proptest::prelude::*;
 
-/// Deficit round robin (RFC 8290 section 4.2): between any two queues that always have packets, the
-/// bytes sent differ by no more than a quantum and a packet (Shreedhar and Varghese 1995).
+/// Deficit round robin (RFC 8290 section 4.2): the bytes sent by any two backlogged queues differ by at most
+/// a quantum and a packet (Shreedhar and Varghese 1995).
 ///
 /// # Arguments
-/// `sizes` are the bytes on Ethernet of each flow's packets; conversations are in queues of their own.
+/// `sizes` are the Ethernet frame sizes of each flow's packets; each conversation has its own queue.
 pub fn backlogged_flows_get_the_same_bytes(
     queue: &mut impl Discipline,
     sizes: &[u16],

@@ -1,25 +1,25 @@
-//! Service curves, and how much service a class is to have by an instant (tc-hfsc(7), "Basics of HFSC").
+//! Service curves, and the service due to a class at an instant (tc-hfsc(7), "Basics of HFSC").
 //!
-//! Instants are ticks of 64 ns, as the kernel's schedulers count. Slopes are held as the kernel holds
-//! them, in fixed point and rounded up: 24 binary places of bytes a tick, 14 of ticks a byte. Over a
-//! long busy time that shows in microseconds.
+//! Times are ticks of 64 ns, as in the kernel's schedulers. Slopes are stored as in the kernel, in fixed
+//! point and rounded up: 24 fractional bits of bytes per tick, 14 of ticks per byte. Over a long busy period
+//! the rounding amounts to microseconds.
 
 use dumbbell_tc::qdisc::ServiceCurve;
 
-/// Nanoseconds of a tick are two to this power.
+/// Logarithm of the nanoseconds per tick.
 pub const TICK_SHIFT: u32 = 6;
 const TICKS_PER_S: u128 = 1_000_000_000 >> TICK_SHIFT;
 const US_PER_S: u128 = 1_000_000;
-/// Binary places of bytes a tick.
+/// Fractional bits of bytes per tick.
 const SLOPE_PLACES: u32 = 24;
-/// Binary places of ticks a byte.
+/// Fractional bits of ticks per byte.
 const INVERSE_PLACES: u32 = 14;
 
 /// A rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slope {
     bytes_a_tick: u128,
-    /// None of a rate of 0.
+    /// None for a rate of 0.
     ticks_a_byte: Option<u128>,
 }
 
@@ -50,7 +50,7 @@ fn saturated(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// S(): a first rate for a while, then a second one for good.
+/// S(): a first rate for a limited time, then a second one.
 #[derive(Debug, Clone, Copy)]
 pub struct Service {
     first: Slope,
@@ -59,7 +59,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// As tc has it.
+    /// From tc's parameters.
     pub fn new(curve: &ServiceCurve) -> Service {
         let ticks = (u128::from(curve.d_us) * TICKS_PER_S).div_ceil(US_PER_S);
         Service {
@@ -69,14 +69,13 @@ impl Service {
         }
     }
 
-    /// Whether it never becomes slower.
+    /// Whether the second rate is not below the first.
     pub fn is_convex(&self) -> bool {
         self.first.bytes_a_tick <= self.second.bytes_a_tick
     }
 }
 
-/// X(): the service that a class is to have by each instant from the last one on at which it got
-/// something to send.
+/// X(): the service due to a class at each instant since it last became active.
 #[derive(Debug, Clone, Copy)]
 pub struct Curve {
     begin: u64,
@@ -88,7 +87,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// From an instant at which so much has been served.
+    /// Starts at an instant with this amount already served.
     pub fn new(service: &Service, begin: u64, begin_bytes: u64) -> Curve {
         Curve {
             begin,
@@ -104,7 +103,7 @@ impl Curve {
         self.begin.saturating_add(self.first_ticks)
     }
 
-    /// The service due by an instant.
+    /// The service due at an instant.
     fn bytes_at(&self, at: u64) -> u64 {
         let ticks = at.saturating_sub(self.begin);
         let bytes = match ticks.checked_sub(self.first_ticks) {
@@ -114,8 +113,8 @@ impl Curve {
         self.begin_bytes.saturating_add(bytes)
     }
 
-    /// When so much service is due. Where the first rate is 0, all that was served before is due at
-    /// its end.
+    /// When this amount of service is due. If the first rate is 0, everything served before is due at its
+    /// end.
     pub fn when(&self, bytes: u64) -> u64 {
         let Some(bytes) = bytes.checked_sub(self.begin_bytes) else {
             return self.begin;
@@ -127,12 +126,12 @@ impl Curve {
         }
     }
 
-    /// The lesser of itself and of what begins anew at an instant at which so much has been served.
+    /// The minimum of the curve and of the service curve started at this instant with this amount served.
     pub fn renew(&mut self, service: &Service, now: u64, served_bytes: u64) {
         let due = self.bytes_at(now);
         let anew = Curve::new(service, now, served_bytes);
         if service.is_convex() {
-            // The new one is the lesser one everywhere, if it is at its beginning.
+            // The new curve is the smaller one everywhere if it is smaller at its start.
             if due >= served_bytes {
                 *self = anew;
             }
@@ -146,7 +145,7 @@ impl Curve {
             *self = anew;
             return;
         }
-        // They cross: the new one's first rate as far as there, then the second one of both.
+        // The curves cross: the first rate of the new one up to there, then the common second rate.
         let faster = service.first.bytes_a_tick - service.second.bytes_a_tick;
         let gap = u128::from(due - served_bytes) << SLOPE_PLACES;
         let mut ticks = saturated(gap / faster.max(1));
@@ -158,7 +157,7 @@ impl Curve {
         };
     }
 
-    /// The same without its first rate: by it packets are eligible where the second one is the larger.
+    /// The curve without its first rate: eligibility of a class whose second rate is larger.
     pub fn of_second_rate(self) -> Curve {
         Curve {
             first_ticks: 0,
@@ -184,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_curve_and_its_inverse() {
-        // 125 bytes a millisecond for 10 ms, then 1250.
+        // 125 bytes per millisecond for 10 ms, then 1250.
         let curve = Curve::new(&service(1_000_000, 10_000, 10_000_000), 100 * MS, 50);
         for (ms, bytes) in [(0, 50), (100, 50), (102, 300), (110, 1300), (111, 2550)] {
             let found = curve.bytes_at(ms * MS);
@@ -204,7 +203,7 @@ mod tests {
         assert_eq!(never.when(1001), u64::MAX);
     }
 
-    /// tc-hfsc(7): X() is the lesser of what it was and of S() from now on.
+    /// tc-hfsc(7): X() is the minimum of its old value and of S() from now on.
     #[test]
     fn a_concave_curve_is_the_lesser_of_two() {
         let concave = service(8_000_000, 10_000, 1_000_000);
@@ -227,7 +226,7 @@ mod tests {
         let mut curve = Curve::new(&convex, 0, 0);
         curve.renew(&convex, 100 * MS, 500);
         assert_eq!(curve.bytes_at(100 * MS), 500);
-        // Not where more has been served than was due: the old one still counts.
+        // If more was served than was due, the old curve stays.
         curve.renew(&convex, 101 * MS, 5000);
         assert_eq!(curve.bytes_at(100 * MS), 500);
     }

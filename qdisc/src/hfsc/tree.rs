@@ -1,24 +1,24 @@
-//! Which leaf of an hfsc tree is next: by real-time, else by link-sharing.
+//! Selection of the next leaf of an hfsc tree: by real-time, else by link-sharing.
 
 use super::curve::{Curve, Service};
 use dumbbell_tc::qdisc::HfscClass;
 
-/// By which criterion a leaf was chosen.
+/// The criterion by which a leaf was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// Its eligible time had come.
+    /// Real-time: its eligible time has come.
     RealTime,
-    /// Its virtual time was the least.
+    /// Link-sharing: it has the smallest virtual time.
     LinkShare,
 }
 
-/// Real-time of a leaf.
+/// Real-time state of a leaf.
 #[derive(Debug, Clone)]
 struct RealTime {
     service: Service,
     deadline: Curve,
     eligible: Curve,
-    /// Bytes that it was served by this criterion.
+    /// Bytes served by this criterion.
     served_bytes: u64,
     eligible_at: u64,
     deadline_at: u64,
@@ -26,16 +26,16 @@ struct RealTime {
     is_active: bool,
 }
 
-/// Link-sharing among the classes of one parent.
+/// Link-sharing state of a class among its siblings.
 #[derive(Debug, Clone)]
 struct LinkShare {
     service: Service,
     curve: Curve,
     virtual_time: u64,
-    /// What virtual time was put forward by since the class became active.
+    /// Increase of the virtual time since the class became active.
     put_forward: u64,
     turn: u64,
-    /// The busy period of its parent in which it was active last.
+    /// The busy period of its parent in which it was last active.
     period: u64,
 }
 
@@ -46,17 +46,17 @@ struct UpperLimit {
     fits_at: u64,
 }
 
-/// What the classes below one have in common.
+/// State of a class for its children.
 #[derive(Debug, Clone, Copy, Default)]
 struct Below {
     active: u32,
-    /// Busy periods so far.
+    /// Number of busy periods so far.
     period: u64,
-    /// Virtual time of the one that link-sharing chose last in this period; 0 before the first.
+    /// Virtual time of the child that link-sharing chose last in this period; 0 before the first.
     chosen_virtual_time: u64,
-    /// The largest that any had when it became passive.
+    /// Largest virtual time of a child when it became passive.
     largest_virtual_time: u64,
-    /// The earliest fit time of those that are active; 0 without any.
+    /// The earliest fit time of active children; 0 without any.
     fits_at: u64,
 }
 
@@ -69,7 +69,7 @@ struct Class {
     limit: Option<UpperLimit>,
     served_bytes: u64,
     is_active: bool,
-    /// Of its own limit and of those below.
+    /// The later of its own fit time and that of its children.
     fits_at: u64,
     below: Below,
 }
@@ -79,12 +79,12 @@ struct Class {
 pub struct Tree {
     classes: Vec<Class>,
     root: Below,
-    /// Of those with equal times the one that waits longest is first.
+    /// Sequence number: among equal times the class that waits longest goes first.
     turns: u64,
 }
 
 impl Tree {
-    /// Of passive classes, parents before their children.
+    /// A tree of passive classes, parents before their children.
     pub fn new(classes: &[HfscClass]) -> Tree {
         let place = |minor: u16| classes.iter().position(|class| class.minor == minor);
         let class = |class: &HfscClass| Class {
@@ -159,7 +159,7 @@ impl Tree {
         classes.filter(move |(_, class)| class.parent == parent && class.is_active)
     }
 
-    /// A leaf that was empty has a packet of so many bytes at its head.
+    /// An empty leaf gets a packet of this size at its head.
     pub fn activate(&mut self, leaf: usize, bytes: u64, now: u64) {
         let turn = self.turn();
         if let Some(real) = &mut self.classes[leaf].real_time {
@@ -183,7 +183,7 @@ impl Tree {
                 self.begin_sharing(class, now);
                 let below = self.below(parent);
                 below.active += 1;
-                // Above, it begins only for the first of those below.
+                // The parent becomes active only with its first active child.
                 begins = below.active == 1;
             }
             self.look_at_limit(class);
@@ -191,7 +191,7 @@ impl Tree {
         }
     }
 
-    /// A class gets a place among its siblings, and its limit is counted from now.
+    /// Inserts a class among its siblings and restarts its upper limit.
     fn begin_sharing(&mut self, class: usize, now: u64) {
         let parent = self.classes[class].parent;
         let siblings = self.active_below(parent);
@@ -219,7 +219,7 @@ impl Tree {
         } = &mut self.classes[class];
         *is_active = true;
         if let Some(share) = share {
-            // Below the root it never stays at its own, as if that were of another period.
+            // Below the root it never keeps its own virtual time, as if from another period.
             let is_old = share.period == period && parent.is_some();
             if is_first || !is_old || begin > share.virtual_time {
                 share.virtual_time = begin;
@@ -235,7 +235,7 @@ impl Tree {
         }
     }
 
-    /// Finds anew from when on a class fits, and those above it.
+    /// Recomputes the fit time of a class and its ancestors.
     fn look_at_limit(&mut self, class: usize) {
         let Class {
             limit,
@@ -280,7 +280,7 @@ impl Tree {
         }
     }
 
-    /// A leaf has sent so many bytes; whether it has nothing more.
+    /// Charges bytes to a leaf; `is_empty` says whether it has no more packets.
     pub fn served(&mut self, leaf: usize, bytes: u64, is_empty: bool) {
         let mut next = Some(leaf);
         let mut ends = is_empty;
@@ -295,7 +295,7 @@ impl Tree {
             let Some(share) = class.share.as_mut().filter(|_| class.is_active) else {
                 continue;
             };
-            // Above, it ends only with the last of those below.
+            // The parent becomes passive only with its last active child.
             ends = ends && (class.is_leaf || class.below.active == 0);
             share.virtual_time = share
                 .curve
@@ -319,7 +319,7 @@ impl Tree {
         }
     }
 
-    /// After a leaf with real-time has sent: the bytes of its next packet, if there is one.
+    /// Updates a leaf with real-time after it has sent, with the size of its next packet, if any.
     pub fn next(&mut self, leaf: usize, by: By, bytes: u64, next_bytes: Option<u64>) {
         let turn = self.turn();
         let Some(real) = &mut self.classes[leaf].real_time else {

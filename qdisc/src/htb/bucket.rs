@@ -1,23 +1,23 @@
-//! The two buckets of an htb class, and what they let it do.
+//! The two token buckets of an htb class, and what they allow.
 
 use crate::token_bucket::{PschedRate, tc_depth_ns};
 use dumbbell_tc::qdisc::HtbClass;
 
-/// The largest debt, and the longest time that is credited: a minute.
+/// Largest debt, and longest time for which tokens accumulate: one minute.
 const LARGEST_NS: i64 = 60_000_000_000;
 
 /// What a class may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Neither send nor borrow: out of tokens of its ceiling.
+    /// It may neither send nor borrow: out of tokens of its ceiling.
     CannotSend,
-    /// Send if an ancestor lends: out of tokens of its rate.
+    /// It may borrow from an ancestor: out of tokens of its rate.
     MayBorrow,
-    /// Send.
+    /// It may send.
     CanSend,
 }
 
-/// Tokens of rate and ceiling, in nanoseconds of each.
+/// Tokens of rate and ceiling, in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Bucket {
     rate: PschedRate,
@@ -26,10 +26,10 @@ pub struct Bucket {
     ceil_depth_ns: i64,
     tokens_ns: i64,
     ceil_tokens_ns: i64,
-    /// When tokens were last counted.
+    /// Time of the last update of the tokens.
     checkpoint_ns: u64,
     mode: Mode,
-    /// When the mode is to be looked at again, unless it can send.
+    /// Time of the next check of the mode, unless it can send.
     wake_ns: Option<u64>,
 }
 
@@ -52,17 +52,17 @@ impl Bucket {
         }
     }
 
-    /// When its mode is to be looked at again.
+    /// Time of the next check of the mode.
     pub fn wake_ns(&self) -> Option<u64> {
         self.wake_ns
     }
 
-    /// Nanoseconds of tokens that have come since they were counted.
+    /// Tokens gained since the last update, ns.
     fn gain(&self, now_ns: u64) -> i64 {
         ((now_ns - self.checkpoint_ns) as i64).min(LARGEST_NS)
     }
 
-    /// The mode at `gain` after the checkpoint, and after how long it may be another.
+    /// The mode `gain` ns after the checkpoint, and the time until it may change.
     fn mode_after(&self, gain: i64) -> (Mode, i64) {
         let (ceil_tokens, tokens) = (self.ceil_tokens_ns + gain, self.tokens_ns + gain);
         if ceil_tokens < 0 {
@@ -74,15 +74,15 @@ impl Bucket {
         }
     }
 
-    /// Looks at the mode when its time has come.
+    /// Checks the mode when it may have changed.
     pub fn look_again(&mut self, now_ns: u64) -> Mode {
         let (mode, wait) = self.mode_after(self.gain(now_ns));
         self.enter(mode, wait, now_ns);
         mode
     }
 
-    /// Counts the tokens and takes those of a packet: of the ceiling always, of the rate where
-    /// it is paid here (below, it was borrowed).
+    /// Updates the tokens and charges a packet: to the ceiling always, to the rate if the class pays for it
+    /// (not if it was borrowed).
     pub fn charge(&mut self, bytes: u32, pays_rate: bool, now_ns: u64) -> Mode {
         let gain = self.gain(now_ns);
         let less = |tokens: i64, depth: i64, rate: PschedRate| {
@@ -96,7 +96,7 @@ impl Bucket {
         self.ceil_tokens_ns = less(self.ceil_tokens_ns, self.ceil_depth_ns, self.ceil);
         self.checkpoint_ns = now_ns;
         let (mode, wait) = self.mode_after(0);
-        // In the same mode it keeps the time at which it was to be looked at.
+        // In the same mode the time of the next check stays.
         if mode != self.mode {
             self.enter(mode, wait, now_ns);
         }

@@ -1,35 +1,35 @@
-//! Who is next in an htb tree: which classes have something to send, where they may take it
-//! from, and whose turn it is.
+//! Selection of the next leaf of an htb tree: which classes are backlogged, from where they may borrow, and
+//! whose turn it is.
 
 use super::bucket::Mode;
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// Levels of the tree (`TC_HTB_MAXDEPTH`): leaves are at 0, roots that have children at 7.
+/// Levels of the tree (`TC_HTB_MAXDEPTH`): leaves are at 0, roots with children at 7.
 pub const LEVELS: usize = 8;
 /// Priorities of leaves.
 const PRIORITIES: usize = 8;
 
-/// Where a class is.
+/// Position of a class in the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// The class above.
+    /// The parent class.
     pub parent: Option<usize>,
-    /// The priority of a leaf; none for an inner class.
+    /// The priority of a leaf; None for an inner class.
     pub leaf_priority: Option<usize>,
 }
 
-/// Classes that take turns, and whose it is.
+/// A round of classes that take turns.
 #[derive(Debug, Clone, Default)]
 struct Round {
     classes: BTreeSet<usize>,
     current: Option<usize>,
-    /// The class whose turn it was when it left: it, or who follows it, is next.
+    /// The class whose turn it was when it left: it or its successor is next.
     resume: Option<usize>,
 }
 
 impl Round {
-    /// Whose turn it is; none at the end of a round.
+    /// The class whose turn it is; None at the end of the round.
     fn current(&mut self) -> Option<usize> {
         if let (None, Some(from)) = (self.current, self.resume) {
             self.current = self.classes.range(from..).next().copied();
@@ -53,9 +53,9 @@ struct Node {
     place: Place,
     level: usize,
     mode: Mode,
-    /// Of a leaf, whether it has packets.
+    /// For a leaf: whether it is backlogged.
     is_active: bool,
-    /// Of an inner class, by priority: the classes below that borrow from it.
+    /// For an inner class: the children that borrow from it, by priority.
     borrowers: [Round; PRIORITIES],
 }
 
@@ -63,11 +63,11 @@ struct Node {
 #[derive(Debug, Clone)]
 pub struct Tree {
     nodes: Vec<Node>,
-    /// By level and priority: the classes that can send, or lend.
+    /// By level and priority: the classes that can send or lend.
     rows: [[Round; PRIORITIES]; LEVELS],
 }
 
-/// A round in the tree.
+/// Identifies a round in the tree.
 #[derive(Debug, Clone, Copy)]
 enum At {
     Row,
@@ -75,7 +75,7 @@ enum At {
 }
 
 impl Tree {
-    /// A tree in which every class can send and has nothing to.
+    /// A tree in which every class can send and is empty.
     pub fn new(places: &[Place]) -> Tree {
         let level = |index: usize| match places[index].leaf_priority {
             Some(_) => 0,
@@ -97,17 +97,17 @@ impl Tree {
         }
     }
 
-    /// 0 for leaves.
+    /// The level; 0 for leaves.
     pub fn level(&self, class: usize) -> usize {
         self.nodes[class].level
     }
 
-    /// The class above.
+    /// The parent class.
     pub fn parent(&self, class: usize) -> Option<usize> {
         self.nodes[class].place.parent
     }
 
-    /// Priorities at which somebody can send at this level, lowest first.
+    /// Priorities with a class that can send at this level, lowest first.
     pub fn priorities(&self, level: usize) -> impl Iterator<Item = usize> + use<> {
         let filled = self.rows[level]
             .each_ref()
@@ -115,7 +115,7 @@ impl Tree {
         (0..PRIORITIES).filter(move |priority| filled[*priority])
     }
 
-    /// Notes whether a leaf has packets.
+    /// Sets whether a leaf is backlogged.
     pub fn set_active(&mut self, leaf: usize, is_active: bool) {
         if self.nodes[leaf].is_active != is_active {
             self.nodes[leaf].is_active = is_active;
@@ -123,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Notes what a class may do.
+    /// Sets what a class may do.
     pub fn set_mode(&mut self, class: usize, mode: Mode) {
         if self.nodes[class].mode != mode {
             self.nodes[class].mode = mode;
@@ -131,8 +131,8 @@ impl Tree {
         }
     }
 
-    /// Puts a class where it belongs: into the row of its level when it can send, into its
-    /// parent's round when it must borrow, for each priority at which there is something to send.
+    /// Inserts a class where it belongs, for each backlogged priority: into the row of its level if it can
+    /// send, into its parent's round if it must borrow.
     fn connect(&mut self, class: usize) {
         for priority in 0..PRIORITIES {
             let node = &self.nodes[class];
@@ -182,8 +182,8 @@ impl Tree {
         }
     }
 
-    /// The leaf whose turn it is among those that can send at this level and priority: by itself
-    /// at level 0, above it by borrowing along the way down.
+    /// The leaf whose turn it is among those that can send at this level and priority: by itself at level 0,
+    /// by borrowing above.
     pub fn current_leaf(&mut self, level: usize, priority: usize) -> Option<usize> {
         if self.rows[level][priority].classes.is_empty() {
             return None;
@@ -191,7 +191,7 @@ impl Tree {
         let mut way = vec![At::Row];
         while let Some(at) = way.last().copied() {
             let Some(class) = self.round(at, level, priority).current() else {
-                // A round is over: the next begins, and above the next class has its turn.
+                // The round has ended: start the next, and above it the next class has its turn.
                 self.round(at, level, priority).begin_again();
                 if way.len() > 1 {
                     way.pop();

@@ -1,16 +1,4 @@
-//! What differs between the PIE of today's kernels and the first one.
-//!
-//! | | Linux 6.1 | Linux 3.14 to 5.0 |
-//! | --- | --- | --- |
-//! | probability | 56 bits | 32 bits |
-//! | gains | a half below 10 %, a quarter again below 1 %, 0.1 %, ... 0.0001 % | 1/2 below 10 %, 1/8 below 1 % |
-//! | decision | accumulated probability between 0.85 and 8.5 (RFC 8033 section 5.4) | each packet alone |
-//! | decay while idle | by 1/64 | by 2 %, in 32 bits that overflow above 1.02 %: then to below 1 % at once |
-//! | burst allowance | 150 ms | 100 ms |
-//! | bytes to measure the departure rate over | 16384 | 10000 |
-//! | step of the probability | 64 bits | 32 bits that wrap |
-//!
-//! The right column is from the file `net/sched/sch_pie.c` of 4.4.
+//! Differences between the PIE of current kernels and the first version.
 
 use super::{Config, TICK_SHIFT, TICKS_PER_S, Ticks};
 use dumbbell_core::random::Stream;
@@ -50,13 +38,13 @@ impl Edition {
         }
     }
 
-    /// `gain`, in sixteenths of a hertz, for one tick of delay at this probability (RFC 8033
-    /// section 4.2: the smaller the probability, the smaller the steps).
+    /// `gain`, in sixteenths of a hertz, per tick of delay at this probability (RFC 8033 section 4.2: the
+    /// smaller the probability, the smaller the steps).
     pub(super) fn scaled_gain(&self, gain: u64, probability: u64) -> u64 {
         let gain = gain * (self.largest_probability / TICKS_PER_S);
         let is_below = |divisor: u64| probability < self.largest_probability / divisor;
         if self.is_old {
-            // The whole shift at once, where today it is done in two.
+            // The whole shift at once; current kernels do it in two.
             let shift = match (is_below(100), is_below(10)) {
                 (true, _) => 7,
                 (false, true) => 5,
@@ -69,7 +57,7 @@ impl Edition {
         gain >> (4 + u32::from(is_below(10)) + 2 * quarters.count() as u32)
     }
 
-    /// Between which probabilities, both included, gains are as at this one.
+    /// The range of probabilities, inclusive, with the same gains as this one.
     pub(super) fn bounds(&self, probability: u64) -> (u64, u64) {
         let divisors: &[u64] = match self.is_old {
             true => &[10, 100],
@@ -89,7 +77,7 @@ impl Edition {
         (0, above)
     }
 
-    /// A sum of products as the step it is.
+    /// Converts a sum of products to a step.
     pub(super) fn as_step(&self, sum: u64) -> i64 {
         if self.is_old {
             i64::from(sum as i32)
@@ -98,7 +86,7 @@ impl Edition {
         }
     }
 
-    /// The probability after a step; wraps as the kernel's variable does.
+    /// The probability after a step; wraps like the kernel's variable.
     pub(super) fn add(&self, probability: u64, step: i64) -> u64 {
         let sum = probability.wrapping_add(step as u64);
         if self.is_old {

@@ -1,26 +1,23 @@
-//! The updates of the probability (RFC 8033 section 4.2), and those of a long time without packets
-//! at once.
+//! Updates of the probability (RFC 8033 section 4.2), and the efficient computation of many updates without
+//! packets in between.
 //!
-//! Between packets the backlog stays, so after an update or two the delay is what it was, there is no
-//! trend, and the probability alone moves: by the same step while its gains are the same
-//! (`Edition::bounds`), until it comes to a bound. Those updates are one multiplication. While
-//! the queue is empty the probability decays as well, by 1/64 of itself rounded down, which has no
-//! closed form; it does so 2800 times at most until it stays. A probability that comes round to
-//! where it was (Linux's steps wrap after very long delays, its probability does beyond 1) goes the
-//! same round again, and whole rounds are left out. The numbers are those of one update after
-//! another, to the bit.
+//! Between packets the backlog is constant, so after an update or two the delay is constant too, and only the
+//! probability changes: by the same step while its gains are the same (`Edition::bounds`). These updates are
+//! one multiplication. While the queue is empty the probability also decays by 1/64 of itself, rounded down,
+//! which has no closed form; it becomes constant after at most 2800 updates. If the state returns to an
+//! earlier value (Linux's steps wrap after very long delays, and its probability above 1), the cycle repeats,
+//! and whole cycles are skipped. The results equal those of individual updates, to the bit.
 
 use super::{Controller, HIGH_DELAY, RATE_SCALE, Ticks};
 use crate::Events;
 use dumbbell_core::time::Time;
 
-/// Updates at one call, done one after the other, from which on the discipline gives up. Steps that
-/// wrap can make a probability wander among the bounds for longer than anybody waits, after a delay of
-/// minutes and more; nothing else comes near.
+/// Number of individual updates in one call from which the discipline gives up. Wrapping steps, after a delay
+/// of minutes or more, can make a probability change for very long; no other case comes close.
 const MOST_UPDATES: u64 = 1 << 22;
 
 impl Controller {
-    /// The updates due before `now`.
+    /// Applies the updates due before `now`.
     #[inline]
     pub(crate) fn catch_up(&mut self, now: Time, events: &mut Events) {
         if self.next_update < now {
@@ -30,7 +27,7 @@ impl Controller {
 
     fn update_until(&mut self, now: Time, events: &mut Events) {
         let first = self.next_update;
-        // From a timer that ran out to the next it is always as long.
+        // The interval between timer expirations is constant.
         let period = self.clock.expiry(first, self.parameters.tupdate) - first;
         let mut left = (now - first).0.div_ceil(period.0);
         self.next_update = first + Time(left * period.0);
@@ -114,12 +111,12 @@ impl Controller {
         }
     }
 
-    /// The backlog in 32 bits, as `qstats.backlog` is.
+    /// The backlog in 32 bits, like `qstats.backlog`.
     fn kernel_backlog_bytes(&self) -> u32 {
         self.backlog_bytes as u32
     }
 
-    /// What an update adds to a probability, before it is cut off.
+    /// The step of an update, before it is limited.
     fn step(&self, probability: u64, delay: Ticks, old_delay: Ticks) -> i64 {
         let (parameters, edition) = (&self.parameters, self.edition);
         let deviation = delay.wrapping_sub(parameters.target);
@@ -131,7 +128,7 @@ impl Controller {
             .wrapping_add(beta.wrapping_mul(trend));
         let mut step = edition.as_step(sum);
 
-        // Section 4.2: from 10 % on, at most 2 % an update.
+        // Section 4.2: from 10 % on, at most 2 % per update.
         let largest = edition.largest_probability;
         if step > (largest / 50) as i64 && probability >= largest / 10 {
             step = (largest / 100 * 2) as i64;
@@ -143,14 +140,14 @@ impl Controller {
         step
     }
 
-    /// After an update that moved the probability alone: up to `most` further ones that find the same
-    /// step and come to no bound. There may be more such.
+    /// After an update that changed only the probability: applies up to `most` further updates with the same
+    /// step that stay within the bounds. More may follow.
     fn glide(&mut self, most: u64) -> Glided {
         let probability = self.variables.probability;
         let delay = self.variables.delay;
         let step = self.step(probability, delay, delay);
         let (least, largest) = self.edition.bounds(probability);
-        // At 0 more may happen than that the probability moves.
+        // At 0, more than the probability may change.
         let least = least.max(1);
         if delay == 0 && self.kernel_backlog_bytes() == 0 {
             return match step {
@@ -177,7 +174,7 @@ impl Controller {
         }
     }
 
-    /// The same where each update takes `step` and then a share.
+    /// The same if each update adds `step` and then decays.
     fn decay(&mut self, most: u64, step: u64, least: u64) -> Glided {
         let mut updates = 0;
         let mut probability = self.variables.probability;
@@ -197,10 +194,10 @@ impl Controller {
     }
 }
 
-/// Updates that were done at once.
+/// Updates applied in closed form.
 struct Glided {
     updates: u64,
-    /// Of these, those that took time each.
+    /// The number of them that were applied one by one.
     one_by_one: u64,
 }
 
@@ -211,11 +208,11 @@ impl Glided {
     };
 }
 
-/// Finds out whether variables come back to what they were (R. P. Brent, BIT 20, 1980: what they are
-/// compared with is taken anew after 1, 2, 4, ... comparisons).
+/// Detects a cycle of the variables (R. P. Brent, BIT 20, 1980: the reference is renewed after 1, 2, 4, ...
+/// comparisons).
 struct Round {
     from: super::Variables,
-    /// Since then.
+    /// Updates since then.
     updates: u64,
     comparisons: u64,
     most_comparisons: u64,
@@ -231,7 +228,7 @@ impl Round {
         }
     }
 
-    /// Some updates were done. Returns how many make a round, when one is full.
+    /// Adds some updates. Returns the cycle length when one is found.
     fn add(&mut self, updates: u64, variables: &super::Variables) -> Option<u64> {
         self.updates += updates;
         if *variables == self.from {
