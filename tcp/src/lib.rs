@@ -1,5 +1,4 @@
-//! TCP, as state machines without input or output: time is an argument, segments go in and come
-//! out.
+//! TCP as state machines without input or output: time is an argument, segments go in and come out.
 //!
 //! A flow carries data one way. Its [`sender::Sender`] opens the connection, sends and closes; its
 //! [`receiver::Receiver`] answers. Both behave as Linux 6.1 does (profile `linux-6.1`), or as the
@@ -7,44 +6,43 @@
 //!
 //! # How they are driven
 //!
-//! Whoever drives them owns the clock and the network. The engine does
-//! (`dumbbell_engine::traffic`), packet scripts do (`dumbbell-packetdrill`), and tests do with a pipe
-//! of ten lines. The contract is the same for both ends:
+//! The caller owns the clock and the network: the engine (`dumbbell_engine::traffic`), packet scripts
+//! (`dumbbell-packetdrill`), and tests with a pipe of ten lines. The interface is the same for both ends:
 //!
-//! - a segment that arrives goes into `on_segment(segment, now)`;
-//! - at the time that `next_timer()` named, `on_timer(now)` is called. A timer may be early and is
-//!   never late: a call too many finds nothing due;
-//! - after each of these, and after `write` and `close`, `poll_transmit(now)` is called until it
-//!   returns `None`. What it returns is sent now.
+//! - an arriving segment is passed to `on_segment(segment, now)`;
+//! - at the time returned by `next_timer()`, `on_timer(now)` is called. A timer may be early but is never
+//!   late; a superfluous call has no effect;
+//! - after each of these, and after `write` and `close`, `poll_transmit(now)` is called until it returns
+//!   `None`. The returned segments are sent now.
 //!
-//! Nothing else changes their state, and `now` never goes back.
+//! Nothing else changes their state, and `now` never decreases.
 //!
 //! # An acknowledgement, step by step
 //!
-//! `sender::acknowledge` takes it in the order of `tcp_ack()` of Linux. Order matters: each step reads
-//! what the one before it wrote.
+//! `sender::acknowledge` processes it in the order of Linux's `tcp_ack()`. The order matters, because each
+//! step reads the results of the previous one.
 //!
-//! 1. Is it acceptable? Old timestamps ([PAWS](https://www.rfc-editor.org/rfc/rfc7323)) and
-//!    acknowledgements of what was never sent are refused.
-//! 2. The [`scoreboard`] marks what it acknowledges, cumulatively and selectively, and takes a round
-//!    trip time and a rate of delivery ([`rate_sample`]) from the packet sent last.
-//! 3. `sender::recovery` decides what is lost: by time ([`rack`]), by duplicate acknowledgements, or,
-//!    after a timeout, by F-RTO. It may undo a reduction that turns out to be needless.
+//! 1. Acceptability: old timestamps ([PAWS](https://www.rfc-editor.org/rfc/rfc7323)) and acknowledgements of
+//!    unsent data are refused.
+//! 2. The [`scoreboard`] marks the acknowledged packets, cumulatively and selectively, and computes a
+//!    round-trip time and a delivery rate ([`rate_sample`]) from the packet sent last.
+//! 3. `sender::recovery` detects losses: by time ([`rack`]), by duplicate acknowledgements, or, after a
+//!    timeout, by F-RTO. It may undo a spurious reduction.
 //! 4. The congestion controller ([`cca`]) moves the window; in recovery proportional rate reduction
 //!    ([`prr`]) does, unless the controller owns recovery, as BBR does.
-//! 5. Timers are set anew (`sender::timers`): retransmission, tail loss probe, persist, pacing.
-//! 6. `poll_transmit` sends what the window, the receiver and [`pacing`] allow; what is lost first.
+//! 5. Timers are set (`sender::timers`): retransmission, tail loss probe, persist, pacing.
+//! 6. `poll_transmit` sends what the window, the receiver and [`pacing`] allow; lost packets first.
 //!
-//! *Header prediction* (`sender::header_prediction`, `receiver::header_prediction`) takes the next expected segment by a
-//! shorter way. Debug builds take both ways and compare the whole state.
+//! *Header prediction* (`sender::header_prediction`, `receiver::header_prediction`) processes the next
+//! expected segment on a shorter path. Debug builds take both paths and compare the whole state.
 //!
 //! # Units
 //!
-//! Sequence numbers are `u64` counts of bytes from the start of the flow and never wrap; whoever writes
-//! a segment to a file takes their low 32 bits. Windows of congestion control are packets of one maximum
-//! segment, windows of the receiver bytes. Times are [`Time`], rates bytes a second.
+//! Sequence numbers are `u64` byte counts from the start of the flow and never wrap; code that writes a
+//! segment to a file takes the low 32 bits. Congestion windows are in packets of one maximum segment, receive
+//! windows in bytes. Times are [`Time`], rates bytes per second.
 //!
-//! # Where what is
+//! Index
 //!
 //! | part | file | published in |
 //! | --- | --- | --- |
@@ -88,32 +86,31 @@ use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
 pub const IP_HEADER_BYTES: u32 = 20;
 pub use dumbbell_spec::tcp::PACKET_MEMORY_BYTES;
 
-/// Memory of a packet in a host beside its payload, bytes: headers and structures, as measured on
-/// Linux 6.1 (`SO_MEMINFO`). Less than what the send buffer's size reckons with.
+/// Memory of a packet in a host besides its payload, bytes: headers and structures, as measured on Linux 6.1
+/// (`SO_MEMINFO`). Less than the send buffer's auto-tuning assumes.
 const STRUCTURE_BYTES: u64 = 1280;
 
-/// What both ends of a flow are told. All connections that are told alike share one
-/// (`Arc<Settings>`).
+/// Settings of both ends of a flow. Connections with equal settings share them (`Arc<Settings>`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// As the description has it.
+    /// The settings of the description.
     pub tcp: Tcp,
-    /// What its `congestion_control` means.
+    /// The controller named by `congestion_control`.
     pub algorithm: Algorithm,
     /// Payload of a full segment, bytes.
     pub mss_bytes: u32,
-    /// How exact timers are.
+    /// Precision of timers.
     pub clock: Clock,
-    /// Timer interrupts a second.
+    /// Timer interrupts per second.
     pub timer_hz: u32,
-    /// Whether the queue of the sender's host holds its packets until they may leave (`fq`).
+    /// Whether the queue of the sender's host paces its packets (`fq`).
     pub is_paced_by_host: bool,
-    /// What a controller that is not of this crate is made of.
+    /// The module of a controller that is not part of this crate.
     pub module: Option<Module>,
 }
 
 impl Settings {
-    /// For a path of this MTU, under a kernel of the given number of timer interrupts a second.
+    /// Settings for a path with this MTU and a kernel with this number of timer interrupts per second.
     pub fn new(tcp: Tcp, algorithm: Algorithm, mtu_bytes: u32, timer_hz: u32) -> Settings {
         Settings {
             algorithm,
@@ -129,7 +126,7 @@ impl Settings {
         }
     }
 
-    /// Who spaces packets out under a controller that asks for it, or does not.
+    /// Where pacing is done, given what the controller requests.
     fn pacing(&self, controller_paces: bool) -> Pacing {
         Pacing::new(if self.is_paced_by_host {
             PacedBy::HostQueue
@@ -140,7 +137,7 @@ impl Settings {
         })
     }
 
-    /// Whether its receiver tells which packets were marked (RFC 8257 section 3.2).
+    /// Whether its receiver reports exactly which packets were marked (RFC 8257 section 3.2).
     fn echoes_each_mark(&self) -> bool {
         let module = self.module.as_ref();
         self.algorithm.needs_ecn() || module.is_some_and(|module| module.0.traits().needs_ecn)
@@ -151,16 +148,15 @@ impl Settings {
     }
 }
 
-/// Payload of a full segment on a path of this MTU (RFC 9293 section 3.7.1, RFC 6691): headers
-/// and the options of every segment go off.
+/// Payload of a full segment on a path with this MTU (RFC 9293 section 3.7.1, RFC 6691): without headers and
+/// the options of every segment.
 pub fn mss_bytes(mtu_bytes: u32, timestamps: bool) -> u32 {
     let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
     let headers = IP_HEADER_BYTES + HEADER_BYTES + options;
     mtu_bytes.saturating_sub(headers).max(1)
 }
 
-/// The clock of the timestamps option at this instant, milliseconds. Zero means "no echo", so the
-/// clock starts above it.
+/// The clock of the timestamps option, milliseconds. Zero means "no echo", so the clock starts above it.
 #[inline]
 pub fn timestamp_ms(now: Time) -> u32 {
     (now.as_ns() / 1_000_000) as u32 + 1

@@ -1,38 +1,36 @@
-//! Pacing: how far apart segments leave when a controller asks for it, or the description does.
+//! Pacing: the spacing of segments, if a controller or the description requests it.
 //!
-//! As Linux does it (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`): after a packet, the next may
-//! leave when this one would have been sent at the pacing rate; time lost since the last packet is made
-//! up for by at most half a packet. The first ten packets are not paced. The rate is the controller's
-//! own (BBR), or 200 % of window over round-trip time in slow start and 120 % after it
-//! (`tcp_update_pacing_rate`; `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+//! As in Linux (net/ipv4/tcp_output.c, `tcp_update_skb_after_send`): after a packet, the next may leave when
+//! this one has been sent at the pacing rate; lateness is compensated by at most half a packet. The first ten
+//! packets are not paced. The rate is the controller's own (BBR), or 200 % of window over round-trip time in
+//! slow start and 120 % after it (`tcp_update_pacing_rate`; `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 //!
-//! | who paces (`sk_pacing_status`) | when packets are sent | when they leave |
+//! | pacing by (`sk_pacing_status`) | packets are sent | packets leave |
 //! | --- | --- | --- |
-//! | nobody (`SK_PACING_NONE`) | when the windows let them | then |
-//! | TCP's timer, where the controller asks for it (`SK_PACING_NEEDED`) | when the pacing rate lets them, or another timer sends them | then |
-//! | `fq` at its host, whoever asks (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues let them | no earlier than the time that they carry |
+//! | none (`SK_PACING_NONE`) | when the windows allow | then |
+//! | TCP's timer, if the controller requests pacing (`SK_PACING_NEEDED`) | when the pacing rate allows, or another timer sends them | then |
+//! | `fq` at its host, with any controller (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues allow | not before their departure time
 //!
-//! TCP reckons round trips and its timers from the time that packets carry (`skb_mstamp_ns`): when the pacing rate lets
-//! them go, though a timeout or a probe of TCP's timer leaves before it.
+//! |TCP computes round-trip times and timers from the departure time of packets (`skb_mstamp_ns`): the time at which the pacing rate allows them, even if a timeout or probe sends them earlier.
 
 use crate::cca::Window;
 use dumbbell_core::time::Time;
 
-/// Packets at the start of a connection that are not paced.
+/// Number of packets at the start of a connection that are not paced.
 const NOT_PACED_PKTS: u64 = 10;
-/// Per cent of the rate at which the window is sent in a round-trip time.
+/// Pacing rate as a percentage of window per round-trip time.
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Who spaces packets out.
+/// Where pacing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacedBy {
-    /// Nobody.
+    /// Nowhere.
     Nobody,
-    /// The sender, which waits.
+    /// In the sender, which waits.
     Timer,
-    /// The queue of its host, which holds packets until the time that they carry.
+    /// In the queue of its host, which holds packets until their departure time.
     HostQueue,
 }
 
@@ -40,14 +38,14 @@ pub enum PacedBy {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pacing {
     by: PacedBy,
-    /// Before this no packet leaves, nanoseconds.
+    /// Earliest departure of the next packet, nanoseconds.
     next_ns: u64,
-    /// How much of that is the last packet's.
+    /// The part of it due to the last packet.
     last_ns: u64,
 }
 
 impl Pacing {
-    /// Nothing sent yet.
+    /// The initial state.
     pub fn new(by: PacedBy) -> Pacing {
         Pacing {
             by,
@@ -56,32 +54,31 @@ impl Pacing {
         }
     }
 
-    /// Whether packets are spaced at all.
+    /// Whether packets are paced at all.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.by != PacedBy::Nobody
     }
 
-    /// Whether the sender waits by itself.
+    /// Whether the sender waits itself.
     #[inline]
     pub fn has_timer(&self) -> bool {
         self.by == PacedBy::Timer
     }
 
-    /// Whether packets carry the time before which they do not leave.
+    /// Whether packets carry an earliest departure time.
     #[inline]
     pub fn is_by_host_queue(&self) -> bool {
         self.by == PacedBy::HostQueue
     }
 
-    /// When the next packet may be sent, if that is after `now`.
+    /// When the next packet may be sent, if later than `now`.
     #[inline]
     pub fn not_before(&self, now: Time) -> Option<Time> {
         (self.has_timer() && self.next_ns > now.as_ns()).then(|| Time::from_ns(self.next_ns))
     }
 
-    /// When the packet leaves at the earliest that is sent `now`: of data the one for which `on_send` was
-    /// called last.
+    /// Earliest departure of a packet that is sent `now`; for data the one of the last `on_send`.
     #[inline]
     pub fn departure(&self, now: Time, is_data: bool) -> Time {
         if self.is_by_host_queue() {
@@ -91,7 +88,7 @@ impl Pacing {
         }
     }
 
-    /// The time that the packet carries that is sent `now`: of data the one for which `on_send` was called last.
+    /// Timestamp carried by a packet that is sent `now`; for data the one of the last `on_send`.
     #[inline]
     pub fn stamp(&self, now: Time, is_data: bool) -> Time {
         if !self.is_on() {
@@ -101,12 +98,12 @@ impl Pacing {
         now.max(Time::from_ns(self.next_ns - spacing_ns))
     }
 
-    /// Before this no packet leaves.
+    /// Earliest departure of any packet.
     pub fn earliest_departure(&self, now: Time) -> Time {
         Time::from_ns(self.next_ns.max(now.as_ns()))
     }
 
-    /// When the last packet left, or the next may; `sent` is when something was last sent.
+    /// Departure of the last packet, or the next possible departure; `sent` is the last send time.
     pub fn last_departure(&self, sent: Option<Time>) -> Option<Time> {
         sent.map(|sent| match self.is_on() {
             true => sent.max(Time::from_ns(self.next_ns)),
@@ -114,12 +111,12 @@ impl Pacing {
         })
     }
 
-    /// What was sent last was not sent after all.
+    /// The packet sent last was not sent after all.
     pub fn take_back(&mut self) {
         self.next_ns -= std::mem::take(&mut self.last_ns);
     }
 
-    /// A packet has been sent, of which `sent_before_pkts` were sent earlier.
+    /// A packet has been sent, after `sent_before_pkts` earlier ones.
     pub fn on_send(
         &mut self,
         now: Time,
@@ -144,8 +141,7 @@ impl Pacing {
     }
 }
 
-/// The rate for a controller that has none of its own, bytes a second; 0 before the first
-/// round-trip time.
+/// Pacing rate for a controller without its own, bytes per second; 0 before the first round-trip time.
 pub fn rate_bytes_per_s(window: &Window, packets_out: u32, srtt_8us: u64) -> u64 {
     if srtt_8us == 0 {
         return 0;
@@ -157,7 +153,7 @@ pub fn rate_bytes_per_s(window: &Window, packets_out: u32, srtt_8us: u64) -> u64
     };
     let pkts = u64::from(window.cwnd_pkts.max(packets_out));
     let per_hundred = u64::from(window.mss_bytes) * (1_000_000 / 100) * 8;
-    // A script may give any window: what no link carries is as good as no limit.
+    // A script may set any window: a rate above that of any link means no limit.
     (per_hundred * percent).saturating_mul(pkts) / srtt_8us
 }
 

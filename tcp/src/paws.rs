@@ -1,18 +1,18 @@
 //! Old timestamps (RFC 7323 sections 4.3 and 5): TS.Recent, and what PAWS refuses.
 //!
-//! After net/ipv4/tcp_input.c (`tcp_replace_ts_recent`, `tcp_paws_discard`, `tcp_oow_rate_limited`). That
-//! TS.Recent is no longer valid after 24 days without a segment is left out.
+//! After net/ipv4/tcp_input.c (`tcp_replace_ts_recent`, `tcp_paws_discard`, `tcp_oow_rate_limited`). The
+//! expiry of TS.Recent after 24 days without a segment is not implemented.
 
 use super::Settings;
 use super::segment::Timestamps;
 use dumbbell_core::time::Time;
 
-/// How much older than TS.Recent a segment may be under Linux (`TCP_PAWS_WINDOW`).
+/// How much older than TS.Recent Linux allows a segment to be (`TCP_PAWS_WINDOW`).
 const LINUX_TOLERANCE_MS: i32 = 1;
-/// Least time between two answers to what carries no data (`tcp_invalid_ratelimit`).
+/// Minimum time between two answers to segments without data (`tcp_invalid_ratelimit`).
 const ANSWERS_APART: Time = Time::from_ns(500_000_000);
 
-/// TS.Recent: the timestamp that the next segment echoes, milliseconds; 0 before there is one.
+/// TS.Recent: the timestamp that the next segment echoes, milliseconds; 0 before the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Recent(u32);
 
@@ -29,19 +29,19 @@ impl Recent {
         self.0
     }
 
-    /// How much older a segment is, milliseconds; negative for one that is newer.
+    /// How much older a segment is, milliseconds; negative if newer.
     #[inline(always)]
     fn behind_ms(self, stamps: Timestamps) -> i32 {
         self.0.wrapping_sub(stamps.value_ms) as i32
     }
 
-    /// Whether a segment is older at all, so that it cannot be the one expected next.
+    /// Whether a segment is older, so that it cannot be the expected one.
     #[inline(always)]
     pub(crate) fn is_behind(self, stamps: Option<Timestamps>) -> bool {
         stamps.is_some_and(|stamps| self.behind_ms(stamps) > 0)
     }
 
-    /// Whether a segment is so old that PAWS refuses it (RFC 7323 section 5.3, R1).
+    /// Whether PAWS refuses a segment (RFC 7323 section 5.3, R1).
     pub(crate) fn refuses(self, stamps: Option<Timestamps>, settings: &Settings) -> bool {
         let tolerance_ms = match settings.is_linux() {
             true => LINUX_TOLERANCE_MS,
@@ -50,15 +50,15 @@ impl Recent {
         self.0 != 0 && stamps.is_some_and(|stamps| self.behind_ms(stamps) > tolerance_ms)
     }
 
-    /// Whether a duplicate acknowledgement, refused otherwise, may have been overtaken on its way
+    /// Whether a duplicate acknowledgement that would be refused may only have been reordered
     /// (`tcp_disordered_ack`): within about one retransmission timeout.
     pub(crate) fn may_be_overtaken(self, stamps: Option<Timestamps>, rto: Time) -> bool {
         let window_ms = (rto.as_ns() / 1000 * 1024 / 1_000_000) as i64;
         stamps.is_some_and(|stamps| i64::from(self.behind_ms(stamps)) <= window_ms)
     }
 
-    /// Takes the timestamp of the segment that the next acknowledgement is for (RFC 7323 section
-    /// 4.3, (2)): never an older one.
+    /// Stores the timestamp of the segment that the next acknowledgement is for (RFC 7323 section 4.3, (2));
+    /// never an older one.
     #[inline(always)]
     pub(crate) fn take(&mut self, stamps: Option<Timestamps>) {
         if let Some(stamps) = stamps
@@ -69,7 +69,7 @@ impl Recent {
     }
 }
 
-/// When an end last answered a segment without data that it refused.
+/// When an end last answered a refused segment without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastAnswer(Time);
 
@@ -80,7 +80,7 @@ impl Default for LastAnswer {
 }
 
 impl LastAnswer {
-    /// Whether it may answer another now; then that is the last.
+    /// Whether another answer is allowed now; records it.
     pub(crate) fn may_follow(&mut self, settings: &Settings, now: Time) -> bool {
         let now = settings.clock.last_tick(now);
         let is_too_soon = self.0 != Time::NEVER && now.saturating_sub(self.0) < ANSWERS_APART;

@@ -1,36 +1,25 @@
-//! Proportional rate reduction: how the window comes down to the threshold while losses are
-//! repaired.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 6937 section 3, proportional part | yes |
-//! | RFC 6937 section 3, CRB and SSRB | as Linux 6.1: SSRB when the acknowledgement advances and shows no new loss, CRB otherwise |
-//! | RFC 6937, first retransmission | at least one packet is sent on entering recovery |
-//! | RFC 9937 section 6.1, SafeACK | an acknowledgement that advances and shows no new loss |
-//! | RFC 9937 section 6.2, on every acknowledgement | `rfc9937`: sndcnt = MAX(prr_delivered - prr_out, DeliveredData), plus one for a SafeACK, at most up to the threshold |
-//! | RFC 9937 section 6.2, RecoverFS | FlightSize less what was SACKed before; `rfc6937` has the window before the reduction |
-//! | RFC 9937 section 6.2, at the end | window = threshold |
+//! Proportional rate reduction: reduces the window to the threshold during loss recovery.
 
 use dumbbell_spec::tcp::Prr as Description;
 
-/// The state of one recovery.
+/// The state of a recovery.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prr {
     description: Description,
-    /// Delivered since recovery began (`prr_delivered`).
+    /// Packets delivered since recovery began (`prr_delivered`).
     delivered_pkts: u32,
-    /// Sent since recovery began (`prr_out`).
+    /// Packets sent since recovery began (`prr_out`).
     out_pkts: u32,
-    /// What the threshold is a share of (`RecoverFS`).
+    /// The flight size at the start of recovery (`RecoverFS`).
     recover_flight_pkts: u32,
 }
 
-/// What an acknowledgement brings.
+/// The effect of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delivered {
-    /// Newly acknowledged or SACKed.
+    /// Packets newly acknowledged or SACKed.
     pub newly_delivered_pkts: u32,
-    /// Newly taken for lost.
+    /// Packets newly considered lost.
     pub newly_lost_pkts: u32,
     /// Whether the cumulative acknowledgement advanced.
     pub advances: bool,
@@ -47,7 +36,7 @@ impl Prr {
         }
     }
 
-    /// A reduction begins, with this window and the given number of packets out that are not SACKed.
+    /// A reduction begins, with this window and this number of packets outstanding that are not SACKed.
     pub fn begin(&mut self, cwnd_pkts: u32, flight_pkts: u32) {
         self.delivered_pkts = 0;
         self.out_pkts = 0;
@@ -64,12 +53,12 @@ impl Prr {
         self.out_pkts += pkts;
     }
 
-    /// The given number of them were not sent after all.
+    /// This number of them were not sent after all.
     pub fn take_back(&mut self, pkts: u32) {
         self.out_pkts = self.out_pkts.saturating_sub(pkts);
     }
 
-    /// The window after an acknowledgement; None when it brings nothing.
+    /// The window after an acknowledgement; None if it delivers nothing.
     pub fn window(
         &mut self,
         ack: Delivered,
@@ -93,7 +82,7 @@ impl Prr {
             let bound = (delivered - out).max(i64::from(newly));
             room.min(bound + i64::from(is_safe))
         };
-        // Fast retransmit sends one packet whatever else (RFC 6937 section 3).
+        // Fast retransmit always sends one packet (RFC 6937 section 3).
         if self.out_pkts == 0 {
             send = send.max(1);
         }

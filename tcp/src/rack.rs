@@ -1,54 +1,54 @@
 //! RACK: loss detection by time (RFC 8985 section 6).
 //!
-//! A packet is lost when one that was sent later has been delivered, and more time than a
-//! reordering window has passed since it should have been.
+//! A packet is lost if a packet sent later has been delivered, and more than a round-trip time plus a
+//! reordering window has passed since it was sent.
 //!
 //! | clause | here, after net/ipv4/tcp_recovery.c |
 //! | --- | --- |
 //! | RFC 8985 section 4 (Requirements): SACK, and when each packet was sent | without `sack` RACK is not used (`is_rack`) |
 //! | RFC 8985 section 3.3.2 (Reordering Window Adaptation) | step 4 below |
 //! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 1: min_RTT | the windowed minimum of the sender |
-//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 2: most recently sent segment delivered | `on_delivered`; a copy acknowledged sooner than the least round-trip time is ignored |
-//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 3: reordering | the sender's: a hole that fills without having been sent again |
-//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 4: reordering window | 0 while none was seen and recovery is on or DupThresh reached; otherwise steps x min_RTT/4, at most SRTT |
-//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 4: DSACK | a step more in a round with a DSACK, kept for 16 recoveries |
-//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 5: losses | `expires_in`, asked for packets in the order they were sent |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 2: most recently sent segment delivered | `on_delivered`; a retransmission acknowledged sooner than the minimum round-trip time is ignored |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 3: reordering | the sender's: a hole that fills without a retransmission |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 4: reordering window | 0 if no reordering was seen and recovery is in progress or DupThresh reached; otherwise steps x min_RTT/4, at most SRTT |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 4: DSACK | one step more in a round with a DSACK, kept for 16 recoveries |
+//! | RFC 8985 section 6.2 (Upon Receiving an ACK) step 5: losses | `expires_in`, called for packets in the order they were sent |
 //! | RFC 8985 section 6.3 (Upon RTO Expiration) | the sender's |
 //! | RFC 8985 section 7 (TLP Algorithm Details) | the sender's |
 //!
-//! RFC 8985 bounds the window by SRTT; so does Linux.
+//! RFC 8985 and Linux both bound the window by SRTT.
 
 /// Recoveries for which a wider reordering window is kept (RFC 8985: 16).
 pub const RECOVERIES_KEPT: u8 = 16;
 
-/// The state of one sender.
+/// RACK's state of a sender.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rack {
-    /// When the most recently sent of the delivered packets was sent (`RACK.xmit_ts`).
+    /// Send time of the most recently sent delivered packet (`RACK.xmit_ts`).
     sent_us: u64,
     /// One past its last sequence number (`RACK.end_seq`).
     end: u64,
     /// Its round-trip time (`RACK.rtt`).
     rtt_us: u64,
-    /// Whether it changed since losses were last looked for.
+    /// Whether it changed since losses were last detected.
     has_advanced: bool,
-    /// Quarters of the least round-trip time (`RACK.reo_wnd_mult`).
+    /// Reordering window in quarters of the minimum round-trip time (`RACK.reo_wnd_mult`).
     steps: u8,
-    /// Recoveries until it is 1 again (`RACK.reo_wnd_persist`).
+    /// Recoveries until it returns to 1 (`RACK.reo_wnd_persist`).
     persist: u8,
     dsack_seen: bool,
-    /// Delivered in total when the window was last widened.
+    /// Total delivered when the window was last widened.
     widened_at_pkts: u64,
 }
 
-/// What the reordering window depends on.
+/// Inputs of the reordering window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reordering {
-    /// Whether a hole has ever filled without having been sent again.
+    /// Whether reordering was seen: a hole filled without a retransmission.
     pub was_seen: bool,
-    /// Whether recovery is on, or as many packets are SACKed as it takes to begin one.
+    /// Whether recovery is in progress, or enough packets are SACKed to start it.
     pub is_recovering: bool,
-    /// Least round-trip time, microseconds.
+    /// Minimum round-trip time, microseconds.
     pub min_rtt_us: u64,
     /// Eight times the smoothed round-trip time.
     pub srtt_8us: u64,
@@ -79,7 +79,7 @@ impl Rack {
         now_us: u64,
         min_rtt_us: u64,
     ) {
-        // One that its host still holds when another copy of it arrives has not left yet.
+        // If its host still held this copy when another copy arrived, it had not left yet.
         let rtt_us = now_us.saturating_sub(sent_us);
         if was_retransmitted && rtt_us < min_rtt_us {
             return;
@@ -91,12 +91,12 @@ impl Rack {
         }
     }
 
-    /// Whether there is something new to judge by; asked once.
+    /// Whether there is a new delivery to judge by; clears the flag.
     pub fn take_advanced(&mut self) -> bool {
         std::mem::take(&mut self.has_advanced)
     }
 
-    /// Losses are to be looked for again.
+    /// Requests another loss detection.
     pub fn set_advanced(&mut self) {
         self.has_advanced = true;
     }
@@ -113,27 +113,27 @@ impl Rack {
         (quarter_us * u64::from(self.steps)).min(reordering.srtt_8us >> 3)
     }
 
-    /// Whether the packet was sent before the most recently sent of the delivered ones.
+    /// Whether the packet was sent before the most recently sent delivered one.
     #[inline]
     pub fn was_sent_before(&self, sent_us: u64, end: u64) -> bool {
         (self.sent_us, self.end) > (sent_us, end)
     }
 
-    /// For how long the packet may still be on its way, microseconds; not positive: it is lost.
+    /// Remaining time before the packet is considered lost, microseconds; it is lost if not positive.
     #[inline]
     pub fn expires_in_us(&self, sent_us: u64, window_us: u64, now_us: u64) -> i64 {
         (self.rtt_us + window_us) as i64 - (now_us as i64 - sent_us as i64)
     }
 
-    /// A duplicate was reported that reordering may have caused.
+    /// A DSACK was received that reordering may have caused.
     pub fn on_dsack(&mut self) {
         self.dsack_seen = true;
     }
 
-    /// A round is judged: the window is widened when a duplicate was seen (section 6.2 step 4).
+    /// At the end of a round: widens the window if a DSACK was seen (section 6.2 step 4).
     /// `prior_delivered_pkts` is that of the acknowledgement's rate sample.
     pub fn update_window(&mut self, prior_delivered_pkts: u64, delivered_pkts: u64) {
-        // One more in a round is not a reason to widen it again.
+        // A second DSACK in a round does not widen it again.
         if self.dsack_seen && prior_delivered_pkts < self.widened_at_pkts {
             self.dsack_seen = false;
         }
@@ -148,12 +148,12 @@ impl Rack {
         }
     }
 
-    /// A recovery is over that was not undone.
+    /// A recovery has ended without an undo.
     pub fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 
-    /// A recovery was undone because of duplicates: it does not count.
+    /// A recovery was undone because of DSACKs: it does not count.
     pub fn on_undone(&mut self) {
         self.persist = (self.persist + 1).min(RECOVERIES_KEPT);
     }

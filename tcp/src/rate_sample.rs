@@ -1,14 +1,14 @@
-//! How fast data are delivered (draft-cheng-iccrg-delivery-rate-estimation; net/ipv4/tcp_rate.c).
+//! Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation; net/ipv4/tcp_rate.c).
 //!
-//! Every packet carries what had been delivered when it was sent. When it is delivered, the
-//! difference over the longer of the time it took to send and to acknowledge is a sample of the
-//! rate. A sample taken while the application had nothing to send is marked.
+//! Every packet records the total delivered when it was sent. When it is delivered, the difference divided by
+//! the longer of the send and acknowledgement intervals is a rate sample. Samples taken while the flow was
+//! application-limited are marked.
 
 use super::rtt::from_us;
 use super::scoreboard::{Outstanding, RateNote};
 use crate::cca::RateSample;
 
-/// Packets delivered by an acknowledgement, as they are found.
+/// Packets delivered by an acknowledgement.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Delivery {
     note: Option<RateNote>,
@@ -19,31 +19,30 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// What had been delivered when the newest of them was sent.
+    /// Total delivered when the newest of them was sent.
     pub fn prior_delivered_pkts(&self) -> Option<u64> {
         self.note.map(|note| note.delivered_pkts)
     }
 }
 
-/// The estimator of one sender.
+/// The estimator of a sender.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateEstimator {
-    /// Delivered since the start.
+    /// Total packets delivered.
     pub delivered_pkts: u64,
-    /// When a packet was last delivered.
+    /// Time of the last delivery.
     pub delivered_time_us: u64,
-    /// Taken for lost since the start.
+    /// Total packets considered lost.
     pub lost_pkts: u64,
     first_sent_us: u64,
-    /// Packets sent until then are limited by the application: until this number is delivered.
-    /// `NOT_LIMITED` for none that are.
+    /// Application-limited until this number of packets is delivered; `NOT_LIMITED` otherwise.
     app_limited_until_pkts: u64,
-    /// The last rate that the application did not limit, or the highest that it did: packets and
-    /// microseconds. Both are 0 before the first.
+    /// The last sample that was not application-limited, or the highest that was: packets and microseconds.
+    /// Both are 0 before the first.
     last: (u64, u64),
 }
 
-/// In place of a number of packets delivered.
+/// Marks that the flow is not application-limited.
 const NOT_LIMITED: u64 = u64::MAX;
 
 impl Default for RateEstimator {
@@ -60,9 +59,9 @@ impl Default for RateEstimator {
 }
 
 impl RateEstimator {
-    /// What to note with a packet that is sent now.
+    /// What a packet that is sent now records.
     pub fn on_send(&mut self, now_us: u64, packets_out: u32) -> RateNote {
-        // With nothing out, the network is empty from now on.
+        // With nothing outstanding, a new sampling interval starts.
         if packets_out == 0 {
             self.first_sent_us = now_us;
             self.delivered_time_us = now_us;
@@ -75,7 +74,7 @@ impl RateEstimator {
         }
     }
 
-    /// A packet was acknowledged or SACKed. The newest of an acknowledgement counts.
+    /// A packet was acknowledged or SACKed. The most recently sent one of an acknowledgement counts.
     pub fn on_delivered(&mut self, sent: &Outstanding, delivery: &mut Delivery) {
         let Some(note) = sent.rate_note() else {
             return;
@@ -90,8 +89,8 @@ impl RateEstimator {
         }
     }
 
-    /// The sample of an acknowledgement by which `newly_delivered` packets were delivered.
-    /// `is_trusted` is false while SACK blocks have been taken back.
+    /// The sample of an acknowledgement by which `newly_delivered` packets were delivered. `is_trusted` is
+    /// false after SACK reneging.
     pub fn sample(
         &mut self,
         delivery: &Delivery,
@@ -115,7 +114,7 @@ impl RateEstimator {
         sample.prior_delivered_pkts = note.delivered_pkts;
         sample.prior_time = from_us(note.delivered_time_us);
         sample.is_app_limited = note.is_app_limited;
-        // Shorter than any round trip: the copy was acknowledged by what the first one did.
+        // Shorter than any round trip: a retransmission was acknowledged by the arrival of the original.
         if min_rtt_us != u64::MAX && interval_us < min_rtt_us {
             return sample;
         }
@@ -134,13 +133,13 @@ impl RateEstimator {
         self.app_limited_until_pkts = self.delivered_pkts + u64::from(in_flight_pkts);
     }
 
-    /// Whether the application has had nothing to send.
+    /// Whether the flow is application-limited.
     #[inline]
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until_pkts != NOT_LIMITED
     }
 
-    /// Last rate of delivery, bytes a second; None before the first sample.
+    /// Last delivery rate, bytes per second; None before the first sample.
     pub fn bytes_per_s(&self, mss_bytes: u32) -> Option<u64> {
         let (pkts, us) = self.last;
         if us == 0 {

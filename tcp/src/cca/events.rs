@@ -1,13 +1,13 @@
-//! What a controller is told: acknowledgements, rates, round-trip times, and what else happens.
+//! Inputs of a controller: acknowledgements, rate samples, round-trip times, and other events.
 
 use dumbbell_core::time::Time;
 
-/// What the sender is doing about losses (`tcp_ca_state`).
+/// The sender's loss recovery state (`tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaState {
-    /// Nothing suspicious.
+    /// Open: nothing suspicious.
     Open,
-    /// Duplicate acknowledgements or SACK blocks have come, nothing is taken for lost.
+    /// Duplicate acknowledgements or SACK blocks have arrived; nothing is considered lost.
     Disorder,
     /// The window is being reduced after an ECN echo.
     Cwr,
@@ -17,35 +17,35 @@ pub enum CaState {
     Loss,
 }
 
-/// How fast data were delivered over the flight of one packet (`struct rate_sample`,
+/// Delivery rate over the flight of one packet (`struct rate_sample`,
 /// draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateSample {
-    /// Delivered during `interval`; -1 where there is no valid sample.
+    /// Packets delivered during `interval`; -1 if there is no valid sample.
     pub delivered_pkts: i64,
-    /// Delivered in total when the packet was sent.
+    /// Total delivered when the packet was sent.
     pub prior_delivered_pkts: u64,
-    /// When the delivery that was the last before the packet was sent happened.
+    /// Time of the last delivery before the packet was sent.
     pub prior_time: Time,
-    /// The longer of sending and acknowledging.
+    /// The longer of the send and acknowledgement intervals.
     pub interval: Time,
-    /// Whether the application had nothing to send while the packet was in flight.
+    /// Whether the flow was application-limited while the packet was in flight.
     pub is_app_limited: bool,
-    /// Round-trip time of the newest packet that was delivered; None for one sent twice.
+    /// Round-trip time of the newest packet delivered; None for a retransmission.
     pub rtt: Option<Time>,
-    /// Newly taken for lost on this acknowledgement.
+    /// Packets newly considered lost with this acknowledgement.
     pub losses_pkts: u32,
-    /// In flight before this acknowledgement.
+    /// Packets in flight before this acknowledgement.
     pub prior_in_flight_pkts: u32,
-    /// Newly acknowledged or SACKed.
+    /// Packets newly acknowledged or SACKed.
     pub acked_sacked_pkts: u32,
-    /// Whether the acknowledgement is likely to have been delayed by its receiver: it is for one
-    /// segment that is less than full, or a single one.
+    /// Whether the receiver probably delayed the acknowledgement: it acknowledges a single segment that is
+    /// not full, or a single one.
     pub is_ack_delayed: bool,
 }
 
 impl RateSample {
-    /// No valid sample, on an acknowledgement that delivered `acked_sacked_pkts` packets.
+    /// No valid sample, for an acknowledgement that delivered `acked_sacked_pkts` packets.
     pub fn none(acked_sacked_pkts: u32) -> RateSample {
         RateSample {
             delivered_pkts: -1,
@@ -62,109 +62,107 @@ impl RateSample {
     }
 }
 
-/// A round-trip time that an acknowledgement measured.
+/// A round-trip time measured by an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RttSample {
-    /// When it came.
+    /// Arrival of the acknowledgement.
     pub now: Time,
     /// The round-trip time.
     pub rtt: Time,
-    /// First packet that is not acknowledged; counted from the start of the connection.
+    /// First unacknowledged packet, counted from the start of the connection.
     pub una_pkts: u64,
     /// Next packet to be sent.
     pub next_pkts: u64,
-    /// Whether it echoes a congestion mark (RFC 3168 section 6.1.2).
+    /// Whether the acknowledgement echoes a congestion mark (RFC 3168 section 6.1.2).
     pub is_echo: bool,
 }
 
-/// An acknowledgement has come (Linux's `in_ack_event`): what it acknowledges is off the scoreboard, if there was
-/// anything.
+/// Arrival of an acknowledgement (Linux's `in_ack_event`), after the scoreboard is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckArrival {
-    /// When.
+    /// Time of arrival.
     pub now: Time,
-    /// First byte that is not acknowledged now.
+    /// First unacknowledged byte.
     pub una_bytes: u64,
-    /// Whether its window and options are those of the one before (header prediction).
+    /// Whether its window and options equal those of the last one (header prediction).
     pub is_predicted: bool,
 }
 
-/// What an acknowledgement acknowledges is off the scoreboard (Linux's `pkts_acked`), and losses are still to be
-/// looked for.
+/// Packets acknowledged (Linux's `pkts_acked`), after the scoreboard is updated and before losses are
+/// detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PktsAcked {
-    /// When.
+    /// Time of arrival.
     pub now: Time,
-    /// Acknowledged cumulatively, also what was SACKed before.
+    /// Packets acknowledged cumulatively, including those SACKed before.
     pub pkts: u32,
-    /// Round-trip time it measured.
+    /// Round-trip time that it measured.
     pub rtt: Option<Time>,
-    /// What the sender has done about losses before it.
+    /// Recovery state before it.
     pub state: CaState,
 }
 
-/// An acknowledgement, as a controller sees it, after the sender has entered it in its
-/// scoreboard.
+/// An acknowledgement as seen by a controller, after the scoreboard is updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ack {
-    /// When it came.
+    /// Time of arrival.
     pub now: Time,
-    /// Newly acknowledged cumulatively.
+    /// Packets newly acknowledged cumulatively.
     pub acked_pkts: u32,
-    /// Acknowledged cumulatively, also what was SACKed before (`sample->pkts_acked`).
+    /// Packets acknowledged cumulatively, including those SACKed before (`sample->pkts_acked`).
     pub cleaned_pkts: u32,
-    /// Newly acknowledged or SACKed.
+    /// Packets newly acknowledged or SACKed.
     pub newly_delivered_pkts: u32,
-    /// Round-trip time it measured (`sample->rtt_us`); None for none.
+    /// Round-trip time that it measured (`sample->rtt_us`), if any.
     pub rtt: Option<Time>,
     /// Smoothed round-trip time.
     pub srtt: Option<Time>,
-    /// Least round-trip time of the last five minutes (`tcp_min_rtt`).
+    /// Minimum round-trip time of the last five minutes (`tcp_min_rtt`).
     pub min_rtt: Option<Time>,
-    /// In flight afterwards.
+    /// Packets in flight afterwards.
     pub in_flight_pkts: u32,
-    /// Whether the window, and not the application, held the sender back.
+    /// Whether the sender was limited by cwnd, not by the application.
     pub is_cwnd_limited: bool,
-    /// What the sender does about losses, after this acknowledgement.
+    /// Recovery state after this acknowledgement.
     pub state: CaState,
-    /// First packet that is not acknowledged; counted from the start of the connection.
+    /// First unacknowledged packet, counted from the start of the connection.
     pub una_pkts: u64,
     /// Next packet to be sent.
     pub next_pkts: u64,
-    /// Delivered in total.
+    /// Total packets delivered.
     pub delivered_pkts: u64,
-    /// When a packet was last delivered.
+    /// Time of the last delivery.
     pub delivered_time: Time,
-    /// Taken for lost in total.
+    /// Total packets considered lost.
     pub lost_pkts: u64,
-    /// Before when pacing lets nothing be sent.
+    /// Earliest time at which pacing allows the next packet.
     pub earliest_departure: Time,
-    /// Rate of delivery.
+    /// Delivery rate sample.
     pub rate: RateSample,
 }
 
-/// What a controller is told when something other than an acknowledgement happens.
+/// State of the sender at an event other than an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Snapshot {
-    /// When.
+    /// Time of the event.
     pub now: Time,
-    /// In flight: sent, neither acknowledged nor SACKed nor taken for lost
+    /// Packets in flight: sent, neither acknowledged nor SACKed nor considered lost
     /// (`tcp_packets_in_flight`).
     pub in_flight_pkts: u32,
     /// Next packet to be sent; counted from the start of the connection.
     pub next_pkts: u64,
-    /// Sent and not acknowledged cumulatively: the FlightSize of RFC 5681.
+    /// Packets sent and not acknowledged cumulatively: FlightSize of RFC 5681.
     pub flight_size_pkts: u32,
-    /// Whether the application has had nothing to send (`tp->app_limited`).
+    /// Whether the flow is application-limited (`tp->app_limited`).
     pub is_app_limited: bool,
     /// Smoothed round-trip time.
     pub srtt: Option<Time>,
-    /// Least round-trip time of the last five minutes.
+    /// Minimum round-trip time of the last five minutes.
     pub min_rtt: Option<Time>,
-    /// Delivered in total.
+    /// Total packets delivered.
     pub delivered_pkts: u64,
-    /// When a packet was last delivered.
+    /// Time of the last delivery.
     pub delivered_time: Time,
-    /// Taken for lost in total.
+    /// Total packets considered lost.
     pub lost_pkts: u64,
 }

@@ -1,9 +1,8 @@
-//! A controller whose code is not of this crate: a module that somebody else has loaded.
+//! Controllers whose code is not part of this crate: modules loaded by the caller.
 //!
-//! Loading, and whatever is unsafe about it, is that somebody's. Here a module is a safe trait: an
-//! event, the state of the connection as words that mean something to the module alone, and the
-//! window that it shares with the sender. Since the state is plain words, a connection may be
-//! copied and compared.
+//! Loading, and any unsafe code, is the caller's responsibility. Here a module is a safe trait with three
+//! inputs: an event, the state of the connection as words that only the module interprets, and the window
+//! shared with the sender. Because the state is plain words, a connection can be copied and compared.
 
 use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
 use dumbbell_core::random::Stream;
@@ -12,12 +11,11 @@ use dumbbell_spec::tcp::{Controller as Described, Profile};
 use std::fmt;
 use std::sync::Arc;
 
-/// In place of a time: there is none.
+/// Placeholder for a missing time.
 pub const NO_TIME_NS: u64 = u64::MAX;
 
-/// The sender itself, for code that reads its fields as a controller in the kernel reads those of
-/// `struct tcp_sock`. Laid out as `struct dumbbell_cc_sender` of `dumbbell_cc.h`, which says what
-/// each field is.
+/// The state of the sender, for code that reads its fields as a kernel controller reads those of `struct
+/// tcp_sock`. Same layout as `struct dumbbell_cc_sender` of `dumbbell_cc.h`, which documents the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the header has their documentation")]
@@ -47,22 +45,22 @@ pub struct SenderView {
     pub has_ecn: bool,
 }
 
-/// Packets that an acknowledgement acknowledges cumulatively (`struct ack_sample`).
+/// Packets acknowledged cumulatively by an acknowledgement (`struct ack_sample`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Acked {
     /// Round-trip time that it measured; [`NO_TIME_NS`] for none.
     pub rtt_ns: u64,
-    /// How many.
+    /// Number of packets.
     pub acked_pkts: u32,
-    /// Delivered since the newest of them was sent.
+    /// Packets delivered since the newest of them was sent.
     pub delivered_since_pkts: u32,
 }
 
-/// What an acknowledgement is like (`enum tcp_ca_ack_event_flags`).
+/// Properties of an acknowledgement (`enum tcp_ca_ack_event_flags`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckBegins {
-    /// It is not what was expected next: header prediction has failed.
+    /// Header prediction failed.
     pub is_unexpected: bool,
     /// The window may have changed.
     pub window_updated: bool,
@@ -70,7 +68,7 @@ pub struct AckBegins {
     pub is_echo: bool,
 }
 
-/// What has happened; each is a method of [`Controller`], where it is described.
+/// An event; each corresponds to a method of [`Controller`], which documents it.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// [`Controller::init`].
@@ -95,19 +93,19 @@ pub enum Event<'a> {
     TransmitStart(Option<Time>, &'a Snapshot),
     /// [`Controller::on_idle_restart`].
     IdleRestart(&'a Snapshot),
-    /// What the sender does about losses is about to change to this.
+    /// The recovery state is about to change.
     State(CaState),
-    /// What an acknowledgement acknowledges is off the scoreboard.
+    /// The scoreboard is updated for an acknowledgement.
     Acked(&'a Acked),
-    /// An acknowledgement has come, also where nothing was out; after [`Event::Acked`], and before losses are
-    /// looked for.
+    /// An acknowledgement has arrived, with or without packets outstanding; after [`Event::Acked`], before
+    /// losses are detected.
     AckBegins(AckBegins),
 }
 
-/// What a controller is of from beginning to end.
+/// Static properties of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traits {
-    /// Words of state of a connection; zero at its start.
+    /// Number of state words of a connection; initially zero.
     pub state_words: usize,
     /// See [`Controller::owns_recovery`].
     pub owns_recovery: bool,
@@ -115,14 +113,14 @@ pub struct Traits {
     pub wants_pacing: bool,
     /// See [`Controller::send_buffer_windows`].
     pub send_buffer_windows: u32,
-    /// Whether it is shown the sender before each event, and told of the events for that alone:
-    /// [`Event::State`], [`Event::AckBegins`], [`Event::Acked`].
+    /// Whether it reads the sender's state before each event, and receives the events [`Event::State`],
+    /// [`Event::AckBegins`] and [`Event::Acked`].
     pub sees_sender: bool,
     /// Whether its connections use ECN, with a receiver that echoes each mark.
     pub needs_ecn: bool,
 }
 
-/// What a module may know of the connection besides the event.
+/// Inputs of a module besides the event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventContext {
     /// See [`Options::profile`].
@@ -135,46 +133,45 @@ pub struct EventContext {
     pub timer_hz: u32,
     /// See [`Options::stream`].
     pub stream: Stream,
-    /// The sender, where it is shown.
+    /// The sender's state, if the module reads it.
     pub sender: SenderView,
-    /// What the module asks for in return.
+    /// Requests of the module.
     pub requests: Requests,
 }
 
-/// What a module may ask for during an event.
+/// Requests that a module may make during an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Requests {
-    /// The window is to be reduced as after a congestion mark (`tcp_enter_cwr`).
+    /// Reduce the window as after a congestion mark (`tcp_enter_cwr`).
     pub reduction: bool,
-    /// What is sent now is to count as limited by the application (`tp->app_limited`).
+    /// Treat packets sent now as application-limited (`tp->app_limited`).
     pub limited: bool,
 }
 
-/// A module's own side.
+/// The interface implemented by a module.
 pub trait ExternalCode: fmt::Debug + Send + Sync {
-    /// What it is of.
+    /// Its static properties.
     fn traits(&self) -> Traits;
 
-    /// A module of one connection's own, which may keep what is no word; None where `state` is all
-    /// that a connection has. It is not copied with its connection: debug builds, which copy a
-    /// connection to compare it, tell both of the same events.
+    /// A module for one connection, which may keep state outside of the words; None if the words are all. It
+    /// is not copied with the connection: debug builds, which copy a connection to compare it, pass the same
+    /// events to both.
     fn of_connection(&self) -> Option<Module> {
         None
     }
 
-    /// Does some of a run's events. One whose events each take something may take it once for all of
-    /// them.
+    /// Processes some events of a run. A module whose events need a lock may hold it for all of them.
     fn run_locked(&self, events: &mut dyn FnMut()) {
         events();
     }
 
-    /// Why it can do nothing any more, after which a run is to end; None while it can.
+    /// The reason why it failed, after which the run must end; None while it works.
     fn failure(&self) -> Option<String> {
         None
     }
 
-    /// Tells it of an event. Returns whether it heeds such events at all; where it does not,
-    /// nothing has changed.
+    /// Processes an event. Returns whether the module handles this kind of event; if not, nothing has
+    /// changed.
     fn on(
         &self,
         event: Event<'_>,
@@ -190,27 +187,27 @@ pub trait ExternalCode: fmt::Debug + Send + Sync {
     fn least_burst_pkts(&self, state: &[u64], window: &Window) -> Option<u32>;
 }
 
-/// A module, shared by the connections of one run that are told alike.
+/// A module shared by the connections of one run with the same parameters.
 #[derive(Debug, Clone)]
 pub struct Module(pub Arc<dyn ExternalCode>);
 
 impl PartialEq for Module {
-    /// The same, not one of the same code: what a module keeps for itself may differ.
+    /// Identity, not equality of code: modules may have different private state.
     fn eq(&self, other: &Module) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// Who has modules.
+/// Loads modules.
 pub trait ModuleLoader: Send + Sync {
-    /// A module of the code that is described, which shares nothing with any other.
+    /// A new module with the described code, which shares no state with others.
     ///
     /// # Errors
-    /// There is none; the text says why, as what is allowed instead.
+    /// There is no such module; the text says what is allowed instead.
     fn load(&self, described: &Described) -> Result<Module, String>;
 }
 
-/// Has none.
+/// Loads no modules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoModules;
 
@@ -220,16 +217,16 @@ impl ModuleLoader for NoModules {
     }
 }
 
-/// A connection's controller.
+/// The controller of a connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternalController {
     module: Module,
     traits: Traits,
     state: Vec<u64>,
     asked: EventContext,
-    /// What the timestamps of the other end begin at: a random number, as RFC 7323 section 5.4 has it
-    /// and Linux does (`tp->tsoffset`). Segments carry them from 0 on, for nothing else in the
-    /// simulator depends on it; `tcp_lp` of Linux does, which holds them against its own.
+    /// Initial value of the peer's timestamps: random, as in RFC 7323 section 5.4 and Linux (`tp->tsoffset`).
+    /// Segments carry timestamps from 0 on, because nothing else in the simulator depends on it; Linux's
+    /// `tcp_lp` compares them with its own clock.
     peer_begins_ms: u32,
 }
 
@@ -237,20 +234,20 @@ impl ExternalController {
     fn on(&mut self, window: &mut Window, event: Event<'_>) -> bool {
         let code = &self.module.0;
         let heeds = code.on(event, &mut self.state, window, &mut self.asked);
-        // What the sender relies on, whatever was set.
+        // Enforces the invariants on which the sender relies.
         window.cwnd_clamp_pkts = window.cwnd_clamp_pkts.max(1);
         window.ssthresh_pkts = window.ssthresh_pkts.max(1);
         window.set_cwnd(window.cwnd_pkts);
         heeds
     }
 
-    /// Whether it is shown the sender before each event.
+    /// Whether it reads the sender's state before each event.
     #[inline]
     pub fn sees_sender(&self) -> bool {
         self.traits.sees_sender
     }
 
-    /// The sender as it is now. What was requested before is over.
+    /// Sets the sender's state. Clears earlier requests.
     pub fn see(&mut self, sender: SenderView) {
         let echoed = self.asked.sender.delivered_echoed_pkts;
         self.asked.sender = sender;
@@ -266,19 +263,19 @@ impl ExternalController {
         self.asked.sender.delivered_echoed_pkts += u64::from(pkts);
     }
 
-    /// An event that is only for those who see the sender.
+    /// Passes an event that only controllers which read the sender's state receive.
     pub fn tell(&mut self, window: &mut Window, event: Event<'_>) {
         self.on(window, event);
     }
 
-    /// Whether it has asked for the window to be reduced.
+    /// Whether it has requested a reduction of the window.
     pub fn requests_reduction(&self) -> bool {
         self.asked.requests.reduction
     }
 }
 
 impl Controller for ExternalController {
-    /// What it says is known when it is loaded; until then it is foreseen as the dearer.
+    /// Known only after loading; before that, estimates assume pacing.
     const WANTS_PACING: bool = true;
 
     fn new(options: &Options, _now: Time) -> ExternalController {
@@ -298,7 +295,7 @@ impl Controller for ExternalController {
                 sender: SenderView::default(),
                 requests: Requests::default(),
             },
-            // Of a copy: what the controller itself draws is what another controller would.
+            // From a copy of the stream, so that the controller's own draws equal those of other controllers.
             peer_begins_ms: options.stream.clone().next_u64() as u32,
         }
     }

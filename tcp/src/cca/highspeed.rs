@@ -1,14 +1,4 @@
-//! HighSpeed TCP (RFC 3649): Reno whose two constants depend on the window.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 3649 section 5 (Modifying the TCP Response Function): Low_Window 38, High_Window 83000, High_P 10^-7 | yes |
-//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): High_Decrease 0.1 | yes |
-//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): p(w) = 0.078/w^1.2 | yes |
-//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's table, up to 89053 packets; b(w) in 256ths |
-//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): w + a(w)/w for each acknowledgement | yes, in both profiles: Linux counts acknowledgements here too |
-//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): (1 - b(w)) w at a loss | what is cut is rounded down; at least 2 are left |
-//! | RFC 3649 section 10.1 (Slow-Start): slow start | Reno's; Limited Slow-Start (RFC 3742) is left out, as in Linux |
+//! HighSpeed TCP (RFC 3649): Reno with increase and decrease parameters that depend on the window.
 
 use super::reno::Reno;
 use super::window::Growth;
@@ -16,23 +6,22 @@ use super::{Ack, Controller, Options, Snapshot, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 
-/// Up to this window it is Reno, packets.
+/// Up to this window it behaves as Reno, packets.
 const LOW_WINDOW_PKTS: u32 = 38;
-/// The window that is to be reached where one packet in 10^7 is lost, packets.
+/// The window that is reached at a loss rate of 10^-7, packets.
 const HIGH_WINDOW_PKTS: f64 = 83_000.0;
-/// The rate of losses at a window w is `P_FACTOR` / w^`P_EXPONENT`: through (38, 10^-3) and
-/// (83000, 10^-7).
+/// The loss rate at window w is `P_FACTOR` / w^`P_EXPONENT`, through (38, 10^-3) and (83000, 10^-7).
 const P_FACTOR: f64 = 0.078;
 const P_EXPONENT: f64 = 1.2;
-/// What a loss takes of the window at `HIGH_WINDOW_PKTS`.
+/// Decrease at `HIGH_WINDOW_PKTS`, as a fraction of the window.
 const HIGH_DECREASE: f64 = 0.1;
-/// What a loss takes of the window up to `LOW_WINDOW_PKTS`.
+/// Decrease up to `LOW_WINDOW_PKTS`, as a fraction of the window.
 const LOW_DECREASE: f64 = 0.5;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
-/// Appendix B: the last window of each row, packets; a(w) is the number of the row, from 1. Linux has these, and the
-/// last for all that is larger.
+/// Appendix B: the last window of each row, packets; a(w) is the number of the row, from 1. Linux uses this
+/// table, with its last row for all larger windows.
 const ROWS_PKTS: [u32; 72] = [
     38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778,
     4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358, 12082,
@@ -42,20 +31,20 @@ const ROWS_PKTS: [u32; 72] = [
     89053,
 ];
 
-/// Increase and decrease at a window.
+/// Increase and decrease parameters at a window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Parameters {
-    /// The windows that they are of, packets: from the one to the other.
+    /// The range of windows for which they hold, packets.
     from_pkts: u32,
     to_pkts: u32,
-    /// a(w): packets more for a window of acknowledgements.
+    /// a(w): increase per window of acknowledgements, packets.
     increase_pkts: f64,
-    /// b(w): what a loss takes of the window.
+    /// b(w): decrease at a loss, as a fraction of the window.
     decrease: f64,
 }
 
 impl Parameters {
-    /// Where it is Reno.
+    /// Parameters of Reno.
     const LOW: Parameters = Parameters {
         from_pkts: 0,
         to_pkts: LOW_WINDOW_PKTS,
@@ -80,7 +69,7 @@ impl Parameters {
         }
     }
 
-    /// Appendix B, as Linux reads it: up to the window of a row its values hold.
+    /// Appendix B as used by Linux: the values of a row hold up to its window.
     fn of_row(cwnd_pkts: u32) -> Parameters {
         let after = ROWS_PKTS.partition_point(|last_pkts| *last_pkts < cwnd_pkts);
         let place = after.min(ROWS_PKTS.len() - 1);
@@ -98,7 +87,7 @@ impl Parameters {
     }
 }
 
-/// How far a window lies between the low and the high one, in logarithms.
+/// Position of a window between the low and the high one, on a logarithmic scale.
 fn share_of(cwnd_pkts: u32) -> f64 {
     let (w, low) = (f64::from(cwnd_pkts), f64::from(LOW_WINDOW_PKTS));
     libm::log(w / low) / libm::log(HIGH_WINDOW_PKTS / low)
@@ -115,7 +104,7 @@ pub struct HighSpeed {
     profile: Profile,
     reno: Reno,
     growth: Growth,
-    /// Of the window at the last acknowledgement or loss.
+    /// For the window at the last acknowledgement or loss.
     parameters: Parameters,
 }
 
@@ -130,7 +119,7 @@ impl HighSpeed {
         }
     }
 
-    /// In whole packets, and slow start leaves nothing over for what comes behind it.
+    /// In whole packets; a leftover from slow start is dropped.
     fn on_ack_as_linux(&mut self, window: &mut Window, ack: &Ack) {
         if !ack.is_cwnd_limited {
             return;

@@ -1,16 +1,16 @@
 //! H-TCP (Leith and Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004;
-//! draft-leith-tcp-htcp-06): growth by the time since the last loss, and as large a cut as
-//! empties the queue.
+//! draft-leith-tcp-htcp-06): the increase depends on the time since the last loss, and the decrease is just
+//! large enough to empty the queue.
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | increase: 1 for Delta_L = 1 s, then 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2 packets a round trip | yes; `linux-6.1`: in whole numbers (`htcp/linux.rs`) |
+//! | increase: 1 for Delta_L = 1 s, then 1 + 10 (Delta - Delta_L) + ((Delta - Delta_L)/2)^2 packets per round trip | yes; `linux-6.1`: in integers (`htcp/linux.rs`) |
 //! | times 2 (1 - beta) | yes |
-//! | increase in proportion to the round-trip time (100 ms as 1, between 0.1 and 2) | `linux-6.1` (`use_rtt_scaling`); an option of the draft, off in `rfc` |
+//! | increase scaled by the round-trip time (100 ms is 1, between 0.1 and 2) | `linux-6.1` (`use_rtt_scaling`); an option of the draft, off in `rfc` |
 //! | beta = RTTmin/RTTmax, between 0.5 and 0.8 | yes; `linux-6.1`: not for paths of 10 ms or less |
-//! | beta = 0.5 where the throughput before the loss is off by more than 20 % from that before the last one | yes, by that of the last whole round trip; `linux-6.1` (`use_bandwidth_switch`): by the greatest of the smoothed, and at one loss more |
+//! | beta = 0.5 if the throughput before the loss differs by more than 20 % from that before the previous loss | yes, by the last whole round trip; `linux-6.1` (`use_bandwidth_switch`): by the maximum of the smoothed throughput, and one loss later |
 //! | Delta | since the loss; `linux-6.1`: since the end of recovery |
-//! | RTTmax | `linux-6.1`: at each loss nearer to RTTmin by a twentieth |
+//! | RTTmax | `linux-6.1`: moves a twentieth toward RTTmin at each loss |
 
 mod linux;
 
@@ -21,24 +21,24 @@ use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 use linux::LinuxState;
 
-/// Delta_L: so long after a loss it grows as Reno, seconds.
+/// Delta_L: time after a loss during which it grows as Reno, seconds.
 const LOW_SPEED_S: f64 = 1.0;
-/// Bounds of what is left of the window at a loss.
+/// Bounds of beta, the fraction of the window kept at a loss.
 const LEAST_BETA: f64 = 0.5;
 const MOST_BETA: f64 = 0.8;
-/// By how much the throughput may have changed for the adaptive cut.
+/// Largest relative change of the throughput for an adaptive decrease.
 const MOST_CHANGE: f64 = 0.2;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
-/// Where the measurement of throughput that goes on began.
+/// Start of the current throughput measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Start {
     at: Time,
     delivered_pkts: u64,
 }
 
-/// Least and greatest round-trip time.
+/// Minimum and maximum round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
     least: Time,
@@ -48,31 +48,31 @@ struct Range {
 /// H-TCP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Htcp {
-    /// As Linux does it; None in the profile `rfc`.
+    /// State of the Linux variant; None in the profile `rfc`.
     linux: Option<LinuxState>,
     reno: Reno,
     growth: Growth,
-    /// From when the time without a loss counts.
+    /// Start of the time without a loss.
     since: Time,
     rtts: Option<Range>,
     start: Option<Start>,
-    /// Of the last whole round trip, packets a second.
+    /// Throughput of the last whole round trip, packets per second.
     throughput_pps: f64,
-    /// The same when the last loss came; 0 before the first.
+    /// Throughput at the last loss; 0 before the first.
     throughput_at_loss_pps: f64,
-    /// What the last loss has left of the window, and the next will at least scale growth by.
+    /// Fraction of the window kept at the last loss; it also scales the increase.
     beta: f64,
 }
 
 impl Htcp {
-    /// Packets more in a round trip, `delta_s` after the last loss.
+    /// Increase per round trip, `delta_s` after the last loss.
     fn increase_pkts(&self, delta_s: f64) -> f64 {
         let beyond_s = (delta_s - LOW_SPEED_S).max(0.0);
         let half_s = beyond_s / 2.0;
         2.0 * (1.0 - self.beta) * (1.0 + 10.0 * beyond_s + half_s * half_s)
     }
 
-    /// What a loss leaves of the window.
+    /// Fraction of the window that a loss leaves.
     fn adapted_beta(&self) -> f64 {
         let before_pps = self.throughput_at_loss_pps;
         let change = (self.throughput_pps - before_pps).abs();

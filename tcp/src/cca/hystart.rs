@@ -1,44 +1,43 @@
-//! HyStart: leaving slow start before it loses packets, as Linux 6.1's CUBIC does it (Ha and
-//! Rhee, "Taming the elephants: new TCP slow start", Computer Networks 55(9), 2011; Linux
-//! `net/ipv4/tcp_cubic.c`).
+//! HyStart: ends slow start before losses, as in Linux 6.1's CUBIC (Ha and Rhee, "Taming the elephants: new
+//! TCP slow start", Computer Networks 55(9), 2011; Linux `net/ipv4/tcp_cubic.c`).
 //!
 //! | part | here |
 //! | --- | --- |
-//! | acknowledgement train | those at most 2 ms apart have spanned more than half the least round-trip time of the path (all of it when the sender paces), plus an allowance for bursts |
-//! | delay increase | the least of eight round-trip times in a round exceeds the path's least by an eighth of it, at least 4 and at most 16 ms |
-//! | low window | nothing is concluded below 16 packets |
-//! | rounds | a round ends when what was sent at its start is acknowledged |
-//! | after it has found the end | it stays silent until a timeout |
+//! | acknowledgement train | acknowledgements at most 2 ms apart span more than half the path's minimum round-trip time (all of it with pacing), plus an allowance for bursts |
+//! | delay increase | the minimum of eight round-trip times in a round exceeds the path's minimum by an eighth of it, at least 4 and at most 16 ms |
+//! | low window | no decision below 16 packets |
+//! | rounds | a round ends when the data sent at its start is acknowledged |
+//! | after the exit was found | inactive until a timeout |
 //!
-//! RFC 9406's successor, with a second phase, is in [`super::hystart_plus_plus`].
+//! Its successor of RFC 9406, with a second phase, is in [`super::hystart_plus_plus`].
 
-/// Below this window nothing is concluded, packets (`hystart_low_window`).
+/// No decision below this window, packets (`hystart_low_window`).
 pub const LOW_WINDOW_PKTS: u32 = 16;
-/// Acknowledgements further apart are no train, microseconds (`hystart_ack_delta_us`).
+/// Acknowledgements further apart do not form a train, microseconds (`hystart_ack_delta_us`).
 const TRAIN_GAP_US: u64 = 2000;
-/// Round-trip times of a round before their least one means something.
+/// Number of round-trip times in a round before their minimum is used.
 const LEAST_SAMPLES: u32 = 8;
-/// Bounds of the increase of delay that ends slow start, microseconds.
+/// Bounds of the delay increase that ends slow start, microseconds.
 const INCREASE_US: (u64, u64) = (4000, 16_000);
-/// The burst a device may make of one write: Linux's `gso_max_size`, bytes.
+/// Largest burst of a device: Linux's `gso_max_size`, bytes.
 const BURST_BYTES: u64 = 65_536;
 
-/// What an acknowledgement tells HyStart.
+/// The measurements of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
-    /// When it came, microseconds.
+    /// Its arrival, microseconds.
     pub now_us: u64,
     /// Its round-trip time, microseconds.
     pub rtt_us: u64,
-    /// Least round-trip time of the path, microseconds.
+    /// Minimum round-trip time of the path, microseconds.
     pub delay_min_us: u64,
     /// Congestion window, packets.
     pub cwnd_pkts: u32,
-    /// First packet not acknowledged.
+    /// First unacknowledged packet.
     pub una_pkts: u64,
     /// Next packet to send.
     pub next_pkts: u64,
-    /// Rate the sender would space packets at, bytes per second; 0 for not known.
+    /// Rate at which the sender would pace, bytes per second; 0 if unknown.
     pub pacing_rate_bytes_per_s: u64,
 }
 
@@ -46,20 +45,20 @@ pub struct Measurement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HyStart {
     is_paced: bool,
-    /// Whether the end of slow start has been found.
+    /// Whether the exit point has been found.
     is_found: bool,
-    /// Sent when the round began; none before the first acknowledgement.
+    /// Next packet at the start of the round; None before the first acknowledgement.
     round_end_pkts: Option<u64>,
     round_start_us: u64,
-    /// The last acknowledgement that belongs to the train.
+    /// The last acknowledgement of the train.
     train_end_us: u64,
-    /// Least round-trip time of this round.
+    /// Minimum round-trip time of this round.
     round_rtt_us: u64,
     samples: u32,
 }
 
 impl HyStart {
-    /// Before the first acknowledgement, of a sender that paces or does not.
+    /// The initial state, for a sender with or without pacing.
     pub fn new(is_paced: bool) -> HyStart {
         HyStart {
             is_paced,
@@ -72,8 +71,7 @@ impl HyStart {
         }
     }
 
-    /// An acknowledgement in slow start. True when the path is full: slow start is to end at
-    /// the present window.
+    /// Processes an acknowledgement in slow start. Returns whether slow start must end at the present window.
     pub fn on_ack(&mut self, ack: &Measurement) -> bool {
         if self.is_found {
             return false;
@@ -84,7 +82,7 @@ impl HyStart {
         if ack.cwnd_pkts < LOW_WINDOW_PKTS {
             return false;
         }
-        // Both are always looked at: each keeps a state of its own.
+        // Both are always evaluated, because each keeps its own state.
         let train = self.train_is_long(ack);
         let delay = self.delay_has_grown(ack);
         self.is_found = train || delay;
@@ -105,7 +103,7 @@ impl HyStart {
         }
         self.train_end_us = ack.now_us;
         let longest_us = ack.delay_min_us + burst_allowance_us(ack.pacing_rate_bytes_per_s);
-        // Pacing spreads the packets of a round over half a round trip by itself.
+        // Pacing by itself spreads the packets of a round over half a round trip.
         let threshold_us = if self.is_paced {
             longest_us
         } else {
@@ -125,8 +123,8 @@ impl HyStart {
     }
 }
 
-/// How much later an acknowledgement may come because packets leave and arrive in bursts: the
-/// time of four at the sender's rate, at most 1 ms.
+/// Allowance for acknowledgements delayed by bursts: the time of four bursts at the sender's rate, at most 1
+/// ms.
 fn burst_allowance_us(rate_bytes_per_s: u64) -> u64 {
     let bursts = BURST_BYTES * 4 * 1_000_000;
     bursts.checked_div(rate_bytes_per_s).unwrap_or(0).min(1000)

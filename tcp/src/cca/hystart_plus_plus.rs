@@ -22,23 +22,23 @@ const LEAST_SAMPLES: u32 = 8;
 const CSS_GROWTH_DIVISOR: u32 = 4;
 /// CSS_ROUNDS.
 const CSS_ROUNDS: u32 = 5;
-/// L, packets an acknowledgement may add when the sender does not pace.
+/// L: packets that an acknowledgement may add without pacing.
 const LIMIT_PKTS: u32 = 8;
 
-/// Where in slow start a connection is.
+/// The phase of slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// Conservative slow start: the delay it began at, and rounds it has lasted.
+    /// Conservative slow start: the baseline delay, and the number of rounds so far.
     Conservative {
         baseline: Time,
         rounds: u32,
     },
-    /// Over; it does not come back.
+    /// Slow start has ended for good.
     Done,
 }
 
-/// What an acknowledgement does to slow start.
+/// The effect of an acknowledgement in slow start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// The window grows by this number of packets.
@@ -52,7 +52,7 @@ pub enum Verdict {
 pub struct HyStartPlusPlus {
     is_paced: bool,
     phase: Phase,
-    /// `windowEnd`; none before the first acknowledgement.
+    /// `windowEnd`; None before the first acknowledgement.
     window_end_pkts: Option<u64>,
     last_round_min: Option<Time>,
     current_round_min: Option<Time>,
@@ -60,7 +60,7 @@ pub struct HyStartPlusPlus {
 }
 
 impl HyStartPlusPlus {
-    /// Before the first acknowledgement, of a sender that paces or does not.
+    /// The initial state, for a sender with or without pacing.
     pub fn new(is_paced: bool) -> HyStartPlusPlus {
         HyStartPlusPlus {
             is_paced,
@@ -72,7 +72,7 @@ impl HyStartPlusPlus {
         }
     }
 
-    /// The first slow start is over, by whatever cause: later ones are plain.
+    /// The first slow start has ended, for any reason; later ones do not use HyStart++.
     pub fn end(&mut self) {
         self.phase = Phase::Done;
     }
@@ -110,7 +110,7 @@ impl HyStartPlusPlus {
         self.samples = 0;
     }
 
-    /// Into conservative slow start when the delay has grown, and back when it was a mistake.
+    /// Enters conservative slow start if the delay has grown, and leaves it if that was spurious.
     fn judge_delay(&mut self) {
         let (Some(current), true) = (self.current_round_min, self.samples >= LEAST_SAMPLES) else {
             return;

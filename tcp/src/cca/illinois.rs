@@ -1,19 +1,19 @@
-//! TCP-Illinois (Liu, Basar, Srikant, "TCP-Illinois: a loss- and delay-based congestion control
-//! algorithm for high-speed networks", Performance Evaluation 65(6-7), 2008): Reno whose two
-//! constants depend on the queueing delay.
+//! TCP-Illinois (Liu, Basar, Srikant, "TCP-Illinois: a loss- and delay-based congestion control algorithm for
+//! high-speed networks", Performance Evaluation 65(6-7), 2008): Reno with increase and decrease parameters
+//! that depend on the queueing delay.
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | section 3, alpha(d_a): alpha_max up to d_1, then kappa_1/(kappa_2 + d_a) | 10 to 0.3, d_1 = 0.01 d_m |
 //! | section 3, beta(d_a): beta_min up to d_2, a line, beta_max from d_3 | 1/8 to 1/2, d_2 = 0.1 d_m, d_3 = 0.8 d_m |
-//! | d_a: mean queueing delay of a round trip; d_m: greatest | by the least and the greatest round-trip time of the connection |
+//! | d_a: mean queueing delay of a round trip; d_m: maximum | from the minimum and maximum round-trip time of the connection |
 //! | alpha_max again only after theta = 5 round trips below d_1 | yes |
 //! | below W_thresh = 15 packets alpha = 1, beta = 1/2 | yes |
 //! | after a timeout alpha = 1, beta = 1/2 | yes |
-//! | growth | alpha a round trip: `rfc` counts acknowledgements; `linux-6.1` packets, and what is over when the window grows is dropped |
+//! | increase | alpha per round trip: `rfc` counts acknowledgements; `linux-6.1` packets, and drops the remainder when the window grows |
 //! | numbers | `rfc`: real; `linux-6.1`: alpha in 1/128, beta in 1/64, times in microseconds, all rounded down |
-//! | a round trip | `linux-6.1`: of all acknowledgements, those in recovery too, to the first beyond what was sent when it began |
-//! | the round trips below d_1 | in a row; `linux-6.1`: since the delay was first beyond it |
+//! | a round trip | `linux-6.1`: all acknowledgements, also in recovery, until data sent after its start is acknowledged |
+//! | the round trips below d_1 | consecutive; `linux-6.1`: since the delay first exceeded it |
 
 use super::reno::Reno;
 use super::round_trips::RoundTrips;
@@ -29,7 +29,7 @@ const MOST_BETA: f64 = 0.5;
 const LEAST_BETA: f64 = 0.125;
 /// Reno's growth, packets a round trip.
 const RENO_ALPHA_PKTS: f64 = 1.0;
-/// d_1, d_2 and d_3 as parts of d_m.
+/// d_1, d_2 and d_3 as fractions of d_m.
 const FULL_GROWTH_UP_TO: f64 = 0.01;
 const LEAST_CUT_UP_TO: f64 = 0.1;
 const FULL_CUT_FROM: f64 = 0.8;
@@ -40,14 +40,14 @@ const RENO_WINDOW_PKTS: u32 = 15;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
-/// Parts of a packet that Linux's alpha is a whole number of, and parts of the window of its beta.
+/// Resolution of Linux's alpha and beta.
 const LINUX_ALPHA_PARTS: f64 = 128.0;
 const LINUX_BETA_PARTS: f64 = 64.0;
 
-/// The round trip that goes on, as Linux measures it.
+/// The current round trip as Linux measures it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct LinuxRoundTrip {
-    /// It is over when more than this has been acknowledged.
+    /// It ends when more than this is acknowledged.
     end_pkts: u64,
     sum_us: u64,
     count: u64,
@@ -61,40 +61,40 @@ pub struct Illinois {
     reno: Reno,
     growth: Growth,
     round_trips: RoundTrips,
-    /// The least and the greatest round-trip time.
+    /// Minimum and maximum round-trip time.
     least_rtt: Option<Time>,
     greatest_rtt: Time,
-    /// Packets more in a round trip.
+    /// Increase per round trip, packets.
     alpha_pkts: f64,
-    /// What a loss takes of the window.
+    /// Decrease at a loss, as a fraction of the window.
     beta: f64,
-    /// Whether growth has been less than full since the last timeout, or the start.
+    /// Whether the increase was below the maximum since the last timeout or the start.
     was_slowed: bool,
-    /// Round trips in a row with next to no queue.
+    /// Consecutive round trips with almost no queue.
     round_trips_below: u32,
 }
 
-/// alpha of a queueing delay beyond d_1, both as parts of the greatest.
+/// alpha for a queueing delay above d_1, as a fraction of the maximum.
 fn alpha_pkts(share: f64) -> f64 {
-    // kappa_1 and kappa_2 so that it is the most at d_1 and the least at d_m.
+    // kappa_1 and kappa_2 are chosen so that alpha is largest at d_1 and smallest at d_m.
     let span = MOST_ALPHA_PKTS - LEAST_ALPHA_PKTS;
     let kappa_1 = (1.0 - FULL_GROWTH_UP_TO) * LEAST_ALPHA_PKTS * MOST_ALPHA_PKTS / span;
     let kappa_2 = (1.0 - FULL_GROWTH_UP_TO) * LEAST_ALPHA_PKTS / span - FULL_GROWTH_UP_TO;
     kappa_1 / (kappa_2 + share)
 }
 
-/// beta of a queueing delay as a part of the greatest.
+/// beta for a queueing delay as a fraction of the maximum.
 fn beta(share: f64) -> f64 {
     let between = (share - LEAST_CUT_UP_TO) / (FULL_CUT_FROM - LEAST_CUT_UP_TO);
     LEAST_BETA + between.clamp(0.0, 1.0) * (MOST_BETA - LEAST_BETA)
 }
 
-/// What is left of a number that Linux keeps in whole parts.
+/// Truncates a number to Linux's resolution.
 fn in_parts(value: f64, parts: f64) -> f64 {
     (value * parts).floor() / parts
 }
 
-/// As `alpha_pkts`, of a mean and a greatest delay in microseconds.
+/// `alpha_pkts` for a mean and a maximum delay in microseconds.
 fn linux_alpha_pkts(mean_us: u64, greatest_us: u64) -> f64 {
     let least_parts = (LEAST_ALPHA_PKTS * LINUX_ALPHA_PARTS) as u64;
     let most_parts = (MOST_ALPHA_PKTS * LINUX_ALPHA_PARTS) as u64;
@@ -105,7 +105,7 @@ fn linux_alpha_pkts(mean_us: u64, greatest_us: u64) -> f64 {
     (span_us * most_parts / (span_us + slowed_us)) as f64 / LINUX_ALPHA_PARTS
 }
 
-/// As `beta`, of a mean and a greatest delay in microseconds.
+/// `beta` for a mean and a maximum delay in microseconds.
 fn linux_beta(mean_us: u64, greatest_us: u64) -> f64 {
     let (d2_us, d3_us) = (greatest_us / 10, 8 * greatest_us / 10);
     if mean_us <= d2_us {
@@ -116,12 +116,12 @@ fn linux_beta(mean_us: u64, greatest_us: u64) -> f64 {
     }
     let part = (mean_us - d2_us) as f64 / (d3_us - d2_us) as f64;
     let exact = LEAST_BETA + part * (MOST_BETA - LEAST_BETA);
-    // A part of a whole number that is one must not be rounded away.
+    // An integer must not be rounded down by floating-point error.
     in_parts(exact + 1e-9, LINUX_BETA_PARTS)
 }
 
 impl Illinois {
-    /// As `adapt`, where a round trip is over.
+    /// `adapt` in Linux's arithmetic, at the end of a round trip.
     fn adapt_as_linux(&mut self, cwnd_pkts: u32) {
         if cwnd_pkts < RENO_WINDOW_PKTS {
             (self.alpha_pkts, self.beta) = (RENO_ALPHA_PKTS, MOST_BETA);
@@ -183,7 +183,7 @@ impl Illinois {
         }
     }
 
-    /// A round trip with this mean is over.
+    /// A round trip with this mean has ended.
     fn adapt(&mut self, cwnd_pkts: u32, mean_rtt: Time) {
         let least_rtt = self.least_rtt.unwrap_or(mean_rtt);
         if cwnd_pkts < RENO_WINDOW_PKTS {
@@ -192,7 +192,7 @@ impl Illinois {
         }
         let greatest_s = self.greatest_rtt.saturating_sub(least_rtt).as_seconds();
         let mean_s = mean_rtt.saturating_sub(least_rtt).as_seconds();
-        // No queue has ever been seen: this one is none.
+        // Without any queueing delay so far, the present one counts as none.
         let share = if greatest_s > 0.0 {
             (mean_s / greatest_s).min(1.0)
         } else {
@@ -230,7 +230,7 @@ impl Controller for Illinois {
         }
     }
 
-    /// What the handshake measured does not count.
+    /// The handshake's measurement does not count.
     fn init(&mut self, _window: &mut Window, snapshot: &Snapshot) {
         if self.profile == Profile::Linux61 {
             (self.least_rtt, self.greatest_rtt) = (None, Time::ZERO);

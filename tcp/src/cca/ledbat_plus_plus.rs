@@ -1,21 +1,21 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), the congestion control of Windows for traffic in the
-//! background, on the base of LEDBAT (RFC 6817): it keeps a queue of 60 ms and gives way to others.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), the congestion control of Windows for background traffic,
+//! based on LEDBAT (RFC 6817): it keeps the queueing delay below 60 ms and yields to other flows.
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | delay: of round-trip times, not of one way | yes |
-//! | RFC 6817 section 2.4.2, current delay: filtered | least of the last four |
-//! | RFC 6817 section 2.4.2, base delay: least of each minute, over BASE_HISTORY = 10 | yes |
+//! | delay: from round-trip times, not one-way delays | yes |
+//! | RFC 6817 section 2.4.2, current delay: filtered | minimum of the last four |
+//! | RFC 6817 section 2.4.2, base delay: minimum of each minute, over BASE_HISTORY = 10 | yes |
 //! | TARGET = 60 ms | yes |
 //! | GAIN = 1 / min(16, ceil(2 TARGET / base)) | yes |
-//! | below the target: GAIN packets more a round trip | yes |
-//! | above: W += max(GAIN - Constant W (delay / TARGET - 1), -W/2) a round trip, Constant = 1 | yes |
-//! | slow start: GAIN packets more for each acknowledged | yes |
+//! | below the target: increase of GAIN packets per round trip | yes |
+//! | above: W += max(GAIN - Constant W (delay / TARGET - 1), -W/2) per round trip, Constant = 1 | yes |
+//! | slow start: increase of GAIN packets per packet acknowledged | yes |
 //! | the first slow start ends above 3/4 of the target | yes |
 //! | slowdown: 2 packets for 2 round trips, then slow start to the window before | yes |
-//! | the first 2 round trips after slow start, others after 9 times as long as the last took | yes |
-//! | a loss: half, at most once a round trip | the sender's recovery; half |
-//! | RFC 6817 section 2.4.2, ALLOWED_INCREASE | grows only while the window is what limits |
+//! | the first slowdown 2 round trips after slow start, others after 9 times the duration of the last | yes |
+//! | a loss: half the window, at most once per round trip | the sender's recovery; half |
+//! | RFC 6817 section 2.4.2, ALLOWED_INCREASE | grows only while limited by cwnd |
 
 use super::window::Growth;
 use super::{Ack, Controller, Options, RttSample, Snapshot, Window};
@@ -26,11 +26,11 @@ const TARGET: Time = Time::from_ns(60_000_000);
 const FIRST_SLOW_START_DELAY: Time = Time::from_ns(45_000_000);
 /// GAIN is at least 1/16.
 const MOST_PARTS: f64 = 16.0;
-/// What the window falls to in a slowdown, and never below by delay.
+/// The window during a slowdown, and the lower bound of delay-based decreases.
 const LEAST_WINDOW_PKTS: u32 = 2;
 const FROZEN_ROUND_TRIPS: u64 = 2;
 const ROUND_TRIPS_TO_FIRST_SLOWDOWN: u64 = 2;
-/// Time from the end of one slowdown to the beginning of the next, in durations of the slowdown.
+/// Time from the end of a slowdown to the start of the next, in multiples of its duration.
 const SLOWDOWN_SPACING: u64 = 9;
 /// BASE_HISTORY of RFC 6817 section 2.5, minutes.
 const BASE_HISTORY: usize = 10;
@@ -38,26 +38,26 @@ const MINUTE: Time = Time::from_ns(60_000_000_000);
 /// CURRENT_FILTER of the draft, round-trip times.
 const CURRENT_FILTER: usize = 4;
 
-/// What it does with the window.
+/// The phase of the controller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stage {
     /// The first slow start.
     FirstSlowStart,
-    /// By the delay, until the next slowdown.
+    /// Delay-based, until the next slowdown.
     Steady { slowdown_at: Time },
-    /// The queue empties.
+    /// Slowdown: the queue drains.
     Frozen { since: Time, until: Time },
-    /// Back to the window before.
+    /// Ramp-up to the window before the slowdown.
     Ramp { since: Time },
 }
 
-/// Round-trip times and what they say of the queue.
+/// Round-trip times, and the queueing delay derived from them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Delays {
-    /// The last, the newest anywhere.
+    /// The last round-trip times, in any order.
     recent: [Option<Time>; CURRENT_FILTER],
     next: usize,
-    /// The least of each minute; the one that goes on at `minute % BASE_HISTORY`.
+    /// The minimum of each minute; the current one at `minute % BASE_HISTORY`.
     bases: [Option<Time>; BASE_HISTORY],
     minute: u64,
 }
@@ -67,7 +67,7 @@ impl Delays {
         self.recent[self.next] = Some(rtt);
         self.next = (self.next + 1) % CURRENT_FILTER;
         let minute = now.0 / MINUTE.0;
-        // Minutes in which nothing was measured have no least.
+        // Minutes without a measurement have no minimum.
         for passed in (self.minute + 1..=minute).take(BASE_HISTORY) {
             self.bases[passed as usize % BASE_HISTORY] = None;
         }
@@ -81,7 +81,7 @@ impl Delays {
         self.bases.iter().flatten().min().copied()
     }
 
-    /// Of the queue.
+    /// The queueing delay.
     fn queueing(&self) -> Time {
         match (self.recent.iter().flatten().min(), self.base()) {
             (Some(current), Some(base)) => current.saturating_sub(base),
@@ -115,7 +115,7 @@ impl LedbatPlusPlus {
         window.set_cwnd(window.cwnd_pkts.min(window.ssthresh_pkts));
     }
 
-    /// The share of a round trip that `acked_pkts` are, of its increase or decrease.
+    /// Applies the share of a round trip's change that corresponds to `acked_pkts`.
     fn steer(&mut self, window: &mut Window, acked_pkts: u32) {
         let gain = self.delays.gain();
         let cwnd_pkts = f64::from(window.cwnd_pkts);
@@ -128,7 +128,7 @@ impl LedbatPlusPlus {
         let share = f64::from(acked_pkts.min(window.cwnd_pkts)) / cwnd_pkts;
         self.growth.grow(window, pkts_a_round_trip * share);
         window.set_cwnd(window.cwnd_pkts.max(LEAST_WINDOW_PKTS));
-        // A smaller window is not in slow start.
+        // A reduced window is not in slow start.
         window.ssthresh_pkts = window.ssthresh_pkts.min(window.cwnd_pkts);
     }
 
@@ -199,7 +199,7 @@ impl Controller for LedbatPlusPlus {
         }
     }
 
-    /// In a slowdown what was lost is of the window before, to which the threshold leads back.
+    /// Losses during a slowdown belong to the window before it, to which the threshold leads back.
     fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         let before_pkts = match self.stage {
             Stage::Frozen { .. } => window.ssthresh_pkts,
@@ -208,7 +208,7 @@ impl Controller for LedbatPlusPlus {
         window.ssthresh_pkts = (before_pkts / 2).max(LEAST_WINDOW_PKTS);
     }
 
-    /// The sender has set the window to the threshold, which a slowdown has for later.
+    /// The sender has set the window to the threshold, which during a slowdown is meant for later.
     fn on_exit_recovery(&mut self, window: &mut Window, _snapshot: &Snapshot) {
         if matches!(self.stage, Stage::Frozen { .. }) {
             window.set_cwnd(LEAST_WINDOW_PKTS);

@@ -1,28 +1,28 @@
-//! A window by hand: as large as the description says at each time, whatever the network does.
+//! A window set by the caller: at each time as large as the description says, independent of the network.
 //!
-//! For playing the controller oneself, and for windows that do not react: what a queue makes of a
-//! window of this number of packets. It is in no RFC and not in Linux.
+//! It serves for controlling a flow by hand, and for studying queues with windows that do not react. It is
+//! not in any RFC or in Linux.
 //!
 //! | event | here |
 //! | --- | --- |
 //! | before the first change | the initial window |
-//! | a change is due | it holds from the next thing on that the sender hears of: mostly an acknowledgement |
-//! | loss, ECN echo | nothing; what is lost is sent again, within the window |
-//! | retransmission timeout | as always one packet goes first; with its acknowledgement the window is back |
-//! | pacing, where the description asks for it | 120 % of window over round-trip time |
+//! | a change is due | it takes effect at the next event of the sender, usually an acknowledgement |
+//! | loss, ECN echo | ignored; lost packets are retransmitted within the window |
+//! | retransmission timeout | as always one packet is sent first; its acknowledgement restores the window |
+//! | pacing, if the description asks for it | 120 % of window over round-trip time
 //!
-//! Its parameters are the changes (`cwnd_changes`).
+//! |Its parameters are the changes (`cwnd_changes`).
 
 use super::{Ack, Controller, Options, Phase, Snapshot, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::CwndChange;
 use std::collections::VecDeque;
 
-/// Of the rate at which the window is sent in a round-trip time (`tcp_pacing_ca_ratio`).
+/// Pacing rate as a percentage of window per round-trip time (`tcp_pacing_ca_ratio`).
 const PACING_PERCENT: u128 = 120;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// The window that holds, and those to come.
+/// The current window, and future changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manual {
     cwnd_pkts: Option<u32>,
@@ -30,12 +30,12 @@ pub struct Manual {
 }
 
 impl Manual {
-    /// One change more, after all others; of several at one instant the last counts.
+    /// Adds a change after all others; of several at one instant the last counts.
     pub fn add(&mut self, change: CwndChange) {
         self.coming.push_back(change);
     }
 
-    /// Sets the window to what holds now.
+    /// Sets the window to the current value.
     fn hold(&mut self, window: &mut Window, now: Time) {
         while let Some(change) = self.coming.front()
             && Time::from_ns(change.at_ns) <= now
@@ -81,7 +81,7 @@ impl Controller for Manual {
         self.hold(window, snapshot.now);
     }
 
-    /// Nothing was reduced.
+    /// There was no reduction to undo.
     fn on_undo(&mut self, window: &mut Window) {
         let cwnd_pkts = self.cwnd_pkts.unwrap_or(window.cwnd_pkts);
         window.set_cwnd(cwnd_pkts);

@@ -1,13 +1,12 @@
 //! Congestion controllers: how large the window is.
 //!
-//! The unit is the packet of one maximum segment, as in Linux (`struct tcp_congestion_ops`). A
-//! controller has no clock and no randomness: what it needs to know is an argument. It decides
-//! by how much the window grows, and to what it falls. When something is taken for lost, and how
-//! the window moves during recovery (proportional rate reduction), is the sender's (`tcp`),
-//! unless the controller says that it owns recovery, as BBR does.
+//! The unit of the window is the packet of one maximum segment, as in Linux (`struct tcp_congestion_ops`). A
+//! controller has no clock and no randomness of its own: all inputs are arguments. It decides by how much the
+//! window grows, and to what it is reduced. Loss detection and the window during recovery (proportional rate
+//! reduction) belong to the sender (`tcp`), unless the controller owns recovery, as BBR does.
 //!
-//! Adding one: a file here whose state implements `Controller`, and a line in the list given to
-//! the macro `controllers` below.
+//! To add a controller, write a file here whose state implements `Controller`, and add a line to the list
+//! given to the macro `controllers` below.
 
 pub mod bbr;
 mod boxed;
@@ -54,31 +53,30 @@ use vegas::Vegas;
 use westwood::Westwood;
 pub use window::{INFINITE_SSTHRESH, Window};
 
-/// Which of its descriptions a controller follows.
+/// Options of a controller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Linux's integer arithmetic, or the RFC's.
     pub profile: Profile,
-    /// Whether slow start may end before losses.
+    /// Whether slow start may end before losses (HyStart).
     pub hystart: bool,
-    /// Whether the sender spaces packets although the controller does not ask for it.
+    /// Whether the sender paces although the controller does not request it.
     pub is_paced: bool,
-    /// Ticks of the host's timer per second, 1 to 1,000,000: the clock of Linux's CUBIC and of
-    /// BBR's slower decisions.
+    /// Timer ticks of the host per second, 1 to 1,000,000: the clock of Linux's CUBIC and of BBR's slower
+    /// decisions.
     pub timer_hz: u32,
     /// Random numbers of this connection's controller.
     pub stream: Stream,
     /// Whether Prague counts short round trips as longer ones.
     pub rtt_independence: bool,
-    /// Windows for one that is given them.
+    /// Window changes, for `manual`.
     pub cwnd_changes: Vec<CwndChange>,
-    /// What a controller that is not of this crate is made of.
+    /// The module of a controller that is not part of this crate.
     pub module: Option<Module>,
 }
 
 impl Options {
-    /// The same on a host whose timer ticks `timer_hz` times a second, with random numbers of
-    /// its own.
+    /// The same options for a host with `timer_hz` ticks per second and its own random numbers.
     pub fn for_host(self, timer_hz: u32, stream: Stream) -> Options {
         Options {
             timer_hz,
@@ -89,8 +87,7 @@ impl Options {
 }
 
 impl From<&Tcp> for Options {
-    /// At 1000 ticks a second and with the same random numbers for every connection: see
-    /// [`Options::for_host`].
+    /// With 1000 ticks per second and equal random numbers for every connection: see [`Options::for_host`].
     fn from(tcp: &Tcp) -> Options {
         Options {
             profile: tcp.profile,
@@ -105,42 +102,42 @@ impl From<&Tcp> for Options {
     }
 }
 
-/// What a controller does of its own, where that is more than slow start and congestion avoidance.
+/// The state of a controller, if it has others than slow start and congestion avoidance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// It doubles its rate (BBR).
+    /// BBR: startup.
     Startup,
-    /// It empties the queue that this built (BBR).
+    /// BBR: drains the queue built in startup.
     Drain,
-    /// It cycles through its gains (BBR).
+    /// BBR: cycles through its gains.
     ProbeBw,
-    /// It keeps the pipe empty to measure the round trip (BBR).
+    /// BBR: keeps the pipe nearly empty to measure the minimum round-trip time.
     ProbeRtt,
-    /// The window is set by hand.
+    /// The window is set by the caller.
     ByHand,
 }
 
-/// What a controller's file provides. One event, one method: a method for two causes is a known
-/// source of wrong CUBICs.
+/// The behaviour of a controller. There is one method per event: sharing a method between two causes is a
+/// known source of CUBIC bugs.
 pub trait Controller {
-    /// Whether it asks for pacing; otherwise segments are sent as the window allows.
+    /// Whether it requests pacing; otherwise segments are sent as the window allows.
     const WANTS_PACING: bool = false;
 
-    /// Whether it asks for congestion marks though the description does not, and has its receiver echo
-    /// each (RFC 8257 section 3; `TCP_CONG_NEEDS_ECN`).
+    /// Whether it requires ECN even if the description does not, with a receiver that echoes each mark (RFC
+    /// 8257 section 3; `TCP_CONG_NEEDS_ECN`).
     const NEEDS_ECN: bool = false;
 
-    /// Whether its data carry the identifier of L4S, ECT(1) (RFC 9331 section 4.1), and not ECT(0).
+    /// Whether its data packets carry the L4S identifier ECT(1) (RFC 9331 section 4.1) instead of ECT(0).
     const SENDS_ECT1: bool = false;
 
-    /// Whether losses keep its window as small as the response functions of Reno and CUBIC say (RFC 9438
-    /// section 5.2). Others may keep a larger one.
+    /// Whether losses keep its window near the response functions of Reno and CUBIC (RFC 9438 section 5.2).
+    /// Others may keep a larger one.
     const REACTS_TO_LOSSES: bool = false;
 
-    /// Whether random packet scripts hold it against Linux's, packet by packet.
+    /// Whether random packet scripts compare it with Linux's, packet by packet.
     const IS_COMPARED_WITH_LINUX: bool = false;
 
-    /// Whether it is told of each acknowledgement, in every state.
+    /// Whether it receives each acknowledgement, in every state.
     const NEEDS_EVERY_ACK: bool = false;
 
     /// At the start of a connection.
@@ -148,60 +145,58 @@ pub trait Controller {
     where
         Self: Sized;
 
-    /// The handshake is over, the initial window set.
+    /// The handshake is complete and the initial window is set.
     fn init(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
-    /// An acknowledgement has come, in whatever state, and what it acknowledges is off the scoreboard: only with
+    /// An acknowledgement has arrived, in any state, and the scoreboard is updated; only with
     /// `NEEDS_EVERY_ACK`.
     fn on_pkts_acked(&mut self, _window: &mut Window, _cleaned: &PktsAcked) {}
 
-    /// The same, behind `on_pkts_acked`, and also where nothing was out.
+    /// As `on_pkts_acked`, after it, and also with nothing outstanding.
     fn on_arrival(&mut self, _window: &mut Window, _arrival: &AckArrival) {}
 
-    /// An acknowledgement has measured a round-trip time: in every state, also while the window is
-    /// being reduced, and before losses are looked for (Linux's `pkts_acked`).
+    /// An acknowledgement has measured a round-trip time, in any state, before losses are detected (Linux's
+    /// `pkts_acked`).
     fn on_rtt(&mut self, _window: &mut Window, _sample: &RttSample) {}
 
-    /// An acknowledgement of new data that may make the window grow: not while it is being
-    /// reduced. A controller that owns recovery gets every acknowledgement.
+    /// An acknowledgement of new data that may increase the window; not during a reduction. A controller that
+    /// owns recovery receives every acknowledgement.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// Fast recovery begins: sets the threshold. The sender brings the window down to it.
+    /// Fast recovery begins: sets the threshold. The sender reduces the window to it.
     fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot);
 
-    /// The retransmission timer ran out: sets the threshold. The sender then sets the window to
-    /// one packet more than is in flight. By default as for a loss.
+    /// The retransmission timer expired: sets the threshold. The sender then sets the window to one packet
+    /// more than is in flight. By default as for a loss.
     fn on_rto(&mut self, window: &mut Window, snapshot: &Snapshot) {
         self.on_loss(window, snapshot);
     }
 
-    /// The retransmission timer ran out, each time: also where the losses of this window have
-    /// lowered the threshold before, and `on_rto` is not called (Linux's `set_state` with
-    /// `TCP_CA_Loss`). What is lost by that has been counted, and the sender has set the window.
+    /// The retransmission timer expired, every time: also if losses of this window have already reduced the
+    /// threshold and `on_rto` is not called (Linux's `set_state` with `TCP_CA_Loss`). The lost packets have
+    /// been counted, and the sender has set the window.
     fn on_enter_loss(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
-    /// The sender does this about losses from now on (Linux's `set_state`): whenever that changes, behind the
-    /// event that changes it.
+    /// The recovery state has changed (Linux's `set_state`); called after the event that changes it.
     fn on_state(&mut self, _window: &mut Window, _state: CaState, _snapshot: &Snapshot) {}
 
-    /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold.
-    /// By default as for a loss.
+    /// The receiver has echoed a congestion mark (RFC 3168 section 6.1.2): sets the threshold. By default as
+    /// for a loss.
     fn on_ecn(&mut self, window: &mut Window, snapshot: &Snapshot) {
         self.on_loss(window, snapshot);
     }
 
-    /// Everything outstanding when recovery began has been acknowledged; the sender has set the
-    /// window to the threshold.
+    /// All data outstanding at the start of recovery has been acknowledged; the sender has set the window to
+    /// the threshold.
     fn on_exit_recovery(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
-    /// The reduction was for nothing: sets the window to what it was before. The sender then
-    /// restores the threshold.
+    /// The reduction was spurious: restores the window. The sender then restores the threshold.
     fn on_undo(&mut self, window: &mut Window) {
         window.restore();
     }
 
-    /// The first packet is about to be sent when nothing is in flight (`CA_EVENT_TX_START`).
-    /// `last_sent` is when a packet was sent before that; None for the first.
+    /// The first packet is about to be sent with nothing in flight (`CA_EVENT_TX_START`). `last_sent` is the
+    /// time of the last packet before; None for the first.
     fn on_transmit_start(
         &mut self,
         _window: &mut Window,
@@ -210,16 +205,16 @@ pub trait Controller {
     ) {
     }
 
-    /// The window was made smaller because nothing had been sent for longer than a
-    /// retransmission timeout (`CA_EVENT_CWND_RESTART`).
+    /// The window was reduced because nothing had been sent for longer than a retransmission timeout
+    /// (`CA_EVENT_CWND_RESTART`).
     fn on_idle_restart(&mut self, _window: &mut Window, _snapshot: &Snapshot) {}
 
-    /// Whether it sets the window during recovery itself, as with Linux's `cong_control`.
+    /// Whether it sets the window during recovery itself, like Linux's `cong_control`.
     fn owns_recovery(&self) -> bool {
         false
     }
 
-    /// Whether this one asks for pacing, where the file of a controller alone cannot say.
+    /// Whether this instance requests pacing, if that is not a constant of the controller.
     fn wants_pacing(&self) -> bool
     where
         Self: Sized,
@@ -227,30 +222,28 @@ pub trait Controller {
         Self::WANTS_PACING
     }
 
-    /// What it does of its own; None for slow start and congestion avoidance, which the window tells.
+    /// Its own phase; None for slow start and congestion avoidance, which follow from the window.
     fn phase(&self) -> Option<Phase> {
         None
     }
 
-    /// Whether a random number may have decided what it does.
+    /// Whether a random number may have influenced its decisions.
     fn has_drawn(&self) -> bool {
         false
     }
 
-    /// Whether what is sent now is less than the path would carry because the controller wants
-    /// it so: the sender marks such packets as limited by the application. Asked after every
-    /// acknowledgement.
+    /// Whether it deliberately sends less than the path could carry: the sender then marks packets as
+    /// application-limited. Asked after every acknowledgement.
     fn limits_itself(&self) -> bool {
         false
     }
 
-    /// Windows that the send buffer has room for when its size is left to TCP.
+    /// Number of windows for which an auto-tuned send buffer has room.
     fn send_buffer_windows(&self) -> u32 {
         2
     }
 
-    /// Segments of a burst at least, where the sender makes bursts (`min_tso_segs`); None for what its host
-    /// says.
+    /// Minimum segments of a burst, if the sender makes bursts; None for the host's setting.
     fn least_burst_pkts(&self, window: &Window) -> Option<u32> {
         let _ = window;
         None
@@ -264,31 +257,31 @@ pub trait Controller {
     }
 }
 
-/// The enum of all controllers. A line is the variant, its state, its name in Linux; one without
-/// a name cannot be asked for by a name alone.
+/// Declares the enum of all controllers. A line is the variant, its state, and its name in Linux; a
+/// controller without a name cannot be selected by name.
 macro_rules! controllers {
     ($($(#[$doc:meta])* $variant:ident($state:ty) $(= $name:literal)?;)+) => {
-        /// A controller with its state. An enum rather than a trait object: it is asked once for
-        /// every acknowledgement.
+        /// A controller with its state. An enum rather than a trait object, because it is called for every
+        /// acknowledgement.
         #[derive(Debug, Clone, PartialEq)]
         pub enum Cca {
             $($(#[$doc])* $variant($state),)+
         }
 
-        /// Which controller a connection has: what its name in the description means.
+        /// The kind of a controller, selected by the name in the description.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Algorithm {
             $($(#[$doc])* $variant,)+
         }
 
-        /// All that have a name, in the order of [`NAMES`].
+        /// All controllers with a name, in the order of [`NAMES`].
         pub const ALL: &[Algorithm] = &[$($({ let _: &str = $name; Algorithm::$variant },)?)+];
 
         /// The names of all controllers.
         pub const NAMES: &[&str] = &[$($($name,)?)+];
 
         impl Algorithm {
-            /// That of a description: one from outside, or one of the simulator by its name, or None.
+            /// The controller of a description: a module, or one of the simulator by name, or None.
             pub fn of(tcp: &Tcp) -> Option<Algorithm> {
                 match tcp.controller {
                     Some(_) => Some(Algorithm::External),
@@ -296,7 +289,7 @@ macro_rules! controllers {
                 }
             }
 
-            /// That of this name, or None.
+            /// The controller with this name, or None.
             pub fn named(name: &str) -> Option<Algorithm> {
                 match name {
                     $($($name => Some(Algorithm::$variant),)?)+
@@ -304,7 +297,7 @@ macro_rules! controllers {
                 }
             }
 
-            /// As the description has it; None for one that has no name of its own.
+            /// The name in the description; None for a controller without one.
             pub fn name(self) -> Option<&'static str> {
                 $($(if self == Algorithm::$variant { return Some($name); })?)+
                 None
@@ -482,7 +475,7 @@ controllers! {
     Cubic(Cubic) = "cubic";
     /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
     Bbr(Box<Bbr>) = "bbr";
-    /// A window by hand: what the description says, whatever the network does.
+    /// A window set by the caller, independent of the network.
     Manual(Manual) = "manual";
     /// Scalable TCP (Kelly, ACM CCR 33(2), 2003).
     Scalable(Scalable) = "scalable";
@@ -502,7 +495,7 @@ controllers! {
     Prague(Box<Prague>) = "prague";
     /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
     LedbatPlusPlus(Box<LedbatPlusPlus>) = "ledbat++";
-    /// One that is not of this crate.
+    /// A controller that is not part of this crate.
     External(Box<ExternalController>);
 }
 

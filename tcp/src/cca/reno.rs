@@ -2,11 +2,11 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 5681 section 3.1, slow start | `linux-6.1`: a packet more for each delivered (RFC 3465 without its limit L); `rfc`: one for each acknowledgement |
-//! | RFC 5681 section 3.1, congestion avoidance | `linux-6.1`: a packet more for each window delivered; `rfc`: for each window of acknowledgements, so delayed ones slow it down |
-//! | RFC 5681 section 3.1 (4), threshold | `linux-6.1`: half the window (`tcp_reno_ssthresh`); `rfc`: half of what is in flight |
+//! | RFC 5681 section 3.1, slow start | `linux-6.1`: one packet more for each delivered (RFC 3465 without its limit L); `rfc`: one for each acknowledgement |
+//! | RFC 5681 section 3.1, congestion avoidance | `linux-6.1`: one packet more for each window delivered; `rfc`: for each window of acknowledgements, so delayed acknowledgements slow it down |
+//! | RFC 5681 section 3.1 (4), threshold | `linux-6.1`: half the window (`tcp_reno_ssthresh`); `rfc`: half of FlightSize |
 //! | RFC 5681 section 3.2, RFC 6582, recovery | the sender's: retransmission, proportional rate reduction |
-//! | RFC 7661, window validation | grows only while the window holds the sender back |
+//! | RFC 7661, window validation | grows only while limited by cwnd |
 //!
 //! It has no parameters.
 
@@ -17,14 +17,14 @@ use dumbbell_spec::tcp::Profile;
 /// The threshold never falls below this (RFC 5681 equation 4).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
-/// The state of Reno: all of it is in the window.
+/// The state of Reno, all of which is in the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reno {
     profile: Profile,
 }
 
 impl Reno {
-    /// What an acknowledgement counts for where the window grows by a part of a packet each.
+    /// The amount that an acknowledgement counts for fractional growth.
     #[inline]
     pub(super) fn counted_pkts(&self, ack: &Ack) -> u32 {
         match self.profile {

@@ -1,25 +1,26 @@
-//! The round-trip times of a round trip: from one packet's sending to its acknowledgement.
+//! Measures round trips: from the transmission of a packet to its acknowledgement, with the round-trip times
+//! in between.
 
 use super::Ack;
 use dumbbell_core::time::Time;
 
-/// A round trip that is over.
+/// A completed round trip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RoundTrip {
-    /// That of the acknowledgement that ended it.
+    /// Round-trip time of the acknowledgement that ended it.
     pub(super) last: Time,
-    /// The least of it.
+    /// The minimum.
     pub(super) least: Time,
-    /// The mean of it.
+    /// The mean.
     pub(super) mean: Time,
-    /// How many were measured.
+    /// Number of measurements.
     pub(super) count: u64,
 }
 
-/// The round trip that goes on.
+/// The current round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct RoundTrips {
-    /// It is over when this has been acknowledged; None before the first acknowledgement.
+    /// It ends when this is acknowledged; None before the first acknowledgement.
     end_pkts: Option<u64>,
     least: Option<Time>,
     sum: Time,
@@ -27,8 +28,7 @@ pub(super) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Takes an acknowledgement; the round trip, where that ends one in which something was
-    /// measured.
+    /// Processes an acknowledgement. Returns the round trip that it ends, if anything was measured in it.
     pub(super) fn enter(&mut self, ack: &Ack) -> Option<RoundTrip> {
         if let Some(rtt) = ack.rtt {
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));

@@ -3,9 +3,9 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | section 3, a = 0.01 for every acknowledgement | a packet more for a hundred: `linux-6.1` counts packets, `rfc` acknowledgements |
-//! | section 3, b = 0.125 at the first loss of a round trip | an eighth less, rounded down |
-//! | section 3, `lwnd` | `rfc`: up to 16 packets Reno; `linux-6.1`: Reno's growth up to 100, always an eighth |
+//! | section 3, a = 0.01 for every acknowledgement | one packet more for a hundred: `linux-6.1` counts packets, `rfc` acknowledgements |
+//! | section 3, b = 0.125 at the first loss of a round trip | a decrease of one eighth, rounded down |
+//! | section 3, `lwnd` | `rfc`: Reno up to 16 packets; `linux-6.1`: Reno's increase up to 100, always one eighth |
 //! | slow start | Reno's |
 
 use super::reno::Reno;
@@ -15,7 +15,7 @@ use dumbbell_spec::tcp::Profile;
 
 /// Packets acknowledged for one packet more: 1/a.
 const ACKS_PER_GROWTH: u32 = 100;
-/// What a loss takes of the window: 1/b.
+/// Reciprocal of the decrease at a loss: 1/b.
 const CUT_DIVISOR: u32 = 8;
 /// Up to this window the paper's sender is Reno, packets (`lwnd`).
 const LEGACY_WINDOW_PKTS: u32 = 16;
@@ -30,7 +30,7 @@ pub struct Scalable {
 }
 
 impl Scalable {
-    /// Acknowledgements, or packets, for one packet more.
+    /// Acknowledgements, or packets, per packet of growth.
     fn acks_per_growth(&self, cwnd_pkts: u32) -> u32 {
         match self.profile {
             Profile::Linux61 => cwnd_pkts.min(ACKS_PER_GROWTH),

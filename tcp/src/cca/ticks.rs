@@ -1,8 +1,8 @@
-//! Times in ticks of the host's timer, by which some of Linux's controllers reckon.
+//! Times in ticks of the host's timer, as used by some of Linux's controllers.
 
 use dumbbell_core::time::{PS_PER_S, Time};
 
-/// A timer's ticks.
+/// The clock of timer ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticks {
     pub(super) hz: u32,
@@ -13,12 +13,12 @@ impl Ticks {
         PS_PER_S / u64::from(self.hz)
     }
 
-    /// The last that had come then (`jiffies`).
+    /// The last tick at an instant (`jiffies`).
     pub(super) fn at(self, now: Time) -> u64 {
         now.0 / self.tick()
     }
 
-    /// A span, rounded up (`usecs_to_jiffies`).
+    /// A duration in ticks, rounded up (`usecs_to_jiffies`).
     pub(super) fn of(self, span: Time) -> u64 {
         span.0.div_ceil(self.tick())
     }

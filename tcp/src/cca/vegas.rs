@@ -1,21 +1,21 @@
-//! TCP Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global
-//! Internet", IEEE JSAC 13(8), 1995): as many packets in the queue as alpha to beta.
+//! TCP Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", IEEE
+//! JSAC 13(8), 1995): keeps between alpha and beta packets in the queue.
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | section 3.2, BaseRTT | the least of the connection |
-//! | section 3.2, Diff = window/BaseRTT - window/RTT, once a round trip | in packets: times BaseRTT; `linux-6.1`: times RTT, rounded down |
-//! | section 3.2, RTT | `rfc`: of the packet that ended the round trip; `linux-6.1`: the least of the round trip |
+//! | section 3.2, BaseRTT | the minimum of the connection |
+//! | section 3.2, Diff = window/BaseRTT - window/RTT, once per round trip | in packets: times BaseRTT; `linux-6.1`: times RTT, rounded down |
+//! | section 3.2, RTT | `rfc`: of the packet that ended the round trip; `linux-6.1`: the minimum of the round trip |
 //! | section 3.2, alpha and beta | `rfc`: 1 and 3 packets; `linux-6.1`: 2 and 4 |
 //! | section 3.3, slow start grows every other round trip | `rfc`: yes; `linux-6.1`: every one |
-//! | section 3.3, gamma: 1 packet ends slow start | yes; `linux-6.1`: with a window of what the path carries and one packet |
+//! | section 3.3, gamma: 1 packet ends slow start | yes; `linux-6.1`: with a window of the path's capacity plus one packet |
 //! | section 3.1, retransmission | the sender's: RACK, SACK |
 //! | section 3.1, window after a loss | Reno's |
 //! | fewer than three round-trip times measured | `linux-6.1`: Reno for this round trip |
-//! | while anything is taken for lost, or out of order | `linux-6.1`: Reno |
-//! | after a pause, and where a timeout leaves nothing in flight | `linux-6.1`: BaseRTT is measured anew |
-//! | round-trip times | `linux-6.1`: in microseconds and one more, of all acknowledgements, those in recovery too |
-//! | growth while the application, not the window, limits | `rfc`: none; `linux-6.1`: as ever |
+//! | while anything is considered lost or out of order | `linux-6.1`: Reno |
+//! | after idle, and when a timeout leaves nothing in flight | `linux-6.1`: BaseRTT is measured anew |
+//! | round-trip times | `linux-6.1`: in microseconds plus one, from all acknowledgements, also in recovery |
+//! | increase while application-limited | `rfc`: none; `linux-6.1`: as usual |
 
 use super::reno::Reno;
 use super::round_trips::{RoundTrip, RoundTrips};
@@ -24,12 +24,12 @@ use crate::rtt::as_us;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 
-/// The window never falls below this by less than a loss.
+/// Lower bound of the window, except after a loss.
 const LEAST_WINDOW_PKTS: u32 = 2;
-/// With as few round-trip times as this, Linux does as Reno.
+/// With at most this number of round-trip times, Linux behaves as Reno.
 const LINUX_TOO_FEW: u64 = 2;
 
-/// Packets in the queue.
+/// Thresholds in packets queued.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Thresholds {
     /// Below this the window grows.
@@ -40,22 +40,22 @@ struct Thresholds {
     gamma_pkts: f64,
 }
 
-/// What Linux measures.
+/// Measurements of the Linux variant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct LinuxTimes {
-    /// Whether the window follows it; otherwise it is Reno's.
+    /// Whether Vegas controls the window; otherwise Reno does.
     is_on: bool,
     /// BaseRTT, microseconds.
     base_us: u64,
-    /// The least of the round trip that goes on, microseconds.
+    /// The minimum of the current round trip, microseconds.
     least_us: u64,
     count: u64,
-    /// That is over when more than this has been acknowledged.
+    /// The round trip ends when more than this is acknowledged.
     end_pkts: u64,
 }
 
 impl LinuxTimes {
-    /// Nothing is known, and what is sent next begins a round trip.
+    /// A reset without BaseRTT; the next packet starts a round trip.
     fn anew(next_pkts: u64) -> LinuxTimes {
         LinuxTimes {
             is_on: true,
@@ -66,7 +66,7 @@ impl LinuxTimes {
         }
     }
 
-    /// The same with the BaseRTT that is known.
+    /// A reset that keeps the BaseRTT.
     fn again(self, next_pkts: u64) -> LinuxTimes {
         LinuxTimes {
             base_us: self.base_us,
@@ -89,7 +89,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Diff: packets of the window that wait in the queue.
+    /// Diff: packets of the window in the queue.
     fn queued_pkts(cwnd_pkts: u32, base_rtt: Time, rtt: Time) -> f64 {
         let waiting = rtt.saturating_sub(base_rtt).as_seconds();
         f64::from(cwnd_pkts) * waiting / rtt.as_seconds()
@@ -101,7 +101,7 @@ impl Vegas {
         };
         let queued_pkts = Vegas::queued_pkts(window.cwnd_pkts, base_rtt, over.last);
         if window.is_in_slow_start() {
-            // What has just grown says nothing: its acknowledgements are still to come.
+            // Just after growth there is no information: its acknowledgements are still to come.
             let is_comparable = !self.grows;
             self.grows = !self.grows;
             if is_comparable && queued_pkts > self.thresholds.gamma_pkts {
@@ -113,7 +113,7 @@ impl Vegas {
         } else if queued_pkts > self.thresholds.beta_pkts {
             let lower_pkts = window.cwnd_pkts.saturating_sub(1).max(LEAST_WINDOW_PKTS);
             window.set_cwnd(lower_pkts);
-            // Or it would be in slow start.
+            // Otherwise it would be in slow start.
             let below_pkts = (lower_pkts - 1).max(LEAST_WINDOW_PKTS);
             window.ssthresh_pkts = window.ssthresh_pkts.min(below_pkts);
         } else if queued_pkts < self.thresholds.alpha_pkts && ack.is_cwnd_limited {
@@ -136,7 +136,7 @@ impl Vegas {
         }
     }
 
-    /// As `end_round_trip`, in whole packets.
+    /// `end_round_trip` in whole packets.
     fn adapt_as_linux(&mut self, window: &mut Window, ack: &Ack) {
         let LinuxTimes {
             base_us, least_us, ..
@@ -159,7 +159,7 @@ impl Vegas {
             window.set_cwnd(window.cwnd_pkts.saturating_add(1));
         }
         window.set_cwnd(window.cwnd_pkts.max(LEAST_WINDOW_PKTS));
-        // Three quarters of the window are good (`tcp_current_ssthresh`).
+        // Three quarters of the window (`tcp_current_ssthresh`).
         let good_pkts = (window.cwnd_pkts >> 1) + (window.cwnd_pkts >> 2);
         window.ssthresh_pkts = window.ssthresh_pkts.max(good_pkts);
     }
@@ -190,7 +190,7 @@ impl Controller for Vegas {
         }
     }
 
-    /// What the handshake measured does not count.
+    /// The handshake's measurement does not count.
     fn init(&mut self, _window: &mut Window, snapshot: &Snapshot) {
         self.linux = LinuxTimes::anew(snapshot.next_pkts);
     }
@@ -223,7 +223,7 @@ impl Controller for Vegas {
     }
 
     fn on_state(&mut self, _window: &mut Window, state: CaState, snapshot: &Snapshot) {
-        // What is sent again with nothing in flight begins anew, as after a pause.
+        // A retransmission with nothing in flight starts anew, as after idle.
         let begins_anew = state == CaState::Loss && snapshot.in_flight_pkts == 0;
         match state {
             CaState::Open => self.linux = self.linux.again(snapshot.next_pkts),
@@ -232,12 +232,12 @@ impl Controller for Vegas {
         }
     }
 
-    /// What was measured before is of another window.
+    /// Earlier measurements belong to another window.
     fn on_exit_recovery(&mut self, _window: &mut Window, _snapshot: &Snapshot) {
         self.round_trips = RoundTrips::default();
     }
 
-    /// A round trip with idle time in it is none.
+    /// A round trip that contains idle time is discarded.
     fn on_transmit_start(
         &mut self,
         _window: &mut Window,

@@ -1,16 +1,16 @@
-//! TCP Westwood+ (Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood: bandwidth estimation for
-//! enhanced transport over wireless links", MobiCom 2001; the estimate of Grieco and Mascolo,
-//! ACM CCR 34(2), 2004): after a loss the window is what the path has been seen to carry.
+//! TCP Westwood+ (Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood: bandwidth estimation for enhanced
+//! transport over wireless links", MobiCom 2001; the estimate of Grieco and Mascolo, ACM CCR 34(2), 2004):
+//! after a loss the window is set to the estimated bandwidth times the minimum round-trip time.
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | 2004, section 2: a sample of bandwidth each round trip, what was acknowledged over the time it took | yes; `linux-6.1`: not shorter than 50 ms, and in whole numbers (`westwood/linux.rs`) |
+//! | 2004, section 2: a bandwidth sample per round trip, the data acknowledged over its duration | yes; `linux-6.1`: not shorter than 50 ms, in integers (`westwood/linux.rs`) |
 //! | 2004, equation of the filter | `rfc`: 0.9 of the estimate, 0.1 of the sample; `linux-6.1`: 7/8 and 1/8, twice |
 //! | the first sample | the estimate (left open); before it `rfc` is Reno, `linux-6.1` leaves 2 packets |
 //! | 2001, section 3.1: after three duplicates, ssthresh = BWE RTTmin / segment, at least 2 | `rfc`: yes, and the window there by proportional rate reduction; `linux-6.1`: half during recovery, this when it is over |
 //! | 2001, section 3.2: after a timeout the same threshold, window 1 | yes |
 //! | growth | Reno's |
-//! | RTTmin | `rfc`: the sender's, least of the last five minutes; `linux-6.1`: least since the last timeout |
+//! | RTTmin | `rfc`: the sender's minimum of the last five minutes; `linux-6.1`: minimum since the last timeout |
 
 mod linux;
 
@@ -22,10 +22,10 @@ use linux::LinuxState;
 
 /// The threshold never falls below this.
 const LEAST_SSTHRESH_PKTS: u32 = 2;
-/// What the low-pass filter keeps of its value at a sample.
+/// Weight of the old value in the low-pass filter.
 const KEPT: f64 = 0.9;
 
-/// Where the sample that goes on began.
+/// Start of the current sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Start {
     at: Time,
@@ -36,10 +36,10 @@ struct Start {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Westwood {
     reno: Reno,
-    /// As Linux measures; None in the profile `rfc`.
+    /// State of the Linux variant; None in the profile `rfc`.
     linux: Option<LinuxState>,
     start: Option<Start>,
-    /// Rate of delivery, packets a second.
+    /// Estimated delivery rate, packets per second.
     estimate_pps: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ impl Westwood {
         });
     }
 
-    /// What the path carries in its least round-trip time, packets; None while nothing is known of it.
+    /// Estimated bandwidth times minimum round-trip time, packets; None without an estimate.
     fn carried_pkts(&self, window: &Window, snapshot: &Snapshot) -> Option<u32> {
         let carried_pkts = match &self.linux {
             Some(measured) => measured.carried_pkts(window.mss_bytes),
@@ -60,7 +60,7 @@ impl Westwood {
         Some(carried_pkts.max(LEAST_SSTHRESH_PKTS))
     }
 
-    /// A round trip is over: what was delivered in it is a sample.
+    /// A round trip has ended: its delivered packets form a sample.
     fn measure(&mut self, ack: &Ack) {
         let here = Start {
             at: ack.now,
@@ -123,7 +123,7 @@ impl Controller for Westwood {
     fn on_loss(&mut self, window: &mut Window, snapshot: &Snapshot) {
         let is_linux = self.linux.is_some();
         match self.carried_pkts(window, snapshot).filter(|_| !is_linux) {
-            // A loss makes no window larger: the estimate may be of a faster path.
+            // A loss does not increase the window: the estimate may be of a faster path.
             Some(carried_pkts) => {
                 let reached_pkts = carried_pkts.min(window.cwnd_pkts);
                 window.ssthresh_pkts = reached_pkts.max(LEAST_SSTHRESH_PKTS);

@@ -1,30 +1,30 @@
-//! The window that a controller and its sender share.
+//! The window shared by a controller and its sender.
 
 /// What `ssthresh_pkts` is before the first loss (`TCP_INFINITE_SSTHRESH`).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// What a controller and its sender share.
+/// The window shared by a controller and its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Congestion window.
     pub cwnd_pkts: u32,
     /// Slow start threshold; `INFINITE_SSTHRESH` before the first loss.
     pub ssthresh_pkts: u32,
-    /// What the congestion window never exceeds.
+    /// Upper bound of the congestion window.
     pub cwnd_clamp_pkts: u32,
-    /// Packets acknowledged since the window last grew by one (`snd_cwnd_cnt`). The sender sets
-    /// it to zero whenever a reduction begins.
+    /// Packets acknowledged since the window last grew by one (`snd_cwnd_cnt`). The sender resets it when a
+    /// reduction begins.
     pub acked_since_growth_pkts: u32,
-    /// The congestion window before the last reduction (`prior_cwnd`), for undoing it.
+    /// The congestion window before the last reduction (`prior_cwnd`), for an undo.
     pub prior_cwnd_pkts: u32,
-    /// What segments are spaced by; 0 while nothing asks for pacing.
+    /// Pacing rate; 0 without pacing.
     pub pacing_rate_bytes_per_s: u64,
     /// Payload of a full segment.
     pub mss_bytes: u32,
 }
 
 impl Window {
-    /// Before anything was sent.
+    /// The window before anything is sent.
     pub fn new(initial_window_pkts: u32, mss_bytes: u32) -> Window {
         Window {
             cwnd_pkts: initial_window_pkts,
@@ -43,9 +43,9 @@ impl Window {
         self.cwnd_pkts < self.ssthresh_pkts
     }
 
-    /// Slow start: one packet more for each that was acknowledged, up to the threshold
-    /// (RFC 5681 section 3.1; counted by packets as RFC 3465 does by bytes, without its limit
-    /// L). Returns the acknowledgements left over for congestion avoidance.
+    /// Slow start: one packet more for each acknowledged, up to the threshold (RFC 5681 section 3.1; counted
+    /// in packets as RFC 3465 counts bytes, without its limit L). Returns the packets left over for
+    /// congestion avoidance.
     #[inline]
     pub fn slow_start(&mut self, acked_pkts: u32) -> u32 {
         let grown = self.cwnd_pkts.saturating_add(acked_pkts);
@@ -60,7 +60,7 @@ impl Window {
     #[inline]
     pub fn grow_by_one_per(&mut self, per_pkts: u32, acked_pkts: u32) {
         let per_pkts = per_pkts.max(1);
-        // Left over from when `per_pkts` was larger: grow by one, slowly.
+        // Left over from a larger `per_pkts`: grow by one.
         if self.acked_since_growth_pkts >= per_pkts {
             self.acked_since_growth_pkts = 0;
             self.cwnd_pkts += 1;
@@ -74,20 +74,19 @@ impl Window {
         self.cwnd_pkts = self.cwnd_pkts.min(self.cwnd_clamp_pkts);
     }
 
-    /// As it was before the last reduction, or larger (`tcp_reno_undo_cwnd`).
+    /// Restores the window before the last reduction, or keeps a larger one (`tcp_reno_undo_cwnd`).
     pub fn restore(&mut self) {
         self.set_cwnd(self.cwnd_pkts.max(self.prior_cwnd_pkts));
     }
 
-    /// Sets the congestion window, within 1 packet and the clamp.
+    /// Sets the congestion window, between 1 packet and the clamp.
     #[inline]
     pub fn set_cwnd(&mut self, cwnd_pkts: u32) {
         self.cwnd_pkts = cwnd_pkts.min(self.cwnd_clamp_pkts).max(1);
     }
 }
 
-/// Growth by packets that need not be whole: what has been grown by and is not yet a packet of the
-/// window.
+/// Fractional growth: the part that is not a whole packet yet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Growth {
     part_pkts: f64,

@@ -1,21 +1,19 @@
-//! Greatest and least of what was measured recently, in constant space (Kathleen Nichols'
-//! windowed filter; Linux `lib/win_minmax.c`).
+//! Windowed maximum and minimum in constant space (Kathleen Nichols' windowed filter; Linux
+//! `lib/win_minmax.c`).
 //!
-//! Three candidates are kept: the best of the window, the best after it, and the best after
-//! that. When the first leaves the window the second takes its place. After a quarter and after
-//! half of the window without a better value the later candidates are renewed, so that the next
-//! best is never much older than it needs to be. The answer is that of a full sliding window, or
-//! that of a slightly shorter one.
+//! Three candidates are kept: the best of the window, the best after it, and the best after that. When the
+//! first leaves the window, the second replaces it. After a quarter and after half of the window without a
+//! better value, the later candidates are renewed, so that they are not older than necessary. The result is
+//! that of a full sliding window, or of a slightly shorter one.
 
-/// A value and when it was measured.
+/// A value and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sample {
     at: u64,
     value: u64,
 }
 
-/// The greatest value of a sliding window. "When" is in any unit that does not go back: round
-/// trips, ticks.
+/// The maximum over a sliding window. Time is in any nondecreasing unit: round trips, ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowedMax {
     window: u64,
@@ -23,8 +21,7 @@ pub struct WindowedMax {
 }
 
 impl WindowedMax {
-    /// The only value so far is `value` at `at`; a value counts as long as it is not older than
-    /// `window`.
+    /// A filter with one value, `value` at `at`; values older than `window` expire.
     pub fn new(window: u64, at: u64, value: u64) -> WindowedMax {
         WindowedMax {
             window,
@@ -38,7 +35,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Enters `value`, measured at `at`, and returns the greatest.
+    /// Adds `value`, measured at `at`, and returns the maximum.
     pub fn update(&mut self, at: u64, value: u64) -> u64 {
         let new = Sample { at, value };
         let nothing_left = at.saturating_sub(self.best[2].at) > self.window;
@@ -56,13 +53,12 @@ impl WindowedMax {
         self.get()
     }
 
-    /// Lets candidates move up that time has made the best, and renews those that are as old
-    /// as the one before them.
+    /// Promotes candidates when better ones expire, and renews those that are as old as the one before them.
     fn expire(&mut self, new: Sample) {
         let age = new.at - self.best[0].at;
         if age > self.window {
             self.promote(new);
-            // The second may have left the window as well; the third has not.
+            // The second may have left the window too; the third has not.
             if new.at - self.best[0].at > self.window {
                 self.promote(new);
             }
@@ -79,11 +75,11 @@ impl WindowedMax {
     }
 }
 
-/// The least value of a fixed time since it was last improved on, as BBR keeps its round-trip
-/// time: not a sliding window, but one that starts anew with every value that is as low.
+/// A minimum that expires a fixed time after it was last reached, as BBR's minimum round-trip time: not a
+/// sliding window, but one that restarts with every equal or lower value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpiringMin {
-    /// The value; none before the first.
+    /// The value; None before the first.
     pub value: Option<u64>,
     /// Tick of `value`, or of when it was renewed.
     pub at: u64,
@@ -91,19 +87,18 @@ pub struct ExpiringMin {
 }
 
 impl ExpiringMin {
-    /// A first value, if any, measured at `at`; it expires after more than `window`.
+    /// An optional first value, measured at `at`; it expires after more than `window`.
     pub fn new(window: u64, at: u64, value: Option<u64>) -> ExpiringMin {
         ExpiringMin { value, at, window }
     }
 
-    /// Whether the value is too old to be trusted at `at`.
+    /// Whether the value has expired at `at`.
     #[inline]
     pub fn is_expired(&self, at: u64) -> bool {
         at > self.at + self.window
     }
 
-    /// Enters `value`. One that is not lower is taken only when `replaces_expired` and the old
-    /// one has expired.
+    /// Adds `value`. A higher value is accepted only if `replaces_expired` and the old one has expired.
     #[inline]
     pub fn update(&mut self, at: u64, value: u64, replaces_expired: bool) {
         let lower = self.value.is_none_or(|least| value < least);

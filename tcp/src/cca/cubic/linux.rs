@@ -8,34 +8,35 @@ use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::{PS_PER_S, Time};
 use std::num::{NonZeroU32, NonZeroU64};
 
-/// What is left of the window after a reduction is 717/1024 = 0.7002 (RFC 9438's 0.7).
+/// The window after a reduction is 717/1024 = 0.7002 of the window before (RFC 9438's 0.7).
 const BETA: u64 = 717;
 const BETA_UNIT: u64 = 1024;
 /// C in 1/1024 packets per cubic second: 41 x 10 / 1024 = 0.4004 (RFC 9438's 0.4).
 const C: u64 = 410;
-/// log2 of the units of time on the curve in a second.
+/// log2 of the curve's time units per second.
 const CURVE_SHIFT: u32 = 10;
-/// log2 of what divides `C t^3` into packets.
+/// log2 of the divisor that turns `C t^3` into packets.
 const C_SHIFT: u32 = 10 + 3 * CURVE_SHIFT;
-/// A window's worth of acknowledgements for the Reno-friendly region grows by one packet for
-/// `RENO_EIGHTHS`/8 windows: 8 (1 + beta) / (3 (1 - beta)) in integers.
+/// In the Reno-friendly region the window grows by one packet for `RENO_EIGHTHS`/8 windows of
+/// acknowledgements: 8 (1 + beta) / (3 (1 - beta)) in integers.
 const RENO_EIGHTHS: u64 = 8 * (BETA_UNIT + BETA) / 3 / (BETA_UNIT - BETA);
-/// Before the first loss the window grows at least by one packet for this number of acknowledged packets.
+/// Before the first loss the window grows by at least one packet for this number of acknowledged packets.
 const MOST_ACKS_BEFORE_FIRST_LOSS: u32 = 20;
-/// At most one packet for this number of acknowledged ones: 1.5 times a round trip (RFC 9438 section 4.2).
+/// The window grows by at most one packet for this number of acknowledged packets: 1.5 times per round trip
+/// (RFC 9438 section 4.2).
 const LEAST_ACKS: u32 = 2;
-/// At and beyond its goal the window grows by one packet for this number of windows.
+/// At or above its goal the window grows by one packet for this number of windows.
 const WINDOWS_ON_PLATEAU: u32 = 100;
 
-/// Since the last reduction: where on the curve we are.
+/// State since the last reduction: the position on the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Epoch {
     start_tick: u64,
-    /// K: from its start to the plateau, 1/1024 s.
+    /// K: time from the start to the plateau, 1/1024 s.
     to_plateau: u64,
     /// Height of the plateau, packets.
     plateau_pkts: u64,
-    /// W_est: what Reno would have by now, packets.
+    /// W_est: the window that Reno would have, packets.
     reno_pkts: u64,
 }
 
@@ -43,24 +44,24 @@ struct Epoch {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cubic {
     timer_hz: u32,
-    /// Apart: it is silent after the first slow start.
+    /// Boxed separately, because it is unused after the first slow start.
     hystart: Option<Box<HyStart>>,
     is_paced: bool,
-    /// None from a reduction to the next growth in congestion avoidance.
+    /// None from a reduction until the next growth in congestion avoidance.
     epoch: Option<Epoch>,
     /// W_max: window at the last reduction, packets, less with fast convergence; 0 for none.
     w_max_pkts: u32,
-    /// Least round-trip time, microseconds; none before the first.
+    /// Minimum round-trip time, microseconds; None before the first.
     delay_min_us: Option<NonZeroU64>,
-    /// Grow by one packet for this number of acknowledged packets.
+    /// The window grows by one packet for this number of acknowledged packets.
     acks_per_growth: u32,
-    /// When `acks_per_growth` was worked out, and for which window.
+    /// When `acks_per_growth` was computed, and for which window.
     updated: Option<Updated>,
     /// Acknowledged and not yet counted by W_est, packets.
     reno_acked_pkts: u64,
 }
 
-/// Every acknowledgement reads it.
+/// Read by every acknowledgement.
 const _: () = assert!(size_of::<Cubic>() <= 96);
 
 /// A tick and the window at it.
@@ -71,7 +72,7 @@ struct Updated {
 }
 
 impl Cubic {
-    /// Before the first packet.
+    /// The state at the start of a connection.
     pub fn new(options: &Options) -> Cubic {
         Cubic {
             timer_hz: options.timer_hz.max(1),
@@ -88,7 +89,7 @@ impl Cubic {
         }
     }
 
-    /// Has fetched what slow start reads.
+    /// Prefetches the data that slow start reads.
     #[inline]
     pub fn prefetch_beside(&self) {
         if let Some(hystart) = &self.hystart {
@@ -96,10 +97,10 @@ impl Cubic {
         }
     }
 
-    /// A round-trip time. HyStart looks at it in recovery too, where the window may be below the
-    /// threshold: slow start in the eyes of the kernel.
+    /// Processes a round-trip time. HyStart also runs in recovery if the window is below the threshold, which
+    /// the kernel considers slow start.
     pub fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
-        // Nor within a second of the start of an epoch: the queue may not have drained.
+        // Not within a second of the start of an epoch either: the queue may not have drained.
         let now_tick = self.tick(sample.now);
         let a_second = self.timer_hz();
         let is_fresh = |epoch: Epoch| now_tick.saturating_sub(epoch.start_tick) < a_second;
@@ -127,7 +128,7 @@ impl Cubic {
         }
     }
 
-    /// An acknowledgement that may make the window grow.
+    /// Processes an acknowledgement that may increase the window.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !may_grow(ack) {
             return;
@@ -143,11 +144,11 @@ impl Cubic {
         window.grow_by_one_per(self.acks_per_growth, acked_pkts);
     }
 
-    /// RFC 9438 sections 4.6 and 4.7: remembers W_max and sets the threshold.
+    /// RFC 9438 sections 4.6 and 4.7: stores W_max and sets the threshold.
     pub fn reduce(&mut self, window: &mut Window) {
         self.epoch = None;
         let cwnd = u64::from(window.cwnd_pkts);
-        // Fast convergence: a flow whose window shrinks leaves more to the others.
+        // Fast convergence: a flow whose window shrinks releases more bandwidth.
         self.w_max_pkts = if window.cwnd_pkts < self.w_max_pkts {
             (cwnd * (BETA_UNIT + BETA) / (2 * BETA_UNIT)) as u32
         } else {
@@ -157,8 +158,7 @@ impl Cubic {
         window.ssthresh_pkts = left.max(LEAST_SSTHRESH_PKTS);
     }
 
-    /// A timeout, also one in recovery, which reduces nothing again: all that was learnt is
-    /// forgotten.
+    /// After a timeout, also in recovery, where the window is not reduced again: discards all state.
     pub fn forget(&mut self) {
         self.epoch = None;
         self.w_max_pkts = 0;
@@ -171,7 +171,7 @@ impl Cubic {
         }
     }
 
-    /// The curve stands still while the application sends nothing.
+    /// Stops the curve while the application sends nothing.
     pub fn skip_idle_time(&mut self, last_sent: Time, now: Time) {
         let now_tick = self.tick(now);
         let idle_ticks = now_tick.saturating_sub(self.tick(last_sent));
@@ -190,7 +190,7 @@ impl Cubic {
         seconds * self.timer_hz() + rest * self.timer_hz() / PS_PER_S
     }
 
-    /// Works out how many acknowledgements make the window grow by a packet.
+    /// Computes how many acknowledgements increase the window by a packet.
     fn follow_curve(&mut self, cwnd_pkts: u32, acked_pkts: u32, now_tick: u64) {
         self.reno_acked_pkts += u64::from(acked_pkts);
         if let Some(Updated {
@@ -198,11 +198,11 @@ impl Cubic {
             cwnd_pkts: cwnd,
         }) = self.updated
         {
-            // The same window a moment ago: nothing new.
+            // The same window as a moment ago: nothing changes.
             if cwnd.get() == cwnd_pkts && now_tick - tick <= self.timer_hz() / 32 {
                 return;
             }
-            // The curve moves once a tick; what Reno would do, with every acknowledgement.
+            // The curve is evaluated once per tick; Reno's window with every acknowledgement.
             if tick == now_tick
                 && let Some(epoch) = self.epoch
             {
@@ -229,14 +229,14 @@ impl Cubic {
         self.be_friendly(epoch, cwnd_pkts);
     }
 
-    /// Height of the curve a least round-trip time from now, packets.
+    /// Height of the curve one minimum round-trip time from now, packets.
     fn goal_pkts(&self, epoch: &Epoch, now_tick: u64) -> u64 {
         let delay_us = self.delay_min_us.map_or(0, NonZeroU64::get);
         let delay_ticks = (delay_us * self.timer_hz()).div_ceil(1_000_000);
         let ticks = now_tick.saturating_sub(epoch.start_tick) + delay_ticks;
         let since_start = (ticks << CURVE_SHIFT) / self.timer_hz();
         let height = |offset: u64| {
-            // Ticks since a start that may lie days back: wider than the kernel's product.
+            // The start may be days ago: more bits than the kernel's product.
             let cube = (u128::from(C) * u128::from(offset).pow(3)) >> C_SHIFT;
             u64::try_from(cube).unwrap_or(u64::MAX)
         };
@@ -252,7 +252,7 @@ impl Cubic {
     /// RFC 9438 section 4.3, the Reno-friendly region: at least as fast as Reno.
     fn be_friendly(&mut self, mut epoch: Epoch, cwnd_pkts: u32) {
         let acks_per_reno_pkt = ((u64::from(cwnd_pkts) * RENO_EIGHTHS) >> 3).max(1);
-        // As many whole packets as leave a remainder of 1 at least, as the kernel's loop does.
+        // Leaves a remainder of at least 1, as the kernel's loop does.
         if self.reno_acked_pkts > acks_per_reno_pkt {
             let grown = (self.reno_acked_pkts - 1) / acks_per_reno_pkt;
             self.reno_acked_pkts -= grown * acks_per_reno_pkt;
@@ -279,14 +279,14 @@ fn new_epoch(cwnd_pkts: u32, w_max_pkts: u32, now_tick: u64) -> Epoch {
     }
 }
 
-/// The integer cube root: the largest number whose cube is not above `x`, by Newton's method from
-/// above. The kernel estimates it from six leading bits and one step; that estimate is within
-/// 0.16 % of this one on either side, at most 8 ms of K for losses of up to 300 packets.
+/// Integer cube root: the largest number whose cube is not above `x`, by Newton's method from above. The
+/// kernel uses six leading bits and one Newton step; its estimate is within 0.16 % of this, at most 8 ms of K
+/// for losses of up to 300 packets.
 fn cube_root(x: u64) -> u64 {
     if x == 0 {
         return 0;
     }
-    // A power of two whose cube is above x; each step then comes down and stops at the root.
+    // Start at a power of two whose cube exceeds x; each step decreases until the root is reached.
     let mut root = 1u64 << (u64::BITS - x.leading_zeros()).div_ceil(3);
     loop {
         let next = (2 * root + x / (root * root)) / 3;

@@ -19,8 +19,8 @@ use dumbbell_spec::tcp::Profile;
 /// The threshold never falls below this (RFC 9438 section 4.6).
 const LEAST_SSTHRESH_PKTS: u32 = 2;
 
-/// Whether an acknowledgement may make the window grow: something was acknowledged cumulatively,
-/// the window is what limits the sender (RFC 9438 section 5.8), and it is not being reduced.
+/// Whether an acknowledgement may increase the window: it acknowledges data cumulatively, the sender is
+/// limited by the window (RFC 9438 section 5.8), and the window is not being reduced.
 fn may_grow(ack: &Ack) -> bool {
     let is_being_reduced = matches!(ack.state, CaState::Cwr | CaState::Recovery);
     ack.is_cwnd_limited && ack.acked_pkts > 0 && !is_being_reduced
@@ -36,7 +36,7 @@ pub enum Cubic {
 }
 
 impl Cubic {
-    /// Has fetched what lies beside it (`dumbbell_core::prefetch`).
+    /// Prefetches its boxed state (`dumbbell_core::prefetch`).
     #[inline]
     pub fn prefetch_beside(&self) {
         match self {
@@ -59,7 +59,7 @@ impl Controller for Cubic {
 
     #[inline]
     fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
-        // HyStart++ is told with the acknowledgement: it ends with the first loss.
+        // HyStart++ is updated with acknowledgements; it ends with the first loss.
         if let Cubic::Linux(cubic) = self {
             cubic.on_rtt(window, sample);
         }
@@ -96,7 +96,7 @@ impl Controller for Cubic {
     fn on_undo(&mut self, window: &mut Window) {
         let restored = window.cwnd_pkts.max(window.prior_cwnd_pkts);
         window.set_cwnd(restored);
-        // Linux restores nothing else.
+        // Linux restores no other state.
         if let Cubic::Rfc(cubic) = self {
             cubic.restore();
         }

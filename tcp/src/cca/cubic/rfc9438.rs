@@ -1,4 +1,4 @@
-//! CUBIC as RFC 9438 has it: a window with fractions, and exact time.
+//! CUBIC as specified in RFC 9438: a fractional window and exact time.
 
 use super::{LEAST_SSTHRESH_PKTS, may_grow};
 use crate::cca::hystart_plus_plus::{HyStartPlusPlus, Verdict};
@@ -7,15 +7,15 @@ use dumbbell_core::time::Time;
 
 /// C, packets per cubic second (section 5.1).
 pub const C: f64 = 0.4;
-/// beta_cubic: what is left of the window after a reduction (section 4.6).
+/// beta_cubic: ratio of the window after a reduction to that before (section 4.6).
 pub const BETA: f64 = 0.7;
 /// alpha_cubic: growth of W_est per round trip that gives Reno's average window with a
 /// reduction to beta_cubic (section 4.3).
 pub const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The goal is at most this number of windows a round trip from now (section 4.2).
+/// Largest growth of the window per round trip (section 4.2).
 const MOST_GROWTH_PER_RTT: f64 = 1.5;
 
-/// A stage of congestion avoidance (section 4.1.2).
+/// A congestion avoidance stage (section 4.1.2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Epoch {
     start: Time,
@@ -27,7 +27,7 @@ struct Epoch {
     reno_pkts: f64,
 }
 
-/// What a reduction changes, for undoing it (section 4.9).
+/// State changed by a reduction, kept for undoing it (section 4.9).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Model {
     epoch: Option<Epoch>,
@@ -35,7 +35,7 @@ struct Model {
     w_max_pkts: f64,
     /// cwnd_prior: the window before the last reduction, packets.
     prior_pkts: f64,
-    /// The part of cwnd that is not a whole packet.
+    /// Fractional part of cwnd, packets.
     fraction: f64,
 }
 
@@ -44,12 +44,12 @@ struct Model {
 pub struct Cubic {
     model: Model,
     before_reduction: Model,
-    /// None when slow start is to end by losses only.
+    /// None if slow start ends only by losses.
     hystart: Option<HyStartPlusPlus>,
 }
 
 impl Cubic {
-    /// Before the first packet.
+    /// The state at the start of a connection.
     pub fn new(options: &Options) -> Cubic {
         let model = Model {
             epoch: None,
@@ -66,7 +66,7 @@ impl Cubic {
         }
     }
 
-    /// An acknowledgement that may make the window grow.
+    /// Processes an acknowledgement that may increase the window.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !may_grow(ack) {
             return;
@@ -80,7 +80,7 @@ impl Cubic {
         }
     }
 
-    /// Section 4.10; what is left over for congestion avoidance.
+    /// Section 4.10. Returns the packets left over for congestion avoidance.
     fn slow_start(&mut self, window: &mut Window, ack: &Ack) -> u32 {
         let acked_pkts = ack.newly_delivered_pkts;
         let Some(hystart) = &mut self.hystart else {
@@ -106,7 +106,7 @@ impl Cubic {
             .model
             .epoch
             .get_or_insert_with(|| new_epoch(cwnd, self.model.w_max_pkts, ack.now));
-        // Section 4.3: Reno's own increase once it has made up for the gentler decrease.
+        // Section 4.3: Reno's own increase once it has made up for the smaller decrease.
         let alpha = if epoch.reno_pkts >= self.model.prior_pkts {
             1.0
         } else {
@@ -117,11 +117,11 @@ impl Cubic {
         let grown = if epoch.cubic(t_s) < epoch.reno_pkts {
             epoch.reno_pkts.max(cwnd)
         } else {
-            // Sections 4.2, 4.4 and 4.5: to where the curve will be in a round trip.
+            // Sections 4.2, 4.4 and 4.5: toward the value of the curve one round trip from now.
             let rtt_s = ack.srtt.unwrap_or(Time::ZERO).as_seconds();
             let most = MOST_GROWTH_PER_RTT * cwnd;
             let target = epoch.cubic(t_s + rtt_s).max(cwnd).min(most);
-            // Per packet acknowledged: with an increment per acknowledgement, delayed ones would
+            // Per acknowledged packet: with an increment per acknowledgement, delayed acknowledgements would
             // halve the growth.
             cwnd + (target - cwnd) / cwnd * acked
         };
@@ -135,8 +135,8 @@ impl Cubic {
         };
     }
 
-    /// Sections 4.6 and 4.7. With cwnd in place of FlightSize, which section 4.6 allows to who
-    /// does not let the window grow when it is not what limits the sender.
+    /// Sections 4.6 and 4.7. Uses cwnd instead of FlightSize, which section 4.6 allows if the window does not
+    /// grow while the sender is not limited by it.
     pub fn reduce(&mut self, window: &mut Window) {
         self.before_reduction = self.model;
         let cwnd = f64::from(window.cwnd_pkts) + self.model.fraction;
@@ -159,12 +159,12 @@ impl Cubic {
         self.model.w_max_pkts = 0.0;
     }
 
-    /// Section 4.9: the reduction was for nothing.
+    /// Section 4.9: undoes a spurious reduction.
     pub fn restore(&mut self) {
         self.model = self.before_reduction;
     }
 
-    /// Section 5.8: time without anything to send is no time on the curve.
+    /// Section 5.8: excludes idle time from the curve.
     pub fn skip_idle_time(&mut self, last_sent: Time, now: Time) {
         if let Some(epoch) = &mut self.model.epoch {
             let idle = now.saturating_sub(last_sent);
@@ -187,7 +187,7 @@ impl Epoch {
     }
 }
 
-/// Sections 4.2 and 4.8: from `cwnd` to the plateau at `w_max`, or on it when there is none
+/// Sections 4.2 and 4.8: from `cwnd` to the plateau at `w_max`, or starting on the plateau if `w_max` is not
 /// above.
 fn new_epoch(cwnd: f64, w_max: f64, now: Time) -> Epoch {
     let missing = (w_max - cwnd).max(0.0);
