@@ -31,7 +31,8 @@ def test_bytes_per_second_are_said_wherever_they_are_written() -> None:
     ]
     assert {each.notice.kind for each in noted} == {"bytes_per_second"}
     assert str(noted[0]) == (
-        'links[0].rate: "10Mbps" is 80mbit: in tc, bps means bytes per second; for bits write "10Mbit"'
+        'links[0].rate: "10Mbps" is 80mbit: in tc, bps means bytes per second; '
+        'for bits write "10Mbit"'
     )
     # What is said to be meant is what is run, and what is to be written is ten times a megabit.
     assert units.parse_rate_bps(noted[0].notice.means) == units.parse_rate_bps("10Mbps")
