@@ -141,8 +141,9 @@ DETERMINISTIC = {
     },
     "netem over htb": {"qdisc": "root handle 7: netem delay 4ms;" + _UNDER_NETEM},
     "netem rate and delay": {"qdisc": "netem rate 1mbit 20 100 5 delay 4ms limit 15"},
+    # Distances of whole ticks of the guest's clock: a slot counts from when the last was full.
     "netem in slots of packets": {"qdisc": "netem delay 3ms limit 15 slot 20ms packets 4"},
-    "netem in slots of bytes": {"qdisc": "netem limit 15 slot 17ms bytes 2200"},
+    "netem in slots of bytes": {"qdisc": "netem limit 15 slot 16ms bytes 2100"},
     "netem in slots, over tbf": {
         "qdisc": "root handle 1: netem limit 25 slot 15ms packets 6;"
         "parent 1:1 handle 2: tbf rate 1mbit burst 4kb limit 9kb"
