@@ -78,6 +78,7 @@ parent 2:2 pie linux_3_14"""
     [
         ({"link": {"rate": "1mbit", "qdisc": "netem delay 1ms"}}, "links[1].forward.qdisc"),
         ({"link": {"overhead": "wire"}}, "links[1].forward.overhead"),
+        ({"link": {"rate": "1mbit", "qdisc": "noqueue"}}, "links[1].forward.qdisc"),
         ({"link": {"rate": "1mbit", "qdisc": "pie linux_3_14"}}, "links[1].forward.qdisc"),
         ({"link": {"rate": "1mbit", "qdisc": "dualpi2"}}, "links[1].forward.qdisc"),
         ({"link": {"qdisc": PIE_IN_A_CLASS}}, "links[1].forward.qdisc"),
