@@ -1,7 +1,7 @@
-"""What a description says in tc's language, and many mean otherwise: where, and what it is.
+"""Warnings about values in tc syntax that are easily misunderstood, with their place.
 
-Nothing is wrong with it and it runs as tc would have it (``10Mbps`` is 80 Mbit/s, ``target 5`` is 5
-microseconds); whoever wrote it should know.
+Such values are valid and have their meaning in tc (``10Mbps`` is 80 Mbit/s, ``target 5`` is 5
+microseconds), which may not be what the author meant.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class PlacedNotice:
     """A notice about a text of the description.
 
     Attributes:
-        path: Where, such as ``links[0].forward.rate``.
-        notice: What.
+        path: Place, such as ``links[0].forward.rate``.
+        notice: The warning.
     """
 
     path: str
     notice: units.Notice
 
     def __str__(self) -> str:
-        """Both in a sentence."""
+        """Place and warning as a sentence."""
         return f"{self.path}: {self.notice.text}"
 
     def as_json(self) -> dict[str, str]:
-        """All parts in one object."""
+        """All parts as one object."""
         return {"path": self.path, **asdict(self.notice)}
 
 
@@ -46,17 +46,17 @@ _NOTED: Mapping[str, Callable[[str], list[units.Notice]]] = MappingProxyType(
         "police": units.police_notices,
     }
 )
-"""Texts in tc's language, which links and nothing else have."""
+"""Keys of links with values in tc syntax."""
 _WORDS = (INFINITE, NO_POLICER)
 
 
 def notices_in(model: BaseModel) -> tuple[PlacedNotice, ...]:
-    """What is to be known of what was written; defaults need no notice."""
+    """Warnings about the given values of a model, without defaults."""
     return tuple(_walk(model, ""))
 
 
 def notices_of_filters(resolved_json: str) -> tuple[PlacedNotice, ...]:
-    """Filters of a resolved description that no flow and no probe has packets for."""
+    """Warnings about filters of a resolved description that match no flow and no probe."""
     if '"minor"' not in resolved_json:
         return ()
     found = _engine.unmatched_filters(resolved_json)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from dumbbell.spec.programs import Program
 
 ALLOWANCE = "allow_programs"
-"""Of the context in which a file is read: whether its command lines may be run."""
+"""Key of the validation context: whether command lines of a file are allowed."""
 
 
 class ProgramQuantities(enum.StrEnum):
-    """Quantities that a program's output has, for comparisons, sweeps and claims (`measures`)."""
+    """Quantities in a program's output, for comparisons, sweeps and claims (`measures`)."""
 
     ROUND_TRIPS = "round-trips"
     """Rows of ``program_round_trips``."""
@@ -39,7 +39,7 @@ class ProgramQuantities(enum.StrEnum):
 
 
 def programs_of(resolved: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The programs of a resolved description, which has the key only where there are some."""
+    """The programs of a resolved description; the key is absent if there are none."""
     programs: Sequence[Mapping[str, Any]] = resolved.get("programs", ())
     return programs
 

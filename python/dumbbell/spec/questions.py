@@ -1,4 +1,4 @@
-"""Tables of a file that ask something of its experiment and describe nothing of it."""
+"""Tables of a file that evaluate the experiment and are not part of its description."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 QUESTIONS: tuple[str, ...] = ("sweep", "figure", "claim")
-"""Keys of such tables."""
+"""Keys of these tables."""
 
 
 def parted(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A file's description, and its questions, each as it stands in the file."""
+    """Split a file into the description and the other tables."""
     described = {key: value for key, value in document.items() if key not in QUESTIONS}
     asked = {key: document[key] for key in QUESTIONS if key in document}
     return described, asked

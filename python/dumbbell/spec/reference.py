@@ -1,4 +1,4 @@
-"""The table of every key, made from the models. ``docs/experiment-file.md`` holds it."""
+"""The table of all keys in ``docs/experiment-file.md``, generated from the models."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def key_tables() -> str:
 
 
 def _own(table: Mapping[str, Any], common: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without the keys that are listed once for all."""
+    """Keys of a table without those of a common table."""
     keys = table["properties"]
     own = {key: field for key, field in keys.items() if key not in common["properties"]}
     return {**table, "properties": own}
@@ -75,7 +75,7 @@ def _own(table: Mapping[str, Any], common: Mapping[str, Any]) -> Mapping[str, An
 def _table(title: str, table: Mapping[str, Any]) -> str:
     required = table.get("required", ())
     lines = [f"### {title}", "", "| key | value | default | meaning |", "| --- | --- | --- | --- |"]
-    # What tells one table from another stands first.
+    # The key that selects the kind of table comes first.
     properties = sorted(table["properties"].items(), key=lambda item: item[0] not in _FIRST)
     for key, field in properties:
         cells = [f"`{key}`", _value(field), _default(key, field, required), field["description"]]
@@ -84,7 +84,7 @@ def _table(title: str, table: Mapping[str, Any]) -> str:
 
 
 def _value(field: Mapping[str, Any]) -> str:
-    """What is written there: a unit, a word, a table."""
+    """The form of the value: a unit, a word, a table."""
     for part in _alternatives(field):
         if "const" in part and "x-unit" not in part:
             return f"`{part['const']}`"
@@ -100,7 +100,7 @@ def _value(field: Mapping[str, Any]) -> str:
 
 
 def _alternatives(field: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schema and those it offers a choice of, but for nothing at all."""
+    """The alternatives of a schema, without null."""
     yield field
     for part in field.get("anyOf", ()):
         if part.get("type") != "null":

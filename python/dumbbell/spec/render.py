@@ -1,8 +1,8 @@
-"""The lines one would type on a testbed to set up and run an experiment.
+"""Commands that set up and run an experiment on a testbed.
 
-Queues, rates and delays are written by `dumbbell.spec.queue_lines`, for the kernel in virtual time,
-too. Routes are a network 10.10.N.0/24 for link N and a route for each address in use;
-`changes` are made after a `sleep`.
+`dumbbell.spec.queue_lines` writes queues, rates and delays, also for the kernel in virtual time.
+Link N has the network 10.10.N.0/24, and each address in use has a route; `changes` are made after a
+`sleep`.
 
 Sources: tc(8), ip-route(8).
 """
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from dumbbell.spec.experiment import Experiment
 
 Line = tuple[str, str]
-"""A host, and what to type there; a comment starts with ``#``."""
+"""A host and a command for it; a comment starts with ``#``."""
 
 DEFAULT_MTU_BYTES = 1500
 
 
 def testbed_lines(experiment: Experiment, *, sudo: bool = True) -> list[Line]:
-    """What one would type to run an experiment on real hosts.
+    """The commands that run an experiment on real hosts.
 
     Args:
         experiment: Any experiment.
         sudo: Whether to write ``sudo`` where root is needed.
 
     Returns:
-        (host, command) in an order that works: addresses, routes, queues, receivers, then what
-        sends. The last, one terminal each, are to be started together.
+        (host, command) in the order of execution: addresses, routes, queues, receivers, then
+        senders. Start the senders together, one terminal each.
     """
     resolved, notes = _with_changes(experiment.resolved())
     topology = experiment.topology
@@ -71,11 +71,11 @@ testbed_lines.__test__ = False  # type: ignore[attr-defined]  # its name is no t
 
 
 _MOST_CHANGES = 100
-"""That are typed for a trace; of a longer one a note says where it is."""
+"""Maximum number of commands for a trace; a longer one gets a note."""
 
 
 def _with_changes(resolved: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, str]]]:
-    """Without traces: short ones as changes; of the others a note for their queue."""
+    """Replace short traces by changes, and the others by notes for their queues."""
     notes, links = [], []
     for index, link in enumerate(resolved["links"]):
         changed = dict(link)
@@ -116,7 +116,7 @@ def _addresses(resolved: Mapping[str, Any], topology: Topology, root: str) -> It
 
 
 def _ways(resolved: Mapping[str, Any], topology: Topology) -> list[tuple[str, list[int]]]:
-    """(address, queues to it) of every way in use, answers included; each way once."""
+    """(address, queues to it) of every path in use, including those of answers; each path once."""
     interfaces = topology.interfaces
     ways: dict[tuple[str, tuple[int, ...]], None] = {}
     for sender in _senders(resolved):
@@ -124,7 +124,7 @@ def _ways(resolved: Mapping[str, Any], topology: Topology) -> list[tuple[str, li
         back = topology.route(sender["to"], sender["from"])
         if out and back:
             ways[interfaces[out[-1]].peer_address, tuple(out)] = None
-            # Answers go to the address that asked, that of the first interface on the way out.
+            # Answers go to the address of the request, that of the first interface on the path.
             ways[interfaces[out[0]].address, tuple(back)] = None
     return [(address, list(queues)) for address, queues in ways]
 
@@ -145,7 +145,7 @@ def _routes(resolved: Mapping[str, Any], topology: Topology, root: str) -> Itera
     for address, queues in _ways(resolved, topology):
         for queue in queues:
             interface = interfaces[queue]
-            # Of its own links' networks a host knows the way.
+            # A host needs no route to the networks of its own links.
             if interface.peer_address.rpartition(".")[0] != address.rpartition(".")[0]:
                 via = f"{address}/32 via {interface.peer_address} dev {interface.device}"
                 lines[interface.host, f"{root}ip route replace {via}"] = None
@@ -153,7 +153,7 @@ def _routes(resolved: Mapping[str, Any], topology: Topology, root: str) -> Itera
 
 
 def _names(resolved: Mapping[str, Any], topology: Topology, root: str) -> Iterable[Line]:
-    """So that commands may name hosts."""
+    """Entries of ``/etc/hosts``, so that commands can use host names."""
     interfaces = topology.interfaces
     lines: dict[Line, None] = {}
     for sender in _senders(resolved):
@@ -183,14 +183,15 @@ def _queue(interface: Interface, end: Mapping[str, Any], root: str) -> Iterator[
 
 
 def _policer(interface: Interface, ends: Sequence[Mapping[str, Any]], root: str) -> Iterator[Line]:
-    """What stands in front of that queue; where something arrives late, the hook is there."""
+    """The policer in front of that queue; a delay on the same interface has created its
+    ``clsact``."""
     has_hook = is_delayed(ends[interface.queue ^ 1])
     for line in egress_lines(ends[interface.queue], interface.device, has_hook=has_hook):
         yield interface.host, f"{root}tc {line}"
 
 
 def _propagation(far: Interface, end: Mapping[str, Any], root: str) -> Iterator[Line]:
-    """Delay and loss, put on what arrives at the far end: after the queue."""
+    """Delay and loss, applied at the ingress of the far end, so after the queue."""
     if is_delayed(end):
         for line in ifb_lines(far.device):
             yield far.host, f"{root}ip {line}"
@@ -204,7 +205,7 @@ def _propagation(far: Interface, end: Mapping[str, Any], root: str) -> Iterator[
 
 
 def _delays_ns(end: Mapping[str, Any]) -> list[int]:
-    """What there is at the beginning and after each change."""
+    """Delays at the start and after each change."""
     changes = [each["delay_ns"] for each in end["changes"] if each["delay_ns"] is not None]
     return [end["delay_ns"], *changes]
 

@@ -1,6 +1,6 @@
-"""The lines that make traffic on a testbed: ITGRecv, ITGSend, iperf3, ping.
+"""Commands that generate the traffic on a testbed: ITGRecv, ITGSend, iperf3, ping.
 
-TCP that sends as much as it can, or one transfer, is iperf3's (iperf3(1): ``-C`` congestion
+Greedy TCP flows and single transfers use iperf3 (iperf3(1): ``-C`` congestion
 control, ``-n`` bytes, ``-t`` seconds, ``-S`` traffic class, ``-w`` socket buffers).
 
 Options of ITGSend as in the D-ITG 2.8.1 manual, section 3.2: rates in packets/s for constant,
@@ -33,7 +33,7 @@ _OPTION = {
 
 
 def receiver_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """A receiver on each host that flows lead to."""
+    """A receiver on each destination host of a flow."""
     receivers = {flow["to"] for flow in resolved["flows"] if _options(flow)}
     ports = _iperf3_ports(resolved)
     for host in resolved["hosts"]:
@@ -48,7 +48,7 @@ def receiver_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What sends: flows, then pings."""
+    """Commands that send: flows, then pings."""
     ports: dict[tuple[str, str], int] = {}
     iperf3_ports = _iperf3_ports(resolved)
     for flow in resolved["flows"]:
@@ -57,7 +57,7 @@ def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for note in _notes(flow):
             yield flow["from"], f"# {flow['name']}: {note}"
         if options:
-            # Between the same two hosts every flow needs a port of its own.
+            # Flows between the same two hosts need different ports.
             ports[pair] = ports.get(pair, DEFAULT_PORT - 1) + 1
             yield flow["from"], _itgsend(flow, options, ports[pair], resolved["duration_ns"])
         elif flow["name"] in iperf3_ports:
@@ -76,7 +76,8 @@ def traffic_lines(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _iperf3_ports(resolved: Mapping[str, Any]) -> dict[str, int]:
-    """Names of the flows that iperf3 sends, each with a port: a server takes one at a time."""
+    """Names of the flows sent by iperf3, each with its own port: a server accepts one client at a
+    time."""
     flows = [flow for flow in resolved["flows"] if _is_iperf3(flow)]
     return {flow["name"]: FIRST_IPERF3_PORT + index for index, flow in enumerate(flows)}
 
@@ -119,7 +120,7 @@ def _itgsend(flow: Mapping[str, Any], options: str, port: int, duration_ns: int)
 
 
 def _options(flow: Mapping[str, Any]) -> str:
-    """Gap and size as options of ITGSend; empty when it cannot send this."""
+    """Gap and size as options of ITGSend; empty if ITGSend does not support them."""
     source = flow["source"]
     if source["kind"] in _NOT_OF_ITGSEND:
         return ""
@@ -134,7 +135,8 @@ def _gap_option(law: Mapping[str, Any]) -> str:
             mean_s = law.get("mean", law.get("value", 0.0))
             return f"-{letter} {_number(1.0 / mean_s)}"
         case "uniform":
-            # Between two rates; with no shortest gap there is no highest rate.
+            # A uniform gap is given by two rates; with a shortest gap of zero there is no highest
+            # rate.
             if law["low"] == 0:
                 return ""
             return f"-{letter} {_number(1.0 / law['high'])} {_number(1.0 / law['low'])}"
@@ -154,7 +156,7 @@ def _size_option(law: Mapping[str, Any]) -> str:
 
 
 def _notes(flow: Mapping[str, Any]) -> Iterator[str]:
-    """What the line does not say, or why there is none."""
+    """Differences between the command and the flow, or why there is no command."""
     source = flow["source"]
     if source["kind"] in _NOT_OF_ITGSEND:
         if note := _NOT_OF_ITGSEND[source["kind"]]:
@@ -205,7 +207,7 @@ def _irtt(probe: Mapping[str, Any], duration_ns: int) -> str:
     ]
     byte = _traffic_class(probe)
     if byte:
-        parts.append(f"--dscp={byte:#04x}")  # irtt's is the whole byte
+        parts.append(f"--dscp={byte:#04x}")  # irtt takes the whole byte
     parts.append(f"-o irtt-{probe['name']}.json {probe['to']}")
     wait = f"sleep {_number(probe['start_ns'] / 1e9)}; " if probe["start_ns"] else ""
     return wait + " ".join(parts)
@@ -217,7 +219,8 @@ def _traffic_class(sender: Mapping[str, Any]) -> int:
 
 
 def _number(value: float) -> str:
-    """Ten digits, no exponent that ITGSend would not read, no trailing zeros."""
+    """Ten digits, without an exponent, which ITGSend does not accept, and without trailing
+    zeros."""
     text = f"{value:.10g}"
     if "e" in text:
         text = f"{value:.12f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""Reading a recorded trace to send again."""
+"""Reading a recorded packet trace to replay."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,20})?")
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Instants and sizes of packets.
+    """Times and sizes of packets.
 
     Attributes:
         times_ns: From the flow's start, not decreasing.
@@ -42,16 +42,15 @@ class Trace:
 def read_trace(name: str, folder: Path) -> Trace:
     """Reads a CSV file with a column ``time`` (seconds) and a column ``bytes``.
 
-    The column of times may say another unit: ``time_s``, ``time_ms``, ``time_us``, ``time_ns``.
-    Other columns are left alone.
+    The column name may give another unit: ``time_s``, ``time_ms``, ``time_us``, ``time_ns``. Other
+    columns are ignored.
 
     Args:
-        name: Path relative to ``folder``; a description somebody else wrote must not make us
-            read what lies elsewhere.
-        folder: Where the description lies.
+        name: Path relative to ``folder``; an untrusted description must not read files elsewhere.
+        folder: Folder of the description.
 
     Raises:
-        Refused: The file is elsewhere, too large, or not such a table.
+        Refused: The file is outside the folder, too large, or not such a table.
     """
     try:
         text = file_inside(name, folder, LARGEST_FILE_BYTES).read_bytes().decode("utf-8-sig")
@@ -68,10 +67,10 @@ def read_trace(name: str, folder: Path) -> Trace:
 
 
 def file_inside(name: str, folder: Path, largest_bytes: int) -> Path:
-    """The file, when it lies in the folder, also after following links, and is small enough.
+    """The file, if it is inside the folder, also after following links, and small enough.
 
     Raises:
-        Refused: It does not, or is larger.
+        Refused: The file is outside the folder, or too large.
     """
     allowed = "a relative path to a file in the experiment's own folder or below it"
     if "\0" in name or Path(name).is_absolute():
@@ -88,7 +87,7 @@ def file_inside(name: str, folder: Path, largest_bytes: int) -> Path:
 
 
 def _columns(header: list[str]) -> tuple[int, int, int]:
-    """Where times and sizes stand, and the unit of times in nanoseconds."""
+    """Indices of the columns of times and sizes, and the unit of times in nanoseconds."""
     names = [name.strip() for name in header]
     times = [name for name in names if name in _NS_PER_UNIT]
     if len(times) != 1 or names.count("bytes") != 1:

@@ -1,8 +1,8 @@
-"""The resolved description, read with types: links and queues by name, units in the names.
+"""Typed views of the resolved description: links and queues by name, units in the names.
 
-The resolved description is what a backend runs and what a `Run` keeps: a mapping, since it crosses
-into the engine and the kernel as JSON. These are views of it: they copy nothing, so that one of ten
-thousand flows costs no more to read than one of two.
+A backend runs the resolved description, and a `Run` stores it. It is a mapping, because it is
+passed to the engine and the guest as JSON. The views copy nothing, so reading one of ten thousand
+flows costs no more than reading one of two.
 
 >>> from dumbbell.spec import Experiment, Resolved
 >>> experiment = Experiment.from_toml('''
@@ -30,13 +30,13 @@ from dumbbell.spec.topology import Topology
 T = TypeVar("T")
 
 USUAL_KERNEL = "6.1"
-"""The kernel of a description that names none: what the simulator models too."""
+"""The default kernel, whose behaviour the simulator models."""
 USUAL_GUEST = "process"
-"""What reads and writes for flows over TCP there, where a description does not say."""
+"""The default for who reads and writes for TCP flows on the kernel."""
 
 
 class _Key(Generic[T]):
-    """A key of the view's mapping, read as an attribute of the same name."""
+    """Descriptor for a key of the view's mapping, read as an attribute of the same name."""
 
     def __init__(self, key: str = "") -> None:
         self.key = key
@@ -49,7 +49,7 @@ class _Key(Generic[T]):
 
 
 class _KeyOr(Generic[T]):
-    """As `_Key`, where some kinds have no such key."""
+    """Like `_Key`, with a default for kinds without such a key."""
 
     def __init__(self, default: T, key: str = "") -> None:
         self.default, self.key = default, key
@@ -66,47 +66,48 @@ class _View:
     """A table of the description.
 
     Attributes:
-        mapping: As the JSON has it.
+        mapping: The JSON object.
     """
 
     mapping: Mapping[str, Any]
 
 
 class Law(_View):
-    """A law of gaps (s) or sizes (bytes).
+    """A distribution of gaps (s) or sizes (bytes).
 
     Attributes:
-        law: Its name, such as ``exponential``; its parameters are those of the mapping.
+        law: Its name, such as ``exponential``; the mapping has its parameters.
     """
 
     law = _Key[str]()
 
     def parameter(self, name: str) -> float:
-        """One of its parameters, in its own unit."""
+        """A parameter, in its unit."""
         return float(self.mapping[name])
 
 
 @cache
 def _plain_fifos() -> frozenset[str]:
-    """As the engine has them."""
+    """Kinds of plain FIFOs in the engine."""
     table = json.loads(_engine.disciplines())
     return frozenset(each["name"] for each in table if each["is_plain_fifo"])
 
 
 def _least(*rates_bps: int) -> int:
-    """Of rates of which 0 is no limit."""
+    """The smallest rate; 0 means no limit."""
     return min((rate for rate in rates_bps if rate), default=0)
 
 
 class Discipline(_View):
-    """A queue discipline, with what several kinds have; None or 0 where this one has no such.
+    """A queue discipline, with the parameters common to several kinds; None or 0 if this kind lacks
+    one.
 
     Attributes:
-        kind: As ``tc`` calls it.
-        limit_bytes: Most that it holds, of those that count bytes.
-        limit_pkts: Of those that count packets.
-        rate_bps: Of a token bucket or of ``netem rate``; 0 for none.
-        peakrate_bps: Of a second token bucket; 0 for none.
+        kind: Its name in ``tc``.
+        limit_bytes: Limit of disciplines that count bytes.
+        limit_pkts: Limit of disciplines that count packets.
+        rate_bps: Rate of a token bucket or of ``netem rate``; 0 for none.
+        peakrate_bps: Rate of a second token bucket; 0 for none.
         burst_bytes: Depth of the bucket.
         mtu_bytes: Depth of the second bucket.
     """
@@ -121,24 +122,24 @@ class Discipline(_View):
 
     @property
     def shaped_bps(self) -> int:
-        """Rate that packets leave at over a long time, however fast the transmitter is.
+        """Long-term rate to which the discipline shapes, independent of the transmitter.
 
-        Of token buckets, ``netem rate`` and what htb's classes may reach (their ceilings,
-        tc-htb(8)); the children of a prio together. 0 where some packets are held to no rate. The
-        ``maxrate`` of fq is of each flow, and counts for none.
+        The rate of token buckets and ``netem rate``, and the sum of the ceilings of htb's classes
+        (tc-htb(8)); for prio the sum over its children. 0 if some packets are not shaped. The
+        ``maxrate`` of fq is per flow and does not count.
         """
         return _engine.shaped_bps(json.dumps(self.mapping))
 
     @property
     def added_delay_ns(self) -> int:
-        """Mean delay that it adds however short its queue is: netem's, as a child too."""
+        """Mean delay that it adds to an empty queue: that of netem, also as a child."""
         own: int = self.mapping["delay_ns"] if self.kind == "netem" else 0
         child = self.mapping.get("child")
         return own + (Discipline(child).added_delay_ns if child else 0)
 
     @property
     def is_plain_fifo(self) -> bool:
-        """Whether it only holds packets back while the transmitter is busy."""
+        """Whether packets wait only while the transmitter is busy."""
         return self.kind in _plain_fifos()
 
 
@@ -146,8 +147,8 @@ class Policer(_View):
     """A policer in front of a queue.
 
     Attributes:
-        rate_bps: Of its tokens.
-        burst_bytes: Depth of its bucket.
+        rate_bps: Token rate.
+        burst_bytes: Depth of the bucket.
     """
 
     rate_bps = _Key[int]()
@@ -155,13 +156,13 @@ class Policer(_View):
 
 
 class Change(_View):
-    """New values of a link end from an instant on; None for one that stays.
+    """New values of a link end from a given time on; None for an unchanged value.
 
     Attributes:
-        at_ns: The instant.
+        at_ns: Time of the change.
         rate_bps: Rate of the transmitter; 0 for none.
         delay_ns: Propagation delay.
-        loss: Probability of a loss behind the queue.
+        loss: Loss probability after the queue.
     """
 
     at_ns = _Key[int]()
@@ -172,23 +173,23 @@ class Change(_View):
 
 @dataclass(frozen=True)
 class Queue(_View):
-    """One direction of a link: the queue at its sending end, and what comes behind it.
+    """One direction of a link: the queue at its sending end, transmitter, loss and delay.
 
     Attributes:
         index: Of the queue in every table.
         name: ``a->b``, or ``a->b#2`` for a parallel link.
-        from_: Host that sends.
+        from_: Sending host.
         to: Host at the other end.
-        rate_bps: Of the transmitter; 0 for none.
-        delay_ns: Propagation, after the queue.
-        mtu_bytes: Largest IP packet.
-        overhead_bytes: What a packet carries here besides.
-        loss: Probability of a loss after the queue.
-        loss_every_pkts: One packet in this number is lost there; 0 for none.
-        record_packets: Whether the table ``packets`` has what passes.
-        capture: Whether the capture file has.
-        tso: Whether its device sends super-packets uncut.
-        gro_ns: How long the other end gathers frames to merge them; None: it does not merge.
+        rate_bps: Rate of the transmitter; 0 for none.
+        delay_ns: Propagation delay, after the queue.
+        mtu_bytes: MTU, bytes of the IP packet.
+        overhead_bytes: Link-layer overhead of a packet.
+        loss: Loss probability after the queue.
+        loss_every_pkts: One packet in this number is lost after the queue; 0 for none.
+        record_packets: Whether its packets are recorded in the table ``packets``.
+        capture: Whether its packets are written to the capture file.
+        tso: Whether its device sends super-packets without segmentation.
+        gro_ns: Time for which the other end collects frames to merge; None without merging.
     """
 
     index: int
@@ -220,28 +221,28 @@ class Queue(_View):
 
     @property
     def changes(self) -> Sequence[Change]:
-        """New values, in order of time."""
+        """Changes of the link, in order of time."""
         return [Change(each) for each in self.mapping["changes"]]
 
     @property
     def trace(self) -> Mapping[str, Any] | None:
-        """How it varies over the run, as resolved; None where it does not."""
+        """The trace of the link, as resolved; None without one."""
         found: Mapping[str, Any] | None = self.mapping.get("trace")
         return found
 
     @property
     def served_bps(self) -> int:
-        """Rate at which it is served: of transmitter or discipline, the slower; 0 for no limit."""
+        """Service rate: that of transmitter or discipline, whichever is slower; 0 for no limit."""
         return _least(self.rate_bps, self.qdisc.shaped_bps)
 
     @property
     def passed_bps(self) -> int:
-        """The most that passes here over a long time, its policer asked too; 0 for no limit."""
+        """Long-term rate limit, policer included; 0 for no limit."""
         return _least(self.served_bps, self.police.rate_bps if self.police else 0)
 
     @property
     def most_passed_bps(self) -> int:
-        """As `passed_bps`; of a link whose rate changes, with the greatest that it has."""
+        """Like `passed_bps`; for a link whose rate changes, the largest value."""
         changed = [each.rate_bps for each in self.changes if each.rate_bps is not None]
         of_link = 0 if 0 in (self.rate_bps, *changed) else max([self.rate_bps, *changed])
         policed = self.police.rate_bps if self.police else 0
@@ -249,24 +250,24 @@ class Queue(_View):
 
     @property
     def limit_bytes(self) -> int | None:
-        """The discipline's limit, where it counts bytes."""
+        """The discipline's limit if it is in bytes."""
         return self.qdisc.limit_bytes
 
     @property
     def limit_pkts(self) -> int | None:
-        """The discipline's limit, where it counts packets."""
+        """The discipline's limit if it is in packets."""
         return self.qdisc.limit_pkts
 
 
 class Source(_View):
-    """What a flow sends.
+    """The traffic source of a flow.
 
     Attributes:
-        kind: As a person writes it.
-        size_at: Whether drawn sizes are ``payload`` or those on the ``wire``.
-        bytes: Of one transfer; 0 of other kinds.
-        packets: Of one burst; 1 of other kinds.
-        transfers: This number at most; 0 for as many as there is time for, and of other kinds.
+        kind: Kind in the experiment file.
+        size_at: Whether drawn sizes are those of the ``payload`` or on the ``wire``.
+        bytes: Size of a transfer; 0 for other kinds.
+        packets: Packets of a burst; 1 for other kinds.
+        transfers: Maximum number of transfers; 0 for no limit, and for other kinds.
     """
 
     kind = _Key[str]()
@@ -277,22 +278,22 @@ class Source(_View):
 
     @property
     def gap(self) -> Law | None:
-        """Between packets, s; None of kinds without one."""
+        """Distribution of the gap between packets, s; None for kinds without one."""
         return self._law("gap")
 
     @property
     def size(self) -> Law | None:
-        """Of packets, bytes; None of kinds without one."""
+        """Distribution of packet sizes, bytes; None for kinds without one."""
         return self._law("size")
 
     @property
     def oversleep(self) -> Law | None:
-        """What each sleep overshoots, s; None where none does."""
+        """Distribution of the lateness of each sleep, s; None without lateness."""
         return self._law("oversleep")
 
     @property
     def trace(self) -> Sequence[tuple[int, int]]:
-        """(instant in ns from the flow's start, bytes) of each datagram that is replayed."""
+        """(time in ns since the flow's start, bytes) of each datagram of a replayed trace."""
         times, sizes = (self.mapping.get(key, ()) for key in ("times_ns", "sizes_bytes"))
         return list(zip(times, sizes, strict=True))
 
@@ -302,26 +303,26 @@ class Source(_View):
 
 
 class TcpSettings(_View):
-    """What a flow over TCP was asked to do; see ``tcp`` of a flow in the description.
+    """TCP settings of a flow; see ``tcp`` of a flow in the description.
 
     Attributes:
-        congestion_control: As Linux calls it.
-        initial_window_pkts: Segments.
-        min_rto_ns: Least retransmission timeout.
-        send_buffer_bytes: Of the socket; 0 for as much as it takes.
-        receive_window_bytes: Most that is offered; 0 for as much as it takes.
+        congestion_control: Its name in Linux.
+        initial_window_pkts: Initial window, segments.
+        min_rto_ns: Minimum retransmission timeout.
+        send_buffer_bytes: Size of the socket's send buffer; 0 for autotuning.
+        receive_window_bytes: Maximum receive window; 0 for autotuning.
         sack: Whether selective acknowledgements are used (RFC 2018).
-        timestamps: Whether timestamps are (RFC 7323).
-        rack: Whether losses are found by time (RFC 8985).
+        timestamps: Whether timestamps are used (RFC 7323).
+        rack: Whether losses are detected by time (RFC 8985).
         ecn: Whether ECN is negotiated (RFC 3168).
         hystart: Whether CUBIC may leave slow start early.
-        delayed_ack: Whether acknowledgements wait for a second segment (RFC 1122).
-        small_queues: Whether its host keeps its own queue short, as Linux does.
+        delayed_ack: Whether acknowledgements are delayed (RFC 1122).
+        small_queues: Whether TCP small queues limits the data in the host's queue, as in Linux.
     """
 
     @property
     def cwnd_changes(self) -> Sequence[tuple[int, int]]:
-        """(instant in ns, window in packets from then on) for the controller ``manual``."""
+        """(time in ns, window in packets from then on) for the controller ``manual``."""
         changes = self.mapping.get("cwnd_changes", ())
         return [(change["at_ns"], change["cwnd_pkts"]) for change in changes]
 
@@ -340,14 +341,14 @@ class TcpSettings(_View):
 
 
 class Sender(_View):
-    """What flows and probes have alike.
+    """Common attributes of flows and probes.
 
     Attributes:
-        name: Of its rows and random numbers.
+        name: Name in tables and of its random stream.
         from_: Sending host.
         to: Receiving or answering host.
-        start_ns: When it begins, before jitter.
-        start_jitter_ns: It begins up to so much later.
+        start_ns: Start, without jitter.
+        start_jitter_ns: Maximum random delay of the start.
         dscp: Differentiated services code point.
     """
 
@@ -363,8 +364,7 @@ class Flow(Sender):
     """Traffic over UDP or TCP.
 
     Attributes:
-        stop_ns: When it ends.
-        transport: ``udp`` or ``tcp``.
+        stop_ns: Stop. transport: ``udp`` or ``tcp``.
         ecn: The ECN field of its packets, over UDP.
     """
 
@@ -374,12 +374,12 @@ class Flow(Sender):
 
     @property
     def source(self) -> Source:
-        """What it sends."""
+        """The traffic source."""
         return Source(self.mapping["source"])
 
     @property
     def tcp(self) -> TcpSettings | None:
-        """Its settings; None over UDP."""
+        """TCP settings; None for UDP."""
         found = self.mapping["tcp"]
         return None if found is None else TcpSettings(found)
 
@@ -389,9 +389,9 @@ class Probe(Sender):
 
     Attributes:
         kind: ``ping``, ``udp`` or ``irtt``.
-        interval_ns: Between requests.
-        count: How many; 0 for as many as fit.
-        payload_bytes: Of a request.
+        interval_ns: Time between requests.
+        count: Number of requests; 0 for no limit.
+        payload_bytes: Payload of a request.
     """
 
     kind = _Key[str]()
@@ -404,12 +404,12 @@ class Resolved(_View):
     """A resolved description.
 
     Attributes:
-        name: Of the experiment.
-        seed: All randomness follows from it.
-        duration_ns: The run covers the time from 0 to here.
-        warm_up_ns: Statistics leave out what came before.
-        sample_interval_ns: Between rows of the sampled tables; 0 for no such tables.
-        timer_hz: Timer interrupts a second.
+        name: Name of the experiment.
+        seed: Seed of all random streams.
+        duration_ns: Duration of the run.
+        warm_up_ns: Warm-up, which statistics exclude.
+        sample_interval_ns: Sampling interval; 0 for no sampled tables.
+        timer_hz: Timer frequency (``CONFIG_HZ``).
     """
 
     name = _Key[str]()
@@ -421,19 +421,19 @@ class Resolved(_View):
 
     @property
     def kernel(self) -> str:
-        """Name of the kernel that runs it, where one does."""
+        """Name of the kernel for the kernel backend."""
         name: str = self.mapping.get("kernel", USUAL_KERNEL)
         return name
 
     @property
     def guest(self) -> str:
-        """What reads and writes for flows over TCP inside a kernel: `process` or `module`."""
+        """Who reads and writes for TCP flows on the kernel: `process` or `module`."""
         guest: str = self.mapping.get("guest", USUAL_GUEST)
         return guest
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Their names."""
+        """Names of the hosts."""
         return tuple(host["name"] for host in self.mapping["hosts"])
 
     @cached_property
@@ -450,7 +450,7 @@ class Resolved(_View):
         """A queue by its name, such as ``router->receiver``, or by its index.
 
         Raises:
-            SpecError: There is none.
+            SpecError: There is no such queue.
         """
         return self._queue(_place("queue", queue, self._places_of_queues))
 
@@ -458,7 +458,7 @@ class Resolved(_View):
         """A flow by its name or index.
 
         Raises:
-            SpecError: There is none.
+            SpecError: There is no such flow.
         """
         return self.flows[_place("flow", flow, self._places_of_flows)]
 
@@ -466,7 +466,7 @@ class Resolved(_View):
         """A probe by its name or index.
 
         Raises:
-            SpecError: There is none.
+            SpecError: There is no such probe.
         """
         return self.probes[_place("probe", probe, self._places_of_probes)]
 
@@ -486,7 +486,7 @@ class Resolved(_View):
         return [Probe(each) for each in self.mapping["probes"]]
 
     def route(self, start: str, end: str) -> list[Queue]:
-        """The queues that a packet passes from one host to another; none when there is no way."""
+        """The queues on the path from one host to another; empty if there is no path."""
         return [self._queue(index) for index in self.topology.route(start, end) or ()]
 
     def _queue(self, index: int) -> Queue:
@@ -499,7 +499,7 @@ class Resolved(_View):
     def _queue_names(self) -> list[str]:
         return self.topology.queue_names
 
-    # Numbers of thousands of flows ask for each of them dozens of times.
+    # Cached, because metrics of thousands of flows look each of them up dozens of times.
     @cached_property
     def _places_of_queues(self) -> Mapping[str, int]:
         return _places(self._queue_names)
@@ -523,7 +523,7 @@ def _places(names: Iterable[str]) -> Mapping[str, int]:
 
 
 def _place(what: str, asked: str | int, places: Mapping[str, int]) -> int:
-    """Place of the one of that name or index."""
+    """Index of the entry of that name or index."""
     if isinstance(asked, str) and asked in places:
         return places[asked]
     if isinstance(asked, int) and 0 <= asked < len(places):

@@ -1,4 +1,4 @@
-"""The round trip between two hosts while every queue is empty."""
+"""The round-trip time between two hosts with empty queues."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class RoundTrip:
     """The queues of a path, there and back.
 
     Attributes:
-        there: Those towards the other host, in order.
-        back: Those on the way back.
-        at_ns: The instant whose delays and rates count, from the start of the run.
+        there: Queues towards the other host, in order.
+        back: Queues on the return path.
+        at_ns: Time at which delays and rates are taken, from the start of the run.
     """
 
     there: Sequence[Queue]
@@ -26,24 +26,25 @@ class RoundTrip:
 
     @classmethod
     def between(cls, described: Resolved, start: str, end: str, at_ns: int = 0) -> RoundTrip:
-        """From one host to another and back; without queues where no link leads there."""
+        """The path from one host to another and back; without queues if there is no path."""
         return cls(described.route(start, end), described.route(end, start), at_ns)
 
     @property
     def propagation_ns(self) -> int:
-        """Delays of the links, and of netem at their ends, there and back."""
+        """Round-trip delay of the links and of netem disciplines."""
         return sum(self._delay_ns(queue) for queue in (*self.there, *self.back))
 
     def transmission_ns(
         self, *, there_bytes: Sequence[int] = (), back_bytes: Sequence[int] = ()
     ) -> int:
-        """What transmitters take for some packets.
+        """Total transmission time of packets on the path.
 
-        Token buckets are taken as full, as they are before a flow begins.
+        Token buckets are assumed full, as before the start of a flow.
 
         Args:
-            there_bytes: IP sizes of those that go there; each link's overhead is added.
-            back_bytes: IP sizes of those that come back.
+            there_bytes: IP sizes of the packets to the other host; the overhead of each link is
+                added.
+            back_bytes: IP sizes of the packets on the return path.
         """
         ways = ((self.there, there_bytes), (self.back, back_bytes))
         return sum(

@@ -1,4 +1,4 @@
-"""Reading TOML, of bounded size, with errors that say where."""
+"""Reading TOML of bounded size, with errors that give the line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)|\s*\(at end of document
 
 
 def load(source: str | Path) -> tuple[dict[str, Any], Path]:
-    """The table in a file or in text, and the folder that paths in it start from.
+    """Read the table in a file or text, and return it with the folder to which its paths are
+    relative.
 
     Raises:
-        SpecError: It cannot be read, is too large, or is no TOML.
+        SpecError: The file cannot be read, is too large, or is not valid TOML.
     """
     if isinstance(source, Path) or not ("\n" in source or "=" in source):
         path = Path(source)
@@ -35,7 +36,7 @@ def _read(path: Path) -> str:
         if path.is_dir():
             raise SpecError(name, "a folder", "a file in TOML")
         with open_input(path) as file:
-            # One byte more tells a file that is too large, also one that does not know its size.
+            # Reading one byte more detects a file that is too large, also if its size is unknown.
             content = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -63,7 +64,7 @@ def _parse(text: str, name: str) -> dict[str, Any]:
 
 
 def _syntax_error(text: str, name: str, message: str) -> SpecError:
-    """Tomllib's message, with its line and what stands there."""
+    """The message of tomllib, with the line and its text."""
     lines = text.splitlines() or [""]
     place = _PLACE.search(message)
     number = int(place[1]) if place and place[1] else len(lines)

@@ -1,4 +1,4 @@
-"""From the resolved description back to one as a person writes it."""
+"""Conversion of a resolved description back to the form of an experiment file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LISTS = ("hosts", "links", "flows", "probes")
 
 
 def _keys(keys: Mapping[str, Key], given: object) -> dict[str, tuple[str, Callable[[Any], Any]]]:
-    """Of a table of keys those that the resolved description has; some only where they are said."""
+    """The keys of a table in the resolved description; some are present only if given."""
     said = given if isinstance(given, Mapping) else {}
     return {
         key.resolved: (name, key.written)
@@ -38,7 +38,7 @@ _TCP_BEFORE_0_4: dict[str, int] = {
     "packet_memory_bytes": SHORT_PACKET_MEMORY_BYTES,
     "gso_max_segs": 1,
 }
-"""What descriptions of older versions mean that have not these keys."""
+"""Defaults for keys missing in descriptions of older versions."""
 
 
 def _converters(keys: Iterable[ResolvedKey]) -> dict[str, tuple[str, Callable[[Any], Any]]]:
@@ -46,7 +46,7 @@ def _converters(keys: Iterable[ResolvedKey]) -> dict[str, tuple[str, Callable[[A
 
 
 def as_written(resolved: object) -> _Table:
-    """What a person would write for a resolved description.
+    """The experiment file of a resolved description, as a table.
 
     Raises:
         SpecError: A key is missing or unknown, or a value of another type.
@@ -79,7 +79,7 @@ def as_written(resolved: object) -> _Table:
 
 
 def _program(program: object, path: str) -> _Table:
-    """By the keys of its kind."""
+    """Convert a program by the keys of its kind."""
     kind = program.get("kind") if isinstance(program, Mapping) else None
     if not isinstance(kind, str) or kind not in MODELS:
         kinds = list(MODELS)
@@ -88,9 +88,9 @@ def _program(program: object, path: str) -> _Table:
 
 
 def with_later_keys(resolved: object) -> Any:
-    """A resolved description of any version with the keys that came later, as they were meant.
+    """A resolved description of any version, completed by the defaults of later keys.
 
-    What is no such description stays as it is, to be refused where it is read.
+    Anything else is returned unchanged and refused by the reader.
     """
     flows = resolved.get("flows") if isinstance(resolved, Mapping) else None
     if not isinstance(flows, Sequence) or isinstance(flows, str):
@@ -106,7 +106,8 @@ def _flow_with_later_keys(flow: object) -> object:
 
 
 def check_same(given: Mapping[str, Any], again: Mapping[str, Any]) -> None:
-    """Refuses a description that is not what it resolves to, such as an integer as text."""
+    """Refuse a description that differs from its own resolution, such as an integer given as
+    text."""
     if given != again:
         keys = [key for key in again if given.get(key) != again[key]]
         path = keys[0] if keys else ""
@@ -194,7 +195,7 @@ _CONTROLLER: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 def _tcp(tcp: object, path: str) -> _Table:
-    """Windows by hand, and what a controller of one's own is, are there where there are some."""
+    """The keys for manual windows and user-defined controllers are optional."""
     given = tcp if isinstance(tcp, Mapping) else {}
     has_changes, has_controller = "cwnd_changes" in given, "controller" in given
     keys: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -210,7 +211,7 @@ def _tcp(tcp: object, path: str) -> _Table:
     written = _written(tcp, path, keys, others)
     if has_controller:
         controller = given["controller"]
-        # What class it is stands in `congestion_control` too.
+        # `congestion_control` has the class too.
         has_class = isinstance(controller, Mapping) and "class" in controller
         named = ["class"] if has_class else []
         written |= _written(controller, f"{path}.controller", _CONTROLLER, named)
@@ -232,14 +233,15 @@ _OF_VALUES: Mapping[ValueKind, Callable[[Any], Any]] = {
 
 
 def _only(law: object, name: str, parameter: str) -> str:
-    """The parameter of the one law a source has."""
+    """The parameter of the source's only distribution."""
     if not isinstance(law, Mapping) or law.get("law") != name or parameter not in law:
         raise Refused(law, f"the law {name}")
     return units.format_real_time(law[parameter])
 
 
 def _source(source: object, path: str) -> _Table:
-    """By the table of keys of its kind; a key that may be absent is there where it was given."""
+    """Convert a source by the table of keys of its kind; optional keys are present only if
+    given."""
     kind = source.get("kind") if isinstance(source, Mapping) else None
     if not isinstance(source, Mapping) or not isinstance(kind, str) or kind not in FORMS:
         kinds = list(FORMS)

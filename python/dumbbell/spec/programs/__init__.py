@@ -1,7 +1,6 @@
-"""Programs of the machine that run in the hosts of an experiment, a file each.
+"""Programs of the machine that run in the hosts of an experiment, one module each.
 
-A new one is a file beside these, with a class like theirs, and a line in `MODELS`
-(docs/howto/add-a-program.md).
+To add one, write a module with a class and add it to `MODELS` (docs/howto/add-a-program.md).
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ MODELS: Mapping[str, type[Program]] = {
     "tshark": TsharkProgram,
     "any": CommandProgram,
 }
-"""By their kind."""
+"""Classes of programs by kind."""
 
 MOST_PROGRAMS = 1000
-"""Each has ports of its own."""
+"""Maximum number of programs; each has its own ports."""
 
 if TYPE_CHECKING:
     AnyProgram = Program
@@ -98,12 +97,12 @@ def model_of(asked: Mapping[str, Any]) -> type[Program]:
 
 
 def kinds_that_say(says: ProgramQuantities) -> frozenset[str]:
-    """Kinds of the programs whose output has a quantity."""
+    """Kinds of programs whose output has a quantity."""
     return frozenset(kind for kind, model in MODELS.items() if says in model.SAYS)
 
 
 def tools_of(resolved: Mapping[str, Any]) -> tuple[Tool, ...]:
-    """What the programs of a resolved description need on the machine, each once."""
+    """The tools that the programs of a resolved description need, each once."""
     return tuple(dict.fromkeys(_tools(resolved)))
 
 
@@ -113,20 +112,20 @@ def _tools(resolved: Mapping[str, Any]) -> Iterator[Tool]:
 
 
 def runs_commands(resolved: Mapping[str, Any]) -> bool:
-    """Whether a program of it may be any of the machine."""
+    """Whether one of its programs is an arbitrary command line."""
     return any(model_of(asked).NEEDS_ALLOWANCE for asked in programs_of(resolved))
 
 
 def starts_others(resolved: Mapping[str, Any]) -> bool:
-    """Whether a program of it starts others, and so sees all programs of the machine."""
+    """Whether one of its programs starts others, and so must see all programs of the machine."""
     return any(model_of(asked).STARTS_OTHERS for asked in programs_of(resolved))
 
 
 def refuse_simulated(resolved: Mapping[str, Any]) -> None:
-    """Refuse programs where they cannot run.
+    """Refuse programs in the simulator.
 
     Raises:
-        SpecError: There is one; the message says what to write instead.
+        SpecError: The description has a program; the message names the replacement.
     """
     for index, asked in enumerate(programs_of(resolved)):
         raise SpecError(

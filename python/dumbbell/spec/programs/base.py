@@ -1,13 +1,13 @@
-"""What a program of the host is that runs in a host of an experiment, and how it is started.
+"""Base classes of programs of the machine that run in a host of an experiment.
 
 A built-in program is a file beside this one with a class, and a line in `MODELS` of the package.
-Its class has typed keys, never arguments, and makes the command lines of them: no text of a file
-becomes an option. Names have been checked (letters, digits, ``._-``, the first a letter or digit),
-so a host called ``-x`` cannot be, and where one stands in a command line it is as its address.
+Its class has typed keys instead of arguments, and builds the command lines from them: no text of a
+file becomes an option. Names have been checked (letters, digits, ``._-``, the first a letter or
+digit), so a host cannot be called ``-x``, and command lines contain addresses of hosts, not names.
 
-A key is one field of the class, which says its type, unit, default, range and meaning. The crate
-``spec`` describes the other keys of a file, but not these: neither the engine nor the guest reads
-them. Both know name, kind, hosts and start.
+A key is one field of the class, with its type, unit, default, range and meaning. The crate ``spec``
+describes the other keys of a file but not these, because neither the engine nor the guest reads
+them. Both read only name, kind, hosts and start.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from dumbbell.spec.fields import Name, Time
 from dumbbell.spec.program_list import ProgramQuantities
 
 PROCESS_BYTES = 24 << 20
-"""Of a process with its libraries."""
+"""Memory of a process with its libraries, bytes."""
 GUEST = "dumbbell-guest"
-"""Our own program in a guest, where a command line is one of its own."""
+"""Name of dumbbell's guest program, for command lines that it runs itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Tool:
     """A program of the machine.
 
     Attributes:
-        name: As it is called.
-        package: Debian's, which has it; empty where no free one does.
-        reads: Files and folders of the machine that it reads besides itself and its libraries.
-        content: Folders with what it consists of besides its file; a run says their hashes.
+        name: Name of the executable.
+        package: Debian package; empty if no free package has it.
+        reads: Files and folders of the machine that it reads, besides itself and its libraries.
+        content: Further folders that are part of the program; a run records their hashes.
     """
 
     name: str
@@ -50,23 +50,23 @@ class Tool:
 
 
 class RunTimes(enum.StrEnum):
-    """When a command line is run."""
+    """When a command line runs."""
 
     BEFORE = "before"
     """Before the run's time zero: servers, which wait."""
     AT_START = "at-start"
     """At the program's start."""
     AFTERWARDS = "afterwards"
-    """When everything else has ended: what reads the others' logs."""
+    """When all other programs have ended: readers of logs."""
 
 
 class Ends(enum.StrEnum):
     """How a command line ends."""
 
     BY_ITSELF = "by-itself"
-    """When it has done what it was told; one that does not is a fault."""
+    """By itself; a program that does not end is an error."""
     INTERRUPTED = "interrupted"
-    """By SIGINT when all that end by themselves have ended; its status does not matter."""
+    """By SIGINT when all programs that end by themselves have ended; its status is ignored."""
 
 
 class OutputReader(enum.StrEnum):
@@ -84,12 +84,12 @@ class OutputReader(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NewOutputFile:
-    """A file that a program leaves in its home under a name that is not known before.
+    """A file that a program writes to its home directory under a name not known in advance.
 
     Attributes:
-        pattern: Of its name, with ``*`` for what is not known; there has to be one such file.
-        kept_as: Name under which it is kept beside the tables.
-        reads: Who reads it.
+        pattern: Pattern of its name, with ``*`` for the unknown part; exactly one file must match.
+        kept_as: Name under which it is kept with the tables.
+        reads: The reader of the file.
     """
 
     pattern: str
@@ -103,19 +103,19 @@ class Task:
 
     Attributes:
         tool: Name of the program.
-        words: What one would type after it.
-        host: Where.
-        output: Name of the file for what it prints.
-        errors: Name of another one for its standard error; the same when empty.
-        input: Name of the output of another command line that it reads as its standard input.
-        when: When it is run.
+        words: Its arguments.
+        host: Host in which it runs.
+        output: Name of the file for its standard output.
+        errors: Name of the file for its standard error; if empty, that of the output.
+        input: Name of another command line's output, used as standard input.
+        when: When it runs.
         ends: How it ends.
-        reads: Who reads the file.
-        may_exit: Statuses besides 0 with which it may end.
-        most_bytes: Most bytes of a file that it writes.
-        also: Further files that it writes in its home, and who reads each into tables.
-        left: Those whose names are not known before.
-        is_shared: Whether one of it does for all programs that have the same command line there.
+        reads: The reader of the output.
+        may_exit: Allowed exit statuses besides 0.
+        most_bytes: Size limit of a file that it writes.
+        also: Further files in its home directory, and the reader of each.
+        left: Files whose names are not known in advance.
+        is_shared: Whether programs with the same command line in a host share one process.
     """
 
     tool: str
@@ -136,17 +136,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """Where a program runs: all that its command lines need besides its keys.
+    """Context of a program: inputs of its command lines besides its keys.
 
-    They are run in the home of their host, so files are named without a path.
+    Command lines run in the home directory of their host, so files are named without a path.
 
     Attributes:
-        index: Its place among the programs, from 0: ports follow from it.
-        duration_ns: Of the run.
-        seed: Random, of its own: of the description's seed, the replication and its name.
-        address: From an asking host to where another one answers it.
-        device: Of a host's link to a neighbour.
-        files: Name of a program to the capture that it writes.
+        index: Index of the program, from 0, which determines its ports.
+        duration_ns: Duration of the run.
+        seed: Seed of the program, derived from the description's seed, the replication and its
+            name.
+        address: Address of a host as seen from another host.
+        device: Device of a host's link to a neighbour.
+        files: Capture file by name of the program.
     """
 
     index: int
@@ -161,21 +162,21 @@ class Program(Kind):
     """A program of the machine in a host of the experiment; on the kernel only."""
 
     TOOLS: ClassVar[tuple[Tool, ...]] = ()
-    """What it needs on the machine."""
+    """Tools of the machine that it needs."""
     ENDS: ClassVar[tuple[str, ...]] = ("from", "to")
     """Keys with names of hosts."""
     INSTEAD: ClassVar[str] = ""
-    """What does the same in the simulator, as the end of a sentence."""
+    """The equivalent in the simulator, as the end of a sentence."""
     WITHOUT: ClassVar[str] = ""
-    """What can be done where one of its tools is not installed, as a sentence."""
+    """An alternative if one of its tools is not installed, as a sentence."""
     STARTS_OTHERS: ClassVar[bool] = False
-    """Whether it starts further programs of the machine, so that it has to see them all."""
+    """Whether it starts further programs of the machine, so that all of them must be visible."""
     NEEDS_ALLOWANCE: ClassVar[bool] = False
-    """Whether a file may have it only where the command line allows programs."""
+    """Whether a file with it needs ``--allow-programs``."""
     SAYS: ClassVar[frozenset[ProgramQuantities]] = frozenset()
-    """Quantities that its output has."""
+    """Quantities in its output."""
     NOTE: ClassVar[str] = ""
-    """What is to be known of its repetition; empty where the same seed gives the same bytes."""
+    """Note on its reproducibility; empty if the same seed gives the same bytes."""
 
     name: Name = Field(
         description="Unique among flows, probes and programs; names its rows and its files.",
@@ -200,16 +201,16 @@ class Program(Kind):
         return {name: keys[name].of(self) for name in self.ENDS}
 
     def length_ns(self) -> int | None:
-        """How long it runs; None until the end of the run, or as long as it takes."""
+        """Its duration, ns; None if it runs until the end of the run, or as long as needed."""
         return None
 
     def refers_to(self) -> str | None:
-        """Name of another program whose file it reads; None of none."""
+        """Name of another program whose file it reads, or None."""
         return None
 
     @classmethod
     def tools(cls, asked: Mapping[str, Any]) -> tuple[Tool, ...]:
-        """What it needs on the machine, as it is asked for.
+        """Tools that it needs with these keys.
 
         Args:
             asked: As resolved.
@@ -219,27 +220,27 @@ class Program(Kind):
     @classmethod
     @abstractmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> Sequence[Task]:
-        """Its command lines, in the order in which those of one instant begin.
+        """Its command lines; those of one instant start in this order.
 
         Args:
-            asked: As resolved.
-            site: Where it runs.
+            asked: The resolved program.
+            site: Its context.
         """
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """About how many packets it sends and gets, by which the time of a run is foreseen.
+        """Approximate number of packets sent and received, to estimate the time of a run.
 
         Args:
-            asked: As resolved.
-            capacity_bps: Of the narrowest link on its way; infinite where there is none.
-            duration_ns: Of the run.
+            asked: The resolved program.
+            capacity_bps: Rate of the slowest link on its path; infinite without a limit.
+            duration_ns: Duration of the run.
         """
         return 0.0
 
     @classmethod
     def memory_bytes(cls, asked: Mapping[str, Any]) -> int:
-        """What its processes, and what they write in their homes, take of a guest's memory.
+        """Memory of a guest for its processes and their files, bytes.
 
         Args:
             asked: As resolved.
@@ -248,7 +249,7 @@ class Program(Kind):
 
 
 class BetweenHosts(Program):
-    """A program that asks or sends to another host."""
+    """A program that sends requests or data to another host."""
 
     from_: Name = Field(validation_alias="from", description="Host in which it runs.")
     to: Name = Field(description="Host that it sends to.", examples=["receiver-1"])
@@ -263,16 +264,16 @@ class AtHost(Program):
 
 
 def seconds(nanoseconds: int) -> str:
-    """A time as a program takes it: ``0.2``, ``10``, never with an exponent."""
+    """A time in seconds as text, ``0.2`` or ``10``, without an exponent."""
     whole, rest = divmod(nanoseconds, 10**9)
     return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
 
 
 BULK_BPS = 1e9
-"""What is foreseen of a program that sends as fast as it can where no link is narrower."""
+"""Assumed rate of a program that sends as fast as it can, if no link is slower."""
 PACKET_BITS = 12_000.0
 
 
 def bulk_packets(capacity_bps: float, length_ns: int) -> float:
-    """Packets of a transfer that fills its way, with their acknowledgements."""
+    """Packets of a transfer that saturates its path, with acknowledgements."""
     return 2 * min(capacity_bps, BULK_BPS) * length_ns / 1e9 / PACKET_BITS

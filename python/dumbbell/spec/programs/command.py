@@ -1,7 +1,7 @@
-"""Any command line of the machine, where the person who runs the experiment allows it.
+"""Arbitrary command lines, which the user must allow.
 
-It is refused in a file without ``--allow-programs``; in Python it is whoever wrote the program who
-says so. Words go to the program as they stand: there is no shell.
+A file with one is refused without ``--allow-programs``; a Python program needs no permission. Words
+are passed to the program unchanged, without a shell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Stops = Annotated[
 
 
 class CommandProgram(AtHost):
-    """The words of ``command``, in a host."""
+    """The command line ``command``, run in a host."""
 
     INSTEAD: ClassVar[str] = "there are only flows and probes there"
     STARTS_OTHERS: ClassVar[bool] = True
@@ -58,7 +58,7 @@ class CommandProgram(AtHost):
     def _check(self, info: ValidationInfo) -> Self:
         if not 1 <= len(self.command) <= MOST_WORDS or not self.command[0].strip():
             raise Refused(self.command, f"1 to {MOST_WORDS} words, a program first", path="command")
-        # Of a file there is a context; of Python, where somebody wrote a program, there is none.
+        # A file is read with a context; a Python program has none.
         if isinstance(info.context, Mapping) and not info.context.get(ALLOWANCE):
             raise Refused(
                 " ".join(self.command),
@@ -70,12 +70,12 @@ class CommandProgram(AtHost):
 
     @classmethod
     def tools(cls, asked: Mapping[str, Any]) -> tuple[Tool, ...]:
-        """The program that it names."""
+        """The program named by the command."""
         return (Tool(asked["command"][0], ""),)
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
-        """The one command line."""
+        """A single command line."""
         tool, *words = asked["command"]
         return (
             Task(

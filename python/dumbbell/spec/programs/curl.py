@@ -1,4 +1,4 @@
-"""``curl`` (curl(1)): pages of a small web server, one after the other."""
+"""``curl`` (curl(1)): downloads from a small web server, one after the other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CurlProgram(BetweenHosts):
         """A server with one page, and curl."""
         name, port = asked["name"], FIRST_PORT + site.index
         address = site.address(asked["from"], asked["to"])
-        # Of a URL alone it would take brackets for a range.
+        # Without ``--globoff`` curl would interpret brackets in the URL as a range.
         words = ["-q", "-sS", "-g", "--no-progress-meter", "-w", _WRITTEN]
         if not asked["keep_alive"]:
             words += ["-H", "Connection: close"]
@@ -70,5 +70,5 @@ class CurlProgram(BetweenHosts):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """Those of the pages."""
+        """Packets of the pages."""
         return float(asked["count"] * (10 + 2 * 8 * asked["size_bytes"] / 12_000))

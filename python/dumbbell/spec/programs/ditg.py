@@ -1,12 +1,12 @@
 """D-ITG: ``ITGSend`` to an ``ITGRecv``, and ``ITGDec`` for their logs (D-ITG 2.8.1 manual).
 
-Two things differ from the bare ``ITGSend -a HOST ...``:
+Two options are added to ``ITGSend -a HOST ...``:
 
-- without ``-s`` it seeds its random numbers with the time of day, and two that start at one instant
-  of virtual time would send the same: each gets a seed of its own, which follows from that of the
-  description;
-- without ``-rp`` all send to port 8999, and an ``ITGRecv`` mixes the packets of two such flows in
-  their logs: each gets a port of its own.
+- ``-s``: by default ITGSend seeds its random numbers with the time of day, so two senders that
+  start at the same virtual time would send the same packets; each gets its own seed, derived from
+  that of the description;
+- ``-rp``: by default all send to port 8999, and an ``ITGRecv`` mixes the packets of two such flows
+  in its logs; each gets its own port.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from dumbbell.spec.programs.fields import words_schema
 from dumbbell.spec.refusal import Refused, one_of
 
 LAWS = ("constant", "exponential", "uniform")
-"""Those of ITGSend that our words mean too."""
+"""Distributions that both dumbbell and ITGSend have."""
 LOGS = ("receiver", "sender", "both", "none")
 FIRST_DATA_PORT = 20_000
 MOST_LOG_BYTES = 1 << 31
 LOGGED_BYTES = 400
-"""Of a packet in a log (144) and in its text (about 200)."""
+"""Bytes of a packet in a log (144) and in its text (about 200)."""
 _NS_PER_MS = 1_000_000
 _SEEDS = 10**9 - 1
 _GAPS = {
@@ -61,7 +61,7 @@ LogOf = Annotated[str, BeforeValidator(word(*LOGS)), words_schema(*LOGS)]
 
 
 def _decoders(log: str, host: str) -> tuple[Task, Task]:
-    """ITGDec on a log, where it lies: with ``-l`` it prints packets, without the summary."""
+    """Command lines of ITGDec for a log: with ``-l`` it prints packets, without it the summary."""
     return (
         Task(
             "ITGDec",
@@ -129,12 +129,12 @@ class DitgProgram(BetweenHosts):
         return self
 
     def length_ns(self) -> int:
-        """As long as it sends."""
+        """Its sending time."""
         return time_ns(self.duration)
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
-        """One ITGRecv a host, for whoever sends there; a sender; what decodes."""
+        """One ITGRecv per host for all its senders, a sender, and the decoders."""
         name, log = asked["name"], asked["log"]
         words = ["-a", site.address(asked["from"], asked["to"])]
         words += ["-rp", str(FIRST_DATA_PORT + site.index)]
@@ -170,12 +170,12 @@ class DitgProgram(BetweenHosts):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """One for each gap."""
+        """One packet per gap."""
         return float(asked["duration_ns"] / 1e9 / mean_of(asked["gap"]))
 
     @classmethod
     def memory_bytes(cls, asked: Mapping[str, Any]) -> int:
-        """Its logs lie in memory, with the text of each."""
+        """Memory for its logs and their text."""
         sides = {"both": 2, "none": 0}.get(asked["log"], 1)
         of_logs = sides * LOGGED_BYTES * cls.packets(asked, 0.0, 0)
         return super().memory_bytes(asked) + int(of_logs)

@@ -1,4 +1,4 @@
-"""Kinds of values that only programs have."""
+"""Types of values used only by programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.spec.fields import FASTEST_BPS, quantity, quantity_schema, whole
 from dumbbell.spec.refusal import Refused
 
 MOST_PARALLEL = 128
-"""What iperf3 allows (``MAX_STREAMS``)."""
+"""Limit of iperf3 (``MAX_STREAMS``)."""
 MOST_PINGS = 10_000_000
 MOST_SNAP = 262_144
 MOST_PAGES = 1000
@@ -26,7 +26,7 @@ _CONTROLLER = re.compile(r"[a-z][a-z0-9_]{0,14}")
 
 
 def words_schema(*words: str) -> WithJsonSchema:
-    """JSON schema of one of some words."""
+    """JSON schema of an enumeration."""
     return WithJsonSchema({"type": "string", "enum": list(words), "x-unit": "word"})
 
 

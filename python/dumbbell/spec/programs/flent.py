@@ -1,8 +1,8 @@
-"""``flent`` (flent(1)) itself: a test of its own, from one host to another.
+"""``flent`` (flent(1)): a test from one host to another.
 
-It starts netperf, irtt and ping as on a testbed; their servers are started here. Its tests are
-those of Flent 2.1.1 that need nothing else. It writes its data file under its title, the program's
-name, in which it has letters, digits and ``-`` only.
+It starts netperf, irtt and ping as on a testbed; their servers are started here. The tests are
+those of Flent 2.1.1 that need nothing else. The title of the test, and so part of the name of its
+data file, is the program's name, which may have letters, digits and ``-`` only.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ NETSERVER = Tool("netserver", "")
 _NS_PER_S = 10**9
 _NS_PER_10_MS = 10_000_000
 _PROCESSES_BYTES = 192 << 20
-"""Of Python with numpy and matplotlib, which it loads, and of its processes that read results."""
+"""Memory of Python with numpy and matplotlib, and of the processes that read results, bytes."""
 _STREAMS = 8
-"""As many as most of its tests have; those that take a number have that many more."""
+"""Number of processes of most tests; tests with a number of streams have that many more."""
 _PLAIN_TITLE = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -54,10 +54,10 @@ class FlentTest:
     """One of its tests.
 
     Attributes:
-        tools: What it starts.
-        delays: Its length is that of the load and this number of delays.
-        counts: Keys that say how many streams it has.
-        has_tcp: Whether it sends over TCP.
+        tools: Tools that it starts.
+        delays: Number of delays that are added to the length of the load.
+        counts: Keys for numbers of streams.
+        has_tcp: Whether it has TCP streams.
     """
 
     tools: tuple[Tool, ...]
@@ -91,7 +91,7 @@ TESTS: Mapping[str, FlentTest] = MappingProxyType(
         "voip-rrul": _RRUL,
     }
 )
-"""By their names."""
+"""Tests by name."""
 
 TestName = Annotated[str, BeforeValidator(word(*TESTS)), words_schema(*TESTS)]
 
@@ -155,17 +155,17 @@ class FlentProgram(BetweenHosts):
         return self
 
     def length_ns(self) -> int:
-        """Load and delays; it takes up to a second more to see that its programs have ended."""
+        """Length of load and delays; Flent notices the end of its programs up to a second late."""
         return time_ns(self.length) + TESTS[self.test].delays * time_ns(self.delay)
 
     @classmethod
     def tools(cls, asked: Mapping[str, Any]) -> tuple[Tool, ...]:
-        """Itself, and what its test starts."""
+        """Flent and the tools that its test starts."""
         return (*cls.TOOLS, *TESTS[asked["test"]].tools)
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
-        """Servers, one of each in the other host for whoever asks, and flent."""
+        """Servers in the other host, shared by all clients, and flent."""
         name, to = asked["name"], asked["to"]
         words = [asked["test"], "-4", "-H", site.address(asked["from"], to), "-t", name, "-D", "."]
         words += ["-l", seconds(asked["length_ns"]), "-d", seconds(asked["delay_ns"])]
@@ -189,7 +189,7 @@ class FlentProgram(BetweenHosts):
                 is_shared=True,
             )
             for tool, server_name, server in (
-                # Without an address it listens over IPv6 only.
+                # Without an address irtt listens on IPv6 only.
                 (IRTT, "irtt-server", ("server", "-b", "0.0.0.0:2112")),
                 (NETSERVER, "netserver", ("-D", "-4")),
             )
@@ -206,7 +206,8 @@ class FlentProgram(BetweenHosts):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """Those of a full way, both ways; of `ping` and `voip` about one a sample."""
+        """Packets of a path saturated in both directions; for `ping` and `voip` about one per
+        sample."""
         test = TESTS[asked["test"]]
         length_ns = asked["length_ns"] + test.delays * asked["delay_ns"]
         asking = 8.0 * length_ns / min(asked["step_ns"], 2 * _NS_PER_10_MS)
@@ -214,6 +215,6 @@ class FlentProgram(BetweenHosts):
 
     @classmethod
     def memory_bytes(cls, asked: Mapping[str, Any]) -> int:
-        """Python's and those of what it starts."""
+        """Memory of Python and of the processes that it starts."""
         streams = _STREAMS + sum(asked[f"{way}_streams"] or 0 for way in ("upload", "download"))
         return super().memory_bytes(asked) + _PROCESSES_BYTES + 2 * streams * (4 << 20)

@@ -50,7 +50,7 @@ class IperfProgram(Streams):
         return self
 
     def length_ns(self) -> int | None:
-        """As long as it sends; not known of an amount."""
+        """Its sending time; None if an amount is given."""
         return None if self.duration is None else time_ns(self.duration)
 
     @classmethod
@@ -89,7 +89,7 @@ class IperfProgram(Streams):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """Those of a full way, of the rate, or of the amount."""
+        """Packets of a saturated path, of the rate, or of the amount."""
         if asked["amount_bytes"] is not None:
             return float(2 * 8 * asked["amount_bytes"] * asked["parallel"] / 12_000)
         return super().packets(asked, capacity_bps, duration_ns)

@@ -1,4 +1,4 @@
-"""``iperf3`` (iperf3(1)): a client and a server of its own, both with JSON."""
+"""``iperf3`` (iperf3(1)): a client and its server, both with JSON output."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Iperf3Program(Streams):
         return self
 
     def length_ns(self) -> int:
-        """As long as it sends."""
+        """Its sending time."""
         return time_ns(self.duration)
 
     @classmethod

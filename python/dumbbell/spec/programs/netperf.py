@@ -1,6 +1,6 @@
 """``netperf`` to a ``netserver`` (manual: "Care and Feeding of Netperf"), where the user has it.
 
-Debian has it in no free section, so nothing of ours needs it.
+Debian has it only in non-free, so nothing in dumbbell depends on it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class NetperfProgram(BetweenHosts):
         return self
 
     def length_ns(self) -> int:
-        """As long as it sends."""
+        """Its sending time."""
         return time_ns(self.duration)
 
     @classmethod
@@ -75,7 +75,7 @@ class NetperfProgram(BetweenHosts):
         words = ["-H", site.address(asked["from"], asked["to"]), "-p", port, "-4"]
         words += ["-t", asked["test"], "-l", seconds(asked["duration_ns"])]
         words += ["-D", f"-{seconds(asked['interval_ns'])}"]
-        # Transactions a second have no other unit: told one, it prints 0.00 of them.
+        # Transactions per second have no unit option: with one netperf prints 0.00.
         words += [] if asked["test"].endswith("_RR") else ["-f", "m"]
         if asked["dscp"]:
             words += ["-Y", f"{asked['dscp'] << 2:#04x},{asked['dscp'] << 2:#04x}"]
@@ -101,7 +101,7 @@ class NetperfProgram(BetweenHosts):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """Those of a full way; of round trips a guess."""
+        """Packets of a saturated path; for round trips an assumed number."""
         if asked["test"].endswith("_RR"):
             return float(_REQUESTS_PPS * asked["duration_ns"] / 1e9)
         return bulk_packets(capacity_bps, asked["duration_ns"])

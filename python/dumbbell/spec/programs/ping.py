@@ -38,18 +38,18 @@ class PingProgram(BetweenHosts):
     dscp: Dscp = Field(default=0, description="Differentiated services code point (`-Q`).")
 
     def length_ns(self) -> int:
-        """Until the last request leaves."""
+        """Time until the last request is sent."""
         return (self.count - 1) * time_ns(self.interval)
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
-        """The asking side; kernels answer."""
+        """The client; the kernel of the other host answers."""
         words = ["-D", "-n", "-i", seconds(asked["interval_ns"]), "-c", str(asked["count"])]
         words += ["-s", str(asked["payload_bytes"])]
         if asked["dscp"]:
             words += ["-Q", str(asked["dscp"] << 2)]
         words.append(site.address(asked["from"], asked["to"]))
-        # 1 when no answer came, which is a result.
+        # status 1 means that no answer came, which is a result
         return (
             Task(
                 "ping",
@@ -63,5 +63,5 @@ class PingProgram(BetweenHosts):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """A request and its answer."""
+        """Two packets per request."""
         return float(2 * asked["count"])

@@ -1,4 +1,4 @@
-"""What ``iperf`` and ``iperf3`` have in common: streams from a client to a server of its own."""
+"""Common parts of ``iperf`` and ``iperf3``: streams from a client to its server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Streams(BetweenHosts):
         '[[flows]] with source = { kind = "greedy" }, or { kind = "cbr" } over UDP, is like it'
     )
     CONGESTION_OPTION: ClassVar[str]
-    """By which the controller is chosen."""
+    """Option that selects the congestion controller."""
 
     interval: PositiveTime = Field(default="1s", description="Between its reports (`-i`).")
     congestion_control: Controller | None = Field(
@@ -60,7 +60,7 @@ class Streams(BetweenHosts):
 
     @classmethod
     def options(cls, asked: Mapping[str, Any]) -> list[str]:
-        """What a client is told of its streams, but for UDP and the code point."""
+        """Options of a client for its streams, without UDP and the code point."""
         words = ["-P", str(asked["parallel"])]
         for key, option in (
             ("congestion_control", cls.CONGESTION_OPTION),
@@ -73,7 +73,7 @@ class Streams(BetweenHosts):
 
     @classmethod
     def packets(cls, asked: Mapping[str, Any], capacity_bps: float, duration_ns: int) -> float:
-        """Those of a full way, or of the rate."""
+        """Packets of a saturated path, or of the rate."""
         if asked["rate_bps"] is not None:
             capacity_bps = min(capacity_bps, asked["rate_bps"] * asked["parallel"])
         return bulk_packets(capacity_bps, asked["duration_ns"])

@@ -53,9 +53,9 @@ class TcpdumpProgram(AtHost):
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
-        """From the start, and before the first packet where that is the run's."""
+        """A capture from its start; before the first packet if that is the start of the run."""
         device = site.device(asked["host"], asked["neighbor"])
-        # Not another user's: what it writes is to be ours. Packets are handed on as they come.
+        # Keep the user, so that the files belong to it, and write packets as they arrive.
         words = ["-i", device, "-n", "-Z", "root", "--immediate-mode"]
         words += ["--time-stamp-precision=nano", "-Q", asked["direction"]]
         words += ["-s", str(asked["snap_length"]), "-w", "-"]

@@ -1,4 +1,4 @@
-"""``tshark`` (tshark(1)) on what a ``tcpdump`` of the same run captured, when the run is over."""
+"""``tshark`` (tshark(1)) on the capture of a ``tcpdump`` of the same run, after the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USUAL_FIELDS = (
     *("frame.time_epoch", "ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "frame.len"),
     "tcp.analysis.retransmission",
 )
-"""With these, in this order, ``dumbbell analyze`` reads the text."""
+"""Fields, in this order, that ``dumbbell analyze`` can read."""
 MOST_FIELDS = 64
 MOST_TEXT_BYTES = 1 << 31
 
@@ -64,7 +64,7 @@ class TsharkProgram(AtHost):
 
     @classmethod
     def tasks(cls, asked: Mapping[str, Any], site: CommandContext) -> tuple[Task, ...]:
-        """When the capture is whole."""
+        """A command line that runs when the capture is complete."""
         words = ["-r", "-", "-n", "-T", "fields", "-E", "separator=,"]
         words += ["-Y", asked["filter"]] if asked["filter"] else []
         words += [word for field in asked["fields"] for word in ("-e", field)]
