@@ -1,4 +1,4 @@
-"""The base of every part of a description."""
+"""Base classes of the parts of a description."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dumbbell.spec.refusal import raise_spec_error, refuse_unknown_keys
 
 
 class _OneErrorFamily(ModelMetaclass):
-    """Makes ``Link(rate="5")`` raise `SpecError` like a file with the same fault.
+    """Metaclass that makes ``Link(rate="5")`` raise `SpecError`, like a file with the same error.
 
-    Pydantic makes nested models without calling the class, so an error inside a larger
-    description still gets its whole path. (``__init__`` would be called for those too.)
+    Pydantic creates nested models without calling the class, so an error in a larger description
+    still gets its full path. (``__init__`` would be called for nested models too.)
     """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  of a metaclass
@@ -26,7 +26,7 @@ class _OneErrorFamily(ModelMetaclass):
 
 
 class SpecModel(BaseModel, metaclass=_OneErrorFamily):
-    """A table of the description: frozen, and refusing keys it does not know."""
+    """A table of the description: immutable; unknown keys are refused."""
 
     model_config = ConfigDict(
         # What a file does not have is never read: half of the models.
@@ -38,7 +38,7 @@ class SpecModel(BaseModel, metaclass=_OneErrorFamily):
         allow_inf_nan=False,
     )
     meant_by: ClassVar[Mapping[str, str]] = {}
-    """Keys that people look for here, to what to write instead."""
+    """Keys that users may look for here, with the keys to use instead."""
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class SpecModel(BaseModel, metaclass=_OneErrorFamily):
 
     @classmethod
     def read(cls, data: Mapping[str, Any], context: Mapping[str, Any] | None = None) -> Self:
-        """Makes one from a table as a file gives it.
+        """Create a model from a table of a file.
 
         Raises:
             SpecError: Something in it is not allowed.
@@ -69,7 +69,7 @@ class SpecModel(BaseModel, metaclass=_OneErrorFamily):
     @classmethod
     def _refuse_unknown_keys(cls, data: object) -> object:
         if isinstance(data, Mapping):
-            # Python cannot write `from=`, so its own name `from_` is known as well.
+            # `from` is a keyword of Python, so `from_` is accepted too.
             given = {key: value for key, value in data.items() if key not in cls.model_fields}
             refuse_unknown_keys(given, cls.keys(), cls.meant_by)
         return data
@@ -80,9 +80,9 @@ def _require_kind(schema: dict[str, Any]) -> None:
 
 
 class Kind(SpecModel):
-    """One of several tables that may stand in a place; a file tells them apart by ``kind``.
+    """Base of tables of which one of several kinds is allowed, selected by ``kind`` in a file.
 
-    In Python the class says it, so ``kind`` has a default there.
+    In Python the class determines the kind, so ``kind`` has a default.
     """
 
     model_config = ConfigDict(json_schema_extra=_require_kind)

@@ -1,9 +1,9 @@
-"""CCPerf's traffic policing experiment, from its command line to an experiment of ours.
+"""Conversion of the command line of CCPerf's traffic policing experiment.
 
 Its options are those that its pages print (ccperf.net, "Traffic Policing Experiment"), values as
-ns-3 writes them: ``4Mbps``, ``20p``, ``15ms``, lists with commas. What the pages leave open is set
-as ns-3 3.37 needs it for the published 120 drops and one timeout (so those are no evidence; the
-study `traffic_policing` runs every other combination too):
+ns-3 writes them: ``4Mbps``, ``20p``, ``15ms``, lists with commas. Parameters that the pages do not
+give are chosen so that ns-3 3.37 gives the published 120 drops and one timeout. These two numbers
+are therefore not evidence; the study `traffic_policing` also runs all other combinations:
 
 | open | taken |
 | --- | --- |
@@ -45,7 +45,7 @@ NO_EFFECT: Mapping[str, str] = MappingProxyType(
         "--parameters": "a label: the options of these names say the same",
     }
 )
-"""Options that do nothing, and why."""
+"""Options without effect, with the reason."""
 
 SOURCE_SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
@@ -146,7 +146,7 @@ class Policing:
         )
 
     def experiment(self) -> Experiment:
-        """As an experiment of ours.
+        """Convert to an experiment.
 
         Raises:
             SpecError: A value is out of its range, or the rates are in the wrong order.
@@ -197,7 +197,7 @@ def _source(flow: PolicedFlow) -> dict[str, Any]:
 
 
 def read_command(options: Mapping[str, str]) -> tuple[Policing, dict[str, str]]:
-    """The experiment of a command line.
+    """Parse a command line of CCPerf.
 
     Args:
         options: ``--name`` to its value as typed; all that `OPTIONS` names and has no default.

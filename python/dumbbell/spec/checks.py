@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(experiment: Experiment) -> None:
-    """Refuses the first thing that does not fit.
+    """Refuse the first inconsistency.
 
     Raises:
         Refused: With its path from the experiment's root.

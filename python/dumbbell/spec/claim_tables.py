@@ -1,8 +1,8 @@
-"""The ``[[claim]]`` tables of a file, as a person writes them.
+"""The ``[[claim]]`` tables of an experiment file.
 
-Each says of a quantity, in a cell, what a rule of `dumbbell.claims.rules` can judge. The margins
-are part of it, so they stand there before anything runs. What paths lead to is looked up by
-`dumbbell.compare.checking`, which knows the experiment and its numbers.
+Each table is a claim about a quantity in a cell, which a rule of `dumbbell.claims.rules` judges. It
+contains the margins, so they are fixed before anything runs. `dumbbell.compare.checking` resolves
+the paths; it has the experiment and its quantities.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _word(value: object, words: Sequence[str]) -> str:
 
 
 def _amount(value: object) -> str | float:
-    """Text with its unit, or a number; which of them, the quantity says."""
+    """Text with a unit, or a number, depending on the quantity."""
     if isinstance(value, str):
         return value
     # Of what is no number nothing is below anything.
@@ -129,7 +129,7 @@ BetterWord = Annotated[str, *_words("higher", "lower")]
 
 
 class ComparisonTerm(SpecModel):
-    """What a quantity is held against, where that is not a number: another one, or another cell."""
+    """The reference of a claim if it is not a number: another quantity, or another cell."""
 
     quantity: Path | None = Field(default=None, description="Another one; the same if left out.")
     where: Settings = Field(
@@ -152,14 +152,14 @@ Bound = Annotated[str | float | ComparisonTerm, BeforeValidator(_bound)]
 
 
 class Amended(SpecModel):
-    """A rule that was changed after a run says so."""
+    """The amendment of a rule after a run."""
 
     when: Sentence = Field(description="Date, such as `2026-03-14`.")
     what: Sentence = Field(description="What was changed and why.")
 
 
 class ClaimTable(Kind):
-    """What all claims have."""
+    """Keys of all claims."""
 
     statement: Sentence = Field(description="The claim, in a sentence.")
     id: Title | None = Field(
@@ -193,13 +193,13 @@ class Measuring(ClaimTable):
 
 
 class IntervalClaim(Measuring):
-    """A claim that is judged by an interval."""
+    """Base of claims that are judged by an interval."""
 
     level: Level = Field(default=0.95, description="Of the interval.")
 
 
 class EqualsTable(IntervalClaim):
-    """The mean equals a value, give or take a margin."""
+    """The mean equals a value within a margin."""
 
     kind: Literal["equals"] = Field(default="equals", description="A mean equals a value.")
     value: Amount = Field(description="What it should be.")
@@ -214,7 +214,7 @@ class EqualsTable(IntervalClaim):
 
 
 class PublishedTable(IntervalClaim):
-    """A printed number against what one run as published would print."""
+    """A published number is compared with the result of one run of the published experiment."""
 
     kind: Literal["published"] = Field(
         default="published", description="A printed number, and what one run prints."
@@ -263,7 +263,7 @@ class OrderingTable(IntervalClaim):
 
 
 class EquivalentTable(IntervalClaim):
-    """Two cells or quantities, or all values of a path, differ by less than what matters."""
+    """Two cells or quantities, or all values of a path, are equal within a margin."""
 
     kind: Literal["equivalent"] = Field(
         default="equivalent", description="The same within a margin."
@@ -312,7 +312,7 @@ class SpreadTable(IntervalClaim):
 
 
 class SupremumTable(IntervalClaim):
-    """A bound that the greatest of a run comes to within one packet and never passes."""
+    """A bound that the maximum of a run approaches within one packet and never exceeds."""
 
     kind: Literal["supremum"] = Field(default="supremum", description="A least upper bound.")
     bound: Amount = Field(description="The least upper bound.")
@@ -324,7 +324,7 @@ class SupremumTable(IntervalClaim):
 
 
 class CheckTable(Measuring):
-    """What holds by construction in every single run: a check, which is counted nowhere."""
+    """A check that holds by construction in every single run; it is not counted."""
 
     kind: Literal["check"] = Field(default="check", description="It holds by construction.")
     value: Amount = Field(description="What each run must give.")
@@ -346,7 +346,7 @@ class AgreementTable(IntervalClaim):
 
 
 class CalibrationTable(ClaimTable):
-    """A parameter that was chosen so that printed numbers come out: shown, counted nowhere."""
+    """A parameter that was fitted to published numbers; it is shown but not counted."""
 
     kind: Literal["calibration"] = Field(
         default="calibration", description="A number that chose a parameter."

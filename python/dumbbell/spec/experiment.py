@@ -1,4 +1,4 @@
-"""One description of an experiment: what runs in the simulator and on the kernel."""
+"""The description of an experiment, for the simulator and the kernel."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ else:
 
 
 class Experiment(ExperimentKeys):
-    """Hosts, links with their queues, traffic, and how long to watch.
+    """An experiment: hosts, links with their queues, traffic, and a duration.
 
-    Quantities are text with a unit: ``"200ms"``, ``"1mbit"``, ``"512B"``, ``"110pps"``. Where
-    hosts come in, there is either a ``shape`` or a list of ``links``.
+    Quantities are text with a unit: ``"200ms"``, ``"1mbit"``, ``"512B"``, ``"110pps"``. The network
+    is either a ``shape`` or a list of ``links``.
 
     Raises:
-        SpecError: Something is not allowed; it says where, what and what is.
+        SpecError: A value is invalid; the message has the path, the value and the allowed values.
     """
 
     shape: Shape | None = Field(
@@ -99,7 +99,7 @@ class Experiment(ExperimentKeys):
 
     @property
     def all_links(self) -> tuple[Link, ...]:
-        """The links, those of a shape too."""
+        """The links, including those of a shape."""
         return tuple(self.links) if self.shape is None else tuple(self.shape.links())
 
     @cached_property
@@ -121,10 +121,10 @@ class Experiment(ExperimentKeys):
         return self.topology.interfaces
 
     def route(self, start: str, end: str) -> list[str]:
-        """Names of the queues that a packet passes from one host to another.
+        """Names of the queues on the path from one host to another.
 
         Raises:
-            SpecError: There is no such host, or no way.
+            SpecError: There is no such host, or no path.
         """
         for key, host in (("from", start), ("to", end)):
             if host not in self.topology.hosts:
@@ -138,8 +138,8 @@ class Experiment(ExperimentKeys):
     def resolved(self) -> dict[str, Any]:
         """The description with every default filled in and every unit converted.
 
-        It is what the engine reads. Names of keys and their nesting are those of the
-        description, with a suffix for the unit.
+        The engine reads this form. Names and nesting of keys are those of the description, with a
+        suffix for the unit.
         """
         duration_ns = time_ns(self.duration)
         resolved: dict[str, Any] = {
@@ -154,7 +154,7 @@ class Experiment(ExperimentKeys):
         ]
         resolved["probes"] = [probe.resolved() for probe in self.probes]
         names = observed.names(self, Resolved(resolved))
-        # Only where it was asked for: descriptions kept before there was the key stay as they are.
+        # Only if given, so that stored descriptions from before this key keep their canonical text.
         if names is not None:
             resolved["observe"] = names
         if self.programs:
@@ -170,30 +170,30 @@ class Experiment(ExperimentKeys):
         return self._resolved_json
 
     def notices(self) -> tuple[PlacedNotice, ...]:
-        """What was written in tc's language and many mean otherwise, such as ``10Mbps``.
+        """Warnings about values in tc syntax that are easily misunderstood, such as ``10Mbps``.
 
-        Also filters that no flow and no probe has packets for.
+        Also warnings about filters that match no flow and no probe.
         """
         return (*notices_in(self), *notices_of_filters(self.resolved_json()))
 
     # --- variations -----------------------------------------------------------------------
 
     def with_seed(self, seed: int) -> Self:
-        """The same with another seed."""
+        """A copy with another seed."""
         return self.with_(seed=seed)
 
     def with_link(self, a: str, b: str, **changes: Any) -> Self:
-        """The same with other values in the first link between two hosts.
+        """A copy with other values in the first link between two hosts.
 
-        The links of a shape are written out for it.
+        A shape is replaced by its links.
 
         Args:
-            a: One host of the link; forward and reverse stay as the link has them.
+            a: One host of the link; forward and reverse remain those of the link.
             b: The other host.
             **changes: Keys of a link.
 
         Raises:
-            SpecError: There is no such link, or the experiment would not be allowed.
+            SpecError: There is no such link, or the experiment would be invalid.
         """
         links = list(self.all_links)
         for index, link in enumerate(links):
@@ -204,18 +204,18 @@ class Experiment(ExperimentKeys):
         raise SpecError("links", f"{a} and {b}", f"two hosts of one link: {pairs}")
 
     def with_flow(self, name: str, **changes: Any) -> Self:
-        """The same with other values in one flow.
+        """A copy with other values in one flow.
 
         Raises:
-            SpecError: There is no such flow, or the experiment would not be allowed.
+            SpecError: There is no such flow, or the experiment would be invalid.
         """
         return self.with_(flows=_changed(self.flows, "flows", name, changes))
 
     def with_probe(self, name: str, **changes: Any) -> Self:
-        """The same with other values in one probe.
+        """A copy with other values in one probe.
 
         Raises:
-            SpecError: There is no such probe, or the experiment would not be allowed.
+            SpecError: There is no such probe, or the experiment would be invalid.
         """
         return self.with_(probes=_changed(self.probes, "probes", name, changes))
 
@@ -230,20 +230,19 @@ class Experiment(ExperimentKeys):
         allow_programs: bool = False,
         allow_native: bool = False,
     ) -> Self:
-        """Reads an experiment from a file or from text in TOML.
+        """Read an experiment from a file or from text in TOML.
 
         Args:
-            source: A path; or text, which is told from a path by an ``=`` or a line's end in
-                it.
-            settings: Values to put in place of, or beside, those of the file.
-            allow_programs: Whether it may have programs of kind ``any``, which are any of this
-                machine.
+            source: A path, or TOML text, which is recognised by an ``=`` or a line end.
+            settings: Values that override or extend those of the file.
+            allow_programs: Whether programs of kind ``any`` are allowed, which are arbitrary
+                command lines.
             allow_native: Whether its controllers ``file:NAME.c`` may be compiled and loaded, now
-                and later: they run with all that you may do.
+                and later: they run with all rights of the user.
 
         Raises:
-            SpecError: It cannot be read, is no TOML, or describes no experiment; or a setting's
-                path leads nowhere.
+            SpecError: It cannot be read, is not TOML, or is not a valid experiment; or the path of
+                a setting does not exist.
         """
         data, folder = toml_file.load(source)
         described, _ = parted(data)
@@ -254,14 +253,14 @@ class Experiment(ExperimentKeys):
     def from_resolved(
         cls, resolved: Mapping[str, Any] | str, *, allow_programs: bool = False
     ) -> Self:
-        """The experiment that resolves to this; for descriptions kept beside results.
+        """The experiment of a resolved description, such as one stored with results.
 
         Args:
-            resolved: What `resolved` or `resolved_json` gave.
+            resolved: The result of `resolved` or `resolved_json`.
             allow_programs: As for `from_toml`.
 
         Raises:
-            SpecError: It is no resolved description.
+            SpecError: It is not a resolved description.
         """
         from dumbbell.spec import unresolve
 
@@ -278,7 +277,7 @@ class Experiment(ExperimentKeys):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """The JSON schema (2020-12) of what a file may hold; ``x-unit`` says what a text is."""
+        """The JSON schema (2020-12) of an experiment file; ``x-unit`` is the unit of a text."""
         from dumbbell.spec.claim_tables import claim_schemas
         from dumbbell.spec.sweep_tables import sweep_schemas
 
@@ -295,7 +294,7 @@ class Experiment(ExperimentKeys):
 
 
 def context(folder: Path, allow_programs: bool) -> dict[str, Any]:
-    """What `Experiment.read` is to know of a file: from where its paths start, what it may run."""
+    """The context of `Experiment.read` for a file: the folder of its paths, and its permissions."""
     return {"folder": folder, ALLOWANCE: allow_programs}
 
 

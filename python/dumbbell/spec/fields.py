@@ -1,7 +1,7 @@
-"""The kinds of values a description is made of, each with its check and its unit.
+"""Types of values in a description, each with its check and its unit.
 
-Quantities stay the text a person wrote; ``*_ns``, ``*_bps`` and ``*_bytes`` functions below
-give the numbers. Texts are checked when an experiment is made, so these cannot fail later.
+Quantities are stored as the text in the file; the functions ``*_ns``, ``*_bps`` and ``*_bytes``
+convert them. Texts are checked when an experiment is created, so the conversions cannot fail later.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MOST_TRANSFERS = 2**32 - 1
 NO_POLICER = "none"
 NO_GRO = "off"
 INFINITE = "inf"
-"""The rate of a link that does not hold packets back."""
+"""The rate of a link without a transmitter."""
 
 OVERHEADS_BYTES = {"ethernet": 14, "wire": 38, "ppp": 2, "none": 0}
-"""Bytes a packet carries on a link besides its IP size.
+"""Link-layer overhead of a packet, bytes.
 
 ``ethernet`` is what Linux counts: the header of 14. ``wire`` is what occupies an Ethernet
 cable: with it the frame check sequence (4), preamble and start delimiter (8) and the gap
@@ -54,9 +54,9 @@ DSCPS = {
     "EF": 46,
     "VA": 44,
 }
-"""Names of code points (RFC 2474, 2597, 3246, 5865, 8622); ``BE`` is what many call ``DF``."""
+"""Names of code points (RFC 2474, 2597, 3246, 5865, 8622); ``BE`` is a common name of ``DF``."""
 
-# What tc reads but no queue can be: least, most, and what is allowed.
+# Bounds for values that tc accepts but no queue can have: minimum, maximum, and the message.
 _QDISC_RANGES = {
     "limit_packets": (1, 2**32 - 1, "a limit of at least 1 packet"),
     "limit_bytes": (1, 2**32 - 1, "a limit of at least 1 byte"),
@@ -70,7 +70,7 @@ _WITH_UNIT = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*[A-Za-z]+\s*$"
 
 
 def _text(value: object, allowed: str, unit: str = "") -> str:
-    """Refuses what is not text; a bare number gets its unit as a hint."""
+    """Refuse values other than text; a bare number gets its unit as a hint."""
     if isinstance(value, str):
         return value
     hint = None
@@ -83,10 +83,10 @@ def _text(value: object, allowed: str, unit: str = "") -> str:
 def quantity(
     value: object, parse: Callable[[str], int], bounds: tuple[int, int], allowed: str, unit: str
 ) -> str:
-    """A quantity's text, when ``parse`` reads it and it lies in the bounds.
+    """Check the text of a quantity: ``parse`` accepts it, and it is within the bounds.
 
     Raises:
-        Refused: It does not; a bare number gets ``unit`` in the hint.
+        Refused: The text is invalid or out of bounds; a bare number gets ``unit`` in the hint.
     """
     text = _text(value, allowed, unit)
     try:
@@ -182,7 +182,7 @@ def _probability(value: object) -> float:
 
 
 def whole(least: int, most: int) -> Callable[[object], int]:
-    """A check for whole numbers from ``least`` to ``most``."""
+    """Return a check for whole numbers from ``least`` to ``most``."""
 
     def check(value: object) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
@@ -193,7 +193,7 @@ def whole(least: int, most: int) -> Callable[[object], int]:
 
 
 def word(*words: str) -> Callable[[object], str]:
-    """A check for one of some words."""
+    """Return a check for one of several words."""
 
     def check(value: object) -> str:
         if not isinstance(value, str) or value not in words:
@@ -255,7 +255,7 @@ def size_bytes(text: str) -> int:
 
 
 def gro_ns(text: str) -> int | None:
-    """Nanoseconds for which frames are gathered; None for ``off``."""
+    """Nanoseconds for which GRO collects frames; None for ``off``."""
     return None if text == NO_GRO else units.parse_time_ns(text)
 
 
@@ -265,7 +265,7 @@ def rate_bps(text: str) -> int:
 
 
 def rate_text(bps: int) -> str:
-    """A rate of the resolved description as a person writes it."""
+    """The text of a resolved rate."""
     return INFINITE if bps == 0 else units.format_rate(bps)
 
 

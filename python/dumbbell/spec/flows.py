@@ -1,4 +1,4 @@
-"""Who sends to whom: flows and probes."""
+"""Flows and probes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dumbbell.spec.sources import Source
 from dumbbell.spec.tcp import Tcp
 
 FIRST_PORT = 10_000
-"""Of the first flow, where none is said."""
+"""Default port of the first flow."""
 LAST_PORT: int = FLOW["port"].bounds["most"]
 PROBE_PORTS = (7, 2112)
-"""Where probes over UDP are answered: echo (RFC 862) and irtt."""
+"""Ports that answer UDP probes: echo (RFC 862) and irtt."""
 
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import FlowKeys, ProbeKeys
@@ -78,25 +78,25 @@ class Flow(FlowKeys):
 
     @property
     def carried_by(self) -> str:
-        """``udp`` or ``tcp``: the transport, or what follows from source and settings."""
+        """``udp`` or ``tcp``: the given transport, or the one implied by source and settings."""
         if self.transport is not None:
             return self.transport
         return "tcp" if self.tcp is not None or "udp" not in self.source.transports else "udp"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the flows that run: its own, or with ``count`` one with a number for each."""
+        """Names of the flows: its own, or with ``count`` numbered names."""
         if self.count is None:
             return (self.name,)
         return tuple(f"{self.name}-{number}" for number in range(1, self.count + 1))
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Of the flows that run, where it is said: its own, or with ``count`` the next, too."""
+        """Ports of the flows, if given: its own, or with ``count`` consecutive ones."""
         return () if self.port is None else tuple(self.port + i for i in range(self.count or 1))
 
     def resolved(self, duration_ns: int, network: Resolved) -> list[dict[str, Any]]:
-        """The flows for the resolved description of a run that long over this network."""
+        """The flows for the resolved description, for a duration and a network."""
         alike = self._resolved(duration_ns, network)
         ports = [{}] * len(self.names) if self.port is None else [{"port": at} for at in self.ports]
         return [

@@ -1,13 +1,13 @@
-"""The line of a home as people know it, as a file of an experiment.
+"""A home access line as an experiment file.
 
 ::
 
     server --- isp ====== modem --- router --- laptop
 
 Between ``isp`` and ``modem`` is the line, with a queue at each end: the provider's on the way down,
-the modem's own on the way up. The home's network up to the modem has 1 Gbit/s.
+the modem's own on the way up. The home network between modem and laptop has 1 Gbit/s.
 
-Sources: tc-cake(8) for the bytes that a packet occupies on each kind of line; C. Kreibich et al.,
+Sources: tc-cake(8) for the overhead of each kind of line; C. Kreibich et al.,
 "Netalyzr: illuminating the edge network", IMC 2010, for the sizes of its queues.
 """
 
@@ -27,11 +27,11 @@ _FULL_BYTES = 1500
 _CELL_BYTES, _CELL_HEADER_BYTES = 48, 5
 """Payload and header of a cell (ITU-T I.361)."""
 DEFAULT_BUFFER_BYTES = 256 * 1024
-"""Of either queue of the line: one of the sizes that Netalyzr found most often."""
+"""Default buffer of both queues of the line: one of the most common sizes found by Netalyzr."""
 
 
 class Framing(enum.Enum):
-    """What a line makes of packets."""
+    """Framing of packets on a line."""
 
     PLAIN = "plain"
     ATM = "atm"
@@ -39,7 +39,7 @@ class Framing(enum.Enum):
 
 
 class Technology(enum.Enum):
-    """A kind of line; each has cake's word for it, its bytes a packet and its framing."""
+    """A kind of line, with cake's keyword, its overhead and its framing."""
 
     ADSL_PPPOE = ("adsl-pppoe", "pppoe-llcsnap", 40, Framing.ATM)
     ADSL_PPPOA = ("adsl-pppoa", "pppoa-vcmux", 10, Framing.ATM)
@@ -53,10 +53,10 @@ class Technology(enum.Enum):
         """Name the parts.
 
         Args:
-            word: What is typed.
-            cake: The keyword of tc-cake(8).
-            overhead_bytes: What a packet occupies besides the IP packet, without cells.
-            framing: What the line makes of it.
+            word: Name on the command line.
+            cake: Keyword of tc-cake(8).
+            overhead_bytes: Overhead per IP packet, without ATM cells.
+            framing: Framing of the line.
         """
         self.word = word
         self.cake = cake
@@ -65,14 +65,14 @@ class Technology(enum.Enum):
 
 
 class Provider(enum.Enum):
-    """What the provider does with packets above the rate to the home."""
+    """How the provider limits the rate to the home."""
 
     SHAPER = "shaper"
     POLICER = "policer"
 
 
 class Use(enum.Enum):
-    """What is done in the home."""
+    """An application in the home."""
 
     CALL = "call"
     GAME = "game"
@@ -82,20 +82,20 @@ class Use(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class HomeLine:
-    """A home's line.
+    """Parameters of a home access line.
 
     Attributes:
-        down_bps: Rate of the line to the home, bit/s, as the modem shows it: above 0.
-        up_bps: Rate from the home, bit/s: above 0.
-        rtt_ns: Round trip to the server on an idle line, nanoseconds: the propagation delays alone.
-        technology: What kind of line.
-        provider: Whether packets above `down_bps` wait or are dropped; a policer's bucket
-            has the bytes of a round trip.
-        down_buffer_bytes: Most that waits at the provider.
-        up_buffer_bytes: Most that waits at the modem.
-        uses: What is done at once.
-        shaped: Share of both rates, above 0 and at most 1, to which cake at the router shapes;
-            None for fq_codel there, which does not shape.
+        down_bps: Downlink rate as the modem shows it, bit/s, above 0.
+        up_bps: Uplink rate, bit/s, above 0.
+        rtt_ns: Round-trip propagation delay to the server, nanoseconds.
+        technology: Kind of line.
+        provider: Whether the provider shapes or polices to `down_bps`; a policer's bucket holds the
+            bytes of one round trip.
+        down_buffer_bytes: Queue limit at the provider.
+        up_buffer_bytes: Queue limit at the modem.
+        uses: Simultaneous applications.
+        shaped: Share of both rates, above 0 and at most 1, to which cake at the router shapes; None
+            for fq_codel there, which does not shape.
     """
 
     down_bps: int
@@ -109,7 +109,7 @@ class HomeLine:
     shaped: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no line is.
+        """Refuse invalid values.
 
         Raises:
             SpecError: A value is out of range; the path is the option's.
@@ -129,19 +129,19 @@ class HomeLine:
 
     @property
     def is_policed(self) -> bool:
-        """Whether the way down drops what is above the rate, and nothing waits."""
+        """Whether the provider polices the downlink instead of shaping it."""
         return self.provider is Provider.POLICER
 
     def cake(self, share: float, rate_bps: int) -> str:
-        """The line of tc that shapes to a share of a rate, with the overhead of this line."""
+        """The cake command that shapes to a share of a rate, with the overhead of this line."""
         return f"cake bandwidth {format_rate(round(share * rate_bps))} {self.technology.cake}"
 
 
 def home_text(line: HomeLine) -> str:
-    """An experiment in TOML for a home's line.
+    """An experiment in TOML for a home access line.
 
     Args:
-        line: Which.
+        line: Parameters of the line.
     """
     return "\n".join([*_head(line), *_links(line), *_traffic(line), ""])
 
@@ -204,17 +204,17 @@ def _links(line: HomeLine) -> Iterator[str]:
 
 
 def _end(line: HomeLine, rate_bps: int, buffer_bytes: int) -> str:
-    """The transmitter of an end of the line and the queue before it."""
+    """The transmitter of an end of the line and its queue."""
     kind = line.technology
     match kind.framing:
         case Framing.ATM:
-            # netem alone counts cells; its limit is in packets.
+            # Only netem counts ATM cells; its limit is in packets.
             overhead = kind.overhead_bytes - _ETHERNET_BYTES
             packets = max(2, buffer_bytes // _FULL_BYTES)
             cells = f"{format_rate(rate_bps)} {overhead} {_CELL_BYTES} {_CELL_HEADER_BYTES}"
             return f'{{ qdisc = "netem limit {packets} rate {cells}" }}'
         case Framing.PTM:
-            # Of 65 bytes sent 64 are the packets' (IEEE 802.3 clause 61.3.3).
+            # 64 of 65 bytes carry packets (IEEE 802.3 clause 61.3.3).
             rate_bps = rate_bps * 64 // 65
         case Framing.PLAIN:
             pass

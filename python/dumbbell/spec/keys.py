@@ -1,8 +1,8 @@
-"""Keys of the description, as the native module has them.
+"""Keys of the description, from the native module.
 
-Each is described once, in a table of Rust (``spec/src``): its name, what stands there, its default
-and its meaning. The models, the way back from a resolved description, the page of keys and the
-kernel backend take their lists from here.
+Each key is described once, in a Rust table (``spec/src``): its name, type, default and meaning. The
+models, the conversion from a resolved description, the page of keys and the kernel backend use
+these lists.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ class Key:
     """A key of a table of the description.
 
     Attributes:
-        name: As a person writes it.
-        resolved: As the resolved description has it; of a table within, its path there.
-        kind: What stands there.
-        bounds: Of that: the words or numbers that are allowed, with a unit and an example.
-        presence: Whether it may be left out, and what the resolved description then has: null, no
-            such key, 0, ``default``, what the profile says, or what follows from other keys.
-        default: As resolved; of TCP that of the profile ``linux-6.1``.
-        meaning: What it says.
-        kernel: For what a kernel takes it: each flow, both hosts of one, the sending host, the way
-            from one host to the other, or nothing: it has its default and no other.
+        name: Name in the experiment file.
+        resolved: Name in the resolved description; for a nested table its path.
+        kind: Type of the value.
+        bounds: The allowed words or numbers, with a unit and an example.
+        presence: Whether it may be omitted, and what the resolved description then has: null, no
+            such key, 0, ``default``, the value of the profile, or a value derived from other keys.
+        default: The resolved default; for TCP that of the profile ``linux-6.1``.
+        meaning: Description of the key.
+        kernel: Scope of the setting on the kernel: a flow, both hosts of a flow, the sending host,
+            the path between two hosts, or nothing (only the default is possible).
     """
 
     name: str
@@ -111,7 +111,8 @@ class Key:
         return self.conversion.resolve(value)
 
     def written(self, value: Any) -> Any:
-        """A resolved value as a person writes it; None for one that nobody writes."""
+        """A resolved value in the form of the experiment file; None if it cannot be written
+        there."""
         if self.presence == "or-zero" and not value:
             return None
         return self.conversion.write(value)
@@ -138,7 +139,7 @@ class Key:
 
     @property
     def written_default(self) -> Any:
-        """Its default as a person writes it."""
+        """Its default in the form of the experiment file."""
         if self.kind == "overhead":
             return next(word for word, size in OVERHEADS_BYTES.items() if size == self.default)
         if self.kind == "bytes":

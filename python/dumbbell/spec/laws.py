@@ -1,7 +1,7 @@
-"""Probability laws of gaps and sizes, as text or as a table.
+"""Probability distributions of gaps and sizes, as text or as a table.
 
 ``"exponential 512B"`` and ``{ law = "exponential", mean = "512B" }`` are the same. A quantity
-alone is a constant. Where a time is expected, a rate of packets stands for its inverse:
+alone is a constant. Where a time is expected, a packet rate means its inverse:
 ``"exponential 110pps"`` is an exponential gap with a mean of 1/110 s.
 """
 
@@ -20,18 +20,18 @@ from dumbbell.spec.refusal import Refused, nearest, one_of, refuse_unknown_keys
 
 LONGEST_GAP_S = 200.0 * 86_400
 SHORTEST_MEAN_GAP_S = 1e-9
-"""Time must pass: a source whose gaps are mostly zero would never end."""
+"""Minimum mean gap, s: with mostly zero gaps simulated time would not advance."""
 LARGEST_SIZE_BYTES = 1e9
 LARGEST_SHAPE = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a law.
+    """A parameter of a distribution.
 
     Attributes:
-        name: As the resolved description has it.
-        kind: ``quantity`` (with the unit of what is drawn), ``shape`` (a number above 0) or
+        name: Name in the resolved description.
+        kind: ``quantity`` (with the unit of the drawn values), ``shape`` (a number above 0) or
             ``log`` (a natural logarithm of the quantity in seconds or bytes).
         or_zero: Whether 0 is allowed.
     """
@@ -51,20 +51,21 @@ LAWS: dict[str, tuple[Parameter, ...]] = {
     "gamma": (Parameter("shape", "shape"), Parameter("scale")),
     "weibull": (Parameter("shape", "shape"), Parameter("scale")),
 }
-"""Laws and their parameters, in the order of the short form. A normal law is cut at zero."""
+"""Distributions and their parameters, in the order of the short form. A normal distribution is
+clipped at zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a law is drawn for.
+    """A type of quantity that distributions are drawn for.
 
     Attributes:
-        what: As an error names it.
-        parse: Text to a number in ``unit``.
-        format: Such a number to text; `parse` gives it back exactly.
-        example: A quantity.
-        most: The largest parameter.
-        unit: Of the resolved number.
+        what: Name in error messages.
+        parse: Converts text to a number in ``unit``.
+        format: Converts a number to text, the exact inverse of `parse`.
+        example: An example of a quantity.
+        most: Largest parameter.
+        unit: Unit of the resolved number.
     """
 
     what: str
@@ -75,10 +76,10 @@ class Drawn:
     unit: str
 
     def resolve(self, text: str) -> dict[str, Any]:
-        """The law for the resolved description; its parameters in seconds or bytes.
+        """The resolved distribution, with parameters in seconds or bytes.
 
         Raises:
-            Refused: It is no law.
+            Refused: The text is not a distribution.
         """
         words = text.split()
         if not words:
@@ -99,7 +100,7 @@ class Drawn:
         return resolved
 
     def check(self, value: object) -> str:
-        """The short form of a law given as text or as a table, if it is one."""
+        """The short form of a distribution given as text or as a table."""
         if isinstance(value, Mapping):
             value = self._from_table(value)
         if not isinstance(value, str):
@@ -109,10 +110,10 @@ class Drawn:
         return text
 
     def text_of(self, resolved: object) -> str:
-        """The short form of a resolved law.
+        """The short form of a resolved distribution.
 
         Raises:
-            Refused: It is none.
+            Refused: It is not a resolved distribution.
         """
         law = resolved.get("law") if isinstance(resolved, Mapping) else None
         if not isinstance(resolved, Mapping) or law not in LAWS:
@@ -133,7 +134,7 @@ class Drawn:
         )
 
     def _refuse_unknown_law(self, words: list[str]) -> None:
-        """A first word that is neither a law nor, alone, a quantity."""
+        """Refuse a first word that is neither a distribution nor a quantity."""
         if len(words) == 1 and not words[0].isalpha():
             return
         raise Refused(words[0], one_of(list(LAWS)), nearest(words[0], LAWS))
@@ -213,8 +214,8 @@ SIZE = Drawn(
 
 
 def _number_text(value: float) -> str:
-    """A number without unit, as the laboratory writes it (``lab/src/laws.rs``)."""
-    # What is no number is refused where the text is read.
+    """A number without a unit, formatted like the laboratory (``lab/src/laws.rs``)."""
+    # Anything else is refused when the text is parsed.
     return units.format_number(value) if math.isfinite(value) else repr(value)
 
 
@@ -255,7 +256,7 @@ _MEANS: dict[str, Callable[..., float]] = {
 
 
 def mean_of(law: Mapping[str, Any]) -> float:
-    """The mean of a resolved law in its unit; infinite for a Pareto law of shape 1 or less."""
+    """The mean of a resolved distribution in its unit; infinite for Pareto with shape 1 or less."""
     values = [law[parameter.name] for parameter in LAWS[law["law"]]]
     return float(_MEANS[law["law"]](*values))
 
@@ -291,16 +292,16 @@ def _schema(drawn: Drawn, unit: str) -> WithJsonSchema:
 
 
 def gap_law(text: str | Mapping[str, Any]) -> dict[str, Any]:
-    """A checked law of times for the resolved description, in seconds."""
+    """Resolve a checked distribution of times, in seconds."""
     return GAP.resolve(GAP.check(text))
 
 
 def size_law(text: str | Mapping[str, Any]) -> dict[str, Any]:
-    """A checked law of sizes for the resolved description, in bytes."""
+    """Resolve a checked distribution of sizes, in bytes."""
     return SIZE.resolve(SIZE.check(text))
 
 
-# A table becomes its short form, so that what is kept is a value and not a dictionary.
+# A table is converted to its short form, so that the stored value is immutable.
 _GAP_SCHEMA, _RESOLVED_GAP = _schema(GAP, "law of times"), Conversion(gap_law, GAP.text_of)
 _Text = str | Mapping[str, Any]
 GapLaw = Annotated[_Text, BeforeValidator(_check_gap), _GAP_SCHEMA, _RESOLVED_GAP]

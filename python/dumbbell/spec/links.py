@@ -20,7 +20,7 @@ else:
 
 
 class Change(ChangeKeys):
-    """New values of a link from an instant on; what is left out stays as it was."""
+    """New values of a link from a given time on; omitted values do not change."""
 
     def resolved(self) -> dict[str, Any]:
         """The change for the resolved description."""
@@ -28,7 +28,7 @@ class Change(ChangeKeys):
 
 
 def _in_order(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """Refuses changes that go back in time or change nothing."""
+    """Refuse changes out of order or without a new value."""
     for index, change in enumerate(changes):
         if change.model_fields_set <= {"at"}:
             raise Refused("nothing", "a new rate, delay or loss", path=f"[{index}]")
@@ -68,7 +68,7 @@ if not TYPE_CHECKING:
 
 
 class LinkEnd(LinkEndKeys):
-    """What one direction of a link has otherwise than the link as a whole."""
+    """Values of one direction of a link that differ from the link as a whole."""
 
     meant_by = _NO_GSO
 
@@ -78,7 +78,7 @@ _AS_THE_LINK = LinkEnd.model_construct()
 
 
 class LinkOptions(LinkKeys):
-    """All of a link but its two hosts."""
+    """The keys of a link without its two hosts."""
 
     meant_by = _NO_GSO
 
@@ -108,7 +108,7 @@ class LinkOptions(LinkKeys):
         return self._of_scripts
 
     def end(self, direction: LinkEnd) -> dict[str, Any]:
-        """One direction for the resolved description: its own values before the link's."""
+        """One direction for the resolved description: its own values override the link's."""
         found = {}
         for name, key in LINK.items():
             own = getattr(direction, name)

@@ -1,8 +1,8 @@
-"""Linux's own congestion controllers, ``linux:NAME``: which were built, and of which source.
+"""Linux's own congestion controllers, ``linux:NAME``: those built, and their sources.
 
-``dumbbell controller build linux`` keeps the C files of each as they are in a kernel's source, in
-the cache folder, by the SHA-256 of them all (`native.keep`). That is also the permission to run
-them, as for a C file of one's own.
+``dumbbell controller build linux`` stores the unmodified C files of each from a kernel's source in
+the cache folder, under the SHA-256 of all files (`native.keep`). As for a user's C file, this is
+also the permission to run them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dumbbell.spec.refusal import Refused, nearest, one_of
 
 PREFIX: Final = "linux:"
 LICENCE: Final = "GPL-2.0"
-"""Of the kernel's files, and so of what is compiled with them."""
+"""Licence of the kernel's files, and so of controllers compiled from them."""
 _NAME = re.compile("[a-z0-9_]{1,15}")
 _INDEX = "linux.json"
 
@@ -59,13 +59,13 @@ class LinuxFiles:
 
 @dataclass(frozen=True, slots=True)
 class LinuxController:
-    """One that was built.
+    """A controller that was built.
 
     Attributes:
         name: Its name.
-        sha256: Of its files.
-        version: Of the kernel that they came from; empty where its source did not say.
-        source: Where that source lay.
+        sha256: SHA-256 of its files.
+        version: Kernel version of the source; empty if unknown.
+        source: Path of the source.
     """
 
     name: str
@@ -75,26 +75,26 @@ class LinuxController:
 
 
 def check_reference(value: str) -> str:
-    """Refuses what is no ``linux:NAME``."""
+    """Refuse a reference that is not ``linux:NAME``."""
     if _NAME.fullmatch(value.removeprefix(PREFIX)) is None:
         raise Refused(value, "linux: and the name of a controller of Linux, such as linux:vegas")
     return value
 
 
 def name_of(reference: str) -> str | None:
-    """The kernel's name of what a checked reference means; None for what is not Linux's."""
+    """The kernel's name of the controller in a checked reference; None if it is not Linux's."""
     return reference.removeprefix(PREFIX) if reference.startswith(PREFIX) else None
 
 
 def found(reference: str, wanted: str | None = None) -> LinuxController:
-    """The controller that ``linux:NAME`` means: of the source that was built last.
+    """The controller ``linux:NAME`` of the source built last.
 
     Args:
         reference: As the description has it.
         wanted: SHA-256 that it has to have; None for any.
 
     Raises:
-        Refused: It was not built, or has another content.
+        Refused: The controller was not built, or has another SHA-256.
     """
     # Its own files alone are read: a description is resolved for each cell of a sweep.
     each = _listed().get(reference.removeprefix(PREFIX))
@@ -111,13 +111,13 @@ def found(reference: str, wanted: str | None = None) -> LinuxController:
 
 
 def linux_controllers() -> dict[str, LinuxController]:
-    """Those that were built and are kept, by name."""
+    """Controllers that were built and whose files exist, by name."""
     listed = _listed().items()
     return {name: each for name, each in listed if native.source_of(each.sha256) is not None}
 
 
 def _listed() -> dict[str, LinuxController]:
-    """Those that were built, whether their files are still there or not."""
+    """Controllers that were built, even if their files are missing."""
     try:
         listed = json.loads((native.controllers_folder() / _INDEX).read_text(encoding="utf-8"))
         read = [LinuxController(**each) for each in listed]
@@ -139,7 +139,7 @@ def keep(files: LinuxFiles, version: str, source: str) -> LinuxController:
 
 
 def name_built(controllers: list[LinuxController]) -> None:
-    """From now on ``linux:NAME`` means these; others stay as they are."""
+    """Make these the controllers of their names ``linux:NAME``; other names are unchanged."""
     listed = linux_controllers() | {each.name: each for each in controllers}
     folder = native.controllers_folder()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

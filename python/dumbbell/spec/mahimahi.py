@@ -1,8 +1,7 @@
-"""Command lines of Mahimahi's shells, ``mm-delay 20 mm-link up down``, as a file of an experiment.
+"""Conversion of Mahimahi command lines, ``mm-delay 20 mm-link up down``, to experiment files.
 
-Shells stand inside each other, the last one innermost, where the command runs. Each is a link:
-between ``client``, inside, and ``server``, outside, packets pass them in turn. *Uplink* is from
-inside to outside.
+Shells are nested; the command runs in the last, innermost one. Each shell is a link on the path
+between ``client`` (inside) and ``server`` (outside). *Uplink* is from inside to outside.
 
 Source: mm-link(1), mm-delay(1), mm-loss(1) of Mahimahi 0.98.
 """

@@ -1,9 +1,9 @@
-"""Congestion controllers in C and Python: which file is meant, and whether it may be used.
+"""Files of congestion controllers in C and Python: lookup and permission.
 
-A controller runs with all that its user may do, so nothing is compiled, executed or loaded because
-a description says so. Whoever sits at the keyboard allows a content once (``--allow-native``,
-`Experiment.from_toml`, `allow`); its source is then kept below the cache folder, by its SHA-256,
-and that it lies there is the permission. A description, a bundle and a result only have the hash.
+A controller runs with all rights of its user, so a description alone never causes code to be
+compiled, executed or loaded. The user permits a file content once (``--allow-native``,
+`Experiment.from_toml`, `allow`). Its source is then stored in the cache folder under its SHA-256,
+and its presence there is the permission. Descriptions, bundles and results contain only the hash.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from dumbbell.spec.refusal import Refused
 
 PREFIX: Final = "file:"
 CLASS_PREFIX: Final = "class:"
-"""Before the name of a class that the program gives which runs the description."""
+"""Prefix of a class that the calling program supplies."""
 LINUX_NAME: Final = "linux.json"
-"""What one of Linux's is kept as, all its files together (`dumbbell.spec.linux`)."""
+"""File ending of a stored Linux controller, which contains all its files
+(`dumbbell.spec.linux`)."""
 LARGEST_SOURCE_BYTES: Final = 1 << 20
 LONGEST_REFERENCE: Final = 255
 C_ENDING, PYTHON_ENDING = ".c", ".py"
@@ -37,11 +38,11 @@ _ALLOWING: ContextVar[bool] = ContextVar("allowing native controllers", default=
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What ``file:NAME.c`` or ``file:NAME.py:CLASS`` names.
+    """A reference ``file:NAME.c`` or ``file:NAME.py:CLASS``.
 
     Attributes:
         file: Path of the file.
-        class_name: Of a file in Python, the class; else None.
+        class_name: The class in a Python file; None for C.
     """
 
     file: str
@@ -49,7 +50,7 @@ class Reference:
 
     @property
     def ending(self) -> str:
-        """Of the file, which says its language."""
+        """Ending of the file, which determines its language."""
         return C_ENDING if self.class_name is None else PYTHON_ENDING
 
     @property
@@ -59,20 +60,21 @@ class Reference:
 
     @property
     def value(self) -> str:
-        """As a description has it."""
+        """The reference as in a description."""
         return f"{PREFIX}{self.short}"
 
     @property
     def beside(self) -> Reference:
-        """To a file of that name in the folder of the description."""
+        """A reference to the file of that name in the folder of the description."""
         return Reference(Path(self.file).name, self.class_name)
 
     @classmethod
     def typed(cls, words: str) -> Reference | None:
-        """That of a command line, where ``file:`` may be left out; None for what is no file.
+        """Parse a reference on a command line, where ``file:`` may be omitted; None if it is not a
+        file.
 
         Raises:
-            Refused: It is a file, but has another form.
+            Refused: It names a file but is malformed.
         """
         name = words.removeprefix(PREFIX)
         is_file = name != words or re.search(r"\.(c|py)(:[^/]*)?\Z", name) is not None
@@ -80,10 +82,10 @@ class Reference:
 
     @classmethod
     def of(cls, value: str) -> Reference:
-        """That of a description.
+        """Parse a reference in a description.
 
         Raises:
-            Refused: It has another form.
+            Refused: It is malformed.
         """
         name = value.removeprefix(PREFIX)
         is_plain = value.isprintable() and len(value.encode()) <= LONGEST_REFERENCE
@@ -97,7 +99,7 @@ class Reference:
 
 @contextlib.contextmanager
 def allowing_native(allowed: bool = True) -> Iterator[None]:
-    """Controllers of descriptions that are read in the block are allowed, where ``allowed``."""
+    """Context manager: permit the controllers of descriptions read in the block if ``allowed``."""
     token = _ALLOWING.set(_ALLOWING.get() or allowed)
     try:
         yield
@@ -106,21 +108,21 @@ def allowing_native(allowed: bool = True) -> Iterator[None]:
 
 
 def is_allowing() -> bool:
-    """Whether controllers are being allowed (`allowing_native`)."""
+    """Whether controllers are permitted at the moment (`allowing_native`)."""
     return _ALLOWING.get()
 
 
 def allow(source: str | Path) -> str:
-    """Allow a controller's file in C or Python (``.py``) to be used, now and later, as it is now.
+    """Permit the present content of a controller's file in C or Python (``.py``), now and later.
 
     Args:
         source: The file.
 
     Returns:
-        Its SHA-256, by which it is known.
+        Its SHA-256.
 
     Raises:
-        SpecError: It cannot be read, or is larger than 1 MiB.
+        SpecError: The file cannot be read, or is larger than 1 MiB.
     """
     try:
         content = _content(Path(source), str(source))
@@ -131,11 +133,11 @@ def allow(source: str | Path) -> str:
 
 
 def source_of(sha256: str, ending: str = C_ENDING) -> Path | None:
-    """Where the source of a controller that is allowed lies; None for one that is not.
+    """Path of the stored source of a permitted controller; None without permission.
 
     Args:
-        sha256: Of its content.
-        ending: ``.c`` or ``.py``: it was allowed as such. In C are Linux's too.
+        sha256: SHA-256 of its content.
+        ending: ``.c`` or ``.py``, as which it was permitted; ``.c`` includes Linux's.
     """
     names = [_source_name(ending), *([LINUX_NAME] if ending == C_ENDING else [])]
     places = (controllers_folder() / sha256 / name for name in names)
@@ -155,24 +157,24 @@ def _source_name(ending: str) -> str:
 
 
 def controllers_folder() -> Path:
-    """Where sources and what is compiled of them lie; not made here."""
+    """The cache folder of sources and compiled controllers; it may not exist."""
     return cache_folder() / "controllers"
 
 
 def found_source(
     reference: str, folder: Path, *, is_of_a_file: bool, wanted: str | None = None
 ) -> str:
-    """SHA-256 of the file that a reference means; kept where controllers are being allowed.
+    """SHA-256 of a referenced file; stores the file if controllers are permitted.
 
     Args:
-        reference: As the description has it.
-        folder: Where the description lies.
-        is_of_a_file: Whether somebody else may have written it: the file must then lie in its
-            folder or below.
-        wanted: SHA-256 that it has to have; None for any.
+        reference: The reference in the description.
+        folder: Folder of the description.
+        is_of_a_file: Whether the description is a file, and so untrusted: the controller must then
+            be in its folder or below.
+        wanted: Required SHA-256; None for any.
 
     Raises:
-        Refused: It is not there, lies elsewhere, or is no file of at most 1 MiB.
+        Refused: The file does not exist, is outside the folder, or is larger than 1 MiB.
     """
     meant = Reference.of(reference)
     name = meant.file
@@ -194,14 +196,14 @@ def found_source(
 
 
 def class_name_of(value: str) -> str | None:
-    """The class that a checked reference names; None for a file in C."""
+    """The class in a checked reference; None for a C file."""
     if value.startswith(CLASS_PREFIX):
         return value.removeprefix(CLASS_PREFIX)
     return Reference.of(value).class_name
 
 
 def is_c_file(tcp: Mapping[str, Any]) -> bool:
-    """Whether resolved settings of TCP name a file in C of one's own."""
+    """Whether resolved TCP settings name a user's C file."""
     controller = tcp.get("controller")
     if controller is None or "class" in controller:
         return False
@@ -225,7 +227,7 @@ def has_own_controller(tcp: Mapping[str, Any] | None) -> bool:
 
 
 def check_reference(value: str) -> str:
-    """Refuses what names neither a file nor a class."""
+    """Refuse a reference to neither a file nor a class."""
     if value.startswith(CLASS_PREFIX):
         if re.fullmatch(_NAME, value.removeprefix(CLASS_PREFIX)) is None:
             raise Refused(value, "class: and a name of 1 to 64 letters, digits and _")
@@ -248,11 +250,12 @@ def _content(path: Path, shown: str) -> bytes:
 
 
 def keep(content: bytes, name: str) -> str:
-    """Allows a source of this content. Returns its SHA-256.
+    """Permit and store a source; return its SHA-256.
 
     Args:
-        content: Of a file in C or Python, or of several as `dumbbell.spec.linux` writes them.
-        name: What it is kept as.
+        content: Content of a file in C or Python, or of several as written by
+            `dumbbell.spec.linux`.
+        name: Name under which it is stored.
     """
     sha256 = hashlib.sha256(content).hexdigest()
     place = controllers_folder() / sha256 / name

@@ -1,4 +1,4 @@
-"""Which queues are observed: of the others packets and bytes are counted, and nothing more."""
+"""The observed queues; for other queues only packets and bytes are counted."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def check_names(experiment: Experiment) -> None:
 def names(experiment: Experiment, described: Resolved) -> list[str] | None:
     """The observed queues of an experiment that resolves to this; None for all.
 
-    The bottleneck of a flow or probe is the queue on its way with the lowest rate, of transmitter
-    or discipline; the first of equal ones.
+    The bottleneck of a flow or probe is the queue on its path with the lowest rate of transmitter
+    or discipline; the first if several are equal.
     """
     if experiment.observe == ALL:
         return None

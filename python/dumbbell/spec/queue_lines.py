@@ -1,4 +1,4 @@
-"""What a link end is to ``tc``, written once for the page and for the kernel in virtual time.
+"""The ``tc`` commands of a link end, for pages and for the kernel in virtual time.
 
 | of the description | for `tc` |
 | --- | --- |
@@ -9,10 +9,10 @@
 | other `overhead` | `stab overhead`, what it differs from the 14 bytes that Linux counts |
 | `changes` | `tc class change` and `tc qdisc change` |
 
-A transmitter sends one packet after the other. A token bucket does not: one of a packet's burst
-lets several smaller packets pass at once. `htb` with a burst of a byte may be overdrawn by one
-packet, so it starts the next when the one before it has ended, whatever their sizes; `netem rate`
-at the far end lets a packet arrive when its own transmission has ended.
+A transmitter sends one packet after the other. A token bucket with a burst of one packet does not:
+it lets several smaller packets pass at once. `htb` with a burst of one byte may be overdrawn by one
+packet, so it starts each packet when the previous one has ended, whatever their sizes; `netem rate`
+at the far end delays a packet by its own transmission time.
 
 Sources: tc(8), tc-htb(8), tc-netem(8), tc-stab(8).
 """
@@ -42,7 +42,7 @@ End = Mapping[str, Any]
 
 
 def queue_lines(end: End, device: str) -> list[str]:
-    """What follows ``tc`` to set up the queue of an interface that has none yet."""
+    """Arguments of ``tc`` that set up the queue of an interface."""
     stab = _size_table(end)
     if not end["rate_bps"]:
         return units.qdisc_lines(end["qdisc"], device=device, handle=QUEUE_HANDLE, options=stab)
@@ -58,30 +58,30 @@ def queue_lines(end: End, device: str) -> list[str]:
 
 
 def rate_change_lines(end: End, device: str) -> list[str]:
-    """What follows ``tc`` to give the shaper of an interface the rate of ``end``."""
+    """Arguments of ``tc`` that change the rate of an interface's shaper to that of ``end``."""
     handle = f"{SHAPER_HANDLE:x}:"
     return [f"class change dev {device} parent {handle} classid {handle}1 {_htb(end)}"]
 
 
 def is_delayed(end: End) -> bool:
-    """Whether something happens between the queue and the far end, now or later."""
+    """Whether there is a delay, a loss or a rate after the queue, now or after a change."""
     later = any(change["delay_ns"] or change["loss"] for change in end["changes"])
     return bool(end["rate_bps"] or end["delay_ns"] or end["loss"] or later)
 
 
 def ifb_name(device: str) -> str:
-    """The device through which passes what arrives at another."""
+    """Name of the ``ifb`` for the ingress of a device."""
     return f"ifb-{device}"
 
 
 def ifb_lines(device: str) -> list[str]:
-    """What follows ``ip`` to make that device."""
+    """Arguments of ``ip`` that create the ``ifb``."""
     ifb = ifb_name(device)
     return [f"link add {ifb} type ifb", f"link set dev {ifb} up"]
 
 
 def delay_lines(end: End, device: str) -> list[str]:
-    """What follows ``tc`` at the far end's interface to delay what comes from ``end``."""
+    """Arguments of ``tc`` for the far end's interface that delay packets from ``end``."""
     ifb = ifb_name(device)
     root = f"qdisc add dev {ifb} root handle {DELAY_HANDLE:x}:"
     return [
@@ -92,7 +92,7 @@ def delay_lines(end: End, device: str) -> list[str]:
 
 
 def delay_change_lines(end: End, device: str) -> list[str]:
-    """What follows ``tc`` at the far end's interface after a change of ``end``."""
+    """Arguments of ``tc`` for the far end's interface after a change of ``end``."""
     return [f"qdisc change dev {ifb_name(device)} root handle {DELAY_HANDLE:x}: {_netem(end)}"]
 
 
@@ -105,9 +105,9 @@ def changed(end: End, change: Mapping[str, Any]) -> dict[str, Any]:
 def egress_lines(
     end: End, device: str, *, has_hook: bool, copies_to: str | None = None
 ) -> list[str]:
-    """What follows ``tc`` for what happens to packets before they come to the queue.
+    """Arguments of ``tc`` for the actions before the queue: policer and copies.
 
-    Both actions are in one filter: a second one is not asked once the first has an answer.
+    Both actions are in one filter, because a second filter is not evaluated after a match.
 
     Args:
         end: With or without a policer.
@@ -131,7 +131,7 @@ def _words(*parts: str) -> str:
 
 
 def _htb(end: End) -> str:
-    """A transmitter: no credit, so a packet starts when the one before it has ended."""
+    """A transmitter as `htb` without credit: a packet starts when the previous one has ended."""
     rate = units.format_rate(end["rate_bps"])
     return f"htb rate {rate} ceil {rate} burst 1b cburst 1b quantum {_LARGEST_PACKET_BYTES}"
 
@@ -143,7 +143,7 @@ def _size_table(end: End) -> str:
 
 
 def _netem(end: End) -> str:
-    """What happens after the queue: delay, loss, and the transmission of a finite rate."""
+    """The `netem` after the queue: delay, loss, and the transmission time of a finite rate."""
     words = [f"netem limit {NEVER_DROPS}"]
     if end["delay_ns"] or end["changes"]:
         words.append(f"delay {units.format_time(end['delay_ns'] // NS_PER_US * NS_PER_US)}")

@@ -1,7 +1,7 @@
-"""How a description is refused: where, what was found, what is allowed, the nearest word.
+"""Refusal of a description: path, value found, allowed values, nearest word.
 
-Checks raise `Refused`, with a path relative to what they look at. Pydantic collects it, knows
-where in the whole description that is, and `to_spec_error` puts both together.
+Checks raise `Refused` with a path relative to the checked value. Pydantic collects it with the
+position in the whole description, and `to_spec_error` joins both.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _ALLOWED = {
     "string_too_short": "text of at least {min_length} characters",
     "string_too_long": "text of at most {max_length} characters",
 }
-"""What pydantic's kinds of errors allow; in braces what it says of them."""
+"""Allowed values for pydantic's error types; placeholders are pydantic's context."""
 
 
 class Refused(ValueError):  # noqa: N818  pydantic collects it; people see a SpecError
     """A value that is not allowed.
 
     Attributes:
-        path: Where, relative to what was looked at: ``""``, ``mean``, ``changes[1].at``.
-        value: What was found there, as text.
-        allowed: What would have been accepted.
+        path: Path relative to the checked
+        value: ``""``, ``mean``, ``changes[1].at``. value: The value found there, as text.
+        allowed: The accepted values.
         hint: The nearest accepted word, or None.
-        reason: Why, where the value alone does not show it; or None.
+        reason: Why the value is refused, if that is not obvious; or None.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Refused(ValueError):  # noqa: N818  pydantic collects it; people see a Spe
 
 
 def shown(value: object) -> str:
-    """A value as text of bounded length; text stands for itself."""
+    """A value as text of bounded length; text is unchanged."""
     try:
         text = value if isinstance(value, str) else _short.repr(value)
     except ValueError:  # an integer with thousands of digits
@@ -101,7 +101,7 @@ def nearest(word: object, words: Iterable[str]) -> str | None:
 
 
 def one_of(words: Sequence[str]) -> str:
-    """The words to choose from, as an error says it; the first twenty when there are many."""
+    """The allowed words for an error message; the first twenty if there are many."""
     some = ", ".join(words[:20])
     return f"one of {some}{' and others' if len(words) > 20 else ''}"
 
@@ -129,7 +129,7 @@ def refuse_unknown_keys(
 
 
 def to_spec_error(error: ValidationError, data: object) -> SpecError:
-    """The first thing pydantic found wrong in ``data``, as one error of ours."""
+    """Convert pydantic's first error in ``data`` to a `SpecError`."""
     first = error.errors(include_url=False)[0]
     path = _path_of(first["loc"], data)
     context = first.get("ctx", {})
@@ -162,8 +162,8 @@ def raise_spec_error(error: ValidationError, data: object) -> NoReturn:
 def _path_of(location: Sequence[int | str], data: object) -> str:
     """Pydantic's location as a path.
 
-    Tags are left out that it adds: for a table with a ``kind``, and for the member of a union, as
-    in ``from.int``, behind a value that has no parts.
+    Tags that pydantic adds are left out: those for a table with a ``kind``, and those for the
+    member of a union, as in ``from.int``, after a value without parts.
     """
     path = ""
     current = data

@@ -1,9 +1,9 @@
-"""Values put into a description by their paths: ``links[router->receiver].forward.qdisc=pie``.
+"""Setting values of a description by their paths: ``links[router->receiver].forward.qdisc=pie``.
 
-A path is what an error message prints (``links[1].forward.qdisc``). In place of a number it may
-have a name: of a flow or probe its own, of a link its hosts (``links[a->b]``, and ``#2`` for a
-parallel one). ``flows[download]`` with a ``count`` is all of its flows, ``flows[download-3]`` one
-of them. Tables that a path leads through and that are not there yet are made.
+A path has the form of those in error messages (``links[1].forward.qdisc``). Instead of an index it
+may have a name: that of a flow or probe, or for a link its hosts (``links[a->b]``, and ``#2`` for a
+parallel one). ``flows[download]`` of a flow with a ``count`` addresses all its flows,
+``flows[download-3]`` one of them. Missing tables on a path are created.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Setting:
     """One value of a description.
 
     Attributes:
-        path: Where, as a person wrote it.
-        value: What a TOML file would have there: a number, true or false, text, a list or a table.
+        path: The path as typed.
+        value: A TOML value: a number, true or false, text, a list or a table.
     """
 
     path: str
@@ -43,11 +43,11 @@ class Setting:
     def parse(cls, text: str) -> Setting:
         """A setting from ``PATH=VALUE``.
 
-        The value is read as TOML where it is a finite number, true, false, quoted text, a list or
-        an inline table, else it is text itself: ``qdisc=fq_codel limit 1000``.
+        The value is parsed as TOML if it is a finite number, true, false, quoted text, a list or an
+        inline table; otherwise it is text: ``qdisc=fq_codel limit 1000``.
 
         Raises:
-            SpecError: There is no ``=``, or nothing before it.
+            SpecError: There is no ``=``, or no path before it.
         """
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
@@ -56,9 +56,9 @@ class Setting:
 
     @classmethod
     def parse_each(cls, text: str) -> list[Setting]:
-        """One setting, or one for each of ``PATH={VALUE,VALUE}``, as a shell's braces make them.
+        """Settings from ``PATH=VALUE`` or ``PATH={VALUE,VALUE}``, like brace expansion of a shell.
 
-        Braces around a table as TOML has it (``{ keep = 50 }``) are that table.
+        Braces around a TOML table (``{ keep = 50 }``) are a table.
 
         Raises:
             SpecError: As `parse`.
@@ -78,23 +78,23 @@ class Setting:
 
     @property
     def shown_value(self) -> str:
-        """The value in a few words, for a table's head."""
+        """The value in short form, for the header of a table."""
         return shown(self.value)
 
 
 def settings_applied(document: Mapping[str, Any], settings: Iterable[Setting]) -> dict[str, Any]:
-    """A description, as a file gives it, with other values in some places.
+    """Apply settings to a description in the form of a file.
 
     Args:
-        document: Tables and lists as TOML has them; it is left as it is.
-        settings: Applied in their order.
+        document: The tables and lists of the TOML file; not modified.
+        settings: Settings, applied in order.
 
     Returns:
-        The new description; whether it is one, `Experiment.read` says.
+        The new description, which `Experiment.read` checks.
 
     Raises:
-        SpecError: A path is none, leads through something that has no parts, or to a place or name
-            that there is not.
+        SpecError: A path is malformed, leads through a value without parts, or to a missing index
+            or name.
     """
     changed = _Changed(document)
     for setting in settings:
@@ -105,10 +105,11 @@ def settings_applied(document: Mapping[str, Any], settings: Iterable[Setting]) -
 def separate_settings_applied(
     document: Mapping[str, Any], settings: Iterable[Setting]
 ) -> dict[str, Any]:
-    """The same of settings of which no two set the same value, however their paths are written.
+    """Apply settings, of which no two may set the same value, however their paths are spelled.
 
     Raises:
-        SpecError: Two do; it names both. Or as `settings_applied`.
+        SpecError: Two settings set the same value; the message names both. Or as
+            `settings_applied`.
     """
     changed = _Changed(document)
     before: list[tuple[Setting, _Target]] = []
@@ -131,15 +132,15 @@ def separate_settings_applied(
 def spelled_as(
     document: Mapping[str, Any], settings: Iterable[Setting], paths: Iterable[str]
 ) -> list[Setting]:
-    """Settings with the path that one of ``paths`` has where both lead to the same place.
+    """Settings with their paths spelled as in ``paths``, where both lead to the same place.
 
     Args:
-        document: In which paths lead to places.
-        settings: Of any spelling.
-        paths: How they should be spelled.
+        document: The description in which paths are resolved.
+        settings: Settings in any spelling.
+        paths: The preferred spellings.
 
     Raises:
-        SpecError: Two settings lead to the same place and are spelled otherwise than each other.
+        SpecError: Two settings lead to the same place with different spellings.
     """
     wanted = list(paths)
     found: list[Setting] = []
@@ -156,7 +157,7 @@ def spelled_as(
 
 
 def spelling_of(document: Mapping[str, Any], path: str, paths: Iterable[str]) -> str:
-    """The one of ``paths`` that leads where ``path`` leads; itself where none does."""
+    """The element of ``paths`` that leads to the same place as ``path``, or ``path`` itself."""
     known = list(paths)
     if path in known:
         return path
@@ -168,7 +169,7 @@ def spelling_of(document: Mapping[str, Any], path: str, paths: Iterable[str]) ->
 def other_settings(
     document: Mapping[str, Any], settings: Iterable[Setting], paths: Iterable[str]
 ) -> tuple[Setting, ...]:
-    """Those of the settings that none of ``paths`` leads to, however it is spelled."""
+    """The settings whose places none of ``paths`` leads to, in any spelling."""
     spelled = set(paths)
     targets = {_target(document, path) for path in spelled} - {None}
     return tuple(
@@ -184,13 +185,13 @@ def _value(text: str) -> Any:
     except (ValueError, RecursionError):
         return text
     value = parsed["value"]
-    # `inf` is a rate, a date is no value of a description, and a line's end is no TOML of ours.
+    # `inf` is a rate, dates are not values of a description, and line ends are not allowed.
     is_number = isinstance(value, float) and value - value == 0
     return value if len(parsed) == 1 and (is_number or isinstance(value, _AS_IN_A_FILE)) else text
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What commas part, but for those inside brackets or quotes."""
+    """Split at commas outside brackets and quotes."""
     depth, quote, begin = 0, "", 0
     for place, character in enumerate(text):
         if quote:
@@ -208,17 +209,17 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _written(value: Any) -> str:
-    """A value as a person types it: text as it stands, unless TOML would take it for another."""
+    """A value as typed: text without quotes, unless TOML would parse it as another type."""
     if isinstance(value, str) and _value(value.strip()) == value:
         return value
     return quoted_keys_text(value)
 
 
 def _steps(path: str) -> list[str | _Place]:
-    """Keys and places of a path.
+    """Parse a path into keys and indices.
 
     Raises:
-        SpecError: It is not made of these.
+        SpecError: The path is malformed.
     """
     steps: list[str | _Place] = []
     end = 0
@@ -251,12 +252,12 @@ class _Member:
 
 _Step = str | _Member
 _DIRECTIONS = ("forward", "reverse")
-"""Keys of a link whose values stand in place of those of the link as a whole."""
+"""Keys of a link direction, which override those of the link as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """Where a path leads to, whichever way it is written.
+    """The place to which a path leads, independent of its spelling.
 
     Attributes:
         steps: Keys, and entries of lists.
@@ -267,7 +268,7 @@ class _Target:
     keys: tuple[str, ...] = ()
 
     def meets(self, other: _Target) -> bool:
-        """Whether one sets what the other sets, or a part of it."""
+        """Whether one sets the same value as the other, or a part of it."""
         if _is_within(self.steps, other.steps):
             return True
         return any(_is_within(ours, other.steps) for ours in self._of_whole_link()) or any(
@@ -293,7 +294,7 @@ def _is_within(ours: Sequence[_Step], theirs: Sequence[_Step]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What stands in brackets: a number or a name."""
+    """The text in brackets: an index or a name."""
 
     text: str
 
@@ -334,7 +335,7 @@ def _names(within: Sequence[Any]) -> dict[str, int]:
 
 
 class _Changed:
-    """A description in which values are set, one after the other.
+    """A description under modification by successive settings.
 
     Attributes:
         document: As it is by now.

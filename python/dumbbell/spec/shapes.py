@@ -1,4 +1,4 @@
-"""Shapes that occur so often that they have a name."""
+"""Common network topologies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.spec.links import USUAL_LINK, Link, LinkOptions, link_between
 
 MOST_PAIRS = 1000
 MOST_HOPS = 64
-"""An IPv4 packet that starts with the usual TTL of 64 crosses no more links."""
+"""Maximum number of links, because of the default IPv4 TTL of 64."""
 
 _Pairs = Annotated[
     int,

@@ -1,8 +1,8 @@
-"""How the sources of traffic are written, as the native module has them.
+"""Forms of the traffic sources, from the native module.
 
-Each is described once, in its own file of Rust (``spec/src/source``): its keys with their kinds of
-values, what carries it, what sends it on a testbed. Models, the way back from a resolved
-description, the page of keys and testbed lines take their lists from here.
+Each source is described once, in its Rust file (``spec/src/source``): its keys with their types,
+its transports, and the program that sends it on a testbed. Models, the conversion from a resolved
+description, the page of keys and testbed commands use these lists.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class SourceKey:
     """A key of a source.
 
     Attributes:
-        name: As a person writes it.
-        resolved: As the resolved description has it.
-        value: What stands there.
-        presence: ``always``: it must be given or has a default; otherwise it may be left out, and
+        name: Name in the experiment file.
+        resolved: Name in the resolved description.
+        value: Type of the value.
+        presence: ``always`` if it must be given or has a default; otherwise it may be omitted, and
             the resolved description then has null, or no such key.
-        meaning: What it says.
+        meaning: Description of the key.
     """
 
     name: str
@@ -53,18 +53,18 @@ class SourceKey:
 
 @dataclass(frozen=True, slots=True)
 class SourceForm:
-    """A source as a person writes it.
+    """The form of a source in an experiment file.
 
     Attributes:
-        kind: Its word in the description.
-        summary: What it is.
-        transports: What can carry it.
-        sends: What it gives to that: packets of their own, a stream of bytes without an end, or
-            transfers that end.
-        keys: Beside ``kind``, in the order of a file.
-        program: What sends it on a testbed: ``itgsend``, ``iperf3`` or ``nothing``.
-        why_nothing: Why nothing does.
-        example: One of them, in TOML.
+        kind: Its ``kind`` in the description.
+        summary: A short description.
+        transports: Allowed transports.
+        sends: What it hands to the transport: packets, an endless stream of bytes, or transfers
+            that end.
+        keys: Its keys besides ``kind``, in the order of a file.
+        program: Program that sends it on a testbed: ``itgsend``, ``iperf3`` or ``nothing``.
+        why_nothing: Why no program can send it.
+        example: An example in TOML.
     """
 
     kind: str
@@ -78,11 +78,11 @@ class SourceForm:
 
     @property
     def class_name(self) -> str:
-        """Of its model: `ClosedLoop` for ``closed_loop``."""
+        """Name of its model: `ClosedLoop` for ``closed_loop``."""
         return "".join(word.capitalize() for word in self.kind.split("_"))
 
     def meaning(self, key: str) -> str:
-        """What one of its keys says."""
+        """Description of one of its keys."""
         return next(each.meaning for each in self.keys if each.name == key)
 
 
@@ -103,7 +103,7 @@ def _forms() -> Mapping[str, SourceForm]:
 
 
 FORMS: Mapping[str, SourceForm] = _forms()
-"""By their words, in the engine's order."""
+"""Forms by kind, in the engine's order."""
 
 WRITTEN_ONLY: Mapping[str, SourceForm] = MappingProxyType(
     {
@@ -129,4 +129,4 @@ WRITTEN_ONLY: Mapping[str, SourceForm] = MappingProxyType(
         )
     }
 )
-"""Of those that the engine does not know: each resolves to one that it does."""
+"""Forms of sources that resolve to another source, because the engine does not have them."""

@@ -1,4 +1,4 @@
-"""What a flow sends."""
+"""Traffic sources of flows."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ TAKES: Mapping[ValueKind, Any] = {
     "size": TransferSize,
     "time": Time,
 }
-"""What a key of a kind of value takes; others have a model of their own."""
+"""Python types of the keys' values; other types have their own models."""
 
 
 class _Source(Kind):
-    """What all sources have."""
+    """Base class of sources."""
 
     @property
     def form(self) -> SourceForm:
-        """How it is written."""
+        """Its form in an experiment file."""
         kind: str = type(self).model_fields["kind"].default
         return FORMS[kind] if kind in FORMS else WRITTEN_ONLY[kind]
 
     @property
     def transports(self) -> tuple[str, ...]:
-        """What can carry it."""
+        """Its allowed transports."""
         return self.form.transports
 
     def over(self, round_trip: Callable[[], RoundTrip], *, has_handshake: bool) -> _Source:
-        """What the engine is told to send: this, or a source that says the same of one path.
+        """The source for the engine: this one, or an equivalent source for a given path.
 
         Args:
-            round_trip: Gives the flow's path.
-            has_handshake: Whether its TCP, if any, begins with one.
+            round_trip: Returns the flow's path.
+            has_handshake: Whether a TCP connection begins with a handshake.
         """
         return self
 
@@ -84,7 +84,7 @@ class _Source(Kind):
 
 
 class _Spaced(_Source):
-    """A source whose gaps follow from one number. Over TCP, it writes at these instants."""
+    """A source with gaps given by one number. Over TCP the application writes at these times."""
 
     rate: PacketRate | None = Field(
         default=None, description="Packets per second on average. Either this or `gap`."
@@ -102,14 +102,14 @@ class _Spaced(_Source):
         return self
 
     def mean_gap_s(self) -> float:
-        """Seconds between packets on average."""
+        """Mean gap between packets, seconds."""
         if self.rate is not None:
             return 1.0 / units.parse_packet_rate_pps(self.rate)
         return units.parse_real_time_s(self.gap or "")
 
 
 class Poisson(_Spaced):
-    """Packets at the instants of a Poisson process."""
+    """Packets at the times of a Poisson process."""
 
     kind: Literal["poisson"] = Field(default="poisson", description=FORMS["poisson"].summary)
 
@@ -133,7 +133,7 @@ class Cbr(_Spaced):
 
 
 class Renewal(_Source):
-    """Packets, or over TCP writes, with independent gaps of any law."""
+    """Packets, or over TCP writes, with independent gaps of any distribution."""
 
     kind: Literal["renewal"] = Field(default="renewal", description=FORMS["renewal"].summary)
     gap: GapLaw = Field(description=FORMS["renewal"].meaning("gap"))
@@ -142,7 +142,7 @@ class Renewal(_Source):
 
 
 class Ditg(_Source):
-    """What ITGSend really sends when asked for UDP (D-ITG 2.8.1)."""
+    """The packets of ITGSend over UDP (D-ITG 2.8.1)."""
 
     kind: Literal["ditg"] = Field(default="ditg", description=FORMS["ditg"].summary)
     gap: GapLaw = Field(description=FORMS["ditg"].meaning("gap"))
@@ -154,7 +154,7 @@ class Ditg(_Source):
 
 
 class Replay(_Source):
-    """A recorded trace, sent again."""
+    """A recorded packet trace, replayed."""
 
     kind: Literal["replay"] = Field(default="replay", description=FORMS["replay"].summary)
     file: str | None = Field(
@@ -182,10 +182,10 @@ class Replay(_Source):
 
     @classmethod
     def from_csv(cls, path: str | Path, *, size_at: Literal["wire", "payload"] = "wire") -> Self:
-        """A trace from a file anywhere; see the key ``file``.
+        """Read a trace from any path; see the key ``file``.
 
         Raises:
-            SpecError: It is not such a file.
+            SpecError: The file is not a packet trace.
         """
         path = Path(path)
         data = {"kind": "replay", "file": path.name, "size_at": size_at}
@@ -241,7 +241,7 @@ class Replay(_Source):
 
 
 class Bursts(_Source):
-    """Several packets at one instant, again and again."""
+    """Bursts of several packets at one instant."""
 
     kind: Literal["bursts"] = Field(default="bursts", description=FORMS["bursts"].summary)
     packets: BurstPackets = Field(description=FORMS["bursts"].meaning("packets"))
@@ -251,7 +251,7 @@ class Bursts(_Source):
 
 
 class Greedy(_Source):
-    """As much as TCP takes, from the flow's start to its stop."""
+    """A greedy source: as much as TCP accepts, from the flow's start to its stop."""
 
     kind: Literal["greedy"] = Field(default="greedy", description=FORMS["greedy"].summary)
     first_write: TransferSize | None = Field(
@@ -280,16 +280,16 @@ _HANDSHAKE_BYTES = 60
 _HEADERS_BYTES = 52
 """IPv4 and TCP with timestamps."""
 _IPERF3_SERVER_NS = 250_000
-"""From the cookie to the server's word: 0.19 to 0.27 ms in nine tests over a loopback (Linux 6.18).
-The kernel's own acknowledgement of the cookie goes ahead of it."""
+"""Time from the cookie to the server's message: 0.19 to 0.27 ms in nine tests over a loopback
+(Linux 6.18). The kernel acknowledges the cookie earlier."""
 
 
 class Iperf3(_Source):
-    """As much as TCP takes, begun as iperf3's client begins.
+    """A greedy source that starts like iperf3's client.
 
-    Its connection of the test carries a cookie first (iperf_api.h: COOKIE_SIZE). The server reads
-    it, and says on the control connection, where both have set ``TCP_NODELAY``, that the test
-    runs; data is written when that has come.
+    The data connection first carries a cookie (iperf_api.h: COOKIE_SIZE). The server reads it and
+    starts the test by a message on the control connection, where both ends have set
+    ``TCP_NODELAY``. The client writes data when this message arrives.
     """
 
     kind: Literal["iperf3"] = Field(default="iperf3", description=WRITTEN_ONLY["iperf3"].summary)
@@ -298,7 +298,7 @@ class Iperf3(_Source):
     )
 
     def over(self, round_trip: Callable[[], RoundTrip], *, has_handshake: bool) -> Greedy:
-        """`Greedy`, whose rest begins when the server's word has come."""
+        """A `Greedy` source that continues when the server's message arrives."""
         path = round_trip()
         there_bytes = [_HEADERS_BYTES + _IPERF3_COOKIE_BYTES]
         back_bytes = [_HEADERS_BYTES + 1]
@@ -321,14 +321,14 @@ class Iperf3(_Source):
 
 
 class Sized(_Source):
-    """One transfer over TCP, begun at the flow's start."""
+    """One TCP transfer, started at the flow's start."""
 
     kind: Literal["sized"] = Field(default="sized", description=FORMS["sized"].summary)
     size: TransferSize = Field(description=FORMS["sized"].meaning("size"))
 
 
 class ClosedLoop(_Source):
-    """A user who fetches, thinks, and fetches again: each transfer has its own connection."""
+    """Closed-loop transfers with think times, each over its own connection."""
 
     kind: Literal["closed_loop"] = Field(
         default="closed_loop", description=FORMS["closed_loop"].summary
@@ -341,7 +341,8 @@ class ClosedLoop(_Source):
 
 
 class Arrivals(_Source):
-    """Transfers that begin whether or not earlier ones are over, each over its own connection."""
+    """Transfers whose starts do not depend on earlier ones (open loop), each over its own
+    connection."""
 
     kind: Literal["arrivals"] = Field(default="arrivals", description=FORMS["arrivals"].summary)
     gap: GapLaw = Field(description=FORMS["arrivals"].meaning("gap"))
@@ -360,7 +361,7 @@ def _field(key: SourceKey) -> tuple[Any, Any]:
 
 
 def plain_model(form: SourceForm) -> type[_Source]:
-    """The model of a source that needs no code of its own in Python."""
+    """Create the model of a source without Python code of its own."""
     kind = (Literal[form.kind], Field(default=form.kind, description=form.summary))
     fields: dict[str, Any] = {"kind": kind, **{key.name: _field(key) for key in form.keys}}
     return create_model(
@@ -389,7 +390,7 @@ MODELS: Mapping[str, type[_Source]] = MappingProxyType(
 )
 """By their words: those with names for ``from dumbbell.spec import``, then the engine's others."""
 
-# A model is found by its name where a run goes to another process.
+# Pickling finds a model by its name in this module.
 globals().update({model.__name__: model for model in MODELS.values()})
 
 if TYPE_CHECKING:

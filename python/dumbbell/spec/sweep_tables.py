@@ -1,7 +1,6 @@
-"""The tables ``[sweep]`` and ``[[figure]]`` of a file, as people write them.
+"""The tables ``[sweep]`` and ``[[figure]]`` of an experiment file.
 
-What their paths lead to is looked up by `dumbbell.compare.sweeps`, which knows the experiment and
-its numbers.
+`dumbbell.compare.sweeps` resolves their paths; it has the experiment and its quantities.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Place = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class AxisTable(SpecModel):
-    """Values of one path, when more is to be said than a list says."""
+    """Values of one path as a table, for a range, a template or a label."""
 
     values: list[Any] | None = Field(
         default=None, min_length=1, max_length=MOST_VALUES, description="In place of a range."
@@ -76,7 +75,7 @@ class AxisTable(SpecModel):
         return self
 
     def given(self) -> list[Any]:
-        """The values, those of a range worked out; not yet put into the text.
+        """The values, with ranges expanded, before insertion into the template.
 
         Raises:
             Refused: The ends make no range.
@@ -86,7 +85,7 @@ class AxisTable(SpecModel):
         assert self.steps is not None
         shares = [number / (self.steps - 1) for number in range(self.steps)]
         found, unit = self._between(shares)
-        # A range of whole numbers has whole ones, but where its equal distances are not.
+        # A range between whole numbers gives whole numbers, unless its step is fractional.
         ends_are_whole = isinstance(self.from_, int) and isinstance(self.to, int)
         is_even = self.scale == "log" or not (found[-1] - found[0]) % (self.steps - 1)
         numbers = self._rounded(found, ends_are_whole and is_even)
@@ -95,7 +94,7 @@ class AxisTable(SpecModel):
         return [f"{each:.10g}{unit}" for each in numbers] if unit else list(numbers)
 
     def value_at(self, share: float) -> Any:
-        """The value at a share, 0 to 1, of a range whose steps are left out of account.
+        """The value at a position from 0 to 1 of the range, ignoring its steps.
 
         Raises:
             Refused: The ends make no range, or there is none.
@@ -123,7 +122,7 @@ class AxisTable(SpecModel):
         return [exact.get(share, each) for share, each in zip(shares, found, strict=True)], unit
 
     def _rounded(self, found: Sequence[float], whole: bool) -> list[float]:
-        # Equal ratios give numbers without end, of which nobody wants all digits.
+        # Logarithmic ranges give irrational numbers; round them to a few digits.
         digits = 4 if self.scale == "log" else 10
         return [round(each) if whole else float(f"{each:.{digits}g}") for each in found]
 
@@ -170,15 +169,15 @@ class FigureTable(SpecModel):
 
 @dataclass(frozen=True, slots=True)
 class SweepTable:
-    """``[sweep]``, its values not yet put anywhere.
+    """A parsed table ``[sweep]``, before its values are applied.
 
     Attributes:
-        crossed: Path to its values.
-        zipped: Tables of paths whose values go together, as many of each.
-        replications: Of each cell; None where not said.
-        precision: In place of a number; None where not said.
-        quantities: Paths of the numbers in its tables; empty where not said.
-        compare: The parameter along which cells are compared; None where not said.
+        crossed: Values of each path that is crossed with the others.
+        zipped: Tables of paths whose values vary together, with equal lengths.
+        replications: Replications of each cell; None if not given.
+        precision: Precision instead of a number; None if not given.
+        quantities: Paths of the quantities in its tables; empty if not given.
+        compare: The parameter along which cells are compared; None if not given.
     """
 
     crossed: Mapping[str, AxisTable]
@@ -190,7 +189,7 @@ class SweepTable:
 
     @property
     def paths(self) -> list[str]:
-        """Of all parameters."""
+        """Paths of all parameters."""
         return [*self.crossed, *(path for each in self.zipped for path in each)]
 
     @classmethod
@@ -229,7 +228,7 @@ class SweepTable:
 
 
 class _Plain(SpecModel):
-    """The keys of ``[sweep]`` that are no paths."""
+    """The keys of ``[sweep]`` that are not paths."""
 
     replications: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
         default=None, description="Runs of each cell; 10 where nothing is said."
@@ -344,7 +343,7 @@ def _given(where: str, path: str, table: AxisTable) -> list[Any]:
 
 
 def _within(where: str, make: Callable[[], _T]) -> _T:
-    """What ``make`` gives; its errors say where in the file."""
+    """The result of ``make``, with errors that have the path in the file."""
     try:
         return make()
     except Refused as error:

@@ -1,4 +1,4 @@
-"""How a TCP flow behaves: a profile, and each knob apart."""
+"""TCP settings of a flow: a profile and individual keys."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LINUX_CONTROLLERS = (
 CONGESTION_CONTROLLERS = tuple(
     dict.fromkeys((*LINUX_CONTROLLERS, *_engine.congestion_controllers()))
 )
-"""Linux's and those that only the simulator has. What a backend has not, it refuses itself."""
+"""Linux's controllers and those that only the simulator has. A backend refuses those it lacks."""
 
 MOST_CWND_CHANGES = 10_000
 MOST_PARAMETERS = 64
@@ -191,7 +191,7 @@ else:
 
 
 class Tcp(TcpKeys):
-    """Settings of a TCP flow; both its ends have them."""
+    """Settings of a TCP flow, for both ends."""
 
     @model_validator(mode="after")
     def _check_bursts(self) -> Self:
@@ -205,7 +205,7 @@ class Tcp(TcpKeys):
 
     @model_validator(mode="after")
     def _find_controller(self, info: ValidationInfo) -> Self:
-        """Which content the file has; nothing is compiled here."""
+        """Find the SHA-256 of the controller's file; nothing is compiled."""
         if self.congestion_control.startswith(linux.PREFIX):
             self._found_sha256 = self._found_linux()
             return self
@@ -258,7 +258,7 @@ class Tcp(TcpKeys):
         found = dict(defaults)
         for name, setting in SETTINGS.items():
             value = getattr(self, name)
-            # A description without the later keys stays what it was.
+            # Descriptions without the later keys keep their canonical text.
             is_said = setting.resolved in defaults or value != setting.default
             if value is not None and is_said and setting.kind not in ("cwnd-changes", "own"):
                 found[setting.resolved] = setting.number(value)
@@ -279,6 +279,6 @@ class Tcp(TcpKeys):
         }
 
     def _changes(self) -> dict[str, Any]:
-        """Only where there are some: a description without them stays what it was."""
+        """Changes of the window, if any; descriptions without them keep their canonical text."""
         changes = [change.resolved() for change in self.cwnd_changes]
         return {"cwnd_changes": changes} if changes else {}

@@ -22,12 +22,12 @@ class Interface:
 
     Attributes:
         queue: Index of the egress queue.
-        host: Whose it is.
+        host: Its host.
         peer: Host at the other end.
         device: ``eth1``, ``eth2`` and so on in the order of links; ``eth0`` is left to the
             testbed's control network.
         address: IPv4 address, in a network of 24 bits of its own for each link.
-        peer_address: That of the other end.
+        peer_address: Address of the other end.
     """
 
     queue: int
@@ -90,7 +90,7 @@ class Topology:
         return tuple(interfaces)
 
     def connected(self) -> dict[str, str]:
-        """For each host one host of its part of the network, the same for all of that part."""
+        """A representative host of the connected component of each host."""
         parent = {host: host for host in self.hosts}
 
         def root(host: str) -> str:
@@ -136,10 +136,11 @@ class Topology:
         return chosen
 
     def route(self, start: str, end: str) -> list[int] | None:
-        """The queues a packet passes from one host to another; None when there is no way."""
+        """The queues on the path from one host to another; None if there is no path."""
         if start == end:
             return []
-        # Most hosts have one link. What leads there leads to its other end, of which there are few.
+        # Most hosts have one link, so the route to a host is that to its neighbour, and there are
+        # few of these.
         ways_in = self._entering[end]
         last, goal = ways_in[0] if len(ways_in) == 1 else (None, end)
         chosen = self.next_queues(goal)

@@ -1,9 +1,9 @@
-"""A trace of a link as changes of it, for what is set up by lines of ``tc``.
+"""Conversion of a link's trace to a list of changes, for ``tc`` commands.
 
-A trace whose rate, delay and loss change at given times is a list of changes. Opportunities are
-none: no discipline of Linux lets a number of bytes go at a given instant and loses what is not
-used. Nor is an outage: a shaper's rate is above 0 (tc-htb(8)), and one that waits at a very low
-rate for the end of a packet goes on waiting when the rate is changed.
+A trace of steps of rate, delay and loss is a list of changes. Opportunities cannot be converted: no
+Linux discipline sends a number of bytes at a given time and discards unused capacity. Nor can
+outages: a shaper's rate is above 0 (tc-htb(8)), and a shaper that waits for a packet at a very low
+rate keeps waiting when the rate is changed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from dumbbell.spec.resolved import Resolved
 from dumbbell.spec.traces import says_rate
 
 MOST_CHANGES = 20_000
-"""Of one direction in one run: each is a program that is started."""
+"""Maximum number of changes of one direction in a run, because each starts a program."""
 _NS_PER_US = 1000
 
 
 def check_trace(path: str, end: Mapping[str, Any]) -> None:
-    """Refuses a direction of a link whose trace is no list of changes.
+    """Refuse a trace that cannot be converted to changes.
 
     Args:
-        path: Where the direction stands.
-        end: As resolved.
+        path: Path of the direction in the description.
+        end: The resolved direction.
 
     Raises:
-        SpecError: It is none; with what would do.
+        SpecError: The trace cannot be converted; the message has the alternatives.
     """
     trace = end.get("trace")
     if trace is None:
@@ -53,7 +53,7 @@ def check_trace(path: str, end: Mapping[str, Any]) -> None:
 
 
 def _says(entry: str, letter: str, value: str) -> bool:
-    """Whether an entry of steps says a value: letters stand between numbers."""
+    """Whether an entry of steps sets a value: a letter between the numbers."""
     _, found, rest = entry.partition(letter)
     digits = rest[: len(rest) - len(rest.lstrip("0123456789kmg"))]
     return bool(found) and digits == value
@@ -68,12 +68,12 @@ def has_traces(resolved: Mapping[str, Any]) -> bool:
 def traces_as_changes(
     resolved: Mapping[str, Any], replication: int, most: int = MOST_CHANGES
 ) -> dict[str, Any]:
-    """A resolved description without traces: with the changes that they are in a replication.
+    """Replace the traces of a resolved description by their changes in a replication.
 
     Args:
-        resolved: Each of its traces passed `check_trace`.
-        replication: Whose random streams laws draw from.
-        most: Changes of a direction at most.
+        resolved: A description whose traces passed `check_trace`.
+        replication: Replication whose random streams are used.
+        most: Maximum number of changes of a direction.
 
     Raises:
         SpecError: There are too many steps.
@@ -108,7 +108,7 @@ def _changes(
     end: dict[str, Any],
     steps: list[tuple[int, int | None, int | None, float | None]],
 ) -> Iterator[dict[str, Any]]:
-    """What comes after the start; what the first step says at the start goes into ``end``."""
+    """The changes after the start; the values at the start are put into ``end``."""
     for at_ns, rate_bps, delay_ns, loss in steps:
         if delay_ns is not None and delay_ns % _NS_PER_US:
             allowed = "delays of whole microseconds on the kernel"

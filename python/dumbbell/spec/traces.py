@@ -1,7 +1,7 @@
-"""How a link varies over a run: by a file, by a table with what is in one, or by a law.
+"""Variation of a link over a run: from a file, from its content as a table, or by a random process.
 
-``trace = "file"`` is short for ``trace = { file = "file" }``. A file is read piece by piece, and
-kept as the short text that the resolved description has (``spec/src/trace``).
+``trace = "file"`` is short for ``trace = { file = "file" }``. A file is read in pieces and stored
+in the compact form of the resolved description (``spec/src/trace``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dumbbell.spec.replay import file_inside
 
 LARGEST_FILE_BYTES = 512 << 20
 MAHIMAHI_OVERHEAD_BYTES = 4
-"""What a packet carries besides its IP size where Mahimahi counts: on a TUN device."""
+"""Overhead of a packet on the TUN device where Mahimahi counts bytes."""
 LARGEST_OPPORTUNITY_BYTES = 6_500_631
 """The longest A-MPDU (IEEE 802.11ax-2021)."""
 NO_RATE = "0bit"
@@ -85,7 +85,7 @@ _Steps = Annotated[
 
 
 class _Trace(Kind):
-    """What all traces have."""
+    """Base class of traces."""
 
     own_overhead_bytes: ClassVar[int | None] = None
     """Of packets where the trace was recorded; None where it does not say."""
@@ -102,7 +102,7 @@ class _Trace(Kind):
 
 
 class TraceFile(Kind):
-    """A trace in a file."""
+    """A trace from a file."""
 
     kind: Literal["file"] = Field(default="file", description="A file; the word may be left out.")
     file: str = Field(
@@ -158,7 +158,7 @@ class TraceFile(Kind):
 
 
 class Opportunities(_Trace):
-    """Instants at which some bytes may leave, again and again."""
+    """Repeated transmission opportunities of a number of bytes."""
 
     kind: Literal["opportunities"] = Field(
         default="opportunities", description="Instants at which some bytes may leave, in rounds."
@@ -186,7 +186,7 @@ class Steps(_Trace):
 
 
 class OnOff(_Trace):
-    """A rate, and outages between."""
+    """A rate that alternates with outages."""
 
     kind: Literal["on-off"] = Field(
         default="on-off", description="A rate, and outages between; on at first."
@@ -197,7 +197,7 @@ class OnOff(_Trace):
 
 
 class TraceState(SpecModel):
-    """A state of a Markov chain; what it does not say is as the link has it."""
+    """A state of a Markov chain; omitted values are those of the link."""
 
     hold: GapLaw = Field(description="How long it is held.")
     rate: _TraceRate | None = Field(default=None, description="Rate; `0bit`: an outage.")
@@ -215,7 +215,7 @@ class TraceState(SpecModel):
 
 
 class Markov(_Trace):
-    """A chain of states, from the first one on."""
+    """A Markov chain of states, starting with the first."""
 
     kind: Literal["markov"] = Field(
         default="markov",
@@ -263,11 +263,11 @@ MODELS: Mapping[str, type[_Trace]] = {
     "handover": Handover,
     "aggregation": Aggregation,
 }
-"""Those that the resolved description has, by their kinds."""
+"""Kinds of resolved traces."""
 
 
 def says_rate(trace: Mapping[str, Any]) -> bool:
-    """Whether a resolved trace says from the run's start on how fast packets leave."""
+    """Whether a resolved trace sets the rate from the start of the run."""
     match trace["kind"]:
         case "steps":
             first = trace["steps"].partition(" ")[0]
@@ -302,14 +302,15 @@ TraceOrFile = Annotated[Trace, BeforeValidator(_as_table, json_schema_input_type
 
 
 def read_trace(name: str, folder: Path) -> dict[str, Any]:
-    """A trace of Mahimahi or a CSV file, for the resolved description.
+    """Read a Mahimahi trace or a CSV file for the resolved description.
 
     Args:
         name: Path relative to ``folder``.
-        folder: Where the description lies.
+        folder: Folder of the description.
 
     Raises:
-        Refused: The file is elsewhere, too large, or no trace; with its line.
+        Refused: The file is outside the folder, too large, or not a trace; the message has the
+            line.
     """
     try:
         with file_inside(name, folder, LARGEST_FILE_BYTES).open("rb") as file:
@@ -328,11 +329,11 @@ def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 def written_trace(trace: object, path: str, written: Callable[..., dict[str, Any]]) -> Any:
-    """What a person would write for a resolved trace.
+    """The experiment-file form of a resolved trace.
 
     Args:
-        trace: As resolved.
-        path: Where it stands.
+        trace: The resolved trace.
+        path: Its path in the description.
         written: Converts a table by its keys (`dumbbell.spec.unresolve`).
 
     Raises:

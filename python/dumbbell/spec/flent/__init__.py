@@ -1,4 +1,4 @@
-"""Flent's tests, by Flent's names, as experiments of ours.
+"""Flent's tests by name, as experiments of dumbbell.
 
 >>> from dumbbell.spec import flent
 >>> test = flent.flent_test("rrul", length_s=10)

@@ -1,4 +1,4 @@
-"""What a Flent test is made of, and the experiment it stands for."""
+"""The parts of a Flent test, and its conversion to an experiment."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ ICMP_PAYLOAD_BYTES = 56  # ping(8)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """One sender of a test.
+    """A sender of a test.
 
     Attributes:
         series: Flent's name of its data, such as ``TCP upload BE``; empty for a sender that
             Flent does not measure (bursts).
         flow: Name of the flow in the experiment.
-        upload: From the client to the host, or the other way.
+        upload: Whether it goes from the client to the host.
         host: The far end.
-        start_s: When it starts, from the test's start.
-        length_s: How long it sends.
-        dscp: Its mark, both ways.
-        congestion_control: Of TCP, by Linux's name; empty for the experiment's own.
+        start_s: Start, since the start of the test.
+        length_s: Duration of sending.
+        dscp: Code point in both directions.
+        congestion_control: TCP congestion control, by Linux's name; empty for that of the
+            experiment.
         udp: Rate in bit/s and datagram payload in bytes, for UDP instead of TCP.
     """
 
@@ -46,15 +47,15 @@ class Stream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One latency measurement of a test: a probe each step, answered by the host.
+    """A latency measurement of a test: one request per step, answered by the host.
 
     Attributes:
         series: Flent's name of its data, such as ``Ping (ms) UDP EF``.
         probe: Name of the probe in the experiment.
         kind: ``ping`` (ICMP) or ``udp`` (irtt).
-        host: Who answers.
-        length_s: For how long, from the test's start.
-        dscp: Its mark.
+        host: The answering host.
+        length_s: Duration, from the start of the test.
+        dscp: Code point.
     """
 
     series: str
@@ -67,13 +68,13 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """A series that follows from others, row by row over the values that are there.
+    """A series computed from others, row by row over the existing values.
 
     Attributes:
         series: Its name, such as ``TCP upload sum``.
         how: ``average``, ``sum``, or ``fairness`` (Jain's index: the square of the sum over
             n times the sum of squares).
-        of: Names of the others.
+        of: Names of the series that it is computed from.
     """
 
     series: str
@@ -87,19 +88,19 @@ class FlentTest:
 
     Attributes:
         name: Flent's name of it, such as ``rrul``.
-        title: What it does, in one line.
+        title: A one-line description.
         hosts: Far ends, the first is the main one.
-        client: Who measures.
+        client: The measuring host.
         length_s: Base length (``-l``).
-        delay_s: How long parts of the test wait (``-d``).
-        step_s: Between data points (``-s``), and between latency probes.
+        delay_s: Delay of parts of the test (``-d``).
+        step_s: Time between data points (``-s``) and between latency probes.
         total_s: Length of the whole test.
         streams: Senders.
         probes: Latency measurements.
         computed: Series that follow from others.
         parameters: Test parameters as given, keys in lower case.
-        without_effect: Those of them that the test does not read, with the reason.
-        notes: Where our version is not Flent's own, in sentences.
+        without_effect: Parameters that the test does not use, with the reason.
+        notes: Differences from Flent's version, in sentences.
     """
 
     name: str
@@ -124,12 +125,13 @@ class FlentTest:
         return (*measured, *(p.series for p in self.probes), *(c.series for c in self.computed))
 
     def with_controllers(self, instead: Mapping[str, str]) -> FlentTest:
-        """The same with other congestion controllers in place of those that it names.
+        """The test with congestion controllers replaced by others.
 
-        The simulator has not all that Linux has; series keep their names, and `notes` say it.
+        The simulator lacks some of Linux's controllers. Series keep their names, and `notes` have
+        the replacement.
 
         Args:
-            instead: Linux's name of a controller that the test runs to that of another.
+            instead: Maps Linux's name of a controller in the test to that of its replacement.
 
         Raises:
             SpecError: The test does not name the first.
@@ -150,11 +152,11 @@ class FlentTest:
     def flows(
         self, *, tcp: Mapping[str, Any] | None = None, start_jitter: str = "10ms"
     ) -> list[Flow]:
-        """The flows; see `experiment`."""
+        """The flows of the test; see `experiment`."""
         return [self._flow(stream, dict(tcp or {}), start_jitter) for stream in self.streams]
 
     def pings(self, *, start_jitter: str = "10ms", irtt: bool = False) -> list[Ping]:
-        """The latency probes, one a step; see `experiment`."""
+        """The latency probes, one request per step; see `experiment`."""
         payload = {"ping": ICMP_PAYLOAD_BYTES, "udp": IRTT_PAYLOAD_BYTES}
         return [
             Ping(
@@ -187,19 +189,20 @@ class FlentTest:
         It is sampled every `step_s` and ends with the test.
 
         Args:
-            network: Where it runs; any links that join the client and the hosts will do.
-            seed: All randomness follows from it.
+            network: The network, or a list of links that connect the client and the hosts.
+            seed: Seed of all random streams.
             tcp: Settings of every TCP flow, as a table ``tcp`` of an experiment's file;
                 the controllers that the test names come before these.
-            start_jitter: Latest random delay of each start: the programs that Flent runs do not
-                start in the same instant. Replications differ by it.
-            more_flows: Traffic beside the test's own.
-            irtt: Whether the program irtt measures the latency over UDP, as Flent has it do; on
-                the kernel only. Our own prober sends datagrams of the same size as often.
+            start_jitter: Maximum random delay of each start, because the programs of Flent do not
+                start at the same instant. Replications differ by it.
+            more_flows: Flows in addition to those of the test.
+            irtt: Whether the program irtt measures the UDP latency, as in Flent; only on the
+                kernel. Otherwise dumbbell's probe sends datagrams of the same size at the same
+                interval.
             **keys: Further keys of the experiment, such as ``timer_hz``.
 
         Raises:
-            SpecError: The experiment would not be allowed.
+            SpecError: The experiment is invalid.
         """
         if network is None or isinstance(network, Network):
             if self.client != CLIENT:

@@ -1,11 +1,11 @@
-"""The network a Flent test runs in when no other is given.
+"""The default network of a Flent test.
 
     client -- access link -- router == bottleneck == gateway -- server, or servers
     client -- access link -- router == bottleneck == server                         gateway=False
 
-Both directions of the bottleneck have a rate and a queue: the upload's stands at the router, the
-download's at the gateway, or at the server where there is none. A queue at its own sender is
-another thing: TCP puts little into it (TCP small queues).
+Both directions of the bottleneck have a rate and a queue: uploads queue at the router, downloads at
+the gateway, or without a gateway at the server. A queue at the sender itself stays short, because
+of TCP small queues.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Network:
     """Client, router, gateway and servers; quantities are text with units, as in a file.
 
     Attributes:
-        rate: Of the bottleneck for uploads.
-        rate_down: For downloads; as `rate` when None.
-        qdisc: Queue of uploads, at the router's side of the bottleneck.
-        qdisc_down: Queue of downloads, at the other side; as `qdisc` when None.
-        rtts: Propagation there and back; one for all servers, or one for each.
-        access_rate: Of the client's link, both ways.
-        access_qdisc: At both ends of it.
-        gateway: Whether a gateway stands between the bottleneck and one host alone.
-        overhead: Of every link: ``ethernet`` (14 bytes, as Linux counts) or ``wire`` (38, as an
-            Ethernet cable carries).
+        rate: Rate of the bottleneck for uploads.
+        rate_down: Rate for downloads; `rate` if None.
+        qdisc: Discipline for uploads, at the router's side of the bottleneck.
+        qdisc_down: Discipline for downloads, at the other side; `qdisc` if None.
+        rtts: Propagation round trips; one for all servers, or one for each.
+        access_rate: Rate of the client's link, both ways.
+        access_qdisc: Discipline at both ends of the client's link.
+        gateway: Whether there is a gateway between the bottleneck and a single host.
+        overhead: Overhead of every link: ``ethernet`` (14 bytes, as Linux counts) or ``wire`` (38
+            bytes, on an Ethernet cable).
     """
 
     rate: str = "100mbit"
