@@ -141,6 +141,50 @@ def test_cake_has_rows_for_hosts_where_it_is_fair_to_hosts(opener: Opener) -> No
     assert seen.messages == []
 
 
+_OVER_NAMES = """() => {
+  const { stage } = laboratory, { from_ns, until_ns } = stage.packets, found = [];
+  stage.play(false);
+  const pen = stage.canvas.getContext("2d"), { fillRect, fillText } = pen;
+  const names = stage.lanes.map(({ name }) => name);
+  let boxes = [], texts = [], arriving = 0;
+  pen.fillRect = (x, y, width, height) => boxes.push([x, y, x + width, y + height]);
+  pen.fillText = (text, x, y, most) => {
+    const wide = Math.min(most ?? Infinity, pen.measureText(text).width);
+    if (names.includes(text)) texts.push([text, x - wide, y - 6, x, y + 6]);
+  };
+  for (let share = 0; share < 1; share += 0.002) {
+    [boxes, texts] = [[], []];
+    stage.now_ns = from_ns + share * (until_ns - from_ns);
+    stage.draw();
+    const middle = stage.canvas.getBoundingClientRect().width / 3;
+    arriving += boxes.filter(([left]) => left < middle).length;
+    for (const [text, left, top, right, bottom] of texts) {
+      if (left < 0) found.push(`${text} begins at ${left}`);
+      for (const box of boxes) {
+        if (box[0] < right && left < box[2] && box[1] < bottom && top < box[3]) found.push(text);
+      }
+    }
+    if (texts.length !== names.length) found.push(`${texts.length} names`);
+  }
+  delete pen.fillRect;
+  delete pen.fillText;
+  return { arriving, found: [...new Set(found)] };
+}"""
+"""Packets that come along the left of the picture, and names of rows that one is drawn over."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1440])
+def test_no_packet_passes_over_the_name_of_a_row(opener: Opener, width: int) -> None:
+    seen = opener(width=width)
+    _looked(seen, typed("qdisc", "fq_codel"))
+    assert len(_rows(seen)) == 3
+    found = seen.page.evaluate(_OVER_NAMES)
+    assert found["arriving"] > 100
+    assert found["found"] == []
+    assert seen.messages == []
+
+
 TWO_KINDS = """
 name = "two-kinds"
 duration = "4s"

@@ -31,10 +31,13 @@ const HEADING = 20;
 const AROUND = { above: 34, below: 44 };
 /** Places of a row at least. */
 const LEAST_PLACES = 12;
+/** Left and right of the names of rows, px; the widest as a share of the picture; what packets arrive in behind them. */
+const NAMES = { before: 6, behind: 8, most: 0.3, arriving: 44 };
+const FONT = "12px system-ui, sans-serif";
 
 /**
- * Where things are, px: the queue from rim to end, its rows, the link behind it.
- * @typedef {{rim: number, end: number, rows: {top: number, bottom: number}[], middle: number, width: number,
+ * Where things are, px: whence packets arrive, the queue from rim to end, its rows, the link behind it.
+ * @typedef {{from: number, rim: number, end: number, rows: {top: number, bottom: number}[], middle: number, width: number,
  *   height: number}} Place
  */
 
@@ -191,21 +194,31 @@ export class Stage {
 
   draw() {
     const { pen, width, height } = prepared(this.canvas);
-    const rim = Math.max(70, width * 0.16);
-    const end = width - Math.max(70, width * 0.16);
+    const beside = Math.max(70, width * 0.16);
     const many = this.lanes.length;
+    const from = many ? this.#named(pen, width) : 0;
+    const rim = many ? Math.max(beside, from + NAMES.arriving) : beside;
+    const end = width - beside;
     const rows = many
       ? rowsOf(this.lanes)
       : [{ top: height * 0.22, bottom: height * 0.62 }];
     const middle = (rows[0].top + rows[rows.length - 1].bottom) / 2;
-    const place = { rim, end, rows, middle, width, height };
+    const place = { from, rim, end, rows, middle, width, height };
     this.#scenery(pen, place);
     if (this.packets) this.#packets(pen, place);
     if (many) this.#names(pen, place);
   }
 
+  /** Where the names of rows end: packets come from there on, and pass over none.
+   * @param {CanvasRenderingContext2D} pen @param {number} width */
+  #named(pen, width) {
+    pen.font = FONT;
+    const widest = Math.max(...this.lanes.map(({ name }) => pen.measureText(name).width));
+    return NAMES.before + Math.min(widest, NAMES.most * width) + NAMES.behind;
+  }
+
   /** @param {CanvasRenderingContext2D} pen @param {Place} place */
-  #scenery(pen, { rim, end, rows, middle, width, height }) {
+  #scenery(pen, { from, rim, end, rows, middle, width, height }) {
     pen.strokeStyle = colour("--quiet");
     pen.fillStyle = colour("--quiet");
     pen.lineWidth = 2;
@@ -223,10 +236,10 @@ export class Stage {
     pen.stroke();
     if (!this.isNamed) return;
     const top = rows.length > 1 ? AROUND.above : rows[0].top;
-    pen.font = "12px system-ui, sans-serif";
+    pen.font = FONT;
     pen.textBaseline = "bottom";
     pen.textAlign = "left";
-    pen.fillText("arriving", 6, top - 8);
+    pen.fillText("arriving", from || 6, top - 8);
     pen.textAlign = "center";
     pen.fillText(this.title, (rim + end) / 2, top - 10);
     pen.textAlign = "right";
@@ -235,15 +248,13 @@ export class Stage {
     pen.fillText("dropped", 6, height - 6);
   }
 
-  /** Whose row each is; the names stand where packets arrive, and over them.
+  /** Whose row each is; the names stand before the place where packets arrive.
    * @param {CanvasRenderingContext2D} pen @param {Place} place */
-  #names(pen, { rim, rows }) {
-    pen.font = "12px system-ui, sans-serif";
+  #names(pen, { from, rim, rows }) {
+    pen.font = FONT;
     pen.textBaseline = "middle";
     pen.textAlign = "right";
-    pen.strokeStyle = colour("--panel");
-    pen.lineWidth = 4;
-    pen.lineJoin = "round";
+    const x = from - NAMES.behind;
     this.lanes.forEach(({ name, heading, flow, probe }, i) => {
       const y = (rows[i].top + rows[i].bottom) / 2;
       if (isHeaded(this.lanes, i)) {
@@ -252,9 +263,8 @@ export class Stage {
         pen.fillText(heading, rim, rows[i].top - HEADING / 2 - 3);
         pen.textAlign = "right";
       }
-      pen.strokeText(name, rim - 7, y, rim - 10);
       pen.fillStyle = flow < 0 && probe < 0 ? colour("--quiet") : this.colourOf(flow, probe);
-      pen.fillText(name, rim - 7, y, rim - 10);
+      pen.fillText(name, x, y, x - NAMES.before);
     });
   }
 
@@ -282,7 +292,7 @@ export class Stage {
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {Place} place */
-  #packets(pen, { rim, end, rows, middle, width, height }) {
+  #packets(pen, { from, rim, end, rows, middle, width, height }) {
     const packets = /** @type {Packets} */ (this.packets);
     const { now_ns, places } = this;
     const slow = this.slowness(this.speed);
@@ -303,7 +313,8 @@ export class Stage {
       const row = places[i], { top } = rows[row];
       const due = (in_ns[i] - now_ns) / wait(APPROACH_S);
       const gone = (now_ns - out_ns[i]) / wait(LEAVE_S);
-      if (due > 0 && due < 1) box(at(row, inside[row].length) * (1 - due), top, i);
+      const begin = from && from + slot * 0.85;
+      if (due > 0 && due < 1) box(begin + (at(row, inside[row].length) - begin) * (1 - due), top, i);
       else if (drop[i] && gone >= 0 && gone * LEAVE_S < FALL_S) {
         const fallen = (gone * LEAVE_S) / FALL_S;
         // What is refused falls before the queue, what is dropped from inside at its head.

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.spec.fields import Flag, TransferSize
+from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.spec.programs.base import (
     GUEST,
     BetweenHosts,
     CommandContext,
     Ends,
     OutputReader,
-    ProgramQuantities,
     RunTimes,
     Task,
     Tool,

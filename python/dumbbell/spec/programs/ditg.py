@@ -18,12 +18,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dumbbell.spec.fields import Dscp, PositiveTime, time_ns, word
 from dumbbell.spec.laws import GapLaw, SizeLaw, gap_law, mean_of, size_law
+from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     CommandContext,
     Ends,
     OutputReader,
-    ProgramQuantities,
     RunTimes,
     Task,
     Tool,

@@ -11,12 +11,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from dumbbell.spec.fields import Dscp, PositiveTime, time_ns, word
+from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     CommandContext,
     Ends,
     OutputReader,
-    ProgramQuantities,
     RunTimes,
     Task,
     Tool,

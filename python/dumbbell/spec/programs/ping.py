@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from dumbbell.spec.fields import Dscp, EchoPayload, PositiveTime, time_ns
+from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.spec.programs.base import (
     BetweenHosts,
     CommandContext,
     OutputReader,
-    ProgramQuantities,
     Task,
     Tool,
     seconds,

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from dumbbell.spec.fields import Dscp, Flag, PositiveTime, TransferSize, time_ns
+from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.spec.programs.base import (
     BetweenHosts,
-    ProgramQuantities,
     bulk_packets,
 )
 from dumbbell.spec.programs.fields import Controller, FiniteRate, Parallel
