@@ -21,6 +21,7 @@ from typing import Any, TypedDict
 import digests
 
 from dumbbell.replication import Replications, replicate_groups
+from dumbbell.replication.arm_keys import key_text
 from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES, StudyOptions
 from dumbbell.studies.reproduction import Reproduction
@@ -78,7 +79,8 @@ class Once(Runner):
             raise RuntimeError(f"{self.study}, {task}: {done.stopped_because}")
         for arm, (kept,) in done.kept.items():
             for key, run in zip(groups[arm], kept, strict=True):
-                name = f"{self.study} / {task} / {arm}" + (f" / {key}" if key != arm else "")
+                name = f"{self.study} / {task} / {key_text(arm)}"
+                name += f" / {key_text(key)}" if key != arm else ""
                 free = self._free(name)
                 self.noted[free] = run.meta["digest"][:DIGITS]
                 self.experiments[free] = groups[arm][key]

@@ -22,6 +22,7 @@ from dumbbell.compare.executing import Executor, FailedTask, Task
 from dumbbell.compare.executing.identity import Identities, python_sha256
 from dumbbell.compare.executing.stored import nothing_to_resume, said_of_damage
 from dumbbell.errors import FailureKind, RunError
+from dumbbell.replication.arm_keys import plain_key
 from dumbbell.replication.performing import DoneUnit, SingleRunUnit, Unit, UnitCollector, Work
 from dumbbell.spec import Experiment
 from dumbbell.store import (
@@ -38,7 +39,7 @@ from dumbbell.store import (
 )
 
 R = TypeVar("R")
-_FORMAT = "dumbbell reduced 1"
+_FORMAT = "dumbbell reduced 2"
 _REDUCING = ("studies", "claims", "theory")
 """The Python code that reduces runs, besides what `code_sha256` has."""
 
@@ -191,7 +192,7 @@ class ExecutorPerformer:
                 python_sha256(*_REDUCING),
                 unit.replication < work.keep,
                 [key.hex() for key, _ in identities],
-                [] if by_one else [repr(key) for key in unit.experiments],
+                [] if by_one else [plain_key(key) for key in unit.experiments],
             ]
             digest = hashlib.sha256(json.dumps(parts).encode()).digest()
             found.append((digest, _version(identities[0][1])))
