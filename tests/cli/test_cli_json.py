@@ -78,6 +78,10 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         ("--up", "10mbit", "--down", "50mbit", "--rtt", "20ms", "--loaded-up", "300ms"),
         ("--up", "2mbit", "--down", "5mbit", "--rtt", "20ms", "--out", "typed"),
     ],
+    "advise": [
+        ("--up", "2mbit", "--down", "5mbit", "--rtt", "20ms", "--loaded-up", "300ms"),
+        ("typed", "--for", "a call while a backup runs"),
+    ],
     "results": [(), ("--name", "nothing-of-it")],
     "results pivot": [
         ("probe[call].mean_rtt_ms", "--by", "duration", "--name", "nothing-of-it"),

@@ -19,6 +19,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Model a real line": {
         "twin": "twin.command:twin_command",
+        "advise": "twin.advise:advise_command",
         "home": "home:home_command",
     },
     "Work with results": {

@@ -25,6 +25,8 @@ FULL_PAYLOAD_BYTES = 1448
 """Of its TCP payload, with timestamps."""
 ACK_BYTES = 66
 """An acknowledgement with timestamps and its Ethernet header."""
+PLAIN = "pfifo limit 1000"
+"""Of a router that shapes nothing: its ports are so fast that nothing waits there."""
 LEAST_RATE_BPS, MOST_RATE_BPS = 50_000, 9_000_000_000
 LEAST_RTT_NS, MOST_RTT_NS = 10_000, 10_000_000_000
 
@@ -135,11 +137,15 @@ class Line:
         up: From the home.
         down: To it.
         rtt_ns: Propagation there and back, nanoseconds.
+        router_up: Discipline of the router's port to the modem.
+        router_down: Of its port to the laptop, which packets to the home pass.
     """
 
     up: LineEnd
     down: LineEnd
     rtt_ns: int
+    router_up: str = PLAIN
+    router_down: str = PLAIN
 
     def end(self, way: Way) -> LineEnd:
         """The direction's own."""
@@ -162,17 +168,11 @@ class Line:
             step = 100 if end.model.unit == "bytes" else 1_000
             size = step * round(end.size / step)
             ends[way] = LineEnd(1000 * round(end.rate_bps / 1000), end.model, size)
-        return Line(ends[Way.UP], ends[Way.DOWN], 2_000 * round(self.rtt_ns / 2_000))
+        rtt_ns = 2_000 * round(self.rtt_ns / 2_000)
+        return replace(self, up=ends[Way.UP], down=ends[Way.DOWN], rtt_ns=rtt_ns)
 
-    def links(
-        self, *, router_up: str = "pfifo limit 1000", router_down: str = "pfifo limit 1000"
-    ) -> list[dict[str, Any]]:
-        """Tables of an experiment's file.
-
-        Args:
-            router_up: Discipline of the router's port to the modem.
-            router_down: Of its port to the laptop, which packets to the home pass.
-        """
+    def links(self) -> list[dict[str, Any]]:
+        """Tables of an experiment's file."""
         delay = format_time(self.rtt_ns // 2)
         return [
             {"a": "server", "b": "isp", "delay": delay},
@@ -181,12 +181,12 @@ class Line:
                 "a": "router",
                 "b": "modem",
                 "rate": ACCESS_RATE,
-                "forward": {"qdisc": router_up},
+                "forward": {"qdisc": self.router_up},
             },
             {
                 "a": "router",
                 "b": "laptop",
                 "rate": ACCESS_RATE,
-                "forward": {"qdisc": router_down},
+                "forward": {"qdisc": self.router_down},
             },
         ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +12,7 @@ from rich.text import Text
 from dumbbell.cli.terminal.consoles import print_sentence
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.report.numbers import plain
+from dumbbell.twin.prediction import Predicted
 from dumbbell.twin.result import Trust, Twin
 from dumbbell.twin.words import class_words, reasons, value_words, verdict
 
@@ -31,21 +34,31 @@ def print_twin(twin: Twin, console: Console) -> None:
         for sentence in unknown:
             print_sentence(Text(f"  {sentence}"), console)
     if twin.predicted:
-        table = _table("held out", "", "", "measured", "twin allows", "inside", keys=3)
-        for number in twin.predicted:
-            table.add_row(
-                number.load,
-                number.name,
-                number.unit,
-                plain(number.measured, 4),
-                f"{plain(number.low, 4)} to {plain(number.high, 4)}",
-                Text("yes", style="green") if number.is_inside else Text("no", style="bold red"),
-            )
-        print_table(table, console, keys=3)
+        print_table(predicted_table(twin.predicted, "held out"), console, keys=3)
     for note in twin.notes:
         print_sentence(Text(note, style="dim"), console)
     style = "bold" if twin.trust is Trust.PREDICTS else "bold yellow"
     print_sentence(Text(verdict(twin), style=style), console)
+
+
+def predicted_table(predicted: Sequence[Predicted], title: str) -> Table:
+    """Numbers that a twin predicted beside what was measured; a row each, named by three columns.
+
+    Args:
+        predicted: They.
+        title: Head of the first column.
+    """
+    table = _table(title, "", "", "measured", "twin allows", "inside", keys=3)
+    for number in predicted:
+        table.add_row(
+            number.load,
+            number.name,
+            number.unit,
+            plain(number.measured, 4),
+            f"{plain(number.low, 4)} to {plain(number.high, 4)}",
+            Text("yes", style="green") if number.is_inside else Text("no", style="bold red"),
+        )
+    return table
 
 
 def _table(*heads: str, keys: int) -> Table:

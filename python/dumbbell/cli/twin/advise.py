@@ -1,0 +1,232 @@
+"""``dumbbell advise TWIN|FILE... --for USE``: what to set on the router of a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dumbbell.cli.common.options import Jobs, Json
+from dumbbell.cli.twin.options import (
+    Down,
+    DuringBoth,
+    DuringDown,
+    DuringUp,
+    Idle,
+    LineOptions,
+    LoadedDown,
+    LoadedUp,
+    Rtt,
+    Senders,
+    Up,
+)
+
+if TYPE_CHECKING:
+    from dumbbell.stats import Estimate
+    from dumbbell.twin.advice.advising import Advice, Trial
+    from dumbbell.twin.advice.known_line import KnownLine
+    from dumbbell.twin.prediction import Predicted
+
+
+def advise_command(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="The folder of dumbbell twin or its twin.json; or the files of dumbbell twin.",
+            metavar="TWIN|FILE...",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    for_: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            help="call-and-backup, game-and-downloads, browsing-and-upload, or a file of your own.",
+            metavar="USE",
+        ),
+    ] = "call-and-backup",
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Measured after the advice was followed: held against what it promised.",
+            metavar="FILE",
+        ),
+    ] = None,
+    idle: Idle = None,
+    during_up: DuringUp = None,
+    during_down: DuringDown = None,
+    during_both: DuringBoth = None,
+    up: Up = None,
+    down: Down = None,
+    rtt: Rtt = None,
+    loaded_up: LoadedUp = None,
+    loaded_down: LoadedDown = None,
+    congestion_control: Senders = None,
+    seed: Annotated[int, typer.Option(help="Of all simulations.", min=0)] = 1,
+    jobs: Jobs = 0,
+    as_json: Json = False,
+) -> None:
+    """Say what to set on a router, tried on the twin of its line.
+
+    Nothing at all, cake and fq_codel at shares of the rates are run on the lines that the twin
+    may be. Exit status: 0 advice, or none and why; 2 the files do not say enough.
+    """
+    from dumbbell.cli.terminal.json_text import json_text
+    from dumbbell.cli.terminal.output import say, tell
+    from dumbbell.twin.advice.advising import advise, why_no_advice
+    from dumbbell.twin.advice.uses import use_of
+
+    asked = LineOptions(
+        files=files or (),
+        idle=idle or (),
+        during_up=during_up or (),
+        during_down=during_down or (),
+        during_both=during_both or (),
+        up=up,
+        down=down,
+        rtt=rtt,
+        loaded_up=loaded_up,
+        loaded_down=loaded_down,
+        senders=congestion_control,
+    )
+    use = use_of(for_)
+    known = _known(asked, seed=seed, jobs=jobs)
+    why = why_no_advice(known, use)
+    if why:
+        if as_json:
+            say(json_text({"advice": None, "why": why, "use": use.word}))
+        else:
+            _print_none(why)
+        return
+    advice = advise(known, use, seed=seed, jobs=jobs, tell=tell)
+    promised = _promised(advice, known, after or (), asked, seed=seed, jobs=jobs)
+    if as_json:
+        say(json_text(_document(advice, known, promised)))
+    else:
+        _print(advice, known, promised)
+
+
+def _known(asked: LineOptions, *, seed: int, jobs: int) -> KnownLine:
+    from dumbbell.cli.terminal.output import tell
+    from dumbbell.twin.advice.known_line import known_line_of, read_known_line
+    from dumbbell.twin.estimating import estimate
+
+    if len(asked.files) == 1 and (asked.files[0].is_dir() or _is_twin(asked.files[0])):
+        return read_known_line(asked.files[0])
+    measured = asked.measurements()
+    if measured is None:
+        return known_line_of(asked.twin_of_numbers(seed))
+    return known_line_of(estimate(measured, seed=seed, jobs=jobs, tell=tell))
+
+
+def _is_twin(path: Path) -> bool:
+    """Whether a file begins as ``twin.json`` does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(64).split()[:2] == [b"{", b'"trust":']
+
+
+def _promised(
+    advice: Advice,
+    known: KnownLine,
+    after: list[Path] | tuple[()],
+    asked: LineOptions,
+    *,
+    seed: int,
+    jobs: int,
+) -> list[Predicted]:
+    """What the advised setting does under the load of later measurements, beside these."""
+    if not after:
+        return []
+    from dumbbell.errors import SpecError
+    from dumbbell.twin.fitting import Loaded
+    from dumbbell.twin.prediction import predict
+    from dumbbell.twin.reading import read_measurements
+
+    scenes = [each for each in read_measurements(after, {}).scenes if each.flows]
+    if not scenes:
+        raise SpecError("--after", after[0].name, "a file with a load of TCP flows")
+    line = advice.best.candidate.on(known.line)
+    return predict(line, [Loaded(each) for each in scenes], seed=seed + 500, jobs=jobs)
+
+
+def _print_none(why: str) -> None:
+    from rich.text import Text
+
+    from dumbbell.cli.terminal.consoles import print_sentence, standard_output
+
+    print_sentence(Text(f"No advice: {why}.", style="bold yellow"), standard_output())
+
+
+def _print(advice: Advice, known: KnownLine, promised: list[Predicted]) -> None:
+    from rich.text import Text
+
+    from dumbbell.cli.terminal.consoles import print_sentence, standard_output
+    from dumbbell.cli.terminal.tables import print_table
+    from dumbbell.cli.twin.table import predicted_table
+    from dumbbell.twin.advice.words import answer, caution, runner_up, trials_table
+
+    console = standard_output()
+    print_sentence(Text(answer(advice), style="bold"), console)
+    best = advice.best.candidate
+    for line in best.tc_lines:
+        print_sentence(Text(f"    {line}"), console)
+    if best.sqm_stanza:
+        console.print(Text("/etc/config/sqm of OpenWrt:"))
+        for line in best.sqm_stanza.splitlines():
+            print_sentence(Text(f"    {line}"), console)
+    print_table(trials_table(advice), console, keys=1)
+    print_sentence(Text(runner_up(advice)), console)
+    print_sentence(Text(caution(advice, known), style="dim"), console)
+    if promised:
+        print_table(predicted_table(promised, "promised"), console, keys=3)
+        kept = all(each.is_inside for each in promised)
+        said = "The promise was kept." if kept else "The promise was not kept."
+        print_sentence(Text(said, style="bold"), console)
+
+
+def _document(advice: Advice, known: KnownLine, promised: list[Predicted]) -> dict[str, Any]:
+    best = advice.best.candidate
+    return {
+        "use": advice.use.word,
+        "advice": {
+            "name": best.name,
+            "tc": best.tc_lines,
+            "sqm": best.sqm_stanza or None,
+            **_numbers(advice.best),
+        },
+        "runner_up": {
+            "name": advice.runner_up.candidate.name,
+            "slower_ms": _interval(advice.slower_ms),
+            "goodput_difference_mbps": _interval(advice.less_mbps),
+        },
+        "trials": [{"name": trial.candidate.name, **_numbers(trial)} for trial in advice.trials],
+        "twin": {"trust": known.trust.value, "sources": list(known.sources)},
+        "after": [
+            {
+                "load": each.load,
+                "name": each.name,
+                "unit": each.unit,
+                "measured": each.measured,
+                "low": each.low,
+                "high": each.high,
+                "is_inside": each.is_inside,
+            }
+            for each in promised
+        ],
+    }
+
+
+def _numbers(trial: Trial) -> dict[str, Any]:
+    return {
+        "rtt_p95_ms": _interval(trial.round_trip),
+        "lost_percent": 100 * max(trial.lost),
+        "goodput_mbps": {way.value: _interval(trial.goodput(way)) for way in trial.goodput_mbps},
+    }
+
+
+def _interval(estimate: Estimate) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

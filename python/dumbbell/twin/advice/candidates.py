@@ -1,0 +1,115 @@
+"""Settings of a router that are tried, each with the lines that set it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from dumbbell.twin.line import PLAIN, Line
+from dumbbell.twin.scene import Way
+
+CAKE_SHARES = (0.8, 0.85, 0.9, 0.95, 0.98)
+FQ_CODEL_SHARES = (0.85, 0.9, 0.95)
+"""Of the rate, to which a router shapes; OpenWrt's pages say 85, 90 or 95 %."""
+_BURST_S = 0.001
+_LEAST_BURST_BYTES = 1600
+_STEP_BPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A setting of the router.
+
+    Attributes:
+        name: As one says it: ``cake at 90 %``.
+        qdisc: ``cake`` or ``fq_codel``; empty for no shaping.
+        rates_bps: To which it shapes, by direction.
+    """
+
+    name: str
+    qdisc: str
+    rates_bps: tuple[tuple[Way, int], ...] = ()
+
+    def on(self, line: Line) -> Line:
+        """A line with this router."""
+        rates = dict(self.rates_bps)
+        texts = {way: self._text(rates[way]) if way in rates else PLAIN for way in Way}
+        return replace(line, router_up=texts[Way.UP], router_down=texts[Way.DOWN])
+
+    def _text(self, rate_bps: int) -> str:
+        if self.qdisc == "cake":
+            return f"cake bandwidth {rate_bps // 1000}kbit besteffort"
+        tbf = " ".join(_tbf(rate_bps))
+        return f"root handle 1: {tbf} latency 300ms ; parent 1:1 handle 10: fq_codel"
+
+    @property
+    def tc_lines(self) -> list[str]:
+        """What one types on a router whose port to the modem is ``$WAN``."""
+        rates = dict(self.rates_bps)
+        lines = []
+        if Way.UP in rates:
+            lines += self._tc("$WAN", rates[Way.UP])
+        if Way.DOWN in rates:
+            lines += [
+                "ip link add ifb4wan type ifb; ip link set ifb4wan up",
+                "tc qdisc replace dev $WAN handle ffff: ingress",
+                "tc filter replace dev $WAN parent ffff: matchall "
+                "action mirred egress redirect dev ifb4wan",
+                *self._tc("ifb4wan", rates[Way.DOWN]),
+            ]
+        return lines
+
+    def _tc(self, device: str, rate_bps: int) -> list[str]:
+        if self.qdisc == "cake":
+            rate = f"{rate_bps // 1000}kbit"
+            return [f"tc qdisc replace dev {device} root cake bandwidth {rate} besteffort"]
+        tbf = " ".join(_tbf(rate_bps))
+        return [
+            f"tc qdisc replace dev {device} root handle 1: {tbf} latency 300ms",
+            f"tc qdisc replace dev {device} parent 1: fq_codel",
+        ]
+
+    @property
+    def sqm_stanza(self) -> str:
+        """Of ``/etc/config/sqm`` on OpenWrt; rates in kbit/s, 0 leaves a direction alone."""
+        if not self.qdisc:
+            return ""
+        rates = dict(self.rates_bps)
+        script = "piece_of_cake.qos" if self.qdisc == "cake" else "simplest_tbf.qos"
+        options = {
+            "enabled": "1",
+            "interface": "wan",
+            "download": str(rates.get(Way.DOWN, 0) // 1000),
+            "upload": str(rates.get(Way.UP, 0) // 1000),
+            "qdisc": self.qdisc,
+            "script": script,
+            "linklayer": "none",
+        }
+        return "\n".join(
+            [
+                "config queue 'wan'",
+                *(f"\toption {name} '{value}'" for name, value in options.items()),
+            ]
+        )
+
+
+def _tbf(rate_bps: int) -> list[str]:
+    burst = max(round(rate_bps * _BURST_S / 8), _LEAST_BURST_BYTES)
+    return ["tbf", "rate", f"{rate_bps // 1000}kbit", "burst", f"{burst}b"]
+
+
+def candidates(line: Line, ways: Sequence[Way]) -> Iterator[Candidate]:
+    """Nothing at all, then cake and fq_codel at shares of the rates.
+
+    Args:
+        line: The twin's.
+        ways: Directions that are filled, so that something is tried; others are left alone.
+    """
+    yield Candidate("nothing", "")
+    for qdisc, shares in (("cake", CAKE_SHARES), ("fq_codel", FQ_CODEL_SHARES)):
+        for share in shares:
+            rates = tuple(
+                (way, max(_STEP_BPS, _STEP_BPS * int(line.end(way).rate_bps * share / _STEP_BPS)))
+                for way in ways
+            )
+            yield Candidate(f"{qdisc} at {100 * share:.0f} %", qdisc, rates)

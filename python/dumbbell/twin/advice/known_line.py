@@ -1,0 +1,181 @@
+"""What advice needs of a twin: the line, how far it may be from it, and whether it is trusted."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from dumbbell.errors import SpecError
+from dumbbell.printable import printable
+from dumbbell.twin.line import (
+    LEAST_RATE_BPS,
+    LEAST_RTT_NS,
+    MOST_RATE_BPS,
+    MOST_RTT_NS,
+    Line,
+    LineEnd,
+    QueueModel,
+)
+from dumbbell.twin.result import Trust, Twin
+from dumbbell.twin.scene import Way
+
+LARGEST_TWIN_BYTES = 1 << 20
+_OF_LEVEL = 1.96
+"""Standard deviations from the middle to an end of an interval of 95 %."""
+_UNKNOWN_SIZE = 0.5
+"""Of a size that is not identifiable: the standard deviation of its logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLine:
+    """A line and what is not known of it.
+
+    Attributes:
+        line: The twin's.
+        ways: Directions that were measured.
+        spreads: Standard deviation over value of ``rate up``, ``rate down``, ``base round trip``,
+            ``buffer up`` and ``buffer down``.
+        trust: Whether it predicted.
+        sources: Of what it was made.
+    """
+
+    line: Line
+    ways: tuple[Way, ...]
+    spreads: Mapping[str, float]
+    trust: Trust
+    sources: tuple[str, ...]
+
+    def drawn(self, count: int, seed: int) -> list[Line]:
+        """Lines that may be the real one: the twin's first, then drawn from the intervals.
+
+        Args:
+            count: How many, one and more.
+            seed: Of the draws.
+        """
+        random = np.random.Generator(np.random.PCG64(seed))
+        found = [self.line]
+        for _ in range(count - 1):
+            line = self.line
+            for way in Way:
+                end = line.end(way)
+                rate = 1 + self.spreads[f"rate {way.value}"] * float(random.standard_normal())
+                size = math.exp(
+                    self.spreads[f"buffer {way.value}"] * float(random.standard_normal())
+                )
+                line = line.with_end(
+                    way, end.with_rate(end.rate_bps * rate).with_size(end.size * size)
+                )
+            rtt = 1 + self.spreads["base round trip"] * float(random.standard_normal())
+            found.append(line.with_rtt(line.rtt_ns * rtt).rounded)
+        return found
+
+
+def known_line(document: Mapping[str, Any], source: str) -> KnownLine:
+    """The line of a twin's JSON.
+
+    Args:
+        document: As `Twin.document`; hostile until read.
+        source: What to call it in errors.
+
+    Raises:
+        SpecError: Something is lacking, or out of range.
+    """
+    line = _object(document, "line", source)
+    ends = {way: _end(_object(line, way.value, f"{source}: line"), source) for way in Way}
+    rtt = _number(line, "rtt_ns", f"{source}: line", LEAST_RTT_NS, MOST_RTT_NS)
+    trusts = {each.value: each for each in Trust}
+    trust = document.get("trust")
+    if not isinstance(trust, str) or trust not in trusts:
+        raise SpecError(f"{source}: trust", printable(str(trust))[:60], ", ".join(trusts))
+    spreads, measured = _spreads(document.get("parameters"), source)
+    sources = document.get("sources")
+    names = [each for each in sources if isinstance(each, str)] if isinstance(sources, list) else []
+    return KnownLine(
+        Line(ends[Way.UP], ends[Way.DOWN], 0).with_rtt(rtt),
+        tuple(way for way in Way if f"rate {way.value}" in measured),
+        spreads,
+        trusts[trust],
+        tuple(printable(each)[:200] for each in names[:12]),
+    )
+
+
+def known_line_of(twin: Twin) -> KnownLine:
+    """The same of a twin that was just found."""
+    return known_line(twin.document, "twin")
+
+
+def read_known_line(path: Path) -> KnownLine:
+    """Of ``twin.json``, or of the folder that it lies in.
+
+    Raises:
+        SpecError: It is no twin's.
+        OSError: It cannot be read.
+    """
+    file = path / "twin.json" if path.is_dir() else path
+    name = printable(file.name)
+    with file.open("rb") as stream:
+        content = stream.read(LARGEST_TWIN_BYTES + 1)
+    if len(content) > LARGEST_TWIN_BYTES:
+        raise SpecError(name, "more than 1 MiB", "the twin.json that dumbbell twin wrote")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise SpecError(name, "no object of JSON", "the twin.json that dumbbell twin wrote")
+    return known_line(document, name)
+
+
+def _spreads(parameters: object, source: str) -> tuple[dict[str, float], set[str]]:
+    spreads = {"base round trip": 0.0}
+    spreads |= {f"rate {way.value}": 0.0 for way in Way}
+    spreads |= {f"buffer {way.value}": _UNKNOWN_SIZE for way in Way}
+    measured: set[str] = set()
+    if not isinstance(parameters, list):
+        raise SpecError(f"{source}: parameters", "no list", "a list of parameters")
+    for each in parameters[:100]:
+        if not isinstance(each, dict) or each.get("name") not in spreads:
+            continue
+        name = str(each["name"])
+        measured.add(name)
+        known = [each.get(key) for key in ("value", "low", "high")]
+        numbers = [float(number) for number in known if _is_number(number)]
+        if len(numbers) == len(known) and numbers[0] > 0 and numbers[1] <= numbers[2]:
+            spread = (numbers[2] - numbers[1]) / (2 * _OF_LEVEL) / numbers[0]
+            spreads[name] = min(spread, 1.0)
+    return spreads, measured
+
+
+def _end(table: Mapping[str, Any], source: str) -> LineEnd:
+    models = {model.word: model for model in QueueModel}
+    word = table.get("model")
+    if not isinstance(word, str) or word not in models:
+        raise SpecError(f"{source}: model", printable(str(word))[:60], ", ".join(models))
+    model = models[word]
+    rate = _number(table, "rate_bps", source, LEAST_RATE_BPS, MOST_RATE_BPS)
+    size = _number(table, "size", source, model.least, model.most)
+    return LineEnd(round(rate), model, round(size))
+
+
+def _object(table: Mapping[str, Any], key: str, source: str) -> Mapping[str, Any]:
+    found = table.get(key)
+    if not isinstance(found, dict):
+        raise SpecError(f"{source}: {key}", "no object", "the twin.json that dumbbell twin wrote")
+    return found
+
+
+def _number(table: Mapping[str, Any], key: str, source: str, least: float, most: float) -> float:
+    value = table.get(key)
+    if not _is_number(value) or not least <= value <= most:
+        raise SpecError(f"{source}: {key}", printable(str(value))[:60], f"{least:g} to {most:g}")
+    return float(value)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18

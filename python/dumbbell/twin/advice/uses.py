@@ -1,0 +1,150 @@
+"""What a line is used for: what must not wait, and what fills it meanwhile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
+from dumbbell.spec.refusal import nearest, one_of
+from dumbbell.twin.scene import Way
+
+PROBE = "interactive"
+"""Name of what must not wait."""
+_START = "1s"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A use of a line.
+
+    Attributes:
+        word: What is typed.
+        sentence: As one says it.
+        what: What must not wait, such as ``the call``.
+        flows: Tables of flows between ``laptop`` and ``server``, as a file has them.
+        probe: Table of the probe.
+    """
+
+    word: str
+    sentence: str
+    what: str
+    flows: tuple[Mapping[str, Any], ...]
+    probe: Mapping[str, Any]
+
+    @property
+    def ways(self) -> list[Way]:
+        """Directions that it fills."""
+        senders = {flow["from"] for flow in self.flows}
+        return [way for way, sender in _SENDERS.items() if sender in senders]
+
+
+_SENDERS = {Way.UP: "laptop", Way.DOWN: "server"}
+
+
+def _greedy(name: str, way: Way, count: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "count": count,
+        "from": _SENDERS[way],
+        "to": _SENDERS[way.other],
+        "start_jitter": _START,
+        "source": {"kind": "greedy"},
+    }
+
+
+def _probe(interval: str, payload: str) -> dict[str, Any]:
+    return {
+        "name": PROBE,
+        "kind": "udp",
+        "from": "laptop",
+        "to": "server",
+        "interval": interval,
+        "payload": payload,
+        "start_jitter": "20ms",
+    }
+
+
+# G.711 in packets of 20 ms: 160 bytes of sound and 12 of RTP (RFC 3551, RFC 3550).
+_CALL, _GAME, _REQUEST = _probe("20ms", "172B"), _probe("33ms", "60B"), _probe("50ms", "100B")
+USES: tuple[Use, ...] = (
+    Use(
+        "call-and-backup",
+        "a call while a backup runs",
+        "the call",
+        (_greedy("backup", Way.UP, 1),),
+        _CALL,
+    ),
+    Use(
+        "game-and-downloads",
+        "a game while downloads run",
+        "the game",
+        (_greedy("download", Way.DOWN, 4),),
+        _GAME,
+    ),
+    Use(
+        "browsing-and-upload",
+        "browsing while an upload runs",
+        "requests",
+        (_greedy("upload", Way.UP, 2), _greedy("download", Way.DOWN, 1)),
+        _REQUEST,
+    ),
+)
+"""Those that have names."""
+
+
+def use_of(asked: str) -> Use:
+    """The use that somebody names, by its word or its sentence, or of a file of their own.
+
+    A file ends in ``.toml`` and has ``[[flows]]`` and one of ``[[probes]]`` between the hosts
+    ``laptop`` and ``server``, as an experiment's.
+
+    Raises:
+        SpecError: There is no such use, or the file has none.
+        OSError: The file cannot be read.
+    """
+    if asked.endswith(".toml"):
+        return _of_file(Path(asked))
+    plain = re.sub(r"[^a-z]+", " ", asked.lower()).strip()
+    for use in USES:
+        if plain in (use.word.replace("-", " "), use.sentence):
+            return use
+    known = [use.word for use in USES]
+    hint = nearest(asked, [*known, *(use.sentence for use in USES)])
+    raise SpecError(
+        "--for", asked, f"{one_of(known)}, or a file of your own, such as mine.toml", hint
+    )
+
+
+def _of_file(path: Path) -> Use:
+    from dumbbell.spec.toml_file import load
+
+    document, _ = load(path)
+    flows, probes = document.get("flows"), document.get("probes")
+    allowed = "[[flows]] and one of [[probes]] between laptop and server, and nothing else"
+    if not isinstance(flows, list) or not isinstance(probes, list) or len(probes) != 1 or not flows:
+        raise SpecError(f"--for {path.name}", ", ".join(map(str, document)) or "nothing", allowed)
+    link = {"a": "laptop", "b": "server"}
+    # Checked as an experiment is, in a network of its own.
+    checked = Experiment.model_validate(
+        {"name": "use", "duration": "10s", "links": [link], "flows": flows, "probes": probes}
+    )
+    probe = {**probes[0], "name": PROBE}
+    return Use(path.stem, path.stem, checked.probes[0].name, tuple(flows), probe)
+
+
+def flow_names(flows: Sequence[Mapping[str, Any]]) -> dict[str, Way]:
+    """Names of the flows that run, each with its direction."""
+    found: dict[str, Way] = {}
+    for flow in flows:
+        way = Way.UP if flow["from"] == "laptop" else Way.DOWN
+        count = flow.get("count")
+        names = [flow["name"]]
+        if count is not None:
+            names = [f"{flow['name']}-{number}" for number in range(1, count + 1)]
+        found |= dict.fromkeys(names, way)
+    return found

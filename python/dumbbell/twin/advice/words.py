@@ -1,0 +1,76 @@
+"""Advice in sentences, and a table of what was tried."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+
+from dumbbell.printable import listed
+from dumbbell.report.numbers import plain, with_uncertainty
+from dumbbell.stats import Estimate
+from dumbbell.twin.advice.advising import Advice
+from dumbbell.twin.advice.known_line import KnownLine
+from dumbbell.twin.result import Trust
+
+
+def _number(estimate: Estimate) -> str:
+    return " ".join(filter(None, with_uncertainty(estimate.value, estimate.low, estimate.high)))
+
+
+def answer(advice: Advice) -> str:
+    """What to set, and what to expect of it."""
+    best = advice.best
+    rates = listed(f"{_number(best.goodput(way))} Mbit/s {way.value}" for way in best.goodput_mbps)
+    expects = (
+        f"{advice.use.what} waits {_number(best.round_trip)} ms at most in 95 of 100 round trips, "
+        f"beside {rates}"
+    )
+    if not best.candidate.qdisc:
+        return f"For {advice.use.sentence}: set nothing; {expects}."
+    return (
+        f"For {advice.use.sentence}: {best.candidate.name}; {expects}. As the line is: "
+        f"{_number(advice.nothing.round_trip)} ms."
+    )
+
+
+def runner_up(advice: Advice) -> str:
+    """The next best setting, and what it would cost."""
+    slower, less = advice.slower_ms, advice.less_mbps
+    return (
+        f"Runner-up: {advice.runner_up.candidate.name}. Its difference, line by line: "
+        f"{_number(slower)} ms and {_number(less)} Mbit/s."
+    )
+
+
+def caution(advice: Advice, known: KnownLine) -> str:
+    """On what it stands."""
+    lines = len(advice.best.rtt_p95_ms)
+    tested = (
+        "the twin predicted what it was not fitted to"
+        if known.trust is Trust.PREDICTS
+        else "nothing tested the twin: it is of typed numbers"
+    )
+    return (
+        f"Brackets: 95 % of lines that the twin may be; {lines} were drawn. Here {tested}. "
+        "Overhead and ack-filter were not tried: the measurement does not say the first, and the "
+        "simulator lacks the second."
+    )
+
+
+def trials_table(advice: Advice) -> Table:
+    """A row a setting."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("setting", no_wrap=True)
+    table.add_column("95 % (ms)", justify="right", no_wrap=True)
+    for way in advice.best.goodput_mbps:
+        table.add_column(f"{way.value} (Mbit/s)", justify="right", no_wrap=True)
+    table.add_column("lost (%)", justify="right", no_wrap=True)
+    for trial in advice.trials:
+        mark = " *" if trial is advice.best else ""
+        table.add_row(
+            f"{trial.candidate.name}{mark}",
+            _number(trial.round_trip),
+            *(_number(trial.goodput(way)) for way in trial.goodput_mbps),
+            plain(100 * max(trial.lost), 2),
+        )
+    return table

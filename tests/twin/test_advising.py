@@ -1,0 +1,136 @@
+"""Advice on lines that are known: what is chosen, what is refused, and what it types."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dumbbell.errors import SpecError
+from dumbbell.spec import Experiment
+from dumbbell.twin.advice.advising import Trial, advise, chosen, why_no_advice
+from dumbbell.twin.advice.candidates import Candidate, candidates
+from dumbbell.twin.advice.known_line import KnownLine, known_line, known_line_of, read_known_line
+from dumbbell.twin.advice.uses import USES, use_of
+from dumbbell.twin.line import PLAIN
+from dumbbell.twin.result import Trust, Twin
+from dumbbell.twin.scene import Way
+from dumbbell.twin.typed import TypedNumbers, twin_of_numbers
+
+BACKUP = USES[0]
+
+
+def bloated() -> Twin:
+    """2 Mbit/s up with 480 ms of buffer, 8 down with little."""
+    typed = TypedNumbers(2_000_000, 8_000_000, 20_000_000, 500_000_000, 25_000_000)
+    return twin_of_numbers(typed, seed=1)
+
+
+def trial(name: str, waits_ms: float, mbps: float) -> Trial:
+    qdisc = "" if name == "nothing" else "cake"
+    goodput = {Way.UP: (mbps - 0.01, mbps + 0.01)}
+    return Trial(Candidate(name, qdisc), (waits_ms - 0.1, waits_ms + 0.1), (0.0, 0.0), goodput)
+
+
+@pytest.mark.parametrize(
+    ("trials", "best", "runner_up"),
+    [
+        # As short as the shortest within 2 ms, then the most throughput.
+        ([("nothing", 500, 10.0), ("a", 20, 8.0), ("b", 21.5, 9.0)], "b", "a"),
+        ([("nothing", 500, 10.0), ("a", 20, 8.0), ("b", 22.5, 9.0)], "a", "b"),
+        # Nothing at all, where it is as good.
+        ([("nothing", 20, 9.95), ("a", 20, 10.0)], "nothing", "a"),
+        ([("nothing", 20, 9.5), ("a", 20, 10.0)], "a", "nothing"),
+    ],
+)
+def test_the_rule(trials: list[tuple[str, float, float]], best: str, runner_up: str) -> None:
+    advice = chosen(BACKUP, [trial(*each) for each in trials])
+    assert advice.best.candidate.name == best
+    assert advice.runner_up.candidate.name == runner_up
+
+
+@pytest.mark.slow
+def test_a_bloated_upload_gets_shaped_and_the_call_stops_waiting() -> None:
+    known = known_line_of(bloated())
+    advice = advise(known, BACKUP, jobs=1)
+    assert advice.best.candidate.qdisc in ("cake", "fq_codel")
+    assert advice.nothing.round_trip.value > 250
+    assert advice.best.round_trip.value < 60
+    # Within the rate that is left: at least 80 % of it, and no more than all.
+    assert 0.75 * 2.0 < advice.best.goodput(Way.UP).value < 2.1
+    again = advise(known, BACKUP, jobs=2)
+    assert again == advice
+
+
+def test_what_was_not_measured_and_what_predicts_badly_get_no_advice() -> None:
+    document = bloated().document
+    document["trust"] = Trust.FAILS.value
+    assert "predicts badly" in why_no_advice(known_line(document, "twin"), BACKUP)
+    document = bloated().document
+    document["parameters"] = [p for p in document["parameters"] if p["name"] != "rate up"]
+    assert "not measured up" in why_no_advice(known_line(document, "twin"), BACKUP)
+    assert not why_no_advice(known_line_of(bloated()), BACKUP)
+
+
+def test_settings_are_lines_that_an_experiment_takes_and_a_router_too() -> None:
+    twin = bloated()
+    for each in candidates(twin.line, list(Way)):
+        line = each.on(twin.line)
+        Experiment.model_validate({"duration": "1s", "links": line.links()})
+        if not each.qdisc:
+            assert line.router_up == PLAIN and not each.tc_lines and not each.sqm_stanza
+            continue
+        up_kbit = dict(each.rates_bps)[Way.UP] // 1000
+        assert f"{up_kbit}kbit" in each.tc_lines[0] and f"{up_kbit}kbit" in line.router_up
+        assert f"option upload '{up_kbit}'" in each.sqm_stanza
+        assert 0.79 * twin.line.up.rate_bps < 1000 * up_kbit < twin.line.up.rate_bps
+
+
+def test_lines_are_drawn_from_the_intervals_the_first_is_the_twins() -> None:
+    known = known_line_of(bloated())
+    drawn = known.drawn(200, seed=1)
+    assert drawn[0] == known.line and drawn == known.drawn(200, seed=1)
+    rates = sorted(line.up.rate_bps / known.line.up.rate_bps for line in drawn[1:])
+    assert 0.93 < rates[10] < 0.97
+    assert 1.03 < rates[-10] < 1.07
+
+
+def test_uses_have_words_and_sentences_and_may_be_a_file(tmp_path: Path) -> None:
+    assert use_of("a call while a backup runs") is use_of("call-and-backup") is BACKUP
+    with pytest.raises(SpecError, match="call-and-backup"):
+        use_of("call-and-backups")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        '[[flows]]\nname = "films"\nfrom = "server"\nto = "laptop"\nsource = { kind = "greedy" }\n'
+        '[[probes]]\nname = "shell"\nfrom = "laptop"\nto = "server"\ninterval = "100ms"\n'
+    )
+    use = use_of(str(mine))
+    assert use.ways == [Way.DOWN] and use.what == "shell"
+    mine.write_text("duration = '1s'\n")
+    with pytest.raises(SpecError, match="probes"):
+        use_of(str(mine))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"trust": "\x1b[31m"},
+        {"line": []},
+        {"line": {"rtt_ns": float("inf")}},
+        {"parameters": 7},
+        {"line": {"rtt_ns": 10**7, "up": {"model": "bfifo", "rate_bps": -1, "size": 9000}}},
+    ],
+)
+def test_a_damaged_twin_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    file = tmp_path / "twin.json"
+    file.write_text(json.dumps(bloated().document | change))
+    with pytest.raises(SpecError) as refused:
+        read_known_line(file)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_a_twin_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "twin.json").write_text(json.dumps(bloated().document))
+    read = read_known_line(tmp_path)
+    assert isinstance(read, KnownLine) and read == known_line_of(bloated())
