@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests/reference"))
 import reference_grid as grid  # noqa: E402
 
 from dumbbell.backends import Failure, get_backend, run_many  # noqa: E402
-from dumbbell.backends.kernel.recipe import the_recipe  # noqa: E402
+from dumbbell.backends.kernel.recipe import recipe_for  # noqa: E402
 from dumbbell.errors import SpecError  # noqa: E402
 
 SIGNIFICANT_DIGITS = 7
@@ -140,7 +140,7 @@ def write(runs: Iterator[Kept], versions: Mapping[str, Any], out: Path) -> None:
     compress(out / "runs.csv.gz", csv_text(run_rows))
     compress(out / "flows.csv.gz", csv_text(flow_rows))
     compress(out / "series.json.gz", json.dumps(curves, separators=(",", ":")))
-    patches = {patch.name: sha256(patch) for patch in the_recipe().patches}
+    patches = {patch.name: sha256(patch) for patch in recipe_for().patches}
     meta = {
         "command": grid.COMMAND,
         "seed": grid.SEED,
@@ -149,7 +149,7 @@ def write(runs: Iterator[Kept], versions: Mapping[str, Any], out: Path) -> None:
         "duration_s": grid.DURATION_S,
         "versions": dict(versions),
         "patches_sha256": patches,
-        "fragment_sha256": sha256(the_recipe().fragment),
+        "fragment_sha256": sha256(recipe_for().fragment),
     }
     (out / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
 

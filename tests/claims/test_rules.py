@@ -182,8 +182,8 @@ def test_a_printed_number_tells_an_open_choice() -> None:
               for k, s in enumerate(settings)]  # fmt: skip
     judged = judge(claim(rule), Ensemble(values, settings))
     sack, window = judged.decision.identified
-    assert (sack.agree, sack.disagree, sack.is_told) == (("on",), ("off",), True)
-    assert (window.agree, window.is_told) == ((2.0, 10.0), False)
+    assert (sack.agree, sack.disagree, sack.constrains_parameter) == (("on",), ("off",), True)
+    assert (window.agree, window.constrains_parameter) == ((2.0, 10.0), False)
     assert "SACK = on" in view_of(judged).note
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dumbbell.cli.app import app
-from dumbbell.cli.common.folder_names import LONGEST, AskedBesides, folder_name
+from dumbbell.cli.common.folder_names import LONGEST, Overrides, folder_name
 from dumbbell.spec import Setting
 from small_networks import sampled_queue
 
@@ -21,12 +21,12 @@ FIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+,@~-]*")
 
 
 def named(*settings: str, **options: list[object]) -> str:
-    asked = AskedBesides([Setting.parse(each) for each in settings], options=options)
+    asked = Overrides([Setting.parse(each) for each in settings], options=options)
     return folder_name("line", asked)
 
 
 def test_the_file_as_it_stands_has_its_own_name() -> None:
-    assert folder_name("line-compared", AskedBesides()) == "line-compared"
+    assert folder_name("line-compared", Overrides()) == "line-compared"
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_what_was_set_can_be_read(settings: list[str], name: str) -> None:
 
 
 def test_options_and_further_files_are_in_it() -> None:
-    asked = AskedBesides([], [Path("fast.toml")], {"backend": ("sim", "kernel")})
+    asked = Overrides([], [Path("fast.toml")], {"backend": ("sim", "kernel")})
     assert folder_name("line-compared", asked) == "line-compared@with=fast,backend=sim,kernel"
-    elsewhere = AskedBesides([], [Path("other/fast.toml")], {"backend": ("sim", "kernel")})
+    elsewhere = Overrides([], [Path("other/fast.toml")], {"backend": ("sim", "kernel")})
     assert folder_name("line-compared", elsewhere) != folder_name("line-compared", asked)
 
 
@@ -88,8 +88,7 @@ requests = st.lists(st.tuples(words, words | st.integers() | st.booleans()), max
 @given(requests, requests)
 def test_any_two_requests(one: list[tuple[str, object]], other: list[tuple[str, object]]) -> None:
     names = [
-        folder_name("line", AskedBesides([Setting(*each) for each in asked]))
-        for asked in (one, other)
+        folder_name("line", Overrides([Setting(*each) for each in asked])) for asked in (one, other)
     ]
     assert all(FIT.fullmatch(name) and len(name.encode()) <= 255 for name in names)
     groups = [

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier, judge_controller
 from dumbbell.judge.nsperf.random_loss import RANDOM_LOSS
+from dumbbell.judge.request import JudgeRequest
 from small_dossiers import SHORT, shortened
 
 pytestmark = pytest.mark.programs

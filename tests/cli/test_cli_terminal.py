@@ -262,7 +262,9 @@ def test_a_fault_and_a_warning_are_shown_as_text(tmp_path: Path, where: str) -> 
         "thread": f"import threading; threading.Thread(target=int, args=({text},)).start()",
         "warn": f"import warnings; warnings.warn({text})",
     }[where]
-    code = f"from dumbbell.cli.terminal.output import tell_whatever_fails as t; t()\n{does}"
+    code = (
+        f"from dumbbell.cli.terminal.output import escape_tracebacks_and_warnings as t; t()\n{does}"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     shown = done.stderr.decode()
     assert "OWNED" in shown

@@ -9,8 +9,8 @@ import pytest
 
 from dumbbell.backends.kernel import command_not_found
 from dumbbell.backends.kernel.session_orders import (
+    AdvanceTime,
     EndSession,
-    LetTimePass,
     OpenTerminal,
     Order,
     PressKeys,
@@ -43,15 +43,15 @@ def orders(*lines: str, current: TerminalPlace | None = None) -> list[Order]:
         ("sender-1> 1 + 1", [TypeLine(SENDER, "1 + 1", at_prompt=False)]),
         (
             "sender-1 ping -c 3 receiver-1",
-            [TypeLine(SENDER, "ping -c 3 receiver-1"), LetTimePass((SENDER,))],
+            [TypeLine(SENDER, "ping -c 3 receiver-1"), AdvanceTime((SENDER,))],
         ),
         ("receiver-1 iperf3 -s", [TypeLine(RECEIVER, "iperf3 -s", serves=True)]),
         ("sender-1", [OpenTerminal(SENDER)]),
         ("sender-1 ^C", [PressKeys(SENDER, "\x03")]),
-        (":wait", [LetTimePass()]),
-        (":wait 1500ms", [LetTimePass(None, 1_500_000_000)]),
-        (":wait sender-1 sender-1:2", [LetTimePass((SENDER, SECOND))]),
-        (":wait sender-1 2s", [LetTimePass((SENDER,), 2_000_000_000)]),
+        (":wait", [AdvanceTime()]),
+        (":wait 1500ms", [AdvanceTime(None, 1_500_000_000)]),
+        (":wait sender-1 sender-1:2", [AdvanceTime((SENDER, SECOND))]),
+        (":wait sender-1 2s", [AdvanceTime((SENDER,), 2_000_000_000)]),
         (":leave receiver-1", [StopWaiting(RECEIVER)]),
         ("# a remark", []),
         ("", []),
@@ -66,14 +66,14 @@ def test_what_stands_alone_goes_to_the_present_terminal() -> None:
     assert orders("router", "tc qdisc") == [
         OpenTerminal(TerminalPlace(1)),
         TypeLine(TerminalPlace(1), "tc qdisc"),
-        LetTimePass((TerminalPlace(1),)),
+        AdvanceTime((TerminalPlace(1),)),
     ]
     assert orders("hostname", current=SENDER)[0] == TypeLine(SENDER, "hostname")
 
 
 def test_a_script_ends_with_a_wait_unless_it_says_that_it_ends() -> None:
     reader = Reader(HOSTS)
-    assert list(reader.script(["sender-1$ ls"], "s"))[1:] == [LetTimePass(), EndSession()]
+    assert list(reader.script(["sender-1$ ls"], "s"))[1:] == [AdvanceTime(), EndSession()]
     assert list(reader.script(["sender-1$ ls", ":end", "no line"], "s"))[1:] == [EndSession()]
 
 
@@ -185,7 +185,7 @@ def test_a_transcript_is_a_script() -> None:
         "[0.000000004] :end",
     ]
     again = list(Reader(HOSTS).script(said.lines, "t"))
-    assert again == [TypeLine(SENDER, "ls"), LetTimePass(None, 250_000_000), EndSession()]
+    assert again == [TypeLine(SENDER, "ls"), AdvanceTime(None, 250_000_000), EndSession()]
 
 
 def test_what_a_program_prints_is_only_shown() -> None:

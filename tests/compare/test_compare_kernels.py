@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dumbbell.compare.kernels import CLOSE_NS, Parting, SeenPacket, parting_of
+from dumbbell.compare.kernels import CLOSE_NS, FirstDifference, SeenPacket, first_difference_of
 from dumbbell.compare.reference_grid import grid_cells
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
@@ -50,23 +50,23 @@ def run_of(rows: list[Row]) -> Run:
     return Run("kernel", 0, TINY.resolved(), {"packets": packets}, {}, {})
 
 
-def parting(rows: list[Row]) -> Parting | None:
-    return parting_of(run_of(ROWS), run_of(rows))
+def first_difference(rows: list[Row]) -> FirstDifference | None:
+    return first_difference_of(run_of(ROWS), run_of(rows))
 
 
 def test_equal_runs_do_not_part_nor_do_those_that_are_close() -> None:
-    assert parting(ROWS) is None
-    assert parting([(t + CLOSE_NS - 1, *rest) for t, *rest in ROWS]) is None
-    assert parting_of(run_of([]), run_of([])) is None
+    assert first_difference(ROWS) is None
+    assert first_difference([(t + CLOSE_NS - 1, *rest) for t, *rest in ROWS]) is None
+    assert first_difference_of(run_of([]), run_of([])) is None
 
 
 def test_events_of_other_queues_in_an_instant_have_no_order() -> None:
     swapped = [*ROWS[:2], ROWS[3], ROWS[2], ROWS[4]]
-    assert parting(swapped) is None
+    assert first_difference(swapped) is None
 
 
 def test_the_same_packet_later() -> None:
-    found = parting([*ROWS[:4], (3_000_000 + CLOSE_NS, *ROWS[4][1:])])
+    found = first_difference([*ROWS[:4], (3_000_000 + CLOSE_NS, *ROWS[4][1:])])
     assert found is not None
     assert found.is_only_later
     assert found.t_ns == 3_000_000
@@ -75,7 +75,9 @@ def test_the_same_packet_later() -> None:
 
 
 def test_another_packet_the_first_of_several() -> None:
-    found = parting([*ROWS[:2], (2_000_000, 0, DROP, 1), ROWS[3], (9_000_000, 0, DEQUEUE, 2)])
+    found = first_difference(
+        [*ROWS[:2], (2_000_000, 0, DROP, 1), ROWS[3], (9_000_000, 0, DEQUEUE, 2)]
+    )
     assert found is not None
     # Of the dropped packet the first run has no such event, of the dequeued the second has another.
     assert found.t_ns == 2_000_000
@@ -85,8 +87,10 @@ def test_another_packet_the_first_of_several() -> None:
 
 
 def test_a_run_that_ends_earlier() -> None:
-    found = parting(ROWS[:4])
-    assert found == Parting(SeenPacket(3_000_000, "left->right", "dequeue", "data", 2, 1514), None)
+    found = first_difference(ROWS[:4])
+    assert found == FirstDifference(
+        SeenPacket(3_000_000, "left->right", "dequeue", "data", 2, 1514), None
+    )
     assert not found.is_only_later
     assert str(found).endswith("; against nothing more")
 

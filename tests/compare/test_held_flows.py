@@ -10,8 +10,8 @@ from dumbbell.compare.held_flows import (
     GROWN_BUFFER_BYTES,
     HeldBy,
     HeldFlow,
+    held_flow_sentences,
     held_flows,
-    held_words,
 )
 from dumbbell.spec import Experiment, Resolved
 
@@ -82,4 +82,4 @@ def test_a_flow_that_the_line_limits_is_not_held(rate: str, tcp: str) -> None:
 
 def test_many_held_flows_are_counted() -> None:
     (one,) = held("200mbit", 'receive_window = "100kB"')
-    assert held_words([one] * 5) == [one.words] * 3 + ["2 more flows are held so."]
+    assert held_flow_sentences([one] * 5) == [one.words] * 3 + ["2 more flows are held so."]

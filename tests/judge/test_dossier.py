@@ -13,12 +13,12 @@ import pytest
 from dumbbell.claims import Verdict
 from dumbbell.errors import SpecError
 from dumbbell.folders import write_content
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.figures import figures_of, threshold
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept_dossier import LISTED, SECTIONS_FOLDER, is_dossier, read_dossier
 from dumbbell.judge.page import dossier_report
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.tables import csv_text, harm_table, latex_text, section_table, verdict_frame
 from dumbbell.judge.words import answer, how_measured, outcome_words, question
@@ -60,7 +60,7 @@ def test_where_nothing_fails_nothing_is_named(dossier: Dossier) -> None:
         replace(each, checked=replace(each.checked, judged=tuple(each.holds)))
         for each in dossier.found
     ]
-    assert answer(replace(dossier, found=tuple(found))).startswith("Nothing that was run speaks")
+    assert answer(replace(dossier, found=tuple(found))).startswith("No run speaks against it")
 
 
 def test_where_something_fails_it_is_named(dossier: Dossier) -> None:
@@ -110,13 +110,13 @@ def test_the_page_lists_what_is_not_said(dossier: Dossier) -> None:
     report = dossier_report(dossier, {})
     notes = " ".join(report.notes)
     for found in dossier.found:
-        assert found.section.unsaid in notes
+        assert found.section.not_covered in notes
     assert "6.2 Tunnel Behavior is not judged" in notes
     assert report.meta["controller"] == "bbr"
 
 
 def kept(dossier: Dossier, folder: Path) -> Path:
-    n = dossier.asked.depth.replications
+    n = dossier.request.depth.replications
     sections = {found.section.id: section_files(found, n) for found in dossier.found}
     for name, content in dossier_files(dossier, sections).items():
         write_content(folder / name, content)

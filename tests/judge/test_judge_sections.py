@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dumbbell.compare.checking import asserted
-from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import write_experiments
 from dumbbell.judge.experiment_text import experiment_text
+from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.sections import SECTIONS
-from dumbbell.judge.sections.unsaid import UNSAID
+from dumbbell.judge.sections.not_covered import NOT_COVERED
 from dumbbell.judge.suites import SUITES, sections_of
 
 CONTROLLERS = ("reno", "cubic", "bbr", "vegas", "dctcp")
@@ -23,15 +23,15 @@ RFC = tomllib.loads(
 
 def test_each_section_of_the_rfc_with_a_criterion_is_judged_or_said_not_to_be() -> None:
     judged = {section.reference for section in SECTIONS}
-    unsaid = {title.split()[0] for title in UNSAID}
+    not_covered = {title.split()[0] for title in NOT_COVERED}
     groups = {"5.1", "5.2", "5.3", "6", "7"}
     criteria = {number for number in RFC["sections"] if number[0] in "567"} - groups
-    assert judged | unsaid >= criteria - {"5"}
-    assert judged | unsaid <= set(RFC["sections"])
+    assert judged | not_covered >= criteria - {"5"}
+    assert judged | not_covered <= set(RFC["sections"])
 
 
 def test_titles_of_what_is_not_said_are_the_rfcs() -> None:
-    for title in UNSAID:
+    for title in NOT_COVERED:
         number, _, words = title.partition(" ")
         assert RFC["sections"][number] == words
 
@@ -42,7 +42,7 @@ def test_names_are_unique_and_labels_short() -> None:
     for section in SECTIONS:
         assert len(f"{section.reference} {section.short}") <= 19
         assert section.question.endswith("?")
-        assert section.unsaid
+        assert section.not_covered
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -51,8 +51,8 @@ def test_names_are_unique_and_labels_short() -> None:
 def test_every_file_is_read_and_every_claim_has_its_cell(
     controller: str, depth: Depth, suite: str, tmp_path: Path
 ) -> None:
-    asked = JudgeRequest(controller, depth=depth)
-    for written in write_experiments(asked, tmp_path, sections_of(suite)):
+    request = JudgeRequest(controller, depth=depth)
+    for written in write_experiments(request, tmp_path, sections_of(suite)):
         expectations = written.trial.expectations
         assert len(written.claims.plans) == len(expectations) == len(written.labels)
         statements = [each.statement for each in expectations]
@@ -110,11 +110,11 @@ def test_what_is_known_is_asked_of_that_controller_alone() -> None:
 
 def test_a_name_with_quotes_stays_text(tmp_path: Path) -> None:
     section = next(each for each in SECTIONS if each.id == "tail-drop")
-    asked = JudgeRequest('a"b\\c\x7f\n')
-    trial = section.trial(asked)
+    request = JudgeRequest('a"b\\c\x7f\n')
+    trial = section.trial(request)
     assert trial is not None
-    read = tomllib.loads(experiment_text(section, trial, asked))
-    assert read["flows"][0]["tcp"]["congestion_control"] == asked.controller
+    read = tomllib.loads(experiment_text(section, trial, request))
+    assert read["flows"][0]["tcp"]["congestion_control"] == request.controller
 
 
 def test_a_file_is_the_same_each_time(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from dumbbell import _engine
-from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.league import (
     Entry,
     League,
@@ -20,6 +19,7 @@ from dumbbell.judge.league import (
     native_controllers,
 )
 from dumbbell.judge.league_page import answer, latex_text, league_report, points_frame
+from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from small_dossiers import short_dossier
 

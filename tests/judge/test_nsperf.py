@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dumbbell.errors import SpecError
-from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.nsperf import SECTIONS
 from dumbbell.judge.nsperf.network import buffer_pkts, links, netem
+from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.section import Trial
 from dumbbell.judge.suites import sections_of
 

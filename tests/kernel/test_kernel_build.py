@@ -24,7 +24,7 @@ from dumbbell.backends.kernel.cache import (
     require_kernel,
 )
 from dumbbell.backends.kernel.module_tree import module_tree
-from dumbbell.backends.kernel.recipe import Recipe, the_recipe
+from dumbbell.backends.kernel.recipe import Recipe, recipe_for
 from dumbbell.errors import SpecError
 from waiting import PATIENCE_S, wait_until
 
@@ -70,8 +70,8 @@ class Bench:
         monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         recipe = Recipe(folder / "fragment", (folder / "0001.patch",))
-        monkeypatch.setattr(building, "the_recipe", lambda version: recipe)
-        monkeypatch.setattr("dumbbell.backends.kernel.cache.the_recipe", lambda version: recipe)
+        monkeypatch.setattr(building, "recipe_for", lambda version: recipe)
+        monkeypatch.setattr("dumbbell.backends.kernel.cache.recipe_for", lambda version: recipe)
 
     def is_of_version(self, version: int, patchlevel: int) -> None:
         """The source's Makefile says so from now on."""
@@ -185,7 +185,7 @@ def test_stopping_leaves_nothing(bench: Bench, number: signal.Signals) -> None:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from dumbbell.backends.kernel import build, recipe\n"
         f"fragment = Path({str(bench.folder / 'fragment')!r})\n"
-        "build.the_recipe = lambda version: recipe.Recipe(fragment, ())\n"
+        "build.recipe_for = lambda version: recipe.Recipe(fragment, ())\n"
         "from dumbbell.cli import main\nmain()"
     )
     command = [sys.executable, "-c", program, "kernel", "build", "--source", str(bench.source)]
@@ -315,7 +315,7 @@ def test_a_source_without_a_makefile(bench: Bench) -> None:
 
 
 def test_of_a_later_version_patches_take_the_place_of_those_of_the_same_name() -> None:
-    usual, later = the_recipe("6.1"), the_recipe("6.12")
+    usual, later = recipe_for("6.1"), recipe_for("6.12")
     needless = {"0008-names-the-c-library-lacks.patch"}
     names = [file.name for file in usual.patches if file.name not in needless]
     assert names == [file.name for file in later.patches]
@@ -325,7 +325,7 @@ def test_of_a_later_version_patches_take_the_place_of_those_of_the_same_name() -
         "0007-the-time-stamp-counter-is-virtual.patch",
         "0009-the-clock-is-read-without-a-call.patch",
     }
-    assert the_recipe("6.6") == usual
-    assert the_recipe("6.18") == later
+    assert recipe_for("6.6") == usual
+    assert recipe_for("6.18") == later
     gone = "CONFIG_RANDOM_TRUST_CPU"
     assert (usual.wanted()[gone], later.wanted()[gone]) == ("y", None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.build import _set_hz
-from dumbbell.backends.kernel.recipe import Recipe, options_not_taken, the_recipe
+from dumbbell.backends.kernel.recipe import Recipe, options_not_taken, recipe_for
 from dumbbell.backends.kernel.selftest import CONTROLLERS, QDISCS
 from dumbbell.errors import RunError
 
@@ -21,7 +21,7 @@ def test_options_that_did_not_take_are_named() -> None:
 
 
 def test_every_line_of_the_fragment_is_read() -> None:
-    recipe = the_recipe()
+    recipe = recipe_for()
     lines = [
         line
         for line in recipe.fragment.read_text(encoding="utf-8").splitlines()
@@ -31,20 +31,20 @@ def test_every_line_of_the_fragment_is_read() -> None:
 
 
 def test_nothing_feeds_the_hosts_randomness_in() -> None:
-    wanted = the_recipe().wanted()
+    wanted = recipe_for().wanted()
     assert wanted["CONFIG_UML_RANDOM"] is None
     assert wanted["CONFIG_HW_RANDOM"] is None
 
 
 def test_no_module_is_looked_for() -> None:
     """They may be built, and the kernel starts no program of the host to load one."""
-    wanted = the_recipe().wanted()
+    wanted = recipe_for().wanted()
     assert wanted["CONFIG_MODULES"] == "y"
     assert wanted["CONFIG_MODPROBE_PATH"] == '""'
 
 
 def test_what_is_tried_is_what_is_built() -> None:
-    wanted = the_recipe().wanted()
+    wanted = recipe_for().wanted()
     built_in = {"pfifo", "bfifo", "pfifo_fast"}
     for name in QDISCS.keys() - built_in:
         assert wanted[f"CONFIG_NET_SCH_{name.upper()}"] == "y"
@@ -54,7 +54,7 @@ def test_what_is_tried_is_what_is_built() -> None:
 
 
 def test_patches_come_in_order_and_under_the_kernels_licence() -> None:
-    patches = the_recipe().patches
+    patches = recipe_for().patches
     assert [patch.name[:4] for patch in patches] == [f"{i:04}" for i in range(1, len(patches) + 1)]
     for patch in patches:
         assert "SPDX-License-Identifier: GPL-2.0" in patch.read_text(encoding="utf-8")

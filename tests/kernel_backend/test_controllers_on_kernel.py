@@ -236,20 +236,26 @@ def test_where_simulator_and_kernel_part(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert min(found["events_sim"], found["events_kernel"]) > 400
-    for parting in filter(None, (found["anything"], found["window"])):
+    for first_difference in filter(None, (found["anything"], found["window"])):
         # Slow start, the first losses and fast recovery are the same.
-        assert parting["number"] > 100
+        assert first_difference["number"] > 100
     # One that looks at what only the simulator tells it.
     (tmp_path / "own.c").write_text(
         body("f->window->cwnd_pkts = a->now_ns > 300000000u && a->rate.delivered_pkts > 0 ? 7 : 9;")
     )
     done = CliRunner().invoke(app, [*words, "--json"])
     assert done.exit_code == 0, done.output
-    parting = json.loads(done.stdout)["window"]
-    assert parting["fields"] == [{"part": "after", "name": "cwnd_pkts"}]
-    assert (parting["sim"]["event"], parting["kernel"]["event"]) == ("on_ack", "on_ack")
-    assert (parting["sim"]["after"]["cwnd_pkts"], parting["kernel"]["after"]["cwnd_pkts"]) == (7, 9)
-    assert 300_000_000 < parting["sim"]["told"]["now_ns"] < 330_000_000
+    first_difference = json.loads(done.stdout)["window"]
+    assert first_difference["fields"] == [{"part": "after", "name": "cwnd_pkts"}]
+    assert (first_difference["sim"]["event"], first_difference["kernel"]["event"]) == (
+        "on_ack",
+        "on_ack",
+    )
+    assert (
+        first_difference["sim"]["after"]["cwnd_pkts"],
+        first_difference["kernel"]["after"]["cwnd_pkts"],
+    ) == (7, 9)
+    assert 300_000_000 < first_difference["sim"]["told"]["now_ns"] < 330_000_000
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "after.cwnd_pkts *" in done.output

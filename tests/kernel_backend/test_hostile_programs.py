@@ -21,7 +21,7 @@ from dumbbell.backends.kernel.program_tasks import (
     MOST_RUN_BYTES,
     UNDER_WAY,
     most_written_bytes,
-    under_way,
+    unfinished_programs,
 )
 from dumbbell.errors import RunError
 from dumbbell.spec import CommandProgram, Experiment
@@ -215,10 +215,10 @@ def test_empty_files_and_hiding_places_are_counted(
     for name in ("a", "b", "c"):
         (tmp_path / name).touch()
     monkeypatch.setattr(output_limits, "MOST_RUN_FILES", 3)
-    assert not output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert not output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_exceeded()
     (tmp_path / "d").touch()
-    assert output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
-    assert not output_limits.GuestFiles(os.getpid(), tmp_path, None).is_too_much()
+    assert output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_exceeded()
+    assert not output_limits.GuestFiles(os.getpid(), tmp_path, None).is_exceeded()
     monkeypatch.setattr(output_limits, "MOST_RUN_FILES", 1000)
     here = os.open(tmp_path, os.O_RDONLY)
     for _ in range(100):
@@ -227,7 +227,7 @@ def test_empty_files_and_hiding_places_are_counted(
         os.close(here)
         here = deeper
     os.close(here)
-    assert output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_too_much()
+    assert output_limits.GuestFiles(os.getpid(), tmp_path, 1 << 40).is_exceeded()
     shutil.rmtree(tmp_path)
 
 
@@ -281,7 +281,7 @@ def test_what_a_program_lays_in_the_way_of_the_result_fails_the_run() -> None:
 def test_who_is_said_to_be_under_way_may_be_anything(line: str, tmp_path: Path) -> None:
     (tmp_path / UNDER_WAY).write_text(f"{line}\n", encoding="utf-8")
     (tmp_path / "it.txt").write_text("last \x1b]0;title\x07", encoding="utf-8")
-    said = under_way(tmp_path)
+    said = unfinished_programs(tmp_path)
     assert said.isprintable()
     assert "root:" not in said
 

@@ -60,8 +60,8 @@ def test_two_kernels_are_compared_and_part_at_a_packet() -> None:
     assert {arm.cell for arm in found.comparison.arms} == {"6.1", LATER}
     assert found.comparison.differences
     # From the third round trip on a receiver's window has grown otherwise (docs/kernels.md).
-    assert found.parting is not None
-    assert 0 < found.parting.t_ns < 1e9
+    assert found.first_difference is not None
+    assert 0 < found.first_difference.t_ns < 1e9
 
 
 def test_a_file_is_compared_on_the_command_line(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from dumbbell.backends.kernel.cache import KernelInfo
 from dumbbell.backends.kernel.session import Limits, Session
-from dumbbell.backends.kernel.session_orders import LetTimePass, TerminalPlace, TypeLine
+from dumbbell.backends.kernel.session_orders import AdvanceTime, TerminalPlace, TypeLine
 from dumbbell.errors import RunError
 from dumbbell.spec import Experiment
 from host_processes import has_ended
@@ -87,7 +87,7 @@ def test_files_of_a_session_are_bounded_together() -> None:
     limits = Limits(most_written_bytes=2**20)
     with Session(Experiment.from_toml(CHAIN).resolved_json(), limits) as session:
         list(session.events())
-        session.give([TypeLine(TerminalPlace(host=0), "seq 1000000; sleep 1000"), LetTimePass()])
+        session.give([TypeLine(TerminalPlace(host=0), "seq 1000000; sleep 1000"), AdvanceTime()])
         with pytest.raises(RunError, match="more than the 1 MB that all files of this run may"):
             list(session.events())
 
@@ -96,8 +96,8 @@ def test_files_of_a_session_are_bounded_together() -> None:
 def test_a_wish_that_comes_when_its_wait_is_over_ends_no_other() -> None:
     with Session(Experiment.from_toml(CHAIN).resolved_json()) as session:
         list(session.events())
-        session.stand_still()
-        session.give([TypeLine(TerminalPlace(host=0), "sleep 10"), LetTimePass()])
+        session.end_wait()
+        session.give([TypeLine(TerminalPlace(host=0), "sleep 10"), AdvanceTime()])
         (waited,) = [each for each in session.events() if each["event"] == "waited"]
     assert waited["stopped_after_ns"] is None
     assert waited["running"] == []

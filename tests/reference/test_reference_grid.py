@@ -14,7 +14,7 @@ import reference_grid as grid
 
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel import find_kernel
-from dumbbell.backends.kernel.recipe import the_recipe
+from dumbbell.backends.kernel.recipe import recipe_for
 from dumbbell.tables import Run
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
@@ -131,7 +131,7 @@ def test_what_they_were_made_with_is_recorded() -> None:
         "0009-the-clock-is-read-without-a-call.patch",
         "0010-registers-that-stay.patch",
     }
-    patches = {patch.name for patch in the_recipe().patches}
+    patches = {patch.name for patch in recipe_for().patches}
     assert patches - later <= set(meta["patches_sha256"]) <= patches
     assert (Path(grid.__file__).parents[2] / meta["command"].split()[1]).is_file()
 

@@ -13,7 +13,7 @@ from dumbbell.backends.captures import CaptureFolder, asks_for_capture
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.backends.native.isolated import IsolatedJob, IsolatedProcesses
 from dumbbell.errors import FailureKind, SpecError
-from dumbbell.folders import no_room
+from dumbbell.folders import disk_full_error
 from dumbbell.spec.native import (
     CLASS_PREFIX,
     has_own_controller,
@@ -178,7 +178,7 @@ class _SimulatorBatch:
 
     def _failed(self, index: int, error: str, failure: _engine.RunFailure | None) -> Outcome:
         if (folder := self._folders.pop(index, None)) is not None:
-            full = no_room(folder.file.parent)
+            full = disk_full_error(folder.file.parent)
             folder.remove()
             if full is not None:
                 raise OSError(full.errno, full.strerror, str(folder.file))

@@ -78,7 +78,7 @@ class Identified:
     disagree: tuple[float | str, ...]
 
     @property
-    def is_told(self) -> bool:
+    def constrains_parameter(self) -> bool:
         """Whether the printed number constrains the parameter."""
         return bool(self.agree and self.disagree)
 

@@ -174,7 +174,7 @@ def decision_words(decision: Decision, unit: str) -> str:
     told = [
         f"{each.parameter} = {' or '.join(map(_plain, each.agree))}"
         for each in decision.identified
-        if each.is_told
+        if each.constrains_parameter
     ]
     if told:
         parts.append(f"the printed number tells {', '.join(told)}")

@@ -12,14 +12,14 @@ import sys
 from typing import NoReturn
 
 from dumbbell.cli.startup import (
+    collect_garbage_rarely,
+    disable_pydantic_plugins,
+    freeze_garbage,
     has_room_for_threads,
-    leave_objects_to_the_system,
-    leave_plugins_alone,
-    look_for_cycles_rarely,
     open_closed_streams,
 )
-from dumbbell.cli.terminal.output import say_version, tell, tell_whatever_fails
-from dumbbell.cli.terminal.signals import leave_at_once_when_asked, leave_when_asked
+from dumbbell.cli.terminal.output import escape_tracebacks_and_warnings, say_version, tell
+from dumbbell.cli.terminal.signals import exit_on_stop_signals, interrupt_on_stop_signals
 from dumbbell.errors import EXIT_BAD_INPUT, EXIT_CONTRADICTED_OR_FAILED, EXIT_STOPPED
 
 __all__ = ["main"]
@@ -36,21 +36,21 @@ def main() -> NoReturn:
             "processes): raise the limit"
         )
         sys.exit(EXIT_CONTRADICTED_OR_FAILED)
-    _let_every_letter_through()
-    look_for_cycles_rarely()
-    leave_plugins_alone()
+    _escape_unencodable_output()
+    collect_garbage_rarely()
+    disable_pydantic_plugins()
     try:
-        leave_when_asked()
+        interrupt_on_stop_signals()
         status = _run()
     except KeyboardInterrupt:
         # For commands that do not install handlers of their own.
         status = EXIT_STOPPED
-    leave_at_once_when_asked()
-    leave_objects_to_the_system()
+    exit_on_stop_signals()
+    freeze_garbage()
     sys.exit(status)
 
 
-def _let_every_letter_through() -> None:
+def _escape_unencodable_output() -> None:
     """Escape characters that an output's encoding lacks (such as a file on Windows), instead of
     failing.
     """
@@ -60,7 +60,7 @@ def _let_every_letter_through() -> None:
 
 
 def _run() -> int:
-    tell_whatever_fails()
+    escape_tracebacks_and_warnings()
     if sys.argv[1:] == ["--version"]:
         say_version()  # no command-line parsing is needed for these
         return 0

@@ -16,7 +16,7 @@ from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_BAD_INPUT
 
 if TYPE_CHECKING:
-    from dumbbell.compare.controllers import Parting
+    from dumbbell.compare.controllers import FirstDifference
 
 LINUX = "linux"
 
@@ -120,9 +120,9 @@ def compare(
         say(json_text(asdict(found)))
         return
     say(f"events: {found.events_sim} in the simulator, {found.events_kernel} on the kernel")
-    _tell_parting("the first that is not alike", found.anything)
+    _print_first_difference("the first that is not alike", found.anything)
     if found.window != found.anything:
-        _tell_parting("the first after which the window is another", found.window)
+        _print_first_difference("the first after which the window is another", found.window)
 
 
 @controller_app.command("list")
@@ -163,26 +163,26 @@ def list_controllers(*, as_json: Json = False) -> None:
     say(f"header: {HEADER}")
 
 
-def _tell_parting(what: str, parting: Parting | None) -> None:
+def _print_first_difference(what: str, first_difference: FirstDifference | None) -> None:
     """Print a table of the differing fields, and of the window on both sides."""
     from dumbbell.compare.controllers import Field
 
-    if parting is None:
+    if first_difference is None:
         say(f"{what}: none")
         return
     at = (
         ""
-        if parting.sim is None and parting.kernel is None
-        else f" at {parting.now_ns / 1e9:.6f} s"
+        if first_difference.sim is None and first_difference.kernel is None
+        else f" at {first_difference.now_ns / 1e9:.6f} s"
     )
-    say(f"{what}: number {parting.number} of connection {parting.connection}{at}")
+    say(f"{what}: number {first_difference.number} of connection {first_difference.connection}{at}")
     table = Table("", "simulator", "kernel", box=None)
-    ends = (parting.sim, parting.kernel)
+    ends = (first_difference.sim, first_difference.kernel)
     table.add_row("event", *(each.event if each else "none any more" for each in ends))
     of_the_window = (Field(part, name) for part in ("before", "after") for name in _WINDOW)
-    for field in dict.fromkeys((*parting.fields, *of_the_window)):
+    for field in dict.fromkeys((*first_difference.fields, *of_the_window)):
         values = [each.fields(field.part).get(field.name) if each else None for each in ends]
-        mark = " *" if field in parting.fields else ""
+        mark = " *" if field in first_difference.fields else ""
         shown = ("" if each is None else str(each) for each in values)
         table.add_row(f"{field.part}.{field.name}{mark}", *shown)
     print_table(table, standard_output())

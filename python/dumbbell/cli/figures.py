@@ -25,12 +25,12 @@ def figures_command(
     out: Annotated[Path, typer.Option(help="Where to put them.", metavar="DIR")] = Path(),
 ) -> None:
     """Draw the figures of a result as PNG or PDF, for slides and papers."""
-    from dumbbell.folders import replace_file, why_nothing_can_be_made
+    from dumbbell.folders import replace_file, why_not_writable
     from dumbbell.report.figures import DrawingError, FigureDrawer
 
     suffixes = [f".{each}" for each in _formats(to)]
     specs = _specs(folder)
-    reason = why_nothing_can_be_made(out)
+    reason = why_not_writable(out)
     if reason is not None:
         raise SpecError("--out", out, f"another folder: {reason}")
     failed = []

@@ -109,7 +109,7 @@ def export_command(
 ) -> None:
     """Write a row a run, with its settings and all its numbers by their paths."""
     from dumbbell.compare.results import frame
-    from dumbbell.folders import file_of_library, replaced_file
+    from dumbbell.folders import file_for_library, replaced_file
 
     if file.suffix not in FORMATS:
         raise SpecError("FILE", file, f"a name that ends in {', '.join(FORMATS)}")
@@ -117,7 +117,7 @@ def export_command(
     if not runs:
         return
     table = frame(place, runs)
-    with replaced_file(file) as new, file_of_library(new) as stream:
+    with replaced_file(file) as new, file_for_library(new) as stream:
         if file.suffix == ".csv":
             table.write_csv(stream)
         elif file.suffix == ".json":

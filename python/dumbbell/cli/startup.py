@@ -17,20 +17,20 @@ hundreds.
 """
 
 
-def look_for_cycles_rarely() -> None:
+def collect_garbage_rarely() -> None:
     """Reduce garbage collections: objects created by imports are permanent."""
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
 
 
-def leave_objects_to_the_system() -> None:
-    """Have Python search no more for cycles: what is left when a process ends goes with it.
+def freeze_garbage() -> None:
+    """Exempt all imported objects from garbage collection.
 
-    It would search several times, among all that was imported, which is a twentieth of a small run.
+    At exit Python would otherwise search them for reference cycles several times, a twentieth of a small run.
     """
     gc.freeze()
 
 
-def leave_plugins_alone() -> None:
+def disable_pydantic_plugins() -> None:
     """Disable pydantic's plugins, whose discovery reads the metadata of every installed package."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 

@@ -172,7 +172,7 @@ class Grid:
         raise SpecError(where, name, allowed, nearest(name, known))
 
 
-def told_apart(axes: Sequence[Axis]) -> list[Axis]:
+def with_unique_names(axes: Sequence[Axis]) -> list[Axis]:
     """The same axes with unique names: duplicates are extended by their place in the path."""
     from dataclasses import replace
 

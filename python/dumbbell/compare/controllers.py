@@ -110,7 +110,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class FirstDifference:
     """The first event that differs.
 
     Attributes:
@@ -135,7 +135,7 @@ class Parting:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ControllerComparison:
     """Result of the comparison.
 
     Attributes:
@@ -148,8 +148,8 @@ class Compared:
 
     events_sim: int
     events_kernel: int
-    anything: Parting | None
-    window: Parting | None
+    anything: FirstDifference | None
+    window: FirstDifference | None
 
 
 def with_controller(file: Path, experiment: Path | None) -> Experiment:
@@ -187,7 +187,7 @@ def with_controller(file: Path, experiment: Path | None) -> Experiment:
     return Experiment.from_resolved(resolved)
 
 
-def compare_controller(experiment: Experiment, replication: int = 0) -> Compared:
+def compare_controller(experiment: Experiment, replication: int = 0) -> ControllerComparison:
     """Run an experiment with one C controller on both backends.
 
     Args:
@@ -216,7 +216,7 @@ def compare_controller(experiment: Experiment, replication: int = 0) -> Compared
     return compare_records(simulated_records(resolved_json, replication, sha256), on_kernel)
 
 
-def compare_records(sim: Records, kernel: Records) -> Compared:
+def compare_records(sim: Records, kernel: Records) -> ControllerComparison:
     """Compare the simulator's records with the kernel's (`RECORD`)."""
     connections = np.union1d(sim["connection"], kernel["connection"])
     anything, window = [], []
@@ -226,7 +226,7 @@ def compare_records(sim: Records, kernel: Records) -> Compared:
         anything += [found] if found else []
         found = _first(connection, *pair, of_the_window=True)
         window += [found] if found else []
-    return Compared(
+    return ControllerComparison(
         len(sim),
         len(kernel),
         min(anything, key=_when, default=None),
@@ -234,20 +234,20 @@ def compare_records(sim: Records, kernel: Records) -> Compared:
     )
 
 
-def _when(parting: Parting) -> tuple[int, int]:
-    return parting.now_ns, parting.connection
+def _when(first_difference: FirstDifference) -> tuple[int, int]:
+    return first_difference.now_ns, first_difference.connection
 
 
 def _first(
     connection: int, sim: Records, kernel: Records, *, of_the_window: bool
-) -> Parting | None:
+) -> FirstDifference | None:
     for number in range(max(len(sim), len(kernel))):
         if number >= min(len(sim), len(kernel)):
             one, other = (
                 _event(each[number]) if number < len(each) else None for each in (sim, kernel)
             )
             # The end of one side's events does not count as a difference of the window.
-            return None if of_the_window else Parting(connection, number, one, other, ())
+            return None if of_the_window else FirstDifference(connection, number, one, other, ())
         if sim[number].tobytes() == kernel[number].tobytes():
             continue
         one, other = _event(sim[number]), _event(kernel[number])
@@ -256,7 +256,7 @@ def _first(
         else:
             fields = _different(one, other) if one.event == other.event else []
         if fields or (one.event != other.event and not of_the_window):
-            return Parting(connection, number, one, other, tuple(fields))
+            return FirstDifference(connection, number, one, other, tuple(fields))
     return None
 
 

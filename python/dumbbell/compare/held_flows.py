@@ -107,7 +107,7 @@ MOST_TOLD = 3
 """Limited flows that are reported by name."""
 
 
-def held_words(held: Sequence[HeldFlow]) -> list[str]:
+def held_flow_sentences(held: Sequence[HeldFlow]) -> list[str]:
     """A sentence for each of the first few limited flows, and the number of others."""
     more = len(held) - MOST_TOLD
     lines = [each.words for each in held[:MOST_TOLD]]

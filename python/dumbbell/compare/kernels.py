@@ -61,7 +61,7 @@ class SeenPacket:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class FirstDifference:
     """The first event at which two runs differ, in kind or time.
 
     Attributes:
@@ -91,18 +91,18 @@ class Parting:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelsCompared:
+class KernelComparison:
     """One experiment on two kernels.
 
     Attributes:
         label: Label of the experiment.
         comparison: Its two cells are named after the kernels.
-        parting: First difference of replication 0; None if all packets are equal.
+        first_difference: First difference of replication 0; None if all packets are equal.
     """
 
     label: str
     comparison: Comparison
-    parting: Parting | None
+    first_difference: FirstDifference | None
 
 
 def compare_kernels(
@@ -115,7 +115,7 @@ def compare_kernels(
     jobs: int = 0,
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
-) -> KernelsCompared:
+) -> KernelComparison:
     """Run an experiment on two kernels and compare the second with the first.
 
     Args:
@@ -148,11 +148,11 @@ def compare_kernels(
         raise found.failed[0].error
     recorded = [(_recording(each.experiment), 0) for each in cells]
     runs = dict(run_many(recorded, backend=BACKEND, jobs=jobs, cancel=cancel))
-    parting = parting_of(runs[0], runs[1]) if len(runs) == len(cells) else None
-    return KernelsCompared(label or experiment.name, found, parting)
+    first_difference = first_difference_of(runs[0], runs[1]) if len(runs) == len(cells) else None
+    return KernelComparison(label or experiment.name, found, first_difference)
 
 
-def parting_of(ours: Run, theirs: Run) -> Parting | None:
+def first_difference_of(ours: Run, theirs: Run) -> FirstDifference | None:
     """The first difference between the tables ``packets`` of two runs; None if there is none.
 
     Enqueues, dequeues, drops and marks of each queue are compared separately, since the order of
@@ -165,7 +165,7 @@ def parting_of(ours: Run, theirs: Run) -> Parting | None:
         one, other = (each.get(key, _NO_ROWS) for each in streams)
         index = _first_difference(one, other)
         if index is not None:
-            found.append(Parting(_seen(ours, one, index), _seen(theirs, other, index)))
+            found.append(FirstDifference(_seen(ours, one, index), _seen(theirs, other, index)))
     # Ties are broken consistently.
     return min(found, key=lambda each: (each.t_ns, str(each)), default=None)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.compare.axes import Axis, Grid, told_apart
+from dumbbell.compare.axes import Axis, Grid, with_unique_names
 from dumbbell.compare.cells import Cell, FailedCell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.sweep_plans import Names, Plan, check_quantities, plans_of
@@ -115,7 +115,7 @@ def sweep_of_document(
     table = SweepTable.read(asked["sweep"]) if "sweep" in asked else SweepTable({})
     figures = read_figures(asked.get("figure", []))
     fixed, dimensions = _merged(table, spelled_as(described, settings, table.paths))
-    axes = told_apart([axis for dimension in dimensions for axis in dimension])
+    axes = with_unique_names([axis for dimension in dimensions for axis in dimension])
 
     def read(chosen: Sequence[Setting]) -> Experiment:
         # Parsed anew each time: a cell modifies its copy.

@@ -57,14 +57,14 @@ def guard_imports(allowed: Collection[str]) -> None:
     real = builtins.__import__
 
     def guarded(name: str, *rest: Any, **named: Any) -> Any:
-        if _asks() == MODULE and not is_allowed(name, allowed):
+        if _importing_module() == MODULE and not is_allowed(name, allowed):
             raise ForbiddenImportError(_words("", name, allowed))
         return real(name, *rest, **named)
 
     builtins.__import__ = guarded
 
 
-def _asks() -> str:
+def _importing_module() -> str:
     """Name of the module that called the caller of this function; empty outside Python."""
     try:
         return str(sys._getframe(2).f_globals.get("__name__", ""))

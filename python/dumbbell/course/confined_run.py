@@ -102,7 +102,7 @@ def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
     return found
 
 
-def held_words(confinement: Confinement) -> str:
+def confinement_sentence(confinement: Confinement) -> str:
     """How a submission is confined, in a sentence for the teacher."""
     if confinement.means is ConfinementMethod.NOTHING:
         return (

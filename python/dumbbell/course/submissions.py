@@ -84,7 +84,7 @@ def submissions_in(place: Path) -> list[Submission]:
         raise SpecError(shown, "no submission", allowed)
     if len(found) > MOST_SUBMISSIONS:
         raise SpecError(shown, f"{len(found)} submissions", f"at most {MOST_SUBMISSIONS}")
-    return _named_apart(found)
+    return _with_unique_names(found)
 
 
 def _of_entry(entry: os.DirEntry[str]) -> Iterator[Submission]:
@@ -134,7 +134,7 @@ def _shown(name: str) -> str:
     return printable(name)[:_LONGEST_NAME]
 
 
-def _named_apart(found: list[Submission]) -> list[Submission]:
+def _with_unique_names(found: list[Submission]) -> list[Submission]:
     """Give submissions with equal names, such as ``kim.py`` and ``kim.c``, the names of their
     files.
     """

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from dumbbell import __version__
 from dumbbell.claims import Verdict
-from dumbbell.course.confined_run import held_words
+from dumbbell.course.confined_run import confinement_sentence
 from dumbbell.course.description import Course, PlannedExperiment
 from dumbbell.course.marking import MarkedClass, MarkedSubmission
 from dumbbell.course.marks import RULE, Mark
@@ -171,7 +171,7 @@ def league_page(found: MarkedClass) -> str:
         ],
         key=[(badge.symbol, word.value) for word, badge in BADGES.items() if word in verdicts],
         rule=RULE,
-        held=held_words(found.confinement),
+        held=confinement_sentence(found.confinement),
         facts=_facts(course),
     )
 

@@ -6,9 +6,9 @@ these are ever replaced or removed. `replaced_file` replaces a single file.
 
 from dumbbell.folders.cache import cache_folder
 from dumbbell.folders.content import Content, write_content
-from dumbbell.folders.full_disk import file_of_library, no_room
+from dumbbell.folders.full_disk import disk_full_error, file_for_library
 from dumbbell.folders.manifest import ResultKind, Subject
-from dumbbell.folders.result import ResultFolder, why_nothing_can_be_made
+from dumbbell.folders.result import ResultFolder, why_not_writable
 from dumbbell.folders.single_file import new_file, remove_left_beside, replace_file, replaced_file
 
 __all__ = [
@@ -17,12 +17,12 @@ __all__ = [
     "ResultKind",
     "Subject",
     "cache_folder",
-    "file_of_library",
+    "disk_full_error",
+    "file_for_library",
     "new_file",
-    "no_room",
     "remove_left_beside",
     "replace_file",
     "replaced_file",
-    "why_nothing_can_be_made",
+    "why_not_writable",
     "write_content",
 ]

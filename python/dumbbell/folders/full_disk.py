@@ -30,7 +30,7 @@ def naming(path: Path) -> Iterator[None]:
         raise
 
 
-def no_room(folder: Path) -> OSError | None:
+def disk_full_error(folder: Path) -> OSError | None:
     """Check by writing whether the disk is full; returns the error in that case."""
     probe = folder / "probe"
     try:
@@ -47,7 +47,7 @@ def no_room(folder: Path) -> OSError | None:
 
 
 @contextlib.contextmanager
-def file_of_library(path: Path) -> Iterator[IO[bytes]]:
+def file_for_library(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for a library that hides why writing failed.
 
     Raises:

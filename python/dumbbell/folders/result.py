@@ -62,7 +62,7 @@ class ResultFolder:
                 result of another experiment; or its parent is not writable.
         """
         before = self._refuse()
-        reason = why_nothing_can_be_made(self._target.parent)
+        reason = why_not_writable(self._target.parent)
         if reason is not None:
             raise SpecError("--out", self.folder, f"another folder: {reason}")
         if before is not None:
@@ -180,7 +180,7 @@ class ResultFolder:
                 retire(folder, target, self._kind)
 
 
-def why_nothing_can_be_made(folder: Path) -> str | None:
+def why_not_writable(folder: Path) -> str | None:
     """Why a new folder cannot be created at a path; None if it can.
 
     The disk may still fill up and permissions may change later; this only reports early what is

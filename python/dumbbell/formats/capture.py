@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dumbbell import _engine
-from dumbbell.folders import no_room, replaced_file
+from dumbbell.folders import disk_full_error, replaced_file
 from dumbbell.formats.errors import FormatError, UnreadableError
 from dumbbell.formats.unpacking import LARGEST_UNPACKED_BYTES, Packing, open_unpacked
 from dumbbell.tables import SCHEMA, Run
@@ -141,7 +141,7 @@ def write_view(source: str | Path, target: str | Path, *, queue: str, place: int
                 str(plain), str(staging), name=queue, place=place, format=style
             )
         except _engine.CaptureError as error:
-            full = no_room(staging.parent)
+            full = disk_full_error(staging.parent)
             if full is not None:
                 raise full from error  # the error is not about the capture
             raise UnreadableError(str(path), str(error)) from None

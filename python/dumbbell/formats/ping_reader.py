@@ -18,7 +18,7 @@ import numpy as np
 from dumbbell.formats.bounded import too_large
 from dumbbell.formats.errors import FormatError
 from dumbbell.formats.logs.ping import OTHER_LINES, unwrapped
-from dumbbell.formats.logs.text import is_something_else
+from dumbbell.formats.logs.text import is_mostly_unknown
 from dumbbell.formats.unpacking import open_unpacked
 from dumbbell.tables import NO_INSTANT, SCHEMA, Run
 
@@ -72,7 +72,7 @@ def read_ping(source: str | Path, *, interval_ns: int | None = None, name: str =
                 received_epoch[last] = int(Decimal(reply["stamp"]) * 10**9)
         elif not reply and not OTHER_LINES.fullmatch(line):
             unknown += 1
-            if is_something_else(unknown, at - unknown):
+            if is_mostly_unknown(unknown, at - unknown):
                 raise FormatError(f"{path}:{at}", line[:40], "lines of iputils' ping")
     if not rtt_ns and not (host or sent):
         raise FormatError(str(path), "", "the output of iputils' ping is expected")

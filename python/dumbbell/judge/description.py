@@ -1,7 +1,7 @@
-"""Pieces of the experiments: the line that most of them share, flows, and rules of claims.
+"""Building blocks of the experiments: the line that most sections share, flows, and rules.
 
-The line has 20 Mbit/s and a round trip of 40 ms without queues, so a bandwidth-delay product (BDP)
-of 100 kB. Every flow starts at a random time in the first half second, so replications differ.
+The line has 20 Mbit/s and a base round-trip time of 40 ms, hence a bandwidth-delay product (BDP) of
+100 kB. Every flow starts at a random time in the first half second, so replications differ.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ BUSY = f"queue[{QUEUE}].utilization"
 DROPPED = f"queue[{QUEUE}].loss_ratio"
 SOJOURN = f"queue[{QUEUE}].mean_sojourn_s"
 SILENT: Mapping[str, Any] = {"kind": "sized", "size": "1B"}
-"""Source of a flow that is not to be there: one byte, over long before anything is counted."""
+"""Source of a flow that is disabled: one byte, sent long before measurements start."""
 
 
 def fifo(bdps: float) -> str:
-    """A drop-tail queue; its size is given in bandwidth-delay products of the line."""
+    """A drop-tail queue with its limit in bandwidth-delay products of the line."""
     return f"bfifo limit {round(bdps * BDP_BYTES)}"
 
 
@@ -36,7 +36,7 @@ def bdp_words(bdps: float) -> str:
 def line(
     *, rate: str = RATE, qdisc: str | None = None, delay: str = "20ms", **forward: Any
 ) -> list[dict[str, Any]]:
-    """Links from sender over router to receiver, the second one the bottleneck."""
+    """Links from sender via router to receiver; the second link is the bottleneck."""
     there = {"rate": rate, "qdisc": qdisc or fifo(1), **forward}
     return [
         {"a": "sender", "b": "router"},
@@ -45,7 +45,7 @@ def line(
 
 
 def greedy(name: str, controller: str, **keys: Any) -> dict[str, Any]:
-    """A flow that sends as much as TCP takes."""
+    """A TCP flow that always has data to send."""
     return {
         "name": name,
         "from": "sender",
@@ -58,20 +58,20 @@ def greedy(name: str, controller: str, **keys: Any) -> dict[str, Any]:
 
 
 def at_least(share: float) -> dict[str, Any]:
-    """Rule: a share is this or more."""
+    """Rule: a share is at least this."""
     return {"kind": "share", "side": "at least", "value": share}
 
 
 def at_most(share: float) -> dict[str, Any]:
-    """Rule: a share is this or less."""
+    """Rule: a share is at most this."""
     return {"kind": "share", "side": "at most", "value": share}
 
 
 def below(bound: Any, **keys: Any) -> dict[str, Any]:
-    """Rule: a number is below a value, or below that of another cell."""
+    """Rule: a number is below a value, or below the same number in another cell."""
     return {"kind": "ordering", "below": bound, **keys}
 
 
 def above(bound: Any, **keys: Any) -> dict[str, Any]:
-    """Rule: a number is above a value, or above that of another cell."""
+    """Rule: a number is above a value, or above the same number in another cell."""
     return {"kind": "ordering", "above": bound, **keys}

@@ -1,4 +1,4 @@
-"""The dossier of a controller: every section's experiment, run and judged."""
+"""The dossier of a controller: run and judge every section's experiment."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dumbbell.compare.executing import Executor
 from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Floats
 from dumbbell.judge import sections
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.experiment_text import experiment_text
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.judge.suite import Suite
 from dumbbell.spec import Experiment, Setting, settings_applied
@@ -31,11 +31,11 @@ class WrittenSection:
     """A section's experiment as a file, with its rules fixed, before anything has run.
 
     Attributes:
-        section: Whose.
+        section: The section.
         trial: Its experiment.
-        file: The description.
-        claims: As `asserted` reads them.
-        labels: Label of the cell of each expectation's ``where``, in its order.
+        file: The experiment's file.
+        claims: Its claims, as read by `asserted`.
+        labels: Label of the cell of each expectation's ``where``, in order.
     """
 
     section: Section
@@ -45,7 +45,7 @@ class WrittenSection:
     labels: tuple[str, ...]
 
     def label_of(self, where: Mapping[str, Any]) -> str:
-        """Label of the cell with these values.
+        """Label of the cell with these settings.
 
         Raises:
             KeyError: No claim is about it.
@@ -65,11 +65,11 @@ class WrittenSection:
 
 @dataclass(frozen=True)
 class SectionResult:
-    """A section with what was found.
+    """A section with its results.
 
     Attributes:
-        written: The experiment.
-        checked: Its runs and verdicts.
+        written: The section and its experiment.
+        checked: Runs and verdicts.
     """
 
     written: WrittenSection
@@ -77,27 +77,27 @@ class SectionResult:
 
     @property
     def section(self) -> Section:
-        """Which one."""
+        """The section."""
         return self.written.section
 
     @property
     def judged(self) -> tuple[Judged, ...]:
-        """Its claims with verdicts."""
+        """Its judged claims."""
         return self.checked.judged
 
     @property
     def fails(self) -> list[Judged]:
-        """What was asked and does not hold."""
+        """Expectations that do not hold."""
         return self.checked.contradicted
 
     @property
     def open(self) -> list[Judged]:
-        """What is not decided."""
+        """Undecided expectations."""
         return self.checked.undecided
 
     @property
     def holds(self) -> list[Judged]:
-        """What was asked and holds."""
+        """Expectations that hold."""
         return [each for each in self.judged if each.verdict is Verdict.REPRODUCED]
 
     @property
@@ -110,69 +110,69 @@ class SectionResult:
         return [name for name, each in verdicts.items() if len(each) > 1]
 
     def measured(self, expectation: Expectation, backend: str) -> Measured:
-        """The number an expectation is about, with its interval."""
+        """The number of an expectation, with its interval."""
         label = self.label(expectation)
         return self.checked.comparison.measured(expectation.quantity, label, backend)
 
     def values(self, quantity: str, where: Mapping[str, Any], backend: str) -> Floats:
-        """A number of each replication of the cell with these values."""
+        """One number per replication, in the cell with these settings."""
         label = self.written.label_of(where)
         found = self.checked.comparison.replicates(label, backend)
         return np.asarray(found.values(Quantity.parse(quantity)))
 
     def label(self, expectation: Expectation) -> str:
-        """Label of its cell."""
+        """Label of the expectation's cell."""
         place = list(self.written.trial.expectations).index(expectation)
         return self.written.labels[place]
 
 
 @dataclass(frozen=True)
 class Dossier:
-    """What was found of a controller.
+    """Results on a controller.
 
     Attributes:
-        asked: About what.
-        backends: Where it was run.
-        found: Section after section.
-        interrupted: Whether somebody stopped it early; sections that are missing were not run.
+        request: The request.
+        backends: Backends of the runs.
+        found: Results of the sections, in order.
+        interrupted: Whether it was interrupted; missing sections were not run.
     """
 
-    asked: JudgeRequest
+    request: JudgeRequest
     backends: tuple[str, ...]
     found: tuple[SectionResult, ...]
     interrupted: bool = False
 
     @property
     def suite(self) -> Suite:
-        """Whose sections these are."""
+        """The suite of the sections."""
         return self.found[0].section.suite
 
     @property
     def judged(self) -> list[Judged]:
-        """All claims with verdicts, section after section."""
+        """All judged claims, section by section."""
         return [each for found in self.found for each in found.judged]
 
 
 def write_experiments(
-    asked: JudgeRequest, folder: Path, which: Sequence[Section] | None = None
+    request: JudgeRequest, folder: Path, which: Sequence[Section] | None = None
 ) -> list[WrittenSection]:
     """Write each section's file into a folder, and read its claims back.
 
     Args:
-        asked: About what.
-        folder: Where to; a controller of one's own lies there already.
-        which: Sections; all when None.
+        request: The request.
+        folder: Target folder, which already contains any user-supplied controllers.
+        which: Sections to write; all when None.
 
     Raises:
         SpecError: The controller is not known, or may not be used.
     """
     written = []
     for section in sections.SECTIONS if which is None else which:
-        trial = section.trial(asked)
+        trial = section.trial(request)
         if trial is None:
             continue
         file = folder / f"{section.id}.toml"
-        file.write_text(experiment_text(section, trial, asked), encoding="utf-8")
+        file.write_text(experiment_text(section, trial, request), encoding="utf-8")
         bare = WrittenSection(section, trial, file, asserted(file), ())
         labels = tuple(bare.label_of(each.where) for each in trial.expectations)
         written.append(WrittenSection(section, trial, file, bare.claims, labels))
@@ -180,7 +180,7 @@ def write_experiments(
 
 
 def judge_controller(
-    asked: JudgeRequest,
+    request: JudgeRequest,
     written: Sequence[WrittenSection],
     *,
     backends: Sequence[str] = ("sim",),
@@ -190,11 +190,11 @@ def judge_controller(
     """Run the sections one after the other.
 
     Args:
-        asked: About what.
-        written: Of `write_experiments`.
-        backends: Where.
-        executor_of: Who does the runs of some cells.
-        running: What else `check` takes: ``on_progress``, ``cancel``.
+        request: The request.
+        written: Result of `write_experiments`.
+        backends: Backends to run on.
+        executor_of: Returns the executor for some cells.
+        running: Further arguments of `check`: ``on_progress``, ``cancel``.
 
     Raises:
         DumbbellError: As `check`.
@@ -204,11 +204,11 @@ def judge_controller(
         checked = check(
             each.claims,
             backends=backends,
-            replications=asked.depth.replications,
+            replications=request.depth.replications,
             executor=executor_of(each.claims.cells),
             **running,
         )
         found.append(SectionResult(each, checked))
         if checked.comparison.interrupted:
-            return Dossier(asked, tuple(backends), tuple(found[:-1]), interrupted=True)
-    return Dossier(asked, tuple(backends), tuple(found))
+            return Dossier(request, tuple(backends), tuple(found[:-1]), interrupted=True)
+    return Dossier(request, tuple(backends), tuple(found))

@@ -1,24 +1,24 @@
-"""A section's experiment as the text of a file that a person reads and runs alone."""
+"""A section's experiment as TOML text, readable and runnable by itself."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import Any
 
-from dumbbell.judge.asked import JudgeRequest
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.spec.toml_text import document_text
 
 OURS = "threshold of ours"
 
 
-def experiment_text(section: Section, trial: Trial, asked: JudgeRequest) -> str:
+def experiment_text(section: Section, trial: Trial, request: JudgeRequest) -> str:
     """The TOML of a section's experiment with its claims.
 
     Args:
-        section: Whose it is.
+        section: The section.
         trial: Its experiment.
-        asked: About what.
+        request: The request.
     """
     heading = f"{section.cited}: {section.title}. {section.question}"
     comment = [
@@ -46,7 +46,7 @@ def _claim(section: Section, each: Expectation) -> dict[str, Any]:
         **each.rule,
         **({"amended": dict(each.amended)} if each.amended else {}),
     }
-    # A list of values is a grid of cells; a value that is a list is the one of such a grid.
+    # A list of values denotes a grid of cells; a value that is itself a list is wrapped in a list.
     where = {
         path: [value] if isinstance(value, list) else value for path, value in each.where.items()
     }

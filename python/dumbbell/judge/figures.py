@@ -1,4 +1,4 @@
-"""The figures of a dossier: what holds by section, and a section's numbers on their intervals."""
+"""Figures of a dossier: outcomes by section, and each section's numbers with intervals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def figures_of(dossier: Dossier) -> Iterator[Figure]:
 
 
 def overview(dossier: Dossier) -> Figure:
-    """How many expectations of each section hold, do not hold, or are not decided."""
+    """Number of expectations of each section that hold, do not hold, or are undecided."""
     counts = {
         _section_label(found): {
             HOLDS: len(found.holds),
@@ -50,11 +50,11 @@ def overview(dossier: Dossier) -> Figure:
 
 
 def outcome_bars(counts: Mapping[str, Mapping[str, int]], of: str) -> Plot:
-    """A bar a row, from what holds to what is not decided.
+    """One stacked bar per row: holds, does not hold, undecided.
 
     Args:
-        counts: Label of a row to how many expectations have each outcome.
-        of: What the rows are; a column of the data.
+        counts: Number of expectations by outcome, for each row's label.
+        of: Name of the rows; a column of the data.
     """
     rows = [
         {of: label, "what": what, "expectations": each[what]}
@@ -83,7 +83,7 @@ def outcome_bars(counts: Mapping[str, Mapping[str, int]], of: str) -> Plot:
 
 
 def section_figure(found: SectionResult, backends: tuple[str, ...]) -> Figure | None:
-    """The numbers of a section's `SectionFigure` quantity; None where there are none."""
+    """The numbers of a section's `SectionFigure` quantity; None without any."""
     rows, scale = [], None
     several = len(backends) > 1
     for each in found.written.trial.expectations:
@@ -127,9 +127,9 @@ def section_figure(found: SectionResult, backends: tuple[str, ...]) -> Figure | 
 
 
 def threshold(each: Expectation, scale: Scale) -> float | None:
-    """The number an expectation has for a bound, in the unit of the figure; None where it is none.
+    """The bound of an expectation, in the unit of the figure; None without a bound.
 
-    What is compared with another cell has none.
+    Comparisons with another cell have none.
     """
     bound = next((each.rule[key] for key in _BOUNDS if key in each.rule), None)
     return scale.read(bound, each.id) if isinstance(bound, str | int | float) else None

@@ -1,6 +1,6 @@
-"""The folder of a dossier: what another machine needs to run it again, and to see it was changed.
+"""The folder of a dossier: everything to repeat it, and hashes to detect changes.
 
-``sections/ID`` is what ``dumbbell check FILE`` writes of one file: description, verdicts, numbers
+``sections/ID`` has what ``dumbbell check FILE`` writes for one file: description, verdicts, numbers
 and digests. ``dossier.json`` names them with the SHA-256 of each of their files.
 """
 
@@ -22,7 +22,7 @@ from dumbbell.printable import utf8
 
 
 def section_files(found: SectionResult, replications: int) -> dict[str, Content]:
-    """What goes into a section's folder."""
+    """The files of a section's folder."""
     kept = bundle_files(found.checked, replications=replications, precision=None)
     return {
         **kept,
@@ -34,19 +34,19 @@ def section_files(found: SectionResult, replications: int) -> dict[str, Content]
 def dossier_files(
     dossier: Dossier, sections: Mapping[str, Mapping[str, Content]]
 ) -> dict[str, Content]:
-    """What lies beside the page.
+    """The files beside the page.
 
     Args:
-        dossier: What was found.
-        sections: Id of a section to its `section_files`.
+        dossier: The dossier.
+        sections: The `section_files` of each section, by its id.
     """
-    asked, frame = dossier.asked, verdict_frame(dossier)
+    request, frame = dossier.request, verdict_frame(dossier)
     listed = {
         "format": 1,
         "dumbbell": __version__,
-        "controller": asked.controller,
-        "against": list(asked.against),
-        "depth": asked.depth.name.lower(),
+        "controller": request.controller,
+        "against": list(request.against),
+        "depth": request.depth.name.lower(),
         "suite": dossier.suite.id,
         "sections": {
             name: {file: _sha256(content) for file, content in files.items()}
@@ -64,7 +64,7 @@ def dossier_files(
 
 
 def own_controllers(folder: Path) -> Sequence[Path]:
-    """Files of a controller of one's own, beside the descriptions."""
+    """Files of user-supplied controllers, beside the descriptions."""
     return sorted(each for each in folder.iterdir() if each.suffix in (".c", ".py"))
 
 

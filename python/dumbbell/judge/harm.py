@@ -1,4 +1,4 @@
-"""Harm: how much worse a flow fares beside another than alone."""
+"""Harm: how much worse a flow performs beside another one than alone."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from dumbbell.stats import Estimate, ratio_interval
 
 
 def harm(alone: ArrayLike, beside: ArrayLike, *, more_is_better: bool = True) -> Estimate:
-    """Harm by Ware, Mukerjee, Seshan and Sherry (HotNets 2019): 0 is none, 1 the most.
+    """Harm by Ware, Mukerjee, Seshan and Sherry (HotNets 2019): 0 is none, 1 the maximum.
 
-    Of what should be large, such as throughput, it is (alone - beside) / alone; of what should be
-    small, such as delay or completion time, (beside - alone) / beside. Below zero it fares better.
+    If more is better, as for throughput, it is (alone - beside) / alone; if less is better, as for
+    delay or completion time, (beside - alone) / beside. A negative harm is a benefit.
 
     Args:
-        alone: The flow's performance with the link to itself, one number a replication.
-        beside: That of the same replications beside the other flow, shape as ``alone``.
+        alone: Performance of the flow alone on the link, one number per replication.
+        beside: Its performance in the same replications beside the other flow; same shape as
+            ``alone``.
         more_is_better: Whether large numbers are good.
 
     Returns:
-        Of the ratio of the means, with its 95 % interval.
+        The harm from the ratio of the means, with its 95 % interval.
 
     Raises:
         StatsError: There are fewer than two replications, or the divisor is about zero.

@@ -1,6 +1,6 @@
-"""The folder of a dossier read back: which sections it has, and which files were changed.
+"""Read the folder of a dossier: its sections, and which files were changed.
 
-It may be a stranger's: names are checked, and nothing outside the folder is read.
+The folder may come from a stranger: names are checked, and nothing outside it is read.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class _Listed(_File):
 
 @dataclass(frozen=True, slots=True)
 class KeptDossier:
-    """What a folder says.
+    """The content of a dossier's folder.
 
     Attributes:
-        sections: Folders of the sections, each to be run again.
-        changed: Sentences on files that are not what the list says.
+        sections: Folders of the sections, each of which can be repeated.
+        changed: Sentences about files that differ from the list.
     """
 
     sections: tuple[Path, ...]
@@ -53,15 +53,15 @@ class KeptDossier:
 
 
 def is_dossier(path: Path) -> bool:
-    """Whether a folder has the list of a dossier."""
+    """Whether a folder contains the list of a dossier."""
     return (path / LISTED).is_file()
 
 
 def read_dossier(folder: Path) -> KeptDossier:
-    """Which sections a folder has, and which of their files were changed.
+    """Read the sections of a folder, and check its files against the list.
 
     Raises:
-        SpecError: Its list is damaged, or of a later version.
+        SpecError: The list is damaged, or a later version wrote it.
     """
     path = folder / LISTED
     try:

@@ -1,7 +1,7 @@
-"""Several controllers compared with each other: what holds, operating points, who dominates whom.
+"""A league of controllers: expectations held, operating points, and dominance.
 
-Each has its whole dossier first. Compared are the expectations and the cells that all of them
-have. Replications of a cell are paired, as all of them have the same seeds.
+Each controller first gets a complete dossier. The comparison uses the expectations and cells that
+all of them share. Replications of a cell are paired, because they have the same seeds.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ import numpy as np
 
 from dumbbell import _engine
 from dumbbell.compare.summary import Floats
-from dumbbell.judge.asked import Depth
 from dumbbell.judge.description import BUSY, SOJOURN
 from dumbbell.judge.dossier import Dossier, SectionResult
+from dumbbell.judge.request import Depth
 from dumbbell.judge.sections.known import KNOWN
 from dumbbell.judge.words import FAILS, HOLDS, OPEN, outcome_words
 from dumbbell.stats import difference_interval
 
 BUSY_MARGIN_PERCENT = 1.0
-"""Of the link: less is no difference."""
+"""Smaller differences in link utilization do not count."""
 WAIT_MARGIN_MS = 1.0
 LEVEL = 0.95
-"""That all comparisons of a scenario hold together."""
+"""Simultaneous confidence level of all comparisons of a scenario."""
 _MANUAL = "manual"
-"""Its window is a list in the description."""
+"""This controller's window is a list in the description."""
 
 
 def native_controllers() -> tuple[str, ...]:
-    """All of the simulator's that set their own window."""
+    """The simulator's controllers that set their own window."""
     return tuple(name for name in _engine.congestion_controllers() if name != _MANUAL)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scenario:
-    """A cell in which a section asks how busy the link is or how long its packets wait.
+    """A cell in which a section measures utilization or sojourn time.
 
     Attributes:
         rfc: Number of the section in RFC 9743.
-        section: Its id.
-        id: Of the first such expectation of the cell.
+        section: The section's id.
+        id: Id of the first such expectation of the cell.
         title: Section and cell, in words.
     """
 
@@ -54,11 +54,11 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a controller works in a scenario: a number of each replication.
+    """Operating point of a controller in a scenario: one number per replication.
 
     Attributes:
-        busy_percent: Time that the bottleneck was busy, shape (n,), from 0 to 100.
-        wait_ms: Mean time of a packet in its queue, shape (n,).
+        busy_percent: Utilization of the bottleneck, shape (n,), from 0 to 100.
+        wait_ms: Mean sojourn time in its queue, shape (n,).
     """
 
     busy_percent: Floats
@@ -70,10 +70,10 @@ class Entry:
     """A controller on a backend.
 
     Attributes:
-        name: Of the controller, and of the backend where there are several.
-        outcomes: Id of each claim to `HOLDS`, `FAILS` or `OPEN`, without what is known of it.
-        points: Where it works, by scenario; without the cells that failed.
-        sections: Id of each claim to title of its section.
+        name: Name of the controller, and of the backend if there are several.
+        outcomes: `HOLDS`, `FAILS` or `OPEN` by claim id, without claims about single controllers.
+        points: Operating points by scenario; without failed cells.
+        sections: Title of the section by claim id.
     """
 
     name: str
@@ -83,12 +83,12 @@ class Entry:
 
 
 def entries_of(dossier: Dossier) -> list[Entry]:
-    """What a league takes from a dossier: one entry a backend."""
+    """The league's entries from a dossier: one per backend."""
     several = len(dossier.backends) > 1
     asked = [found for found in dossier.found if found.section.id != KNOWN.id]
     return [
         Entry(
-            f"{dossier.asked.name}, {backend}" if several else dossier.asked.name,
+            f"{dossier.request.name}, {backend}" if several else dossier.request.name,
             {
                 each.claim.id: outcome_words(each)
                 for found in asked
@@ -126,14 +126,14 @@ def _points(found: SectionResult, backend: str) -> dict[Scenario, Point]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an entry stands in the league.
+    """Position of an entry in the league.
 
     Attributes:
-        entry: Which one.
-        counts: How many of the shared expectations have each outcome.
-        first: The best rank that it may have, from 1.
-        last: The worst; `first` where what is decided leaves one rank.
-        dominated: Scenarios in which another is better, to the names of those.
+        entry: The entry.
+        counts: Number of shared expectations by outcome.
+        first: Best possible rank, from 1.
+        last: Worst possible rank; equal to `first` if the rank is decided.
+        dominated: Scenarios in which others dominate it, with their names.
     """
 
     entry: Entry
@@ -144,18 +144,18 @@ class Standing:
 
     @property
     def rank(self) -> str:
-        """``3``, or ``2 to 5`` where it is not decided."""
+        """``3``, or ``2 to 5`` if undecided."""
         return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
 
 
 @dataclass(frozen=True)
 class League:
-    """All of them.
+    """All entries.
 
     Attributes:
-        entries: In the order they were named.
-        depth: How thoroughly each was run.
-        against: What each shared links with.
+        entries: The entries, in the order they were named.
+        depth: Depth of the dossiers.
+        against: Rivals with which each shared links.
     """
 
     entries: Sequence[Entry]
@@ -164,7 +164,7 @@ class League:
 
     @property
     def shared(self) -> list[str]:
-        """Claims that were asked of every entry, by id: only they count."""
+        """Ids of the claims that every entry has; only these count."""
         return [
             name
             for name in self.entries[0].outcomes
@@ -173,7 +173,7 @@ class League:
 
     @property
     def scenarios(self) -> list[Scenario]:
-        """Cells in which every entry has a point."""
+        """Cells in which every entry has an operating point."""
         return [
             scenario
             for scenario in self.entries[0].points
@@ -181,15 +181,15 @@ class League:
         ]
 
     def counts(self, entry: Entry) -> dict[str, int]:
-        """How many of the shared expectations have each outcome."""
+        """Number of shared expectations by outcome."""
         found = Counter(entry.outcomes[name] for name in self.shared)
         return {word: found[word] for word in (HOLDS, FAILS, OPEN)}
 
     def standings(self) -> list[Standing]:
-        """The entries, the best first.
+        """The entries, best first.
 
-        One is ahead of another where it keeps more expectations even if all that is open of the
-        other held. So a rank is one number only where the intervals behind the verdicts decide it.
+        An entry is ahead of another if it meets more expectations even if all undecided ones of the
+        other were met. A rank is a single number only if the verdicts' intervals decide it.
         """
         counts = [self.counts(each) for each in self.entries]
         most = [each[HOLDS] + each[OPEN] for each in counts]
@@ -212,14 +212,14 @@ class League:
         )
 
     def dominations(self, scenario: Scenario) -> list[tuple[int, int]]:
-        """Places of a worse entry and one that dominates it.
+        """Pairs of indices: a dominated entry, and one that dominates it.
 
-        That one is better in busy or in wait, and not worse in the other. By 95 % intervals of the
-        paired differences that hold for all pairs and both numbers together (Bonferroni), and by
-        more than the margins.
+        An entry dominates if it is better in utilization or sojourn time by more than the margin,
+        and not worse in the other. This is decided by 95 % intervals of the paired differences,
+        simultaneous over all pairs and both numbers (Bonferroni).
         """
         points = [each.points[scenario] for each in self.entries]
-        # Two numbers of each pair.
+        # Two numbers for each pair.
         intervals = len(points) * (len(points) - 1)
         level = 1 - (1 - LEVEL) / max(intervals, 1)
         found = []
@@ -237,7 +237,9 @@ class League:
 
 
 def _gain(more: Floats, less: Floats, level: float, margin: float) -> tuple[bool, bool]:
-    """Whether one is surely more by a margin, and whether it is surely not less by it."""
+    """Whether the first is significantly larger by the margin, and whether it is significantly not
+    smaller by it.
+    """
     n = min(more.size, less.size)
     interval = difference_interval(more[:n], less[:n], level)
     return interval.low > margin, interval.low > -margin

@@ -1,4 +1,4 @@
-"""The page of a league: how controllers stand, and where each works in each scenario."""
+"""The page of a league: ranks, and each controller's operating point in each scenario."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES
 from dumbbell.stats import student_interval
 
 LEAGUE = "league"
-"""What its page calls its study."""
+"""Name of the page's study."""
 _STANDINGS = "standings"
 _FREE, _DOMINATED = "dominated by none", "dominated"
 _SHARE_OF_AXIS = 0.05
-"""Points nearer than this share of both axes have one label."""
+"""Points closer than this share of both axes get one label."""
 _MOST_NAMES = 3
 
 
@@ -39,28 +39,28 @@ def question(league: League) -> str:
 
 
 def answer(league: League) -> str:
-    """Who is first, as far as that is decided, and who is dominated nowhere."""
+    """Which controllers may be first, and which are not dominated in any scenario."""
     standings = league.standings()
     first = [row.entry.name for row in standings if row.first == 1]
     asked = len(league.shared)
     if len(first) == 1:
         told = f"{first[0]} is first: it keeps {standings[0].counts[HOLDS]} of {asked} expectations"
     elif len(first) == len(standings):
-        told = f"None is first: what {asked} expectations decide leaves any order"
+        told = f"None is first: {asked} expectations do not decide the order"
     else:
-        told = f"{_listed(first)} may each be first by {asked} expectations"
+        told = f"{_listed(first)} may each be first: {asked} expectations do not decide it"
     free = [row.entry.name for row in standings if not row.dominated]
     if not league.scenarios:
         return f"{told}."
     nowhere = f"{_listed(free)} {'is' if len(free) == 1 else 'are'}" if free else "none is"
     return (
-        f"{told}; in {len(league.scenarios)} scenarios, by busy link and waiting time, {nowhere} "
-        "dominated nowhere."
+        f"{told}; by link utilization and queueing delay in {len(league.scenarios)} scenarios, "
+        f"{nowhere} dominated nowhere."
     )
 
 
 def league_report(league: League) -> Report:
-    """The page, with its tables as CSV and LaTeX beside it."""
+    """The page, with its tables as CSV and LaTeX files."""
     standings = league.standings()
     n = league.depth.replications
     points = points_frame(league)
@@ -74,21 +74,22 @@ def league_report(league: League) -> Report:
         values=list(_tables(league, standings)),
         figures=list(_figures(league, standings)),
         notes=[
-            "Each controller has its whole dossier (dumbbell judge NAME), beside its own kind too "
-            "where that is one of those it is judged against. Counted are the expectations that "
-            "were asked of all of them; their thresholds are ours. One controller is ahead of "
-            "another where it keeps more, even if all that is not decided of the other held: a "
-            f"rank is a range where {n} runs of each cell and 95 % intervals leave one.",
-            "An expectation counts as one, however important it is to you: sort the table by what "
-            "is. What is known of single controllers was not asked of all and does not count.",
-            "A scenario is a cell of the dossiers in which it is asked how busy the link is or how "
-            "long packets wait. A controller is dominated there where another keeps the link "
-            f"busier by more than {BUSY_MARGIN_PERCENT:g} % or its packets waiting less by more "
-            f"than {WAIT_MARGIN_MS:g} ms, and is not worse in the other by that much: paired "
-            "intervals that hold at 95 % for all pairs of a scenario together. No other controller "
-            "shares the link there: what is dominated nowhere may still starve beside others.",
-            "How busy a link is counts all bytes, also those that are sent again. In scenarios "
-            "with several flows it is of all of them together.",
+            "Each controller has a complete dossier (dumbbell judge NAME); a rival is also judged "
+            "beside itself. Only expectations that apply to all controllers are counted; their "
+            "thresholds are ours. One controller is ahead of another if it meets more "
+            "expectations even if all undecided ones of the other were met. A rank is a range if "
+            f"{n} runs of each cell and 95 % intervals do not decide it.",
+            "All expectations count equally: sort the table by those that matter to you. Claims "
+            "about single controllers do not apply to all and do not count.",
+            "A scenario is a cell of the dossiers with an expectation on link utilization or "
+            "queueing delay. A controller is dominated there if another one has a utilization "
+            f"higher by more than {BUSY_MARGIN_PERCENT:g} % or a delay lower by more than "
+            f"{WAIT_MARGIN_MS:g} ms, and is not worse in the other measure by that margin. The "
+            "paired intervals hold at 95 % for all pairs of a scenario together. No other "
+            "controller shares the link there: a controller that is dominated nowhere may still "
+            "starve beside others.",
+            "Link utilization counts all bytes, including retransmissions. In scenarios with "
+            "several flows it is their total.",
         ],
         meta={
             "controllers": [each.name for each in league.entries],
@@ -107,7 +108,7 @@ def league_report(league: League) -> Report:
 
 
 def standings_frame(league: League, standings: Sequence[Standing]) -> pl.DataFrame:
-    """A row a controller, the best first."""
+    """One row per controller, the best first."""
     return pl.DataFrame(
         [
             {
@@ -127,7 +128,7 @@ def standings_frame(league: League, standings: Sequence[Standing]) -> pl.DataFra
 
 
 def outcomes_frame(league: League) -> pl.DataFrame:
-    """A row a shared expectation, a column a controller."""
+    """One row per shared expectation, one column per controller."""
     rows = [
         {"expectation": name, "section": league.entries[0].sections[name]}
         | {each.name: each.outcomes[name] for each in league.entries}
@@ -137,7 +138,7 @@ def outcomes_frame(league: League) -> pl.DataFrame:
 
 
 def points_frame(league: League) -> pl.DataFrame:
-    """A row a scenario and controller: means with intervals, and by whom it is dominated."""
+    """One row per scenario and controller: means with intervals, and dominating controllers."""
     dominated = {row.entry.name: row.dominated for row in league.standings()}
     return pl.DataFrame(
         [
@@ -319,7 +320,7 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
 
 
 def _labels(free: Sequence[Mapping[str, Any]], all_: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A label for the first of those that lie together, with the names of all of them."""
+    """A label for the first of several close points, with the names of all of them."""
     near = {
         axis: _SHARE_OF_AXIS * (max(values) - min(values))
         for axis in ("busy", "wait")

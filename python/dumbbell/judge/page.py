@@ -1,4 +1,4 @@
-"""The page of a dossier, by the same machinery as those of studies."""
+"""The page of a dossier, made like the pages of studies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dumbbell.judge.words import answer, how_measured, question, split_words
 from dumbbell.report import Report, Topology
 
 DOSSIER = "dossier"
-"""What its page calls its study."""
+"""Name of the page's study."""
 
 
 def dossier_report(dossier: Dossier, files: Mapping[str, Content]) -> Report:
     """The page.
 
     Args:
-        dossier: What was found.
-        files: Beside it.
+        dossier: The dossier.
+        files: Files to write next to the page.
     """
     first = dossier.found[0].checked.comparison.cells[0]
     return Report(
@@ -42,10 +42,10 @@ def dossier_report(dossier: Dossier, files: Mapping[str, Content]) -> Report:
         figures=list(figures_of(dossier)),
         notes=list(_notes(dossier)),
         meta={
-            "controller": dossier.asked.controller,
-            "against": list(dossier.asked.against),
-            "depth": dossier.asked.depth.name.lower(),
-            "replications": dossier.asked.depth.replications,
+            "controller": dossier.request.controller,
+            "against": list(dossier.request.against),
+            "depth": dossier.request.depth.name.lower(),
+            "replications": dossier.request.depth.replications,
             "backends": list(dossier.backends),
             "dumbbell": __version__,
         },
@@ -57,20 +57,20 @@ def _summary(dossier: Dossier) -> str:
     found = dossier.found
     failing = [each.section.heading for each in found if each.fails]
     if not failing:
-        return "In no section was anything found that does not hold."
-    return f"Something does not hold in {len(failing)} of {len(found)} sections: " + (
+        return "No section has an expectation that does not hold."
+    return f"Expectations do not hold in {len(failing)} of {len(found)} sections: " + (
         "; ".join(failing) + "."
     )
 
 
 def _done(dossier: Dossier) -> str:
-    asked = dossier.asked
-    rivals = ", ".join(asked.rivals) or "nothing else"
+    request = dossier.request
+    rivals = ", ".join(request.rivals) or "nothing else"
     return (
-        "Every section is one experiment's file beside this page, which runs alone. "
-        f"{dossier.suite.network.format(controller=asked.name, rivals=rivals)} What is asked is a "
-        "claim in the file with a threshold that was fixed first. What holds is called reproduced "
-        "below, as everywhere, and what does not hold not reproduced."
+        "Every section is an experiment's file beside this page, which can be run by itself. "
+        f"{dossier.suite.network.format(controller=request.name, rivals=rivals)} Each expectation "
+        "is a claim in the file; its threshold was fixed before the runs. Below, an expectation "
+        "that holds is called reproduced, and one that does not hold not reproduced."
     )
 
 
@@ -81,6 +81,6 @@ def _notes(dossier: Dossier) -> Iterator[str]:
         for failed in each.checked.comparison.failed:
             yield f"{each.section.heading}: {failed.label} failed: {failed.error}"
     for each in dossier.found:
-        yield f"{each.section.heading} does not say: {each.section.unsaid}"
+        yield f"{each.section.heading} does not cover: {each.section.not_covered}"
     for title, why in dossier.suite.not_judged.items():
         yield f"{title} is not judged: {why}"

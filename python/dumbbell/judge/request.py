@@ -1,4 +1,4 @@
-"""What is judged, against what, and how thoroughly."""
+"""What is to be judged: the controller, its rivals, and the depth."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ _T = TypeVar("_T")
 
 
 class Depth(enum.Enum):
-    """How many cells and runs; each value has its replications of a cell."""
+    """Number of cells and replications; the value is the number of replications per cell."""
 
     QUICK = 6
     FULL = 20
 
     @property
     def replications(self) -> int:
-        """Of each cell. Those of `QUICK` are the first of those of `FULL`."""
+        """Replications per cell. Those of `QUICK` are the first ones of `FULL`."""
         return self.value
 
 
 def short_name(controller: str) -> str:
-    """What sentences call a controller: of a file the name, without prefix and folder."""
+    """The controller's name in sentences: for a file its name, without prefix and folder."""
     reference = Reference.typed(controller)
     return controller if reference is None else reference.beside.short
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """What a dossier is about.
+    """The subject of a dossier.
 
     Attributes:
-        controller: As a description names it: ``bbr``, ``linux:bbr``, ``file:my_cc.c``.
-        against: Controllers that it shares links with.
-        depth: How thoroughly.
-        is_its_own_rival: Whether it also shares links with its own kind where `against` has it, as
-            in a league, where the same is asked of all.
+        controller: Name in descriptions: ``bbr``, ``linux:bbr``, ``file:my_cc.c``.
+        against: Controllers with which it shares links.
+        depth: Depth of the test.
+        is_its_own_rival: Whether it also shares links with itself if `against` contains it. A
+            league needs this, so that all entries have the same expectations.
     """
 
     controller: str
@@ -49,16 +49,16 @@ class JudgeRequest:
 
     @property
     def name(self) -> str:
-        """What sentences call it: without the prefix and folder of a file."""
+        """The controller's name in sentences, without a file's prefix and folder."""
         return short_name(self.controller)
 
     @property
     def rivals(self) -> tuple[str, ...]:
-        """Those of `against` that are another controller, or all where it is its own rival."""
+        """The controllers in `against`, without the judged one unless it is its own rival."""
         if self.is_its_own_rival:
             return self.against
         return tuple(each for each in self.against if each != self.controller)
 
     def cells(self, quick: Sequence[_T], more: Sequence[_T]) -> list[_T]:
-        """Values that are run: the quick ones, and at full depth more of them."""
+        """The values to run: the quick ones, and at full depth further ones."""
         return [*quick, *(more if self.depth is Depth.FULL else ())]

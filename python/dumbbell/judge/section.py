@@ -1,4 +1,4 @@
-"""A section of a dossier: its question, its experiment, and what it asks of a controller."""
+"""A section of a dossier: its question, its experiment, and its expectations."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dumbbell.judge.asked import JudgeRequest
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One thing that is asked of a controller in one cell: a ``[[claim]]`` of the section's file.
+    """An expectation of a controller in one cell: a ``[[claim]]`` of the section's file.
 
     Attributes:
         id: Short and unique in the section.
-        statement: What is asked, in a sentence.
-        quantity: Path of the number that decides.
-        rule: Kind of claim and its keys, as ``{"kind": "share", "side": "at least", ...}``.
-        where: The cell: values of settings by path; the base of the file where empty.
-        label: Of the cell, in figures and tables.
-        source: Who says so; a threshold of ours where empty.
-        amended: When and how it was changed after it had been run: ``when`` and ``what``; empty
-            where it was not.
+        statement: The expectation in a sentence.
+        quantity: Path of the number that decides it.
+        rule: The claim's kind and keys, as ``{"kind": "share", "side": "at least", ...}``.
+        where: The cell: settings by path; the file's base experiment if empty.
+        label: Label of the cell in figures and tables.
+        source: Source of the threshold; ours if empty.
+        amended: When and how it was changed after it had been run: ``when`` and ``what``; empty if
+            it was not.
     """
 
     id: str
@@ -38,11 +38,11 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class SectionFigure:
-    """The figure of a section: one quantity, a row an expectation that is about it.
+    """The figure of a section: one quantity, with one row per expectation about it.
 
     Attributes:
-        quantity: How the paths end: ``utilization``.
-        title: Of the axis, without the unit.
+        quantity: Last part of the paths: ``utilization``.
+        title: Title of the axis, without the unit.
     """
 
     quantity: str
@@ -51,15 +51,16 @@ class SectionFigure:
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What one controller does to another, compared with what that does to itself.
+    """A measurement of the harm that a controller does to a rival, and of the rival's harm to
+    itself.
 
     Attributes:
-        rival: The one that is harmed.
-        label: Of the cell, such as ``1 BDP``.
+        rival: The harmed controller.
+        label: Label of the cell, such as ``1 BDP``.
         quantity: Path of the rival's throughput.
-        alone: The cell in which it is alone.
-        own: That beside its own kind.
-        beside: That beside the controller.
+        alone: The cell in which the rival is alone.
+        own: The cell in which it competes with itself.
+        beside: The cell in which it competes with the judged controller.
     """
 
     rival: str
@@ -76,8 +77,8 @@ class Trial:
 
     Attributes:
         document: The description, without claims.
-        expectations: What is asked, in order.
-        harms: What a table of harm is made from.
+        expectations: The expectations, in order.
+        harms: The cells for the table of harm.
     """
 
     document: Mapping[str, Any]
@@ -91,15 +92,15 @@ class Section:
 
     Attributes:
         id: Name of its file and folder.
-        suite: What it is of.
-        reference: Where its suite has it: the number of a section of RFC 9743, or a test's name.
-        title: What it is about, in a few words.
-        short: The same in a word or two, for the labels of a figure on a phone.
-        question: In plain words.
-        trouble: Where one should not deploy a controller that fails here: ``where ...``.
+        suite: Id of its suite.
+        reference: Reference in its suite: the number of a section of RFC 9743, or a test's name.
+        title: Subject in a few words.
+        short: Subject in a word or two, for labels on a phone.
+        question: The question in plain words.
+        trouble: Completes "deploy with care ..." for a controller that fails here: ``where ...``.
         drawn: Its figure.
-        trial: Makes the experiment for a controller; None where it has nothing to ask of it.
-        unsaid: What it cannot say.
+        trial: Makes the experiment for a controller; None if the section does not apply to it.
+        not_covered: What it does not cover.
     """
 
     id: str
@@ -111,7 +112,7 @@ class Section:
     trouble: str
     drawn: SectionFigure
     trial: Callable[[JudgeRequest], Trial | None]
-    unsaid: str
+    not_covered: str
 
     @property
     def cited(self) -> str:
@@ -125,5 +126,5 @@ class Section:
 
     @property
     def label(self) -> str:
-        """Of a figure's axis."""
+        """Label in figures."""
         return f"{self.reference} {self.short}".strip()

@@ -1,4 +1,4 @@
-"""What the sections of a dossier follow, and the words that go with it."""
+"""A suite: the document that a dossier's sections follow, with its texts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ class Suite:
     """A set of sections.
 
     Attributes:
-        id: As it is typed.
-        name: What tables call it.
-        cited: How one of its sections is cited, with ``{}`` for the section's reference.
+        id: Name on the command line.
+        name: Name in tables.
+        cited: Citation of one of its sections, with ``{}`` for the section's reference.
         question: Title of the page, with ``{}`` for the controller.
-        no_verdict: Ends the answer: what it is not.
-        caution: What the numbers are not, in sentences.
-        source: Who wrote it.
-        source_url: Where.
-        network: What its network is and who is in it, with ``{controller}`` and ``{rivals}``.
-        drawn: Title of the page's drawing of the network.
-        not_judged: What of it no section is about, to the reason.
+        no_verdict: End of the answer: what it does not state.
+        caution: Limits of the numbers, in sentences.
+        source: Authors.
+        source_url: Address of the source.
+        network: Description of the network and its flows, with ``{controller}`` and ``{rivals}``.
+        drawn: Caption of the network's drawing.
+        not_judged: Parts without a section, and the reason.
     """
 
     id: str
@@ -38,5 +38,5 @@ class Suite:
 
     @property
     def column(self) -> str:
-        """Of its sections' references in a CSV file: ``rfc_9743``."""
+        """Name of the column of references in a CSV file: ``rfc_9743``."""
         return self.name.lower().replace(" ", "_")

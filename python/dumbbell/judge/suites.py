@@ -1,4 +1,4 @@
-"""The suites that a controller may be judged by."""
+"""The suites by which a controller can be judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SUITES: Mapping[str, Callable[[], Sequence[Section]]] = MappingProxyType(
 
 
 def sections_of(suite: str) -> Sequence[Section]:
-    """Its sections.
+    """Sections of a suite.
 
     Raises:
         SpecError: There is no such suite.

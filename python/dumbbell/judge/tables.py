@@ -1,4 +1,4 @@
-"""Tables of a dossier: each expectation with its number and outcome, and harm; as CSV and LaTeX."""
+"""Tables of a dossier: expectations with numbers and outcomes, and harm; also as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LATEX = str.maketrans(
 
 
 def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
-    """A table a section, and one of harm behind that which has it."""
+    """One table per section, and a table of harm after the section that measures it."""
     for found in dossier.found:
         yield section_table(found, dossier.backends)
         if found.written.trial.harms:
@@ -46,7 +46,7 @@ def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
 
 
 def section_table(found: SectionResult, backends: tuple[str, ...]) -> ValueTable:
-    """What a section asks, with what was measured and whether it holds."""
+    """A section's expectations, with the measured numbers and outcomes."""
     section = found.section
     outcomes = {(each.claim.id, each.backend): outcome_words(each) for each in found.judged}
     rows = []
@@ -77,7 +77,7 @@ def section_table(found: SectionResult, backends: tuple[str, ...]) -> ValueTable
 
 
 def harm_table(found: SectionResult, backend: str) -> ValueTable:
-    """Throughput of a rival alone, beside its own kind and beside the controller, and the harm."""
+    """Throughput of a rival alone, beside itself and beside the controller, and the harm."""
     rows = []
     for each in found.written.trial.harms:
         alone, own, beside = (
@@ -102,7 +102,7 @@ def harm_table(found: SectionResult, backend: str) -> ValueTable:
 
 
 def verdict_frame(dossier: Dossier) -> pl.DataFrame:
-    """A row an expectation and backend: section, statement, number, interval, unit, outcome."""
+    """One row per expectation and backend: section, statement, number, interval, unit, outcome."""
     rows = []
     for found in dossier.found:
         outcomes = {(each.claim.id, each.backend): each for each in found.judged}
@@ -131,7 +131,7 @@ def verdict_frame(dossier: Dossier) -> pl.DataFrame:
 
 
 def csv_text(frame: pl.DataFrame) -> str:
-    """The frame for a spreadsheet."""
+    """The frame as CSV."""
     return for_spreadsheets(frame).write_csv()
 
 
@@ -155,7 +155,7 @@ def latex_text(frame: pl.DataFrame, suite: Suite) -> str:
 
 
 def latex_row(cells: Sequence[str]) -> str:
-    """Cells as a row of a table of LaTeX, whatever characters are in them."""
+    """Cells as a row of a LaTeX table, with special characters escaped."""
     return " & ".join(printable(each).translate(_LATEX) for each in cells) + r" \\"
 
 

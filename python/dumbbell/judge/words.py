@@ -1,4 +1,4 @@
-"""What a dossier says first: may it be deployed, and where not?"""
+"""The summary of a dossier: may the controller be deployed, and where not?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_NAMED = 3
 
 
 def outcome_words(judged: Judged) -> str:
-    """Whether what was asked holds, does not, or is not decided."""
+    """Whether an expectation holds, does not hold, or is undecided."""
     if judged.verdict is Verdict.REPRODUCED:
         return HOLDS
     return FAILS if judged.verdict in CONTRADICTED else OPEN
@@ -21,19 +21,19 @@ def outcome_words(judged: Judged) -> str:
 
 def question(dossier: Dossier) -> str:
     """Title of the page."""
-    return dossier.suite.question.format(dossier.asked.name)
+    return dossier.suite.question.format(dossier.request.name)
 
 
 def answer(dossier: Dossier) -> str:
-    """In a sentence: where not, and how much of what was asked holds."""
+    """In a sentence: where not to deploy it, and the number of expectations that hold."""
     asked = len(dossier.judged)
     held = sum(len(found.holds) for found in dossier.found)
     counted = f"{held} of {asked} expectations of ours hold. {dossier.suite.no_verdict}"
     failing = failing_sections(dossier)
     if not failing:
         is_open = any(found.open for found in dossier.found)
-        told = "Nothing that was run speaks against it" + (
-            ", and not all of it is decided" if is_open else ""
+        told = "No run speaks against it" + (
+            ", but some expectations are undecided" if is_open else ""
         )
         return f"{told}: {counted}."
     named = [found.section.trouble for found in failing[:MOST_NAMED]]
@@ -43,13 +43,13 @@ def answer(dossier: Dossier) -> str:
 
 
 def failing_sections(dossier: Dossier) -> list[SectionResult]:
-    """Sections in which something does not hold, that with the largest share of it first."""
+    """Sections with failed expectations, largest share of failures first."""
     failing = [found for found in dossier.found if found.fails and found.section.trouble]
     return sorted(failing, key=lambda found: -len(found.fails) / len(found.judged))
 
 
 def split_words(dossier: Dossier) -> list[str]:
-    """Expectations that simulator and kernel decide differently."""
+    """Expectations with different outcomes in the simulator and on the kernel."""
     return [
         f"{name}: {', '.join(_by_backend(found, name))}"
         for found in dossier.found
@@ -58,8 +58,8 @@ def split_words(dossier: Dossier) -> list[str]:
 
 
 def how_measured(dossier: Dossier) -> str:
-    """What the answer's numbers are, and what they are not."""
-    n = dossier.asked.depth.replications
+    """How the numbers were measured, and their limits."""
+    n = dossier.request.depth.replications
     return (
         f"{dossier.suite.caution} The thresholds are ours, and a claim that was changed after a "
         f"run says so; {n} runs of each cell on {' and '.join(dossier.backends)}, 95 % intervals."

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from dumbbell.claims import to_json_text, to_rows
 from dumbbell.errors import SpecError
-from dumbbell.folders import ResultFolder, file_of_library, replace_file, write_content
+from dumbbell.folders import ResultFolder, file_for_library, replace_file, write_content
 from dumbbell.printable import utf8, whole_json
 from dumbbell.report.figure_frames import SVG
 from dumbbell.report.figures import FigureDrawer, FigureFiles, as_polars, draw, write_figure
@@ -100,7 +100,7 @@ def write_report(
         if report.tables:
             (folder / "tables").mkdir()
         for name, table in report.tables.items():
-            with file_of_library(folder / "tables" / f"{name}.parquet") as file:
+            with file_for_library(folder / "tables" / f"{name}.parquet") as file:
                 as_polars(table).write_parquet(file)
         for name, content in report.files.items():
             write_content(folder / name, content)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dumbbell.errors import SpecError
-from dumbbell.folders import no_room
+from dumbbell.folders import disk_full_error
 from dumbbell.store.content import run_id_of
 
 _SHOWN_DIGITS = 16
@@ -66,7 +66,7 @@ def named_errors(file: Path) -> Iterator[None]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file)) from error
         if code == sqlite3.SQLITE_IOERR:
             # SQLite tells a quota and a limit on a file's size from nothing else.
-            full = no_room(file.parent) or _beyond_limit(file)
+            full = disk_full_error(file.parent) or _beyond_limit(file)
             if full is not None:
                 raise OSError(full.errno, full.strerror, str(file)) from error
             raise OSError(errno.EIO, str(error), str(file)) from error

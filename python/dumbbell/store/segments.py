@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dumbbell.folders import file_of_library, replaced_file
+from dumbbell.folders import file_for_library, replaced_file
 from dumbbell.store.content import Digest, KeptTables, run_id_of
 from dumbbell.store.digests import file_sha256
 from dumbbell.store.errors import corrupt, damaged_run
@@ -76,7 +76,7 @@ class Segments:
                     frames.append(pl.DataFrame([ids, *_series(columns)]))
             if frames:
                 with replaced_file(self._file(table, segment.name)) as new:
-                    with file_of_library(new) as parquet:
+                    with file_for_library(new) as parquet:
                         pl.concat(frames).write_parquet(parquet)
                     segment.files[table] = file_sha256(new)
         return segment

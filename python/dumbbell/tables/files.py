@@ -23,7 +23,7 @@ from dumbbell.folders import (
     ResultFolder,
     ResultKind,
     Subject,
-    file_of_library,
+    file_for_library,
     write_content,
 )
 from dumbbell.printable import utf8, whole_json
@@ -141,7 +141,7 @@ def _fill(folder: Path, run: Run, files: Mapping[str, Content]) -> None:
     for name, columns in run.tables.items():
         shown = run.named_columns(name) if name in NAMED else columns
         frame = pl.DataFrame({key: np.asarray(values) for key, values in shown.items()})
-        with file_of_library(folder / f"{name}.parquet") as parquet:
+        with file_for_library(folder / f"{name}.parquet") as parquet:
             frame.write_parquet(parquet)
     described = {
         "origin": run.origin,

@@ -28,7 +28,7 @@ from dumbbell.backends.kernel.program_tasks import (
     program_login,
     program_packets,
     read_programs,
-    under_way,
+    unfinished_programs,
     written_files,
 )
 from dumbbell.backends.kernel.programs import (
@@ -83,7 +83,7 @@ class Kernel:
 
     def versions(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """Versions of kernel, timer frequency, programs in a guest, and the confinement."""
-        kernel = the_kernel(spec)
+        kernel = kernel_of(spec)
         return {
             "engine": _engine.__version__,
             "kernel": kernel.release,
@@ -111,7 +111,7 @@ class Kernel:
             raise SpecError(error.path, error.value, error.allowed, error.hint) from None
         resolved = json.loads(resolved_json)
         check_kernel_can(resolved)
-        the_kernel(resolved)
+        kernel_of(resolved)
         guest_program()
         built_modules(resolved_json)
         traffic_module(resolved)
@@ -255,7 +255,7 @@ class _KernelBatch:
         if programs is not None:
             most_written = most_written_bytes(resolved, asked.replication, cost.memory_bytes)
         ended = launch(
-            the_kernel(resolved).path,
+            kernel_of(resolved).path,
             guest_program(),
             run_dir=folder,
             seed=kernel_seed(asked),
@@ -270,7 +270,7 @@ class _KernelBatch:
         if result is None:
             # The run's folder is removed, so the path of the console would be useless.
             why = ended.why().replace(f" ({ended.console})", "")
-            if (ended.timed_out or ended.overfull) and (said := under_way(output)):
+            if (ended.timed_out or ended.overfull) and (said := unfinished_programs(output)):
                 why = f"{why}\n  {said}"
             kind = FailureKind.CANCELLED if ended.cancelled else FailureKind.FAILED
             return Outcome(index, {}, 0, "", why, kind)
@@ -305,7 +305,7 @@ class _KernelBatch:
         )
 
 
-def the_kernel(resolved: Mapping[str, Any]) -> KernelInfo:
+def kernel_of(resolved: Mapping[str, Any]) -> KernelInfo:
     """The kernel that a description asks for, with its timer frequency.
 
     Raises:

@@ -40,7 +40,7 @@ from dumbbell.backends.kernel.recipe import (
     VERSIONS,
     Recipe,
     options_not_taken,
-    the_recipe,
+    recipe_for,
 )
 from dumbbell.errors import RunError, SpecError
 from dumbbell.folders.locks import lock
@@ -136,7 +136,7 @@ def build_kernel(
     tell = on_progress or _silent
     tell("hashing the source", 0, 1)
     found = Source(path, _source_digest(path), _source_version(path, version))
-    recipe = the_recipe(found.version)
+    recipe = recipe_for(found.version)
     compiler = _compiler()
     if own_name == found.version:
         own_name = ""

@@ -9,7 +9,7 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dumbbell.backends.kernel.recipe import HZ_CHOICES, VERSIONS, the_recipe
+from dumbbell.backends.kernel.recipe import HZ_CHOICES, VERSIONS, recipe_for
 from dumbbell.errors import EXIT_BAD_INPUT, DumbbellError
 from dumbbell.folders import cache_folder
 from dumbbell.printable import printable
@@ -82,7 +82,7 @@ class KernelInfo:
     @property
     def is_current(self) -> bool:
         """Whether it was built by the current recipe."""
-        return self.recipe == the_recipe(self.version).digest
+        return self.recipe == recipe_for(self.version).digest
 
     def to_json(self) -> str:
         """All fields except the path, which is where this is written."""

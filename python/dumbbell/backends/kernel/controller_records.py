@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dumbbell.backends.base import Job
-from dumbbell.backends.kernel.backend import BACKEND, kernel_seed, the_kernel
+from dumbbell.backends.kernel.backend import BACKEND, kernel_of, kernel_seed
 from dumbbell.backends.kernel.controllers import built_modules
 from dumbbell.backends.kernel.folders import RunFolder
 from dumbbell.backends.kernel.guest import guest_program
@@ -49,7 +49,7 @@ def kernel_records(resolved_json: str, replication: int) -> Records:
         job_file.write_text(text, encoding="utf-8")
         memory_bytes = cost.memory_bytes + MOST_RECORDS * RECORD.itemsize
         ended = launch(
-            the_kernel(resolved).path,
+            kernel_of(resolved).path,
             guest_program(),
             run_dir=folder.path,
             seed=kernel_seed(Job(resolved_json, replication)),

@@ -369,7 +369,7 @@ def _wait(
                 return "asked"
             if console.stat().st_size > CONSOLE_MAX_BYTES:
                 return "too loud"
-            if written.is_too_much():
+            if written.is_exceeded():
                 return "too much"
 
 

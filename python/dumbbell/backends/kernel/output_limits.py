@@ -41,7 +41,7 @@ class GuestFiles:
     most_bytes: int | None
     _next: float = 0.0
 
-    def is_too_much(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Whether the limit is exceeded; checks rarely enough to cost nothing."""
         now = time.monotonic()
         if self.most_bytes is None or now < self._next:

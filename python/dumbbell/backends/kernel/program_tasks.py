@@ -208,7 +208,7 @@ def program_packets(resolved: Mapping[str, Any]) -> float:
     return total
 
 
-def under_way(output: Path) -> str:
+def unfinished_programs(output: Path) -> str:
     """Programs that had not ended when the guest was killed, with their last output.
 
     Args:

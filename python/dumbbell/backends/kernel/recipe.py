@@ -63,7 +63,7 @@ class Recipe:
         return wanted
 
 
-def the_recipe(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
+def recipe_for(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
     """The recipe for a version of Linux.
 
     A version that is not in `VERSIONS` gets the recipe of the newest one before it, whose patches

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import command_not_found
-from dumbbell.backends.kernel.backend import Kernel, kernel_seed, the_kernel
+from dumbbell.backends.kernel.backend import Kernel, kernel_of, kernel_seed
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import check_kernel_can, job
@@ -93,7 +93,7 @@ class Session:
         self._limits = limits or Limits()
         resolved = json.loads(resolved_json)
         check_kernel_can(resolved)
-        self._kernel = the_kernel(resolved)
+        self._kernel = kernel_of(resolved)
         guest_program()
         host_tools()
         self.versions = Kernel().versions(resolved)
@@ -193,7 +193,7 @@ class Session:
         before.open()
         self._go_on()
 
-    def stand_still(self) -> None:
+    def end_wait(self) -> None:
         """End the present wait; takes effect at the guest's next tick."""
         self._stop.touch()
 
@@ -245,7 +245,7 @@ class Session:
         """Stop the kernel once it waits at the gate."""
         end_s = time.monotonic() + self._limits.patience_s
         while self._thread.is_alive() and time.monotonic() < end_s:
-            if self._gate.somebody_waits():
+            if self._gate.is_being_opened():
                 self._signal(signal.SIGSTOP)
                 return
             time.sleep(_LOOKED_EVERY_S / 4)
@@ -319,7 +319,7 @@ class _Gate:
             fcntl.fcntl(self._file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
             self._is_leased = True
 
-    def somebody_waits(self) -> bool:
+    def is_being_opened(self) -> bool:
         """Whether a process is opening it; without a lease, whether one may have been."""
         import fcntl
 

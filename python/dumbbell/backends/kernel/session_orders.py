@@ -103,7 +103,7 @@ class StopWaiting:
 
 
 @dataclass(frozen=True, slots=True)
-class LetTimePass:
+class AdvanceTime:
     """Let time pass.
 
     Attributes:
@@ -143,4 +143,4 @@ class EndSession:
         return {"order": "end"}
 
 
-Order = TypeLine | PressKeys | StopWaiting | LetTimePass | OpenTerminal | EndSession
+Order = TypeLine | PressKeys | StopWaiting | AdvanceTime | OpenTerminal | EndSession

@@ -15,7 +15,7 @@ from dumbbell.backends import get_backend
 from dumbbell.claims import to_rows
 from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
-from dumbbell.cli.common.folder_names import AskedBesides
+from dumbbell.cli.common.folder_names import Overrides
 from dumbbell.cli.common.memory import memory_bytes
 from dumbbell.cli.common.options import DEFAULT_BACKENDS
 from dumbbell.cli.common.page_runs import PageRuns
@@ -123,14 +123,14 @@ def run_check(asked: CheckOptions, console: Console) -> int:
     return _status(checked, strict=asked.strict)
 
 
-def _besides(asked: CheckOptions, settings: Sequence[Setting]) -> AskedBesides:
+def _besides(asked: CheckOptions, settings: Sequence[Setting]) -> Overrides:
     """Options that differ from the file's defaults."""
     options: dict[str, Sequence[Any]] = {
         "backend": asked.backends if asked.backends != DEFAULT_BACKENDS else (),
         "replications": [] if asked.replications is None else [asked.replications],
         "precision": [] if asked.precision is None else [asked.precision],
     }
-    return AskedBesides(settings, options={key: each for key, each in options.items() if each})
+    return Overrides(settings, options={key: each for key, each in options.items() if each})
 
 
 def _with_defaults(asked: CheckOptions, claims: Asserted) -> CheckOptions:
@@ -316,7 +316,7 @@ def _kept_runs(asked: CheckOptions) -> int:
 
 
 def _place(
-    claims: Asserted, asked: CheckOptions, besides: AskedBesides | None = None
+    claims: Asserted, asked: CheckOptions, besides: Overrides | None = None
 ) -> AbstractContextManager[PagePlace | None]:
     """Folder of the page, if one is written."""
     if not _has_page(asked):

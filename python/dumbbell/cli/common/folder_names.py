@@ -33,7 +33,7 @@ _TEXT_ALONE = {"kernel"}
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBesides:
+class Overrides:
     """What was requested in addition to a file.
 
     Attributes:
@@ -48,7 +48,7 @@ class AskedBesides:
     options: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
-def folder_name(name: str, asked: AskedBesides) -> str:
+def folder_name(name: str, asked: Overrides) -> str:
     """The name of a result's folder: equal requests have equal names, different ones different
     names.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from dumbbell.cli.common.folder_names import AskedBesides, folder_name
+from dumbbell.cli.common.folder_names import Overrides, folder_name
 from dumbbell.cli.terminal.output import tell
 from dumbbell.errors import SpecError
 
@@ -38,7 +38,7 @@ def result_name(name: str, file: Path) -> str:
     return name if is_named or not stem else stem[:_LONGEST_NAME]
 
 
-def page_folder(name: str, kind: str = "", asked: AskedBesides | None = None) -> Path:
+def page_folder(name: str, kind: str = "", asked: Overrides | None = None) -> Path:
     """``results/NAME-KIND``, followed by settings and options (`folder_name`).
 
     Args:

@@ -15,7 +15,7 @@ from dumbbell.cli.terminal.consoles import print_notices
 from dumbbell.cli.terminal.named_pipes import say_if_pipe
 from dumbbell.cli.terminal.output import say
 from dumbbell.errors import SpecError
-from dumbbell.folders import replace_file, why_nothing_can_be_made
+from dumbbell.folders import replace_file, why_not_writable
 
 if TYPE_CHECKING:
     from dumbbell.formats.flent import FlentFile
@@ -163,7 +163,7 @@ def _check(options: FlentOptions) -> None:
     for folder in (options.data_dir, *([options.output.parent] if options.output else [])):
         if not folder.is_dir():
             raise SpecError("folder", folder, "a folder that exists")
-        reason = why_nothing_can_be_made(folder)
+        reason = why_not_writable(folder)
         if reason is not None:
             raise SpecError("folder", folder, f"another folder: {reason}")
 

@@ -109,7 +109,7 @@ def judge_command(
     from dumbbell.cli.judge.judging import run_judge
     from dumbbell.cli.judge.league import run_league
     from dumbbell.cli.judge.running import JudgeOptions
-    from dumbbell.judge.asked import Depth
+    from dumbbell.judge.request import Depth
 
     asked = JudgeOptions(
         against=names_of(against),

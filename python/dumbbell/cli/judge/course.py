@@ -9,7 +9,7 @@ from dumbbell.cli.common.pages import has_page, page_folder
 from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
-from dumbbell.course.confined_run import confinement_here, held_words
+from dumbbell.course.confined_run import confinement_here, confinement_sentence
 from dumbbell.course.description import read_course
 from dumbbell.course.marking import MarkedClass, MarkedSubmission, marked
 from dumbbell.course.submissions import submissions_in
@@ -47,7 +47,7 @@ def judge_course(submissions: Path, course: Path, out: Path | None, *, json: boo
     if has_page(None, out, as_json=json):
         place = marks_folder(out or page_folder(asked.name, "marks"), asked, tell=tell)
         place.check()
-    tell(f"{len(handed_in)} submissions are run. {held_words(confinement)}.")
+    tell(f"{len(handed_in)} submissions are run. {confinement_sentence(confinement)}.")
     with stopped_by_ctrl_c() as stop:
         found = marked(asked, handed_in, confinement, cancel=stop)
     if found.interrupted:

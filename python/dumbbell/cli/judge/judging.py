@@ -21,10 +21,10 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE
 from dumbbell.folders import Content, write_content
-from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept_dossier import SECTIONS_FOLDER
+from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE
 from dumbbell.judge.words import answer, question, split_words
 from dumbbell.replication import Interrupted
@@ -83,7 +83,7 @@ def _write(dossier: Dossier, place: PagePlace, console: Console) -> None:
     from dumbbell.judge.page import dossier_report
     from dumbbell.report import report_folder
 
-    n = dossier.asked.depth.replications
+    n = dossier.request.depth.replications
     sections = {found.section.id: section_files(found, n) for found in dossier.found}
     place.write(dossier_report(dossier, dossier_files(dossier, sections)), {}, console)
     above = place.folder.folder / SECTIONS_FOLDER
@@ -128,9 +128,9 @@ def print_dossier(dossier: Dossier, console: Console) -> None:
 def _json(dossier: Dossier) -> dict[str, Any]:
     return {
         "suite": dossier.suite.id,
-        "controller": dossier.asked.controller,
-        "against": list(dossier.asked.against),
-        "depth": dossier.asked.depth.name.lower(),
+        "controller": dossier.request.controller,
+        "against": list(dossier.request.against),
+        "depth": dossier.request.depth.name.lower(),
         "question": question(dossier),
         "answer": answer(dossier),
         "split": split_words(dossier),
@@ -140,7 +140,7 @@ def _json(dossier: Dossier) -> dict[str, Any]:
                 "reference": found.section.reference,
                 "title": found.section.title,
                 "question": found.section.question,
-                "does_not_say": found.section.unsaid,
+                "does_not_say": found.section.not_covered,
                 "holds": [each.claim.id for each in found.holds],
                 "does_not_hold": [each.claim.id for each in found.fails],
                 "not_decided": [each.claim.id for each in found.open],

@@ -25,8 +25,8 @@ from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
-from dumbbell.judge.asked import Depth
 from dumbbell.judge.league import Entry, League, entries_of, native_controllers
+from dumbbell.judge.request import Depth
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.replication import Interrupted
@@ -86,7 +86,7 @@ def _run(
         if dossier.interrupted:
             console.print(Text(GOES_ON))
             return Interrupted.exit_code
-        tell(f"{number} of {len(plans)}: {dossier.asked.name} is judged.")
+        tell(f"{number} of {len(plans)}: {dossier.request.name} is judged.")
         entries += entries_of(dossier)
         any_failed = any_failed or has_failed(dossier)
     league = League(entries, asked.depth, asked.against)

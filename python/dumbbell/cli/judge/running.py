@@ -21,8 +21,8 @@ from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
-from dumbbell.judge.asked import Depth, JudgeRequest
 from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
+from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE, sections_of
 from dumbbell.spec.native import Reference
 from dumbbell.spec.refusal import Refused

@@ -22,7 +22,7 @@ from dumbbell.cli.terminal.output import say
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare import Cell
-from dumbbell.compare.kernels import KernelsCompared, compare_kernels
+from dumbbell.compare.kernels import KernelComparison, compare_kernels
 from dumbbell.compare.reference_grid import grid_cells
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, DumbbellError, SpecError
 from dumbbell.replication import Interrupted
@@ -76,7 +76,7 @@ def compare_on_kernels(asked: KernelCompareOptions, console: Console) -> int:
         for name in asked.kernels:
             require_kernel(hz, name)
     _agree(asked, [experiment for _, experiment in experiments])
-    found: list[KernelsCompared] = []
+    found: list[KernelComparison] = []
     failed = False
     try:
         for label, experiment in experiments:
@@ -129,7 +129,7 @@ def _experiments(asked: KernelCompareOptions) -> Iterator[tuple[str, Experiment]
         yield cell.name, cell.experiment()
 
 
-def _compared(label: str, experiment: Experiment, asked: KernelCompareOptions) -> KernelsCompared:
+def _compared(label: str, experiment: Experiment, asked: KernelCompareOptions) -> KernelComparison:
     cells = _cells(experiment, asked)
     with (
         executor_for(None, asked.jobs, None) as executor,
@@ -151,28 +151,28 @@ def _compared(label: str, experiment: Experiment, asked: KernelCompareOptions) -
 # --- what is printed ------------------------------------------------------------------------
 
 
-def _print(found: KernelsCompared, asked: KernelCompareOptions, console: Console) -> None:
+def _print(found: KernelComparison, asked: KernelCompareOptions, console: Console) -> None:
     print_comparison(found.comparison, console)
-    parting = found.parting
-    if parting is None:
+    first_difference = found.first_difference
+    if first_difference is None:
         text = "no packet differs in replication 0"
     else:
-        seen = zip(asked.kernels, (parting.ours, parting.theirs), strict=True)
+        seen = zip(asked.kernels, (first_difference.ours, first_difference.theirs), strict=True)
         lines = (f"  {name}: {packet or 'nothing more'}" for name, packet in seen)
         text = "\n".join(["replication 0 parts at", *lines])
     console.print(Text(text), soft_wrap=True)
     console.print()
 
 
-def _json(found: KernelsCompared) -> dict[str, Any]:
-    parting = found.parting
+def _json(found: KernelComparison) -> dict[str, Any]:
+    first_difference = found.first_difference
     return {
         "experiment": found.label,
-        "parts_at": parting
+        "parts_at": first_difference
         and {
-            "t_ns": parting.t_ns,
-            "is_only_later": parting.is_only_later,
-            "packets": [_packet(each) for each in (parting.ours, parting.theirs)],
+            "t_ns": first_difference.t_ns,
+            "is_only_later": first_difference.is_only_later,
+            "packets": [_packet(each) for each in (first_difference.ours, first_difference.theirs)],
         },
         **comparison_json(found.comparison),
     }

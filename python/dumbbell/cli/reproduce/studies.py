@@ -147,7 +147,7 @@ def reproduce(
                 raise  # of all studies
             except DumbbellError as error:
                 # A failed study must not stop the others.
-                not_run[each] = _survived(error, alone=name != ALL)
+                not_run[each] = _print_unless_last(error, alone=name != ALL)
             else:
                 written.append(done)
                 if not as_json:
@@ -200,7 +200,7 @@ def _put_laboratory(results: Path) -> None:
         write_laboratory(place)
 
 
-def _survived(error: DumbbellError, *, alone: bool) -> DumbbellError:
+def _print_unless_last(error: DumbbellError, *, alone: bool) -> DumbbellError:
     """Print the error; if no other study remains, only failures of runs are handled here."""
     if alone and not isinstance(error, (RunError, Interrupted)):
         raise error

@@ -16,8 +16,8 @@ from dumbbell.cli.common.store import say_share
 from dumbbell.cli.run.planning import (
     Document,
     PlannedCells,
-    asked_besides,
     is_comparison,
+    overrides_of,
     planned_of,
     single,
 )
@@ -131,7 +131,7 @@ def _run_one(
         asked.files[0],
         experiment,
         settings=settings,
-        besides=asked_besides(asked, settings, [document], compares=False),
+        besides=overrides_of(asked, settings, [document], compares=False),
         storing=asked.storing,
         backend=asked.backends[0],
         replication=asked.replication or 0,

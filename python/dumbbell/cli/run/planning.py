@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.cli.common.folder_names import AskedBesides
+from dumbbell.cli.common.folder_names import Overrides
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment, Setting, separate_settings_applied
 from dumbbell.spec.experiment import context
@@ -89,7 +89,7 @@ class PlannedCells:
     figures: Sequence[Plan] = ()
     at_least: int | None = None
     first: int = 0
-    besides: AskedBesides | None = None
+    besides: Overrides | None = None
 
 
 def single(asked: RunOptions, settings: Sequence[Setting], document: Document) -> PlannedCells:
@@ -124,7 +124,7 @@ def planned_of(
         SpecError: No cell is allowed, or options conflict.
     """
     replications, precision = asked.replications, asked.precision
-    besides = asked_besides(asked, settings, documents, compares=True)
+    besides = overrides_of(asked, settings, documents, compares=True)
     if not _is_swept(settings, documents):
         from dumbbell.compare import cells_of
 
@@ -154,13 +154,13 @@ def planned_of(
     )
 
 
-def asked_besides(
+def overrides_of(
     asked: RunOptions,
     settings: Sequence[Setting],
     documents: Sequence[Document],
     *,
     compares: bool,
-) -> AskedBesides:
+) -> Overrides:
     """What distinguishes this run from other runs of the same file.
 
     Args:
@@ -188,7 +188,7 @@ def asked_besides(
     told = [
         each for each in settings if each.path != "seed" or any(each.value != own for own in seeds)
     ]
-    return AskedBesides(told, [each.file for each in documents[1:]], options)
+    return Overrides(told, [each.file for each in documents[1:]], options)
 
 
 def _is_swept(settings: Sequence[Setting], documents: Sequence[Document]) -> bool:

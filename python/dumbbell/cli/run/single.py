@@ -11,7 +11,7 @@ from rich.console import Console
 
 from dumbbell.backends import BatchProgress, get_backend, run_many
 from dumbbell.cli.common.confirmation import agree_to_run
-from dumbbell.cli.common.folder_names import AskedBesides
+from dumbbell.cli.common.folder_names import Overrides
 from dumbbell.cli.common.pages import page_folder, result_name, result_place
 from dumbbell.cli.common.store import StoreOptions, stored_run
 from dumbbell.cli.run.summary import print_summary, summary_numbers
@@ -38,7 +38,7 @@ def run_file(
     experiment: Experiment,
     *,
     settings: Sequence[Setting] = (),
-    besides: AskedBesides,
+    besides: Overrides,
     storing: StoreOptions,
     backend: str,
     replication: int,
@@ -130,14 +130,14 @@ def _exported(run: Run, formats: Sequence[Format], summary: Summary) -> Mapping[
 
 def _report(run: Run, experiment: Experiment, summary: Summary) -> Report:
     from dumbbell.cli.run.own_queue import own_queue_notes
-    from dumbbell.compare.held_flows import held_flows, held_words
+    from dumbbell.compare.held_flows import held_flow_sentences, held_flows
     from dumbbell.compare.run_page import run_report
     from dumbbell.spec import Resolved
 
     notes = [str(each) for each in experiment.notices()]
     described = Resolved(experiment.resolved())
     notes += own_queue_notes(described)
-    notes += held_words(list(held_flows(summary, described)))
+    notes += held_flow_sentences(list(held_flows(summary, described)))
     return run_report(run, experiment, notes, summary)
 
 

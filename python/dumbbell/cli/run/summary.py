@@ -16,7 +16,7 @@ from dumbbell import metrics
 from dumbbell.cli.terminal.consoles import print_sentence
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.compare import MeasureSubject, Summary, summary_of
-from dumbbell.compare.held_flows import HeldFlow, held_flows, held_words
+from dumbbell.compare.held_flows import HeldFlow, held_flow_sentences, held_flows
 from dumbbell.tables import Run
 
 Cells = Sequence[str]
@@ -85,7 +85,7 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
     if "programs" in numbers:
         rows = [_program_cells(each) for each in numbers["programs"]]
         _print(console, "Programs, as they say", _PROGRAM_HEAD, rows)
-    notes = [*_own_queue_notes(run), *held_words(_held(run, summary or summary_of(run)))]
+    notes = [*_own_queue_notes(run), *held_flow_sentences(_held(run, summary or summary_of(run)))]
     for note in notes:
         print_sentence(Text(note, style="yellow"), console)
 

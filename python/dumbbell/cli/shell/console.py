@@ -13,8 +13,8 @@ from typing import Any
 
 from dumbbell.backends.kernel.session import Session, StuckError
 from dumbbell.backends.kernel.session_orders import (
+    AdvanceTime,
     EndSession,
-    LetTimePass,
     OpenTerminal,
     Order,
     PressKeys,
@@ -212,13 +212,13 @@ class Console:
 
     def _obey(self, orders: tuple[Order, ...]) -> None:
         self._session.give(orders)
-        waits = [order for order in orders if isinstance(order, LetTimePass) and order.places]
+        waits = [order for order in orders if isinstance(order, AdvanceTime) and order.places]
         awaited = waits[0].places[0] if waits and waits[0].places else None
         with self._stopped_by_ctrl_c(awaited):
             self._show()
         if self._wants_keys is not None:
             place, self._wants_keys = self._wants_keys, None
-            self._obey((PressKeys(place, KEYS["^C"]), LetTimePass((place,), 10**9)))
+            self._obey((PressKeys(place, KEYS["^C"]), AdvanceTime((place,), 10**9)))
         for order in orders:
             if isinstance(order, TypeLine) and order.serves:
                 name = order.place.named(self._hosts)
@@ -238,7 +238,7 @@ class Console:
             if self._is_stopped:
                 raise KeyboardInterrupt
             self._is_stopped, self._wants_keys = True, awaited
-            self._session.stand_still()
+            self._session.end_wait()
             tell("# Ctrl-C again ends the session")
 
         self._is_stopped = False

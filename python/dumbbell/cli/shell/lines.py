@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from dumbbell import units
 from dumbbell.backends.kernel.session_orders import (
     MOST_LINE_BYTES,
+    AdvanceTime,
     EndSession,
-    LetTimePass,
     OpenTerminal,
     Order,
     PressKeys,
@@ -99,7 +99,7 @@ class Reader:
                     yield order
                     return
                 yield order
-        yield LetTimePass()
+        yield AdvanceTime()
         yield EndSession()
 
     def line(self, text: str) -> TypedLine:
@@ -143,7 +143,7 @@ class Reader:
             return (PressKeys(place, KEYS[text]),)
         if serves(text):
             return (TypeLine(place, text, serves=True),)
-        return (TypeLine(place, text), LetTimePass((place,)))
+        return (TypeLine(place, text), AdvanceTime((place,)))
 
     def _word(self, words: list[str]) -> TypedLine:
         word, *rest = words
@@ -161,7 +161,7 @@ class Reader:
             return TypedLine((EndSession(),))
         return TypedLine(asked=Help() if word == ":help" else Terminals())
 
-    def _wait(self, words: list[str]) -> LetTimePass:
+    def _wait(self, words: list[str]) -> AdvanceTime:
         at_most_ns = None
         if words and TerminalPlace.of(words[-1], self.hosts) is None and words[-1][0].isdigit():
             try:
@@ -171,7 +171,7 @@ class Reader:
                 raise SpecError(self._where, words[-1], allowed, error.hint) from None
             words = words[:-1]
         places = tuple(self._place(name) for name in words)
-        return LetTimePass(places or None, at_most_ns)
+        return AdvanceTime(places or None, at_most_ns)
 
     def _place(self, name: str) -> TerminalPlace:
         return TerminalPlace.required(self._where, name, self.hosts)

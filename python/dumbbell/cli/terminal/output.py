@@ -51,7 +51,7 @@ def tell(sentence: object) -> None:
     say(sentence, file=sys.stderr, flush=True)
 
 
-def tell_whatever_fails() -> None:
+def escape_tracebacks_and_warnings() -> None:
     """Also escape tracebacks and Python's own warnings, in the whole process."""
     sys.excepthook = _tell_fault
     threading.excepthook = lambda args: (

@@ -30,7 +30,7 @@ def stop_signals() -> list[signal.Signals]:
     return [number for number in _ASKING if signal.getsignal(number) is not signal.SIG_IGN]
 
 
-def leave_when_asked() -> None:
+def interrupt_on_stop_signals() -> None:
     """From now on, `stop_signals` raise KeyboardInterrupt, like Ctrl-C.
 
     During imports they end the process at once with status 130, because Python prints and drops
@@ -39,16 +39,16 @@ def leave_when_asked() -> None:
     for number in stop_signals():
         signal.signal(number, _on_signal)
     # Registered first, and therefore called last.
-    atexit.register(_stay_until_the_end)
+    atexit.register(_keep_handlers_until_exit)
 
 
-def leave_at_once_when_asked() -> None:
+def exit_on_stop_signals() -> None:
     """From now on, `stop_signals` end the process with status 130; used when all work is done."""
     for number in stop_signals():
         signal.signal(number, _leave)
 
 
-def _stay_until_the_end() -> None:
+def _keep_handlers_until_exit() -> None:
     """Keep the handlers until the end: Python restores the default ones at exit, and a signal would
     then change the exit status.
     """

@@ -333,7 +333,7 @@ class _Sending:
     def fill(self, threads: int) -> None:
         """Send batches until `threads` threads are busy."""
         if self._suspects or self._tried in self._in_flight:
-            self._try_a_suspect()
+            self._send_one_alone()
             return
         while len(self._in_flight) < _IN_FLIGHT * threads:
             if self._waiting:
@@ -342,7 +342,7 @@ class _Sending:
             else:
                 return
 
-    def _try_a_suspect(self) -> None:
+    def _send_one_alone(self) -> None:
         """Send one task alone: the scheduler counts a death against all tasks that waited for that
         worker.
         """

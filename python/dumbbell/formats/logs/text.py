@@ -107,7 +107,7 @@ class LogText:
         return found if isinstance(found, dict) else None
 
 
-def is_something_else(unknown: int, understood: int) -> bool:
+def is_mostly_unknown(unknown: int, understood: int) -> bool:
     """Whether there are too many unknown lines relative to known ones to go on."""
     return unknown >= MOST_UNKNOWN_LINES > 10 * understood
 
@@ -156,7 +156,7 @@ class UnreadCounter:
             self._understood += bool(line.strip())
             return
         self.line(number, line)
-        if is_something_else(self._count, self._understood):
+        if is_mostly_unknown(self._count, self._understood):
             raise UnreadableError(
                 f"{text.name}: {self._first.where}",
                 f"{printable(self._first.text)!r} is not understood, nor are {self._count - 1} of "

@@ -1,4 +1,4 @@
-"""Google's BBR suite, nsperf, a file each of its tests, with their settings."""
+"""Google's BBR suite, nsperf: one file per test, with its settings."""
 
 from dumbbell.judge.nsperf.bufferbloat import BUFFERBLOAT
 from dumbbell.judge.nsperf.coexist import COEXIST

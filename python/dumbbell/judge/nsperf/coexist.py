@@ -1,10 +1,10 @@
-"""nsperf's coexist: one flow of CUBIC, and another 2 s later, over buffers of 0.1 to 16 BDP."""
+"""nsperf's coexist: one CUBIC flow, and another flow 2 s later, with buffers of 0.1 to 16 BDP."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, bdp_words
 from dumbbell.judge.nsperf.network import FORWARD, NSPERF, bulk, links, netem
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _MBIT = 50
@@ -12,14 +12,14 @@ _RTT_MS = 30
 _BDPS = (0.1, 1, 2, 4, 8, 16)
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = []
     for bdps in _BDPS:
         where, told = {FORWARD: netem(_MBIT, _RTT_MS, bdps)}, f"in a buffer of {bdp_words(bdps)}"
         expectations += [
             Expectation(
                 f"tested-{bdps}bdp",
-                f"{asked.name} has a tenth of {_MBIT} Mbit/s or more beside CUBIC, {told}",
+                f"{request.name} has a tenth of {_MBIT} Mbit/s or more beside CUBIC, {told}",
                 "flow[tested].goodput_bps",
                 above(f"{_MBIT / 10:g}mbit"),
                 where,
@@ -27,7 +27,7 @@ def _trial(asked: JudgeRequest) -> Trial:
             ),
             Expectation(
                 f"cubic-{bdps}bdp",
-                f"CUBIC has a tenth of {_MBIT} Mbit/s or more beside {asked.name}, {told}",
+                f"CUBIC has a tenth of {_MBIT} Mbit/s or more beside {request.name}, {told}",
                 "flow[cubic].goodput_bps",
                 above(f"{_MBIT / 10:g}mbit"),
                 where,
@@ -38,7 +38,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "links": links(netem(_MBIT, _RTT_MS, _BDPS[0]), _RTT_MS),
         "flows": [
             bulk("cubic", "cubic", stop="180s"),
-            bulk("tested", asked.controller, start="2s", stop="182s"),
+            bulk("tested", request.controller, start="2s", stop="182s"),
         ],
     }
     return Trial(document, expectations)
@@ -55,5 +55,5 @@ COEXIST = Section(
     trouble="beside CUBIC",
     drawn=SectionFigure("goodput_bps", "goodput of the controller"),
     trial=_trial,
-    unsaid="More flows, and runs of more than three minutes.",
+    not_covered="More flows, and runs of more than three minutes.",
 )

@@ -1,10 +1,10 @@
-"""nsperf's ecn_bulk: 1 to 100 flows over 1 Gbit/s and 1 ms, marked above 242 microseconds."""
+"""nsperf's ecn_bulk: 1 to 100 flows at 1 Gbit/s and 1 ms, with marks above 242 microseconds."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import at_most, below
 from dumbbell.judge.nsperf.network import NSPERF, START_JITTER, bulk, delay_only, links
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _RTT_MS = 1
@@ -17,12 +17,12 @@ parent 1:11 handle 20: codel ce_threshold 242us limit 1000 target 100ms
 """
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = []
-    for flows in asked.cells([1, 10, 100], [4, 40]):
+    for flows in request.cells([1, 10, 100], [4, 40]):
         jitter = f"{_START_GAP_MS * (flows - 1)}ms" if flows > 1 else START_JITTER
         where = {"flows[bulk].count": flows, "flows[bulk].start_jitter": jitter}
-        whose = f"{flows} flows of {asked.name}" if flows > 1 else f"one flow of {asked.name}"
+        whose = f"{flows} flows of {request.name}" if flows > 1 else f"one flow of {request.name}"
         expectations += [
             Expectation(
                 f"srtt-{flows}",
@@ -47,7 +47,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "10s",
         "sample_interval": "100ms",
         "links": [*way, {"a": "ifb", "b": "receiver", "forward": {"qdisc": _BOTTLENECK}}],
-        "flows": [bulk("bulk", asked.controller, count=1, tcp={"ecn": True})],
+        "flows": [bulk("bulk", request.controller, count=1, tcp={"ecn": True})],
     }
     return Trial(document, expectations)
 
@@ -63,6 +63,7 @@ ECN_BULK = Section(
     trouble="where marks are meant to keep queues short",
     drawn=SectionFigure("srtt_p50_s", "median smoothed round trip"),
     trial=_trial,
-    unsaid="A host that hands over packets as they come (the receiver's ifb is a hop here), and "
+    not_covered="A host that hands over packets as they come (the receiver's ifb is a hop here), "
+    "and "
     "starts exactly 5 ms apart.",
 )

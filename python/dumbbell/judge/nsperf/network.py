@@ -1,7 +1,7 @@
-"""The network of nsperf: sender, a router with netem both ways, receiver.
+"""The network of nsperf: sender, a router with netem in both directions, receiver.
 
-Facts from nsperf.py and run_tests.sh in github.com/google/bbr (branch v3, gtests/net/tcp/bbr). Two
-more hosts there forward packets and do nothing else; they are left out.
+Facts from nsperf.py and run_tests.sh in github.com/google/bbr (branch v3, gtests/net/tcp/bbr). Its
+two further hosts only forward packets and are omitted.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ _ACK_MBIT = 1000
 _ACK_BUFFER_PKTS = 1000
 _LARGEST_LIMIT_PKTS = 2_000_000_000
 START_JITTER = "10ms"
-"""Programs do not start to the microsecond: without it all replications were one."""
+"""Programs do not start at exact times; without jitter all replications would be identical."""
 
 
 def buffer_pkts(mbit: int, rtt_ms: int, bdps: float) -> int:
-    """Packets of a buffer of some bandwidth-delay products."""
+    """Size in packets of a buffer given in bandwidth-delay products."""
     return int(mbit * 1e6 * rtt_ms / 1000 / (8 * _FRAME_BYTES) * bdps)
 
 
 def _limit_pkts(mbit: int, rtt_ms: int, buffered_pkts: int) -> int:
-    """Of netem, which holds what waits and what is on its way."""
+    """Limit of netem, which holds both queued packets and packets in flight."""
     return int(mbit * 1e6 * (rtt_ms / 2000) / 8 / _MTU_BYTES) + buffered_pkts
 
 
 def netem(mbit: int, rtt_ms: int, bdps: float, loss_percent: str = "0") -> str:
-    """Delay, loss, rate and buffer towards the receiver, as ``tc`` takes them."""
+    """Delay, loss, rate and buffer towards the receiver, in ``tc`` syntax."""
     limit = _limit_pkts(mbit, rtt_ms, buffer_pkts(mbit, rtt_ms, bdps))
     loss = "" if loss_percent == "0" else f" loss random {loss_percent}%"
     return f"netem limit {limit} delay {rtt_ms / 2:g}ms{loss} rate {mbit}mbit"
 
 
 def delay_only(rtt_ms: float) -> str:
-    """Towards the receiver where another queue has rate and buffer."""
+    """Delay towards the receiver, where another discipline has the rate and the buffer."""
     return f"netem limit {_LARGEST_LIMIT_PKTS} delay {rtt_ms / 2:g}ms"
 
 
 def links(forward: str, rtt_ms: int) -> list[dict[str, Any]]:
-    """From sender over router to receiver; acknowledgements have 1 Gbit/s.
+    """Links from sender via router to receiver; acknowledgements have 1 Gbit/s.
 
     Args:
         forward: The router's discipline towards the receiver.
-        rtt_ms: Round trip, half of it each way.
+        rtt_ms: Round-trip time, half of it in each direction.
     """
     limit = _limit_pkts(_ACK_MBIT, rtt_ms, _ACK_BUFFER_PKTS)
     back = f"netem limit {limit} delay {rtt_ms / 2:g}ms rate {_ACK_MBIT}mbit"
@@ -78,7 +78,7 @@ def links(forward: str, rtt_ms: int) -> list[dict[str, Any]]:
 
 
 def bulk(name: str, controller: str, **keys: Any) -> dict[str, Any]:
-    """A flow of netperf's, with the large buffers of run_tests.sh; half of 250 MB is a window."""
+    """A netperf flow with the large buffers of run_tests.sh; half of 250 MB is usable as window."""
     tcp = {"receive_window": "125MB", "send_buffer": "250MB", **keys.pop("tcp", {})}
     return {
         "name": name,

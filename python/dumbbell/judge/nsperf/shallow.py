@@ -1,10 +1,10 @@
-"""nsperf's shallow: 1 to 100 flows over 1 Gbit/s and 100 ms with a buffer of 2 ms."""
+"""nsperf's shallow: 1 to 100 flows at 1 Gbit/s and 100 ms with a buffer of 2 ms."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import at_most
 from dumbbell.judge.nsperf.network import NSPERF, START_JITTER, bulk, links, netem
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 
 _MBIT = 1000
@@ -14,11 +14,11 @@ _START_GAP_MS = 139
 _MOST_AGAIN = 0.05
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = []
-    for flows in asked.cells([1, 10], [30, 60, 100]):
+    for flows in request.cells([1, 10], [30, 60, 100]):
         jitter = f"{_START_GAP_MS * (flows - 1)}ms" if flows > 1 else START_JITTER
-        told = f"{flows} flows of {asked.name} send" if flows > 1 else f"{asked.name} sends"
+        told = f"{flows} flows of {request.name} send" if flows > 1 else f"{request.name} sends"
         expectations.append(
             Expectation(
                 f"again-{flows}",
@@ -32,7 +32,7 @@ def _trial(asked: JudgeRequest) -> Trial:
     document = {
         "duration": "300s",
         "links": links(netem(_MBIT, _RTT_MS, _BDPS), _RTT_MS),
-        "flows": [bulk("bulk", asked.controller, count=1)],
+        "flows": [bulk("bulk", request.controller, count=1)],
     }
     return Trial(document, expectations)
 
@@ -47,6 +47,7 @@ SHALLOW = Section(
     trouble="where a fast, long path has a small buffer",
     drawn=SectionFigure("retransmitted_share", "sent again"),
     trial=_trial,
-    unsaid="Starts 139 ms apart: each flow starts at random in the time that nsperf takes to start "
+    not_covered="Starts 139 ms apart: each flow starts at random in the time that nsperf takes to "
+    "start "
     "all of them.",
 )

@@ -1,4 +1,4 @@
-"""The sections of a dossier, a file each, in the order of RFC 9743."""
+"""The sections of a dossier, one file each, in the order of RFC 9743."""
 
 from dumbbell.judge.section import Section
 from dumbbell.judge.sections.bufferbloat import BUFFERBLOAT

@@ -1,8 +1,7 @@
-"""RFC 9743 section 5.1.2: how full does it keep a deep buffer?"""
+"""RFC 9743 section 5.1.2: how large is its standing queue in a deep buffer?"""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     QDISC,
     RTT_MS,
@@ -13,28 +12,29 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = [
         Expectation(
             f"queue-{bdps}bdp",
-            f"Behind one flow of {asked.name} packets wait less than one round trip "
-            f"({RTT_MS} ms) in the mean, in a buffer of {bdp_words(bdps)}",
+            f"With one flow of {request.name} the mean sojourn time is less than one round trip "
+            f"({RTT_MS} ms) in a buffer of {bdp_words(bdps)}",
             SOJOURN,
             below(f"{RTT_MS}ms"),
             {QDISC: fifo(bdps)},
             bdp_words(bdps),
         )
-        for bdps in asked.cells([4, 16], [64])
+        for bdps in request.cells([4, 16], [64])
     ]
     document = {
         "duration": "60s",
         "warm_up": "20s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -49,6 +49,7 @@ BUFFERBLOAT = Section(
     trouble="where buffers are deep",
     drawn=SectionFigure("mean_sojourn_s", "waiting time in the queue, mean"),
     trial=_trial,
-    unsaid="Standard Reno and CUBIC fill any buffer, too, as the RFC says itself: a failure here "
+    not_covered="Standard Reno and CUBIC fill any buffer, too, as the RFC says itself: a failure "
+    "here "
     "is no reason against a controller that is no worse.",
 )

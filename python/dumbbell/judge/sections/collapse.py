@@ -1,9 +1,9 @@
-"""RFC 9743 section 5.1.1: does it stop sending where hardly anything arrives?"""
+"""RFC 9743 section 5.1.1: does it back off under persistent heavy loss?"""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, QUEUE, above, below, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
@@ -11,12 +11,12 @@ _CHANGES = f"{LINK}.forward.changes"
 _LATER = {"duration": "40s", "warm_up": "20s"}
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = [
         Expectation(
             "silence",
-            f"From 5 s after nothing arrives any more, {name} sends less than one packet a second",
+            f"From 5 s after the path stops delivering, {name} sends less than one packet a second",
             f"queue[{QUEUE}].arrival_rate_pps",
             below("1pps"),
             {"duration": "60s", "warm_up": "25s", _CHANGES: [{"at": "20s", "loss": 1.0}]},
@@ -29,8 +29,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         ),
         Expectation(
             "half-lost",
-            f"When every second packet is lost, {name} sends less than a tenth of what the link "
-            "carries",
+            f"With 50 % loss {name} sends at less than a tenth of the link's rate",
             f"queue[{QUEUE}].throughput_bps",
             below("2mbit"),
             {**_LATER, _CHANGES: [{"at": "20s", "loss": 0.5}]},
@@ -41,7 +40,7 @@ def _trial(asked: JudgeRequest) -> Trial:
             },
         ),
     ]
-    for flows in asked.cells([20], [100]):
+    for flows in request.cells([20], [100]):
         expectations.append(
             Expectation(
                 f"useful-{flows}",
@@ -61,7 +60,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "40s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -77,6 +76,6 @@ COLLAPSE = Section(
     trouble="where a path is badly overloaded",
     drawn=SectionFigure("throughput_bps", "sent where half is lost"),
     trial=_trial,
-    unsaid="Loss that begins after minutes, and senders that do not use TCP's retransmission "
+    not_covered="Loss that begins after minutes, and senders that do not use TCP's retransmission "
     "timer: the timer is our TCP's, whatever the controller.",
 )

@@ -1,9 +1,9 @@
-"""RFC 9743 section 7.1: does it react to ECN's marks?"""
+"""RFC 9743 section 7.1: does it respond to ECN marks?"""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import DROPPED, QDISC, SOJOURN, above, at_most, below, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
@@ -15,16 +15,16 @@ _QDISCS = {
 }
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = []
-    for words in asked.cells(["codel", "pie"], ["fq_codel", "dualpi2"]):
+    for words in request.cells(["codel", "pie"], ["fq_codel", "dualpi2"]):
         where = {QDISC: _QDISCS[words]}
         expectations += [
             Expectation(
                 f"wait-{words}",
-                f"With ECN packets of two flows of {name} wait less than 25 ms in {words}, in the "
-                "mean",
+                f"With ECN the mean sojourn time of two flows of {name} is less than 25 ms in "
+                f"{words}",
                 SOJOURN,
                 below("25ms"),
                 where,
@@ -45,12 +45,12 @@ def _trial(asked: JudgeRequest) -> Trial:
                 where,
             ),
         ]
-    tcp = {"congestion_control": asked.controller, "ecn": True}
+    tcp = {"congestion_control": request.controller, "ecn": True}
     document = {
         "duration": "60s",
         "warm_up": "10s",
         "links": line(qdisc=_QDISCS["codel"]),
-        "flows": [greedy("bulk", asked.controller, count=2, tcp=tcp)],
+        "flows": [greedy("bulk", request.controller, count=2, tcp=tcp)],
     }
     return Trial(document, expectations)
 
@@ -65,5 +65,6 @@ ECN = Section(
     trouble="with ECN",
     drawn=SectionFigure("mean_sojourn_s", "waiting time in the queue, mean"),
     trial=_trial,
-    unsaid="Paths that remove or invent marks, and coexistence of ECT(0) and ECT(1) in one queue.",
+    not_covered="Paths that remove or invent marks, and coexistence of ECT(0) and ECT(1) in one "
+    "queue.",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.judge.asked import JudgeRequest, short_name
 from dumbbell.judge.description import (
     QDISC,
     SILENT,
@@ -15,6 +14,7 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
+from dumbbell.judge.request import JudgeRequest, short_name
 from dumbbell.judge.section import Expectation, Harm, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
@@ -23,25 +23,25 @@ _TESTED = "flows[tested].tcp.congestion_control"
 _GOODPUT = "flow[rival].goodput_bps"
 
 
-def _trial(asked: JudgeRequest) -> Trial | None:
-    if not asked.rivals:
+def _trial(request: JudgeRequest) -> Trial | None:
+    if not request.rivals:
         return None
-    cells = [(rival, bdps) for rival in asked.rivals for bdps in asked.cells([0.5, 8], [1, 32])]
+    cells = [(rival, bdps) for rival in request.rivals for bdps in request.cells([0.5, 8], [1, 32])]
     document = {
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("tested", asked.controller), greedy("rival", asked.rivals[0])],
+        "flows": [greedy("tested", request.controller), greedy("rival", request.rivals[0])],
     }
     return Trial(
         document,
-        [each for cell in cells for each in _beside(asked, *cell)],
+        [each for cell in cells for each in _beside(request, *cell)],
         [_harm(*cell) for cell in cells],
     )
 
 
-def _beside(asked: JudgeRequest, rival: str, bdps: float) -> Iterator[Expectation]:
-    name, where = asked.name, {QDISC: fifo(bdps), _RIVAL: rival}
+def _beside(request: JudgeRequest, rival: str, bdps: float) -> Iterator[Expectation]:
+    name, where = request.name, {QDISC: fifo(bdps), _RIVAL: rival}
     told, label = f"in a buffer of {bdp_words(bdps)}", f"{rival}, {bdp_words(bdps)}"
     key = f"{short_name(rival)}-{bdps}bdp"
     yield Expectation(
@@ -101,6 +101,7 @@ EXISTING = Section(
     trouble="beside what is deployed",
     drawn=SectionFigure("goodput_share", "share of the other controller"),
     trial=_trial,
-    unsaid="QUIC's controllers (RFC 9002), BBR after its first version, and mixes of more than two "
+    not_covered="QUIC's controllers (RFC 9002), BBR after its first version, and mixes of more "
+    "than two "
     "flows but for what is known (below).",
 )

@@ -1,17 +1,17 @@
-"""RFC 9743 section 5.1.4: do flows of one kind share a link fairly?"""
+"""RFC 9743 section 5.1.4: do flows of the same controller share a link fairly?"""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import SILENT, at_least, at_most, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _OTHER = "flows[other].source"
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     equal = [
         Expectation(
             f"equal-{flows}",
@@ -22,7 +22,7 @@ def _trial(asked: JudgeRequest) -> Trial:
             {"flows[bulk].count": flows, _OTHER: SILENT},
             f"{flows} equal flows",
         )
-        for flows in asked.cells([2, 4], [16, 64])
+        for flows in request.cells([2, 4], [16, 64])
     ]
     late = Expectation(
         "late",
@@ -56,8 +56,8 @@ def _trial(asked: JudgeRequest) -> Trial:
         "warm_up": "20s",
         "links": [*line(), {"a": "far", "b": "router"}],
         "flows": [
-            greedy("bulk", asked.controller),
-            {**greedy("other", asked.controller), "from": "far"},
+            greedy("bulk", request.controller),
+            {**greedy("other", request.controller), "from": "far"},
         ],
     }
     return Trial(document, [*equal, late, *apart])
@@ -74,5 +74,5 @@ FAIRNESS = Section(
     trouble="where flows of its own kind must share fairly",
     drawn=SectionFigure("goodput_share", "share of the second flow"),
     trial=_trial,
-    unsaid="Fairness over a few round trips, and flows of unequal demand.",
+    not_covered="Fairness over a few round trips, and flows of unequal demand.",
 )

@@ -1,11 +1,11 @@
-"""RFC 9743 section 7.5: long paths, and long fat ones."""
+"""RFC 9743 section 7.5: paths with a high delay or a large bandwidth-delay product."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, QDISC, at_least, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
@@ -24,11 +24,12 @@ class _Path:
         return self.mbps * 1000 * self.rtt_ms // 8
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = [
         Expectation(
             f"busy-{path.mbps}",
-            f"After a minute {asked.name} keeps a path of {path.words} round trip and a buffer of "
+            f"After a minute {request.name} keeps a path of {path.words} round trip and a buffer "
+            "of "
             "1 BDP 80 % busy or more",
             BUSY,
             at_least(0.8),
@@ -39,13 +40,13 @@ def _trial(asked: JudgeRequest) -> Trial:
             },
             path.words,
         )
-        for path in asked.cells([_Path(20, 600)], [_Path(100, 200)])
+        for path in request.cells([_Path(20, 600)], [_Path(100, 200)])
     ]
     document = {
         "duration": "120s",
         "warm_up": "60s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -60,5 +61,5 @@ HIGH_DELAY = Section(
     trouble="on paths as long as a satellite's",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    unsaid="The first minute, and rates of a gigabit and more.",
+    not_covered="The first minute, and rates of a gigabit and more.",
 )

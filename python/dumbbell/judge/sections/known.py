@@ -1,10 +1,9 @@
-"""What is known of some controllers: each a claim with its source. What is not found is shown."""
+"""Published findings on some controllers: each a claim with its source. Failures are shown too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     BUSY,
     DROPPED,
@@ -17,6 +16,7 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.spec.linux import name_of
@@ -28,7 +28,7 @@ _FAR = {_OTHER: {"kind": "greedy"}, "links[far->router].delay": "60ms"}
 _SHARE = "flow[tested].goodput_share"
 
 
-def _of_bbr(asked: JudgeRequest) -> list[Expectation]:
+def _of_bbr(request: JudgeRequest) -> list[Expectation]:
     hock = "RFC 9743 section 5.1.3, after Hock, Bless and Zitterbart, ICNP 2017"
     ware = "Ware, Mukerjee, Seshan and Sherry, IMC 2019"
     four = {"flows[tested].count": 4, _OTHER: SILENT}
@@ -69,16 +69,16 @@ def _of_bbr(asked: JudgeRequest) -> list[Expectation]:
                     "gave 13 to 22 %. The 40 % is no independent evidence",
                 },
             )
-            for flows in asked.cells([1, 4], [10, 16])
+            for flows in request.cells([1, 4], [10, 16])
         ),
     ]
 
 
-def _of_cubic(asked: JudgeRequest) -> list[Expectation]:
+def _of_cubic(request: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             "cubic-rtt",
-            "Of two CUBIC flows that with four times the round trip gets less than 40 %",
+            "Of two CUBIC flows, the one with four times the round trip gets less than 40 %",
             "flow[other].goodput_share",
             at_most(0.4),
             _FAR,
@@ -88,11 +88,11 @@ def _of_cubic(asked: JudgeRequest) -> list[Expectation]:
     ]
 
 
-def _of_reno(asked: JudgeRequest) -> list[Expectation]:
+def _of_reno(request: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             "reno-rtt",
-            "Of two Reno flows that with four times the round trip gets less than 30 %",
+            "Of two Reno flows, the one with four times the round trip gets less than 30 %",
             "flow[other].goodput_share",
             at_most(0.3),
             _FAR,
@@ -110,7 +110,7 @@ def _of_reno(asked: JudgeRequest) -> list[Expectation]:
     ]
 
 
-def _of_vegas(asked: JudgeRequest) -> list[Expectation]:
+def _of_vegas(request: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             f"vegas-starves-{bdps}bdp",
@@ -125,7 +125,7 @@ def _of_vegas(asked: JudgeRequest) -> list[Expectation]:
     ]
 
 
-def _of_dctcp(asked: JudgeRequest) -> list[Expectation]:
+def _of_dctcp(request: JudgeRequest) -> list[Expectation]:
     return [
         Expectation(
             f"dctcp-is-reno-{bdps}bdp",
@@ -149,8 +149,8 @@ _KNOWN: dict[str, Callable[[JudgeRequest], list[Expectation]]] = {
 }
 
 
-def _trial(asked: JudgeRequest) -> Trial | None:
-    facts = _KNOWN.get(name_of(asked.controller) or asked.controller)
+def _trial(request: JudgeRequest) -> Trial | None:
+    facts = _KNOWN.get(name_of(request.controller) or request.controller)
     if facts is None:
         return None
     document = {
@@ -158,11 +158,11 @@ def _trial(asked: JudgeRequest) -> Trial | None:
         "warm_up": "20s",
         "links": [*line(), {"a": "far", "b": "router"}],
         "flows": [
-            greedy("tested", asked.controller),
-            {**greedy("other", asked.controller, source=dict(SILENT)), "from": "far"},
+            greedy("tested", request.controller),
+            {**greedy("other", request.controller, source=dict(SILENT)), "from": "far"},
         ],
     }
-    return Trial(document, facts(asked))
+    return Trial(document, facts(request))
 
 
 KNOWN = Section(
@@ -175,5 +175,5 @@ KNOWN = Section(
     trouble="",
     drawn=SectionFigure("goodput_share", "share"),
     trial=_trial,
-    unsaid="Controllers of which nothing stands here: of them nothing is expected.",
+    not_covered="Controllers of which nothing stands here: of them nothing is expected.",
 )

@@ -1,21 +1,21 @@
-"""RFC 9743 section 5.1.3: how much do several flows lose?"""
+"""RFC 9743 section 5.1.3: what is the loss rate of several flows?"""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import DROPPED, QDISC, at_most, bdp_words, fifo, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    cells = asked.cells(
+def _trial(request: JudgeRequest) -> Trial:
+    cells = request.cells(
         [(2, 0.5), (4, 0.5), (4, 1), (4, 4)], [(2, 1), (2, 4), (16, 0.5), (16, 1), (16, 4)]
     )
     expectations = [
         Expectation(
             f"lost-{flows}-{bdps}bdp",
-            f"{flows} flows of {asked.name} in a buffer of {bdp_words(bdps)} lose at most 5 % of "
+            f"{flows} flows of {request.name} in a buffer of {bdp_words(bdps)} lose at most 5 % of "
             "their packets",
             DROPPED,
             at_most(0.05),
@@ -28,7 +28,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller, count=2)],
+        "flows": [greedy("bulk", request.controller, count=2)],
     }
     return Trial(document, expectations)
 
@@ -43,6 +43,6 @@ LOSS = Section(
     trouble="where several flows share a small buffer",
     drawn=SectionFigure("loss_ratio", "dropped"),
     trial=_trial,
-    unsaid="More than 16 flows, and loss at the start alone: the first ten seconds are not "
+    not_covered="More than 16 flows, and loss at the start alone: the first ten seconds are not "
     "counted.",
 )

@@ -1,11 +1,11 @@
-"""Sections of RFC 9743 of which a dossier says nothing, and why."""
+"""Sections of RFC 9743 that a dossier does not cover, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-UNSAID: Mapping[str, str] = MappingProxyType(
+NOT_COVERED: Mapping[str, str] = MappingProxyType(
     {
         "5.2.3 Short and Long Flows": "apart from what 5.1.5 says of CUBIC's short flows.",
         "5.3.1 Differences with Congestion Control Principles": "it asks for an explanation, which "
@@ -21,4 +21,4 @@ UNSAID: Mapping[str, str] = MappingProxyType(
         "8 Security Considerations": "no run speaks to it.",
     }
 )
-"""Number and title of a section to the reason."""
+"""Reason for each section's number and title."""

@@ -1,9 +1,9 @@
-"""RFC 9743 section 7.1: queue disciplines that manage their queue (AQM)."""
+"""RFC 9743 section 7.1: active queue management (AQM)."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import QDISC, SOJOURN, above, below, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
@@ -18,13 +18,13 @@ _QDISCS = {
 }
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = []
-    for words in asked.cells(["codel", "fq_codel", "pie"], ["red", "cake", "dualpi2"]):
+    for words in request.cells(["codel", "fq_codel", "pie"], ["red", "cake", "dualpi2"]):
         where = {QDISC: _QDISCS[words], "flows[bulk].count": 2}
         if words == "cake":
-            # It shapes itself; the transmitter behind it must not be slower.
+            # It shapes by itself; the transmitter behind it must not be slower.
             where["links[router->receiver].forward.rate"] = "100mbit"
         expectations += [
             Expectation(
@@ -36,7 +36,7 @@ def _trial(asked: JudgeRequest) -> Trial:
             ),
             Expectation(
                 f"wait-{words}",
-                f"Packets of two flows of {name} wait less than 25 ms in {words}, in the mean",
+                f"The mean sojourn time of two flows of {name} is less than 25 ms in {words}",
                 SOJOURN,
                 below("25ms"),
                 where,
@@ -47,7 +47,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -63,5 +63,5 @@ QUEUES = Section(
     trouble="where an AQM controls the queue by drops",
     drawn=SectionFigure("mean_sojourn_s", "waiting time in the queue, mean"),
     trial=_trial,
-    unsaid="Settings of a discipline other than its defaults (of RED: those for this line).",
+    not_covered="Settings of a discipline other than its defaults (of RED: those for this line).",
 )

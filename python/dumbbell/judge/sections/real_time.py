@@ -1,18 +1,18 @@
-"""RFC 9743 section 5.2.2: a call beside it."""
+"""RFC 9743 section 5.2.2: a real-time call beside it."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import QDISC, at_most, bdp_words, below, fifo, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _DELAY = "flow[call].delay_p95_s"
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
-    queues = {bdp_words(bdps): fifo(bdps) for bdps in asked.cells([1, 4], [16])}
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
+    queues = {bdp_words(bdps): fifo(bdps) for bdps in request.cells([1, 4], [16])}
     expectations = []
     for words, qdisc in (queues | {"fq_codel": "fq_codel"}).items():
         where = {QDISC: qdisc}
@@ -34,7 +34,7 @@ def _trial(asked: JudgeRequest) -> Trial:
                 where,
             ),
         ]
-        if asked.controller != "cubic":
+        if request.controller != "cubic":
             expectations.append(
                 Expectation(
                     f"harm-{words.replace(' ', '').lower()}",
@@ -56,7 +56,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller), call],
+        "flows": [greedy("bulk", request.controller), call],
     }
     return Trial(document, expectations)
 
@@ -71,6 +71,6 @@ REAL_TIME = Section(
     trouble="where calls share a queue with it",
     drawn=SectionFigure("delay_p95_s", "delay of a call's packets, 95 %"),
     trial=_trial,
-    unsaid="Real-time congestion control: the call sends 50 packets a second whatever happens "
+    not_covered="Real-time congestion control: the call sends 50 packets a second whatever happens "
     "(RFC 8836 and those after it are not modelled).",
 )

@@ -1,17 +1,17 @@
-"""RFC 9743 section 7.7: packets overtake each other."""
+"""RFC 9743 section 7.7: packet reordering."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _BEFORE = "links[sender->router].forward.qdisc"
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = [
         Expectation(
             f"early-{percent}",
@@ -22,13 +22,13 @@ def _trial(asked: JudgeRequest) -> Trial:
             {_BEFORE: f"netem limit 10000 delay 10ms reorder {percent}%"},
             f"{percent} % ahead",
         )
-        for percent in asked.cells([1, 10], [50])
+        for percent in request.cells([1, 10], [50])
     ]
     document = {
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -43,6 +43,6 @@ REORDERING = Section(
     trouble="where packets overtake each other",
     drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
-    unsaid="How much is the controller's and how much the sender's loss detection (RACK, "
+    not_covered="How much is the controller's and how much the sender's loss detection (RACK, "
     "RFC 8985), which is our TCP's.",
 )

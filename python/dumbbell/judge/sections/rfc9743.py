@@ -1,8 +1,8 @@
-"""RFC 9743 as what a dossier follows."""
+"""RFC 9743 as the suite of a dossier."""
 
 from __future__ import annotations
 
-from dumbbell.judge.sections.unsaid import UNSAID
+from dumbbell.judge.sections.not_covered import NOT_COVERED
 from dumbbell.judge.suite import Suite
 
 RFC_9743 = Suite(
@@ -18,5 +18,5 @@ RFC_9743 = Suite(
     network="Most have a line of 20 Mbit/s and a round trip of 40 ms. {controller} is alone there, "
     "beside its own kind, or beside {rivals}.",
     drawn="the line of most sections",
-    not_judged=UNSAID,
+    not_judged=NOT_COVERED,
 )

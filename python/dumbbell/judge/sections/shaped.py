@@ -1,16 +1,16 @@
-"""RFC 9743 section 6.3: wired paths whose rate is sold by a policer or a shaper."""
+"""RFC 9743 section 6.3: wired paths with a policer or a shaper."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, QDISC, above, at_most, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
-    bursts = asked.cells(["100kb"], ["20kb", "500kb"])
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
+    bursts = request.cells(["100kb"], ["20kb", "500kb"])
     expectations = []
     for burst in bursts:
         where = {f"{LINK}.forward.police": f"police rate 10mbit burst {burst} drop"}
@@ -46,7 +46,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "20s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -61,5 +61,5 @@ SHAPED = Section(
     trouble="behind a policer",
     drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
-    unsaid="Policers of an operator, whose settings are not published.",
+    not_covered="Policers of an operator, whose settings are not published.",
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import above, below, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
@@ -13,10 +13,10 @@ _SHORT = "flows[short].tcp.congestion_control"
 _TIME = "flow[short].mean_completion_time_s"
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = []
-    for words in asked.cells(["10kB", "100kB"], ["1MB"]):
+    for words in request.cells(["10kB", "100kB"], ["1MB"]):
         where = {
             "flows[short].source": {
                 "kind": "arrivals",
@@ -28,15 +28,15 @@ def _trial(asked: JudgeRequest) -> Trial:
         expectations.append(
             Expectation(
                 f"own-{words}",
-                f"Transfers of {words} with {name} beside a long flow of {name} take less than "
-                f"{limit} in the mean",
+                f"The mean completion time of transfers of {words} with {name} beside a long flow "
+                f"of {name} is less than {limit}",
                 _TIME,
                 below(limit),
                 where,
                 f"{words} beside {name}",
             )
         )
-        if asked.controller != "cubic":
+        if request.controller != "cubic":
             expectations.append(
                 Expectation(
                     f"cubic-{words}",
@@ -62,9 +62,9 @@ def _trial(asked: JudgeRequest) -> Trial:
         "warm_up": "10s",
         "links": line(),
         "flows": [
-            greedy("long", asked.controller),
+            greedy("long", request.controller),
             {
-                **greedy("short", asked.controller),
+                **greedy("short", request.controller),
                 "source": {
                     "kind": "arrivals",
                     "gap": "exponential 2pps",
@@ -87,5 +87,5 @@ SHORT_FLOWS = Section(
     trouble="where short transfers share a link with long ones",
     drawn=SectionFigure("mean_completion_time_s", "completion time, mean"),
     trial=_trial,
-    unsaid="Web pages with many connections, and transfers over one connection after another.",
+    not_covered="Web pages with many connections, and transfers over one connection after another.",
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = []
-    for rate in asked.cells(["128kbit", "1mbit"], ["32kbit"]):
+    for rate in request.cells(["128kbit", "1mbit"], ["32kbit"]):
         where = {f"{LINK}.forward.rate": rate}
         expectations += [
             Expectation(
@@ -34,7 +34,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "120s",
         "warm_up": "40s",
         "links": line(delay="100ms", qdisc="pfifo limit 10"),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -50,5 +50,5 @@ SLOW = Section(
     trouble="on very slow links",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    unsaid="Power, memory and processor time of constrained nodes.",
+    not_covered="Power, memory and processor time of constrained nodes.",
 )

@@ -1,17 +1,17 @@
-"""RFC 9743 section 7.9: rate or delay of the path change at once."""
+"""RFC 9743 section 7.9: sudden changes of the path's rate or delay."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _CHANGES = f"{LINK}.forward.changes"
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     slower = {_CHANGES: [{"at": "20s", "rate": "5mbit"}], "warm_up": "25s"}
     expectations = [
         Expectation(
@@ -58,7 +58,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "25s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -73,6 +73,6 @@ SUDDEN = Section(
     trouble="where rate or delay of the path change at once",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    unsaid="Changes that come again and again within seconds, as in recorded traces of mobile "
+    not_covered="Changes that come again and again within seconds, as in recorded traces of mobile "
     "networks.",
 )

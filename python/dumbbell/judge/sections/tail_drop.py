@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import (
     BUSY,
     DROPPED,
@@ -14,18 +13,19 @@ from dumbbell.judge.description import (
     greedy,
     line,
 )
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = []
-    for bdps in asked.cells([0.25, 1, 16], [0.5, 4, 64]):
+    for bdps in request.cells([0.25, 1, 16], [0.5, 4, 64]):
         where = {QDISC: fifo(bdps)}
         expectations += [
             Expectation(
                 f"busy-{bdps}bdp",
-                f"One flow of {asked.name} keeps the link 85 % busy or more with a buffer of "
+                f"One flow of {request.name} keeps the link 85 % busy or more with a buffer of "
                 f"{bdp_words(bdps)}",
                 BUSY,
                 at_least(0.85),
@@ -34,7 +34,7 @@ def _trial(asked: JudgeRequest) -> Trial:
             ),
             Expectation(
                 f"lost-{bdps}bdp",
-                f"One flow of {asked.name} loses at most 1 % of its packets with a buffer of "
+                f"One flow of {request.name} loses at most 1 % of its packets with a buffer of "
                 f"{bdp_words(bdps)}",
                 DROPPED,
                 at_most(0.01),
@@ -45,7 +45,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "20s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -60,6 +60,7 @@ TAIL_DROP = Section(
     trouble="where a drop-tail buffer has the wrong size for it",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    unsaid="Rates other than 20 Mbit/s and round trips other than 40 ms (but see slow and long "
+    not_covered="Rates other than 20 Mbit/s and round trips other than 40 ms (but see slow and "
+    "long "
     "paths).",
 )

@@ -1,15 +1,15 @@
-"""RFC 9743 section 7.8: congestion that comes suddenly and goes."""
+"""RFC 9743 section 7.8: transient congestion and outages."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = [
         Expectation(
             "crowd-gone",
@@ -48,7 +48,7 @@ def _trial(asked: JudgeRequest) -> Trial:
         "duration": "60s",
         "warm_up": "40s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller), flood],
+        "flows": [greedy("bulk", request.controller), flood],
     }
     return Trial(document, expectations)
 
@@ -63,5 +63,6 @@ TRANSIENT = Section(
     trouble="where congestion and outages come and go",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    unsaid="What happens in the first seconds of the event, and mobility with a change of address.",
+    not_covered="What happens in the first seconds of the event, and mobility with a change of "
+    "address.",
 )

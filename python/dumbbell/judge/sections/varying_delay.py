@@ -1,27 +1,27 @@
-"""RFC 9743 section 7.3: the least delay of the path varies."""
+"""RFC 9743 section 7.3: paths with varying delay."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import BUSY, LINK, at_least, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 _CHANGES = f"{LINK}.forward.changes"
 
 
-def _swinging(every_ms: int) -> list[dict[str, Any]]:
-    """The delay one way alternates between 20 and 40 ms."""
+def _alternating_delay(every_ms: int) -> list[dict[str, Any]]:
+    """The one-way delay alternates between 20 and 40 ms."""
     return [
         {"at": f"{at}ms", "delay": "40ms" if place % 2 else "20ms"}
         for place, at in enumerate(range(every_ms, 60_000, every_ms), start=1)
     ]
 
 
-def _trial(asked: JudgeRequest) -> Trial:
-    name = asked.name
+def _trial(request: JudgeRequest) -> Trial:
+    name = request.name
     expectations = [
         Expectation(
             f"swings-{every}ms",
@@ -29,16 +29,16 @@ def _trial(asked: JudgeRequest) -> Trial:
             f"{every} ms",
             BUSY,
             at_least(0.8),
-            {_CHANGES: _swinging(every)},
+            {_CHANGES: _alternating_delay(every)},
             f"every {every} ms",
         )
-        for every in asked.cells([500, 5000], [100])
+        for every in request.cells([500, 5000], [100])
     ]
     document = {
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -53,5 +53,5 @@ VARYING_DELAY = Section(
     trouble="where the delay of the path varies",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    unsaid="Jitter of single packets without reordering, as a slotted radio link makes it.",
+    not_covered="Jitter of single packets without reordering, as a slotted radio link makes it.",
 )

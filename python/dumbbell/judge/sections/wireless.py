@@ -1,31 +1,31 @@
-"""RFC 9743 section 6.4: loss that is no sign of congestion."""
+"""RFC 9743 section 6.4: losses that are not caused by congestion."""
 
 from __future__ import annotations
 
-from dumbbell.judge.asked import JudgeRequest
 from dumbbell.judge.description import LINK, above, greedy, line
+from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 
-def _trial(asked: JudgeRequest) -> Trial:
+def _trial(request: JudgeRequest) -> Trial:
     expectations = [
         Expectation(
             f"loss-{loss}",
-            f"{asked.name} gets half of the link or more where {100 * loss:g} % of packets are "
+            f"{request.name} gets half of the link or more where {100 * loss:g} % of packets are "
             "lost at random",
             "flow[bulk].goodput_bps",
             above("10mbit"),
             {f"{LINK}.forward.loss": loss},
             f"{100 * loss:g} % lost",
         )
-        for loss in asked.cells([0.0001, 0.001, 0.01], [0.02, 0.05])
+        for loss in request.cells([0.0001, 0.001, 0.01], [0.02, 0.05])
     ]
     document = {
         "duration": "60s",
         "warm_up": "10s",
         "links": line(),
-        "flows": [greedy("bulk", asked.controller)],
+        "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
 
@@ -40,6 +40,7 @@ WIRELESS = Section(
     trouble="where radio links lose packets",
     drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
-    unsaid="Losses in bursts, retransmission by the link, media access, and recorded traces of "
+    not_covered="Losses in bursts, retransmission by the link, media access, and recorded traces "
+    "of "
     "varying rates.",
 )

@@ -236,7 +236,9 @@ def identified(judged: Mapping[str, Judged]) -> ValueTable:
     names = list(arms.NS3_DEFAULTS.setting)
     rows = []
     for row, one in judged.items():
-        told = {each.parameter: each for each in one.decision.identified if each.is_told}
+        told = {
+            each.parameter: each for each in one.decision.identified if each.constrains_parameter
+        }
         if told:
             cells = [_agreeing(told.get(name)) for name in names]
             rows.append(ValueRow(title_of(row), "", cells, code=row))
