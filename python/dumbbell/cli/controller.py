@@ -36,8 +36,8 @@ def build(
     file: Annotated[
         str,
         typer.Argument(
-            help="A controller in C; a file in Python and a class of it; or linux, for all that a "
-            "kernel's source has.",
+            help="A controller in C; a Python file and class; or linux, for the controllers in a "
+            "kernel's source.",
             metavar="FILE.c|FILE.py:CLASS|linux",
         ),
     ],
@@ -46,7 +46,7 @@ def build(
         Path | None,
         typer.Option(
             metavar="TREE",
-            help="Of linux: the kernel's source, a tree or an archive of one. [default: "
+            help="With linux: the kernel's source, a tree or an archive. [default: "
             "/usr/src/linux-source-6.1.tar.xz, of Debian's package linux-source-6.1]",
             show_default=False,
         ),
@@ -105,7 +105,7 @@ def compare(
     replication: Annotated[int, typer.Option(help="Which replication.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
-    """Run a C file in the simulator and on the Linux kernel, and say where they part.
+    """Run a C file in the simulator and on the Linux kernel, and print the first difference.
 
     Its events are compared one by one: what happened, what the controller was told,
     the window before and after. The first TCP flow of the experiment gets it, where no flow names
@@ -120,9 +120,9 @@ def compare(
         say(json_text(asdict(found)))
         return
     say(f"events: {found.events_sim} in the simulator, {found.events_kernel} on the kernel")
-    _print_first_difference("the first that is not alike", found.anything)
+    _print_first_difference("first difference", found.anything)
     if found.window != found.anything:
-        _print_first_difference("the first after which the window is another", found.window)
+        _print_first_difference("first difference of the window", found.window)
 
 
 @controller_app.command("list")

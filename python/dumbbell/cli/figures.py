@@ -22,7 +22,7 @@ def figures_command(
     to: Annotated[str, typer.Option(help="Formats: svg, png, pdf.", metavar="FORMAT[,...]")] = (
         "png,pdf"
     ),
-    out: Annotated[Path, typer.Option(help="Where to put them.", metavar="DIR")] = Path(),
+    out: Annotated[Path, typer.Option(help="Folder for the images.", metavar="DIR")] = Path(),
 ) -> None:
     """Draw the figures of a result as PNG or PDF, for slides and papers."""
     from dumbbell.folders import replace_file, why_not_writable

@@ -34,7 +34,8 @@ def home_command(
     down: Annotated[str, typer.Option(metavar="RATE", help="To the home, as the modem shows it.")],
     up: Annotated[str, typer.Option(metavar="RATE", help="From the home.")],
     rtt: Annotated[
-        str, typer.Option(metavar="TIME", help="Round trip to a server while the line is idle.")
+        str,
+        typer.Option(metavar="TIME", help="Round-trip time to a server while the line is idle."),
     ] = "20ms",
     technology: Annotated[
         str,
@@ -48,20 +49,18 @@ def home_command(
         str,
         typer.Option(
             metavar="NAME",
-            help="What it does with packets above the rate to the home: shaper, they wait; "
-            "policer, they are dropped.",
+            help="Treatment of packets above the downstream rate: shaper (they wait) or policer "
+            "(they are dropped).",
         ),
     ] = Provider.SHAPER.value,
     down_buffer: Annotated[
-        str, typer.Option(metavar="SIZE", help="Most that waits at the provider.")
+        str, typer.Option(metavar="SIZE", help="Buffer at the provider.")
     ] = _BUFFER,
-    up_buffer: Annotated[
-        str, typer.Option(metavar="SIZE", help="Most that waits at the modem.")
-    ] = _BUFFER,
+    up_buffer: Annotated[str, typer.Option(metavar="SIZE", help="Buffer in the modem.")] = _BUFFER,
     use: Annotated[
         str,
         typer.Option(
-            metavar="LIST", help=f"What is done at once: {', '.join(each.value for each in Use)}."
+            metavar="LIST", help=f"Simultaneous uses: {', '.join(each.value for each in Use)}."
         ),
     ] = _USES,
     cake: Annotated[

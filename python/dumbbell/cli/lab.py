@@ -35,9 +35,7 @@ def lab_command(
             metavar="FILE.md",
         ),
     ] = None,
-    output: Annotated[
-        Path, typer.Option(help="Where the page is written.", metavar="PATH")
-    ] = PLACE,
+    output: Annotated[Path, typer.Option(help="Path of the page.", metavar="PATH")] = PLACE,
     opens: Annotated[
         bool, typer.Option("--open/--no-open", help="Open it in a browser; with --no-open do not.")
     ] = True,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMATS = (".csv", ".json", ".parquet")
 
 results_app = typer.Typer(
-    help="What dumbbell run has stored: list, filter, pivot, export, forget.",
+    help="Stored results of dumbbell run: list, filter, pivot, export, forget.",
     invoke_without_command=True,
 )
 
@@ -37,7 +37,7 @@ Where = Annotated[
     list[str] | None,
     typer.Option("--where", help="Only runs with this setting.", metavar="PATH=VALUE"),
 ]
-Backend = Annotated[str, typer.Option(help="Only runs on this one: sim or kernel.")]
+Backend = Annotated[str, typer.Option(help="Only runs on this backend: sim or kernel.")]
 
 
 @results_app.callback()
@@ -50,7 +50,7 @@ def list_command(
     backend: Backend = "",
     as_json: Json = False,
 ) -> None:
-    """List what is stored: experiments, settings, replications, when, by which version."""
+    """List stored experiments, settings, replications, dates and versions."""
     if context.invoked_subcommand is not None:
         if name or where or backend or as_json:
             allowed = f"options after it: dumbbell results {context.invoked_subcommand} ..."
@@ -80,7 +80,7 @@ def pivot_command(
     backend: Backend = "",
     as_json: Json = False,
 ) -> None:
-    """A quantity at each value of a setting: mean and 95 % interval over the replications."""
+    """Print a quantity at each value of a setting: mean and 95 % interval over the replications."""
     from dumbbell.cli.terminal.json_text import json_text
     from dumbbell.compare.quantity import Quantity
     from dumbbell.compare.results import of_latest_version, pivot
@@ -107,7 +107,7 @@ def export_command(
     where: Where = None,
     backend: Backend = "",
 ) -> None:
-    """Write a row a run, with its settings and all its numbers by their paths."""
+    """Write one row per run, with its settings and all its numbers by path."""
     from dumbbell.compare.results import frame
     from dumbbell.folders import file_for_library, replaced_file
 
@@ -134,7 +134,7 @@ def forget_command(
     *,
     store: Folder = None,
 ) -> None:
-    """Remove all runs of an experiment, by its name; what was never named stays."""
+    """Remove all runs of the named experiments."""
     from dumbbell.spec.refusal import nearest, one_of
 
     place = _store(store or context.obj)

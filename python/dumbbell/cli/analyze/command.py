@@ -24,8 +24,8 @@ def analyze_command(
         typer.Argument(
             help="Data files of Flent; or captures (pcapng, pcap) and CSVs of tshark's fields; or "
             "what ping, ITGDec, iperf, iperf3, ss -tin, tc -s, irtt, netperf, crusader, ndt7 or "
-            "Waveform wrote. Known by what is in it, packed or not. Several of a kind are set side "
-            "by side.",
+            "Waveform wrote. The format is detected from the content; files may be compressed. "
+            "Several files of one kind are compared.",
             metavar="FILE...",
         ),
     ],
@@ -34,42 +34,45 @@ def analyze_command(
         Path | None, typer.Option(help="Write a page with figures and tables.", metavar="DIR")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Also where the page of another file lies.")
+        bool, typer.Option("--replace", help="Overwrite the page of another file.")
     ] = False,
     simulate: Annotated[
         bool,
         typer.Option(
-            "--simulate", help="Of Flent's: run the same test beside it, in the network given."
+            "--simulate", help="For Flent's files: simulate the same test in the given network."
         ),
     ] = False,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
-            help="Of what is simulated: rate, qdisc, congestion_control, rtt, or a path as in run.",
+            help="Value for the simulation: rate, qdisc, congestion_control, rtt, or a path as in "
+            "run.",
             metavar="NAME=VALUE",
         ),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option(help="Of the bottleneck; the same as --set rate=RATE.")
+        str | None, typer.Option(help="Rate of the bottleneck; the same as --set rate=RATE.")
     ] = None,
     rate_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
     qdisc: Annotated[
         str | None, typer.Option(help='Queue at the bottleneck, as typed after "root".')
     ] = None,
     qdisc_down: Annotated[str | None, typer.Option(help="For downloads.")] = None,
-    rtt: Annotated[str | None, typer.Option(help="Base round trip; else the least ping.")] = None,
+    rtt: Annotated[
+        str | None, typer.Option(help="Base round-trip time; default: the smallest ping.")
+    ] = None,
     overhead: Annotated[str | None, typer.Option(help="ethernet, wire or a size.")] = None,
     instead: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another controller in place of one: cubic-sce=cubic.", metavar="NAME=OTHER"
+            help="Replace a controller by another one: cubic-sce=cubic.", metavar="NAME=OTHER"
         ),
     ] = None,
     replications: Annotated[
         int | None,
         typer.Option(
-            help="Simulated runs to set a measurement beside.",
+            help="Number of simulated runs to compare the measurement with.",
             min=0,
             max=10_000,
             show_default="5",
@@ -77,38 +80,39 @@ def analyze_command(
     ] = None,
     timer_hz: Annotated[
         int | None,
-        typer.Option(help="Timer ticks a second: 100, 250, 1000; the file's, else 1000."),
+        typer.Option(help="Timer frequency: 100, 250, 1000; default: the file's, or 1000."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="All randomness follows from it.", show_default="1")
+        int | None, typer.Option(help="Seed of all random numbers.", show_default="1")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option(help="Threads; 0 for one a core.", min=0, show_default="0")
+        int | None, typer.Option(help="Threads; 0 for one per core.", min=0, show_default="0")
     ] = None,
     yes: Yes = False,
     view: Annotated[
         str | None,
-        typer.Option(help="Place of a capture to write: 'a->b after'.", metavar="PLACE"),
+        typer.Option(help="Capture point to write: 'a->b after'.", metavar="PLACE"),
     ] = None,
     write: Annotated[
         Path | None,
-        typer.Option(help="Write that place's packets to FILE.pcap or .pcapng.", metavar="FILE"),
+        typer.Option(help="Write its packets to FILE.pcap or .pcapng.", metavar="FILE"),
     ] = None,
     beside: Annotated[
         Path | None,
         typer.Option(
-            help="Of a capture or a log: runs of an experiment, or a folder of dumbbell run --out.",
+            help="Compare a capture or a log with runs of an experiment, or with a folder of "
+            "dumbbell run --out.",
             metavar="FILE.toml|FOLDER",
         ),
     ] = None,
     of: Annotated[
         list[str] | None,
-        typer.Option(help="With --beside: its probe, flow or queue, by name.", metavar="NAME"),
+        typer.Option(help="With --beside: name of its probe, flow or queue.", metavar="NAME"),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            help="Its tables too, in --out or results: csv, parquet, sqlite.",
+            help="Also write tables, in --out or results: csv, parquet, sqlite.",
             metavar="FORMAT[,...]",
         ),
     ] = None,

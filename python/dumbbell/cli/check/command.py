@@ -51,13 +51,13 @@ def check_command(
     ] = None,
     replications: Annotated[
         int | None,
-        typer.Option(help="Runs of each cell; as many as the rules need when left out.", min=1),
+        typer.Option(help="Replications of each cell; default: as many as the rules need.", min=1),
     ] = None,
     precision: Precision = None,
     backend: Backend = None,
     kernel: Kernel = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Also what is not decided gives exit status 1.")
+        bool, typer.Option("--strict", help="Also exit with status 1 for undecided claims.")
     ] = False,
     jobs: Jobs = 0,
     memory: Memory = None,
@@ -80,7 +80,7 @@ def check_command(
     shard: Shard = None,
     as_json: Json = False,
 ) -> None:
-    """Judge the claims of a file; or run a folder again and hold it against what it keeps.
+    """Judge the claims of a file; or repeat the check of a folder and compare the results.
 
     Exit status of a file: 0 no claim is contradicted, 1 one is, or a run failed; with --strict
     also where one is not decided. Of a folder: 0 the same numbers and verdicts, 1 not. 2 bad

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dumbbell.errors import SpecError
 from dumbbell.units import UnitError, parse_size_bytes
 
-MEMORY_HELP = "What runs may use together, such as 2gb; else what is free."
+MEMORY_HELP = "Memory that all runs may use together, such as 2gb; default: the free memory."
 
 
 def memory_bytes(asked: str | None) -> int | None:

@@ -27,33 +27,35 @@ Replace = Annotated[
     bool,
     typer.Option(
         "--replace",
-        help="Also where another experiment's result lies; your own files stay.",
+        help="Overwrite the result of another experiment; your own files are kept.",
         rich_help_panel=_WRITTEN,
     ),
 ]
 Backend = Annotated[
     str | None,
     typer.Option(
-        help="Where: sim (the default), kernel, or sim,kernel side by side.", rich_help_panel=_WHERE
+        help="Backend: sim (the default), kernel, or sim,kernel to compare both.",
+        rich_help_panel=_WHERE,
     ),
 ]
 Kernel = Annotated[
     str | None,
     typer.Option(
-        help="On the backend kernel, in place of the file's: 6.1, 6.12, or your own name; several "
-        "are compared.",
+        help="Kernel for the backend kernel, instead of the file's: 6.1, 6.12, or your own name; "
+        "several are compared.",
         metavar="NAME[,...]",
         rich_help_panel=_WHERE,
     ),
 ]
 Precision = Annotated[
     float | None,
-    typer.Option(help="In place of a number: relative half-width to reach, such as 0.05."),
+    typer.Option(help="Replicate until the intervals have this relative half-width, such as 0.05."),
 ]
 Jobs = Annotated[
     int,
     typer.Option(
-        help="Threads, or processes of --cluster local; 0 for one a core.", rich_help_panel=_WHERE
+        help="Threads, or processes with --cluster local; 0 for one per core.",
+        rich_help_panel=_WHERE,
     ),
 ]
 Memory = Annotated[
@@ -62,7 +64,7 @@ Memory = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Of several runs: on the workers of a Dask scheduler, tcp://host:8786, or of one on "
+        help="Run on the workers of a Dask scheduler, tcp://host:8786, or on worker processes of "
         "this machine, local.",
         metavar="ADDRESS|local",
         rich_help_panel=_WHERE,
@@ -73,7 +75,7 @@ Page = Annotated[
     typer.Option(
         "--page/--no-page",
         envvar="DUMBBELL_PAGE",
-        help="Also a page, index.html in its folder; left out with --json.",
+        help="Write a page, index.html in its folder; off with --json.",
         rich_help_panel=_WRITTEN,
     ),
 ]
@@ -81,8 +83,8 @@ AllowPrograms = Annotated[
     bool,
     typer.Option(
         "--allow-programs",
-        help="The file's [[programs]] may be any command lines: they run inside the guest, which "
-        "sees this machine's programs and the experiment's network, and nothing else.",
+        help="Allow arbitrary command lines in the file's [[programs]]. They run inside the guest, "
+        "which can use this machine's programs and the experiment's network, and nothing else.",
         rich_help_panel=_ALLOWED,
     ),
 ]
@@ -90,18 +92,19 @@ AllowNative = Annotated[
     bool,
     typer.Option(
         "--allow-native",
-        help="Controllers file:NAME.c may be compiled and loaded, and file:NAME.py:CLASS executed: "
-        "they run with all that you may do. Remembered for files of the same content.",
+        help="Allow compiling and loading controllers file:NAME.c, and executing "
+        "file:NAME.py:CLASS. They run with all your permissions. Remembered for files with the "
+        "same content.",
         rich_help_panel=_ALLOWED,
     ),
 ]
-YES_HELP = "Run also what takes hours, without asking."
+YES_HELP = "Do not ask before runs that take hours."
 Yes = Annotated[bool, typer.Option("--yes", help=YES_HELP, rich_help_panel=_ALLOWED)]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="How many runs, how long, how much memory; run nothing.",
+        help="Estimate the number of runs, time and memory; run nothing.",
         rich_help_panel=_BEFORE,
     ),
 ]
@@ -109,7 +112,7 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="How packets will go through each queue of the simulator, and why; run nothing.",
+        help="Show how the simulator will handle each queue, and why; run nothing.",
         rich_help_panel=_BEFORE,
     ),
 ]
@@ -117,32 +120,32 @@ Store = Annotated[
     Path | None,
     typer.Option(
         envvar=VARIABLE,
-        help="Folder in which finished runs are kept, so that none is done twice (results/.store).",
+        help="Folder that stores finished runs, so that none is repeated (results/.store).",
         metavar="DIR",
         rich_help_panel=_KEPT,
     ),
 ]
 NoStore = Annotated[
-    bool, typer.Option("--no-store", help="Keep and look up no runs.", rich_help_panel=_KEPT)
+    bool, typer.Option("--no-store", help="Do not use the store.", rich_help_panel=_KEPT)
 ]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on with what was stopped; refused where nothing is.",
+        help="Resume an interrupted command; an error if the store has none of its runs.",
         rich_help_panel=_KEPT,
     ),
 ]
 KeepTables = Annotated[
     bool,
     typer.Option(
-        "--keep-tables", help="Keep the tables of runs too, as Parquet.", rich_help_panel=_WRITTEN
+        "--keep-tables", help="Also store the tables of runs, as Parquet.", rich_help_panel=_WRITTEN
     ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
-        help="Only this share of the runs, such as 2/8.",
+        help="Perform only this share of the runs, such as 2/8.",
         metavar="NUMBER/SHARDS",
         rich_help_panel=_KEPT,
     ),

@@ -47,10 +47,10 @@ def flent_command(
     host: Annotated[
         list[str] | None, _own("-H", "--host", help="Far end; several times for several.")
     ] = None,
-    title: Annotated[str, _own("-t", "--title-extra", help="Part of the file's name.")] = "",
+    title: Annotated[str, _own("-t", "--title-extra", help="Title; part of the file's name.")] = "",
     note: Annotated[str, _own("-n", "--note", help="Any text, kept in the file.")] = "",
     data_dir: Annotated[
-        Path, _own("-D", "--data-dir", help="Where the data file goes.", metavar="DIR")
+        Path, _own("-D", "--data-dir", help="Folder for the data file.", metavar="DIR")
     ] = Path(),
     parameter: Annotated[
         list[str] | None, _own("--test-parameter", help="May be repeated.", metavar="KEY=VALUE")
@@ -65,37 +65,40 @@ def flent_command(
     ] = False,
     rate: Annotated[str, _net("--rate", help="Of the bottleneck.")] = "100mbit",
     rate_down: Annotated[
-        str | None, _net("--rate-down", help="For downloads, where it is another.")
+        str | None, _net("--rate-down", help="For downloads, if different.")
     ] = None,
     qdisc: Annotated[
         str, _net("--qdisc", help='Queue at the bottleneck, as typed after "root".')
     ] = "pfifo limit 1000",
     qdisc_down: Annotated[
-        str | None, _net("--qdisc-down", help="For downloads, where it is another.")
+        str | None, _net("--qdisc-down", help="For downloads, if different.")
     ] = None,
     rtt: Annotated[
-        str, _net("--rtt", help="Propagation there and back; a list for several hosts.")
+        str, _net("--rtt", help="Base round-trip time; a list for several hosts.")
     ] = "1ms",
-    access_rate: Annotated[str, _net("--access-rate", help="Of the client's link.")] = "1gbit",
+    access_rate: Annotated[str, _net("--access-rate", help="Rate of the client's link.")] = "1gbit",
     gateway: Annotated[
         bool,
-        _net("--gateway/--no-gateway", help="Whether downloads queue at a gateway or the server."),
+        _net(
+            "--gateway/--no-gateway",
+            help="Whether downloads are queued at a gateway or at the server.",
+        ),
     ] = True,
     overhead: Annotated[
-        str, _net("--overhead", help="Bytes a packet has on a link: ethernet, wire or a size.")
+        str, _net("--overhead", help="Bytes per packet on a link: ethernet, wire or a size.")
     ] = "ethernet",
     topology: Annotated[
         Path | None,
-        _net("--topology", help="Links of this experiment instead.", metavar="FILE.toml"),
+        _net("--topology", help="Use the links of this experiment instead.", metavar="FILE.toml"),
     ] = None,
-    client: Annotated[str, _net("--client", help="Who measures, in such a file.")] = "client",
+    client: Annotated[str, _net("--client", help="The measuring host in such a file.")] = "client",
     queue: Annotated[
         list[str] | None, _net("--queue", help="Queue whose statistics are written.")
     ] = None,
     instead: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run another controller in place of one: westwood=reno.",
+            help="Replace a controller by another one: westwood=reno.",
             metavar="NAME=OTHER",
             rich_help_panel=_RUN,
         ),
@@ -110,16 +113,16 @@ def flent_command(
         ),
     ] = False,
     seed: Annotated[
-        int, typer.Option(help="All randomness follows from it.", rich_help_panel=_RUN)
+        int, typer.Option(help="Seed of all random numbers.", rich_help_panel=_RUN)
     ] = 1,
     replication: Annotated[
-        int, typer.Option(help="Chooses the random numbers.", min=0, rich_help_panel=_RUN)
+        int, typer.Option(help="Number of the replication.", min=0, rich_help_panel=_RUN)
     ] = 0,
     memory: Annotated[
         str | None, typer.Option(help=MEMORY_HELP, metavar="SIZE", rich_help_panel=_RUN)
     ] = None,
     timer_hz: Annotated[
-        int, typer.Option(help="Timer ticks a second: 100, 250, 1000.", rich_help_panel=_RUN)
+        int, typer.Option(help="Timer frequency: 100, 250, 1000.", rich_help_panel=_RUN)
     ] = 1000,
     yes: Annotated[bool, typer.Option("--yes", help=YES_HELP, rich_help_panel=_RUN)] = False,
 ) -> None:

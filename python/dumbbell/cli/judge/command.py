@@ -41,7 +41,7 @@ def judge_command(
         bool,
         typer.Option(
             "--all",
-            help="A league of all controllers of the simulator, and of those that are named.",
+            help="A league of all controllers of the simulator and the named ones.",
         ),
     ] = False,
     against: Annotated[
@@ -51,15 +51,15 @@ def judge_command(
     course: Annotated[
         Path | None,
         typer.Option(
-            help="Mark what a class handed in by this course's file; of the other options --out, "
-            "--allow-native and --json hold.",
+            help="Mark a class's submissions by this course file; of the other options only --out, "
+            "--allow-native and --json apply.",
             metavar="FILE.toml",
         ),
     ] = None,
     suite: Annotated[
         str,
         typer.Option(
-            help="What it is judged by: rfc9743, or nsperf (Google's BBR suite).", metavar="NAME"
+            help="Suite of tests: rfc9743, or nsperf (Google's BBR suite).", metavar="NAME"
         ),
     ] = "rfc9743",
     full: Annotated[

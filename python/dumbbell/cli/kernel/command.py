@@ -22,7 +22,7 @@ STOPPED = 130
 USUAL = "6.1"
 
 kernel_app = typer.Typer(
-    help="The real Linux kernel in virtual time: build it once, see it, try it.",
+    help="The Linux kernel in virtual time: build it once, list it, test it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -31,7 +31,7 @@ Version = Annotated[
     str,
     typer.Option("--version", help="Which kernel: 6.1, 6.12, or your own name.", metavar="NAME"),
 ]
-Hz = Annotated[int, typer.Option(help="Timer ticks a second: 1000, 250 or 100.", metavar="HZ")]
+Hz = Annotated[int, typer.Option(help="Timer frequency: 1000, 250 or 100.", metavar="HZ")]
 
 
 @kernel_app.command()
@@ -46,14 +46,14 @@ def build(
     ] = None,
     version: Annotated[
         str | None,
-        typer.Option(help="Of Linux: 6.1 or 6.12; with --source what it has to be."),
+        typer.Option(help="Version of Linux: 6.1 or 6.12; with --source the version it must have."),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="What experiments will call it; its version when left out."),
+        typer.Option(help="Name for experiments; default: its version."),
     ] = None,
     hz: Hz = 1000,
-    jobs: Annotated[int, typer.Option(help="Compilers side by side; 0 for one a core.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Parallel compilers; 0 for one per core.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Build the kernel into the cache, unless it is there.
@@ -85,12 +85,14 @@ def build(
 def info(
     *,
     version: Annotated[
-        str | None, typer.Option(help="Only this one: 6.1, 6.12, or your own name.", metavar="NAME")
+        str | None,
+        typer.Option(help="Show only this one: 6.1, 6.12, or your own name.", metavar="NAME"),
     ] = None,
     hz: Hz = 1000,
     as_json: Json = False,
 ) -> None:
-    """Say which kernel and guest would be used, by what a guest is confined, and what else is kept.
+    """Show the kernel and guest in use, how guests are confined, and the other kernels in the
+    cache.
 
     Exit status 2 when one of them has not been built.
     """
@@ -119,7 +121,7 @@ def info(
 
 @kernel_app.command()
 def test(*, version: Version = USUAL, hz: Hz = 1000, as_json: Json = False) -> None:
-    """Ask the machine, then run three short guests and judge what they do.
+    """Check the machine, then run three short guests and check their results.
 
     Exit status: 0 all is right, 1 something is not, 2 no kernel has been built.
     """
@@ -151,7 +153,7 @@ def test(*, version: Version = USUAL, hz: Hz = 1000, as_json: Json = False) -> N
 @kernel_app.command()
 def compare(
     one: Annotated[str, typer.Argument(help="A kernel: 6.1, 6.12, or your own name.")],
-    other: Annotated[str, typer.Argument(help="The one that is compared with it.")],
+    other: Annotated[str, typer.Argument(help="The kernel to compare it with.")],
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -165,13 +167,13 @@ def compare(
     replications: Annotated[
         int, typer.Option(help="Runs of each experiment on each kernel.", min=2)
     ] = 5,
-    jobs: Annotated[int, typer.Option(help="Guests side by side; 0 for one a core.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Parallel guests; 0 for one per core.")] = 0,
     store: Store = None,
     no_store: NoStore = False,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Run experiments on two kernels and say what differs, and from which packet on.
+    """Run experiments on two kernels, and print differences and the first packet that differs.
 
     Replications are paired: both kernels see the same starts, arrivals and sizes. All sixty of the
     grid take hours of CPU time. Exit status: 0 done, 1 a run failed, 2 bad input.

@@ -35,36 +35,36 @@ def packetdrill_command(
     ] = None,
     *,
     backend: Annotated[
-        str, typer.Option(help="Whose TCP: sim, kernel, or both, compared with each other.")
+        str, typer.Option(help="TCP to test: sim, kernel, or both to compare them.")
     ] = "sim",
     profile: Annotated[
-        str, typer.Option(help="Of the simulator, whose behaviour is required: linux-6.1 or rfc.")
+        str, typer.Option(help="Profile of the simulator's TCP: linux-6.1 or rfc.")
     ] = "linux-6.1",
     kernel: Annotated[
-        str, typer.Option(help="Which kernel judges: 6.1, 6.12, or your own name.", metavar="NAME")
+        str, typer.Option(help="Kernel to use: 6.1, 6.12, or your own name.", metavar="NAME")
     ] = _USUAL_KERNEL,
     gso_max_segs: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=65535,
-            help="Segments of a packet at most, of both; otherwise 65535 of the kernel's device, "
-            "and one by one in the simulator.",
+            help="Most segments per packet on both; default: 65535 on the kernel's device, 1 in "
+            "the simulator.",
         ),
     ] = None,
     offloads: Annotated[
         bool,
         typer.Option(
             "--offloads/--no-offloads",
-            help="Whether the kernel's device takes packets of several segments.",
+            help="Whether the kernel's device accepts packets of several segments.",
         ),
     ] = True,
-    jobs: Annotated[int, typer.Option(help="Kernels side by side; 0 for one a core.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Parallel kernels; 0 for one per core.")] = 1,
     build: Annotated[
         Path | None,
         typer.Option(
             envvar="PACKETDRILL_SOURCE",
-            help="Build packetdrill, which the kernel needs, of a checkout of its source.",
+            help="Build packetdrill, which the kernel needs, from a checkout of its source.",
             metavar="SOURCE",
         ),
     ] = None,
@@ -72,7 +72,7 @@ def packetdrill_command(
         int | None,
         typer.Option(
             min=1,
-            help="In place of files: how many random scripts of what the simulator does; with "
+            help="Instead of files: number of random scripts of the simulator's behaviour; with "
             "--backend both or kernel, the kernel judges them.",
             metavar="N",
         ),
@@ -81,17 +81,18 @@ def packetdrill_command(
     congestion_control: Annotated[
         str | None,
         typer.Option(
-            help="Of --fuzz: the congestion control of all; otherwise reno, cubic or bbr, drawn.",
+            help="With --fuzz: congestion control of all scripts; default: reno, cubic or bbr at "
+            "random.",
             metavar="NAME",
         ),
     ] = None,
     keep: Annotated[
         Path | None,
-        typer.Option(help="Of --fuzz: folder for scripts on which they differ.", metavar="DIR"),
+        typer.Option(help="With --fuzz: folder for scripts with differences.", metavar="DIR"),
     ] = None,
     shrink: Annotated[
         int,
-        typer.Option(min=0, help="Of --fuzz: how many of each kind are made as short as can be."),
+        typer.Option(min=0, help="With --fuzz: number of scripts of each kind to shorten."),
     ] = 1,
     as_json: Json = False,
 ) -> None:

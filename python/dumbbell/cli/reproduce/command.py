@@ -35,15 +35,16 @@ def reproduce_command(
     *,
     backend: Annotated[
         list[str] | None,
-        typer.Option(help="Where to run: sim, kernel, or sim,kernel for both side by side."),
+        typer.Option(help="Backend: sim, kernel, or sim,kernel to compare both."),
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(help="Replications of each comparison; the study's when left out.")
+        int | None, typer.Option(help="Replications of each comparison; default: the study's.")
     ] = None,
     precision: Annotated[
-        float | None, typer.Option(help="Relative half-width of means to reach, such as 0.01.")
+        float | None,
+        typer.Option(help="Replicate until means have this relative half-width, such as 0.01."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="All randomness follows from it.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 1,
     jobs: Jobs = 0,
     memory: Memory = None,
     cluster: Cluster = None,
@@ -53,7 +54,7 @@ def reproduce_command(
     ] = None,
     replace: Replace = False,
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="Few replications, or all that are wanted.")
+        bool, typer.Option("--quick/--full", help="Few replications, or all of the study's.")
     ] = True,
     store: Store = None,
     no_store: NoStore = False,

@@ -52,22 +52,22 @@ def run_command(
     ] = None,
     replications: Annotated[
         int | None,
-        typer.Option(help="Runs of each, for intervals; 10 where something is compared.", min=1),
+        typer.Option(help="Replications, for intervals; 10 by default in comparisons.", min=1),
     ] = None,
     precision: Precision = None,
     backend: Backend = None,
     kernel: Kernel = None,
     replication: Annotated[
-        int | None, typer.Option(help="Of a single run: chooses the random numbers.", min=0)
+        int | None, typer.Option(help="For a single run: number of the replication.", min=0)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Instead of the file's.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed, instead of the file's.")] = None,
     jobs: Jobs = 0,
     memory: Memory = None,
     cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the tables of a single run, or of a comparison's page "
+            help="Folder for the tables of a single run, or for a comparison's page "
             "(results/NAME-compared).",
             metavar="DIR",
         ),
@@ -83,8 +83,8 @@ def run_command(
     to: Annotated[
         str | None,
         typer.Option(
-            help="Also in other formats, beside the page or in --out: csv, parquet, sqlite, json; "
-            "of a single run flent, pcapng, and as programs would have logged it: ping, ss, tc.",
+            help="Also export, beside the page or in --out, to csv, parquet, sqlite, json; for a "
+            "single run also flent, pcapng, and logs of ping, ss, tc.",
             metavar="FORMAT[,...]",
         ),
     ] = None,

@@ -28,18 +28,18 @@ def shell_command(
     file: Annotated[Path, typer.Argument(help="Description of an experiment, TOML.")],
     *,
     host: Annotated[
-        str | None, typer.Option(help="Only this host, or this terminal (sender-1:2), at first.")
+        str | None, typer.Option(help="The first host or terminal (sender-1:2).")
     ] = None,
     script: Annotated[
         Path | None,
         typer.Option(
-            help="A whole session from a file (- is standard input), or a transcript once more.",
+            help="Run a session from a script or a transcript (- is standard input).",
             metavar="FILE",
         ),
     ] = None,
     transcript: Annotated[
         Path | None,
-        typer.Option(help="Also write what happened there (- is standard output).", metavar="FILE"),
+        typer.Option(help="Also write a transcript there (- is standard output).", metavar="FILE"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -52,24 +52,22 @@ def shell_command(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Another value in the description, as of run.", metavar="PATH=VALUE"
+            "--set", help="Another value in the description, as in run.", metavar="PATH=VALUE"
         ),
     ] = None,
     kernel: Kernel = None,
     pace: Annotated[
         float | None,
         typer.Option(
-            min=0.01, help="Seconds of virtual time a second at most; 1 is as on a testbed."
+            min=0.01, help="Largest speed of virtual time; 1 is real time, as on a testbed."
         ),
     ] = None,
-    longest_wait: Annotated[
-        str, typer.Option(help="Virtual time after which a wait is given up.")
-    ] = "3600s",
+    longest_wait: Annotated[str, typer.Option(help="Longest wait, in virtual time.")] = "3600s",
     patience: Annotated[
-        float, typer.Option(min=1, help="Seconds on the wall clock in which something must happen.")
+        float, typer.Option(min=1, help="Longest wall time without progress, s.")
     ] = 120.0,
     memory: Annotated[
-        str, typer.Option(help="Of the guest, homes included, such as 2gb.", metavar="SIZE")
+        str, typer.Option(help="Memory of the guest, homes included, such as 2gb.", metavar="SIZE")
     ] = "1gb",
 ) -> None:
     """Type commands at the hosts of an experiment: real shells on the kernel in virtual time."""
