@@ -171,7 +171,7 @@ def test_shards_check_what_none_of_them_has_run_alone(dumbbell: Dumbbell, tmp_pa
     assert (code, out) == (0, plain)
     assert "4 of 4 runs are in kept: resumed" in err
     code, _, err = dumbbell(*options, "--store", "none", "--resume")
-    assert code == 2 and "nothing of this name is there" in err
+    assert code == 2 and "no runs of this name are stored" in err
 
 
 def test_a_dry_run_of_claims_runs_nothing(dumbbell: Dumbbell, tmp_path: Path) -> None:

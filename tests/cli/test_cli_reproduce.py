@@ -311,7 +311,7 @@ def test_typed_again_it_finds_its_runs_in_the_store(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--resume", *KEPT], "nothing of this name is there"),
+        (["--resume", *KEPT], "no runs of this name are stored"),
         (["--resume", "--no-store"], "only with a store"),
         (["--cluster", "local", "--backend", "kernel"], "no kernel"),
         (["--cluster", "nowhere"], "tcp://host:8786"),

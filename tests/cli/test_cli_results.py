@@ -114,7 +114,7 @@ def test_nothing_to_resume(dumbbell: Dumbbell, line: str, tmp_path: Path) -> Non
         "run", line, *TWO, "--replications", "3", "--store", "kept", "--resume"
     )
     assert status == EXIT_BAD_INPUT
-    assert "--resume: 'kept'" in told and "nothing of this name is there" in told
+    assert "--resume: 'kept'" in told and "no runs of this name are stored" in told
     assert [path.name for path in tmp_path.iterdir()] == ["line.toml"]
 
 

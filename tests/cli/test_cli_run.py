@@ -404,7 +404,7 @@ def test_a_failed_allocation_is_said_in_a_sentence(capsys: pytest.CaptureFixture
     ("wall_s", "said"),
     [
         (59.0, ""),
-        (394.4, "this takes some 7 minutes: 2e+09 events are foreseen\n"),
+        (394.4, "this takes some 7 minutes: 2e+09 events are estimated\n"),
         (48 * 3600.0, ""),  # is refused
     ],
 )

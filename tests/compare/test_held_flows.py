@@ -48,7 +48,7 @@ def test_what_linux_grows_a_buffer_to_holds_a_flow_on_a_fast_line() -> None:
     assert found.in_flight_bytes == pytest.approx(GROWN_BUFFER_BYTES, rel=0.04)
     assert found.goodput_bps == pytest.approx(8 * GROWN_BUFFER_BYTES / 0.0203, rel=0.04)
     assert found.needed_bytes == pytest.approx(25e6, rel=0.03)
-    assert found.words.startswith("download: its send buffer holds it at 1.1")
+    assert found.words.startswith("download: its send buffer limits it to 1.1")
     assert "of 10 Gbit/s" in found.words
     assert "flows[download].tcp.send_buffer sets it" in found.words
 
@@ -82,4 +82,6 @@ def test_a_flow_that_the_line_limits_is_not_held(rate: str, tcp: str) -> None:
 
 def test_many_held_flows_are_counted() -> None:
     (one,) = held("200mbit", 'receive_window = "100kB"')
-    assert held_flow_sentences([one] * 5) == [one.words] * 3 + ["2 more flows are held so."]
+    assert held_flow_sentences([one] * 5) == [one.words] * 3 + [
+        "2 more flows are limited likewise."
+    ]

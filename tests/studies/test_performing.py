@@ -104,7 +104,7 @@ def test_another_measure_or_argument_is_another_result(tmp_path: Path) -> None:
 
 
 def test_nothing_to_resume_is_refused_before_anything_is_run(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="nothing of this name is there"):
+    with pytest.raises(StoreError, match="no runs of this name are stored"):
         reproduced(tmp_path / "kept", 2, resume=True)
     assert not (tmp_path / "kept").exists()
 

@@ -68,9 +68,10 @@ class HeldFlow:
     def words(self) -> str:
         """The limit, and the setting that raises it."""
         return (
-            f"{self.flow}: {self.by.words} holds it at {_rate(self.goodput_bps)} of "
-            f"{_rate(self.possible_bps)}: {_size(self.in_flight_bytes)} are on their way in "
-            f"{1e3 * self.round_trip_s:.3g} ms, and the line takes {_size(self.needed_bytes)}. "
+            f"{self.flow}: {self.by.words} limits it to {_rate(self.goodput_bps)} of "
+            f"{_rate(self.possible_bps)}: {_size(self.in_flight_bytes)} are in flight per round "
+            f"trip of {1e3 * self.round_trip_s:.3g} ms, and the bandwidth-delay product is "
+            f"{_size(self.needed_bytes)}. "
             f"flows[{self.flow}].tcp.{self.by.value} sets it."
         )
 
@@ -111,7 +112,7 @@ def held_flow_sentences(held: Sequence[HeldFlow]) -> list[str]:
     """A sentence for each of the first few limited flows, and the number of others."""
     more = len(held) - MOST_TOLD
     lines = [each.words for each in held[:MOST_TOLD]]
-    return [*lines, f"{more} more flows are held so."] if more > 0 else lines
+    return [*lines, f"{more} more flows are limited likewise."] if more > 0 else lines
 
 
 def _limits(tcp: TcpSettings) -> list[tuple[HeldBy, float]]:

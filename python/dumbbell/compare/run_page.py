@@ -156,12 +156,12 @@ def _words(run: Run, summary: Summary) -> str:
         numbers = summary.of(MeasureSubject.QUEUE, queue)
         p50, p95 = (1e3 * numbers[f"sojourn_p{percent}_s"] for percent in (50, 95))
         sentences.append(
-            f"Packets waited in {queue}: half of them were through within {p50:.3g} ms, 95 % "
-            f"within {p95:.3g} ms, and {100 * numbers['loss_ratio']:.2g} % were dropped."
+            f"Sojourn time in {queue}: median {p50:.3g} ms, 95th percentile {p95:.3g} ms; "
+            f"{100 * numbers['loss_ratio']:.2g} % of packets were dropped."
         )
-        sentences.append(f"It was busy for {100 * numbers['utilization']:.3g} % of the time.")
+        sentences.append(f"Its link was busy for {100 * numbers['utilization']:.3g} % of the time.")
     sentences.append(
-        f"One run, replication {run.replication}: numbers without an interval. With "
-        "--replications 10 there are some."
+        f"One run (replication {run.replication}), so numbers have no intervals; "
+        "--replications 10 adds them."
     )
     return " ".join(sentences)

@@ -95,9 +95,9 @@ def confinement_here(*, is_unconfined_allowed: bool) -> Confinement:
     if found.means is ConfinementMethod.NOTHING and not is_unconfined_allowed:
         reasons = "; ".join(each.why for each in found.refused)
         raise NotConfinedError(
-            "what students handed in cannot be held to its own folder on this machine, and would "
-            f"run with all that you may do: nothing was run ({reasons}). --allow-native runs it "
-            "all the same: in a virtual machine, or where you have read every file"
+            "this machine cannot confine submissions to their own folders; they would run with all "
+            f"your permissions, so nothing was run ({reasons}). --allow-native runs them anyway: "
+            "use it in a virtual machine, or if you have read every file"
         )
     return found
 
@@ -106,13 +106,13 @@ def confinement_sentence(confinement: Confinement) -> str:
     """How a submission is confined, in a sentence for the teacher."""
     if confinement.means is ConfinementMethod.NOTHING:
         return (
-            "Submissions are limited in CPU time and memory, and held by nothing else: "
-            "each may read, write and send what you may"
+            "Submissions are limited in CPU time and memory, but not confined otherwise: "
+            "each can read, write and send whatever you can"
         )
     by = "Landlock" if confinement.means is ConfinementMethod.LANDLOCK else "a mount namespace"
     return (
-        f"Submissions are held by {by} and a filter of system calls: no files but the system's "
-        "programs, Python and a folder of their own, no network, no new processes"
+        f"Submissions are confined by {by} and a system call filter: no files but the system's "
+        "programs, Python and their own folder, no network, no new processes"
     )
 
 
@@ -225,7 +225,7 @@ class _Process:
         try:
             self._process.wait(timeout=IDLE_S)
         except subprocess.TimeoutExpired:
-            return "it closed its output and went on"
+            return "it closed its output and kept running"
         return ""
 
     def _exchanged(self, to_send: memoryview) -> memoryview:
@@ -306,7 +306,7 @@ class _Watch:
     def reason(self) -> str:
         """The reason to kill it, in a sentence; empty while it may continue."""
         if len(self._watched.said) > MOST_SAID_BYTES:
-            return "it said more than a run's numbers"
+            return "it sent more output than the numbers of its runs"
         if self._watched.written_bytes() > MOST_FOLDER_BYTES:
             return f"it wrote more than {MOST_FOLDER_BYTES >> 20} MiB"
         now_s = time.monotonic()
@@ -314,7 +314,7 @@ class _Watch:
             self._since_s = now_s
         elif now_s - self._since_s >= IDLE_S:
             return "it waited, and computed nothing"
-        return "it did not come to an end" if now_s - self._began_s > self._longest_s else ""
+        return "it did not end" if now_s - self._began_s > self._longest_s else ""
 
 
 def _ran(process: _Process, tasks: Sequence[Task], why: str, folder: str) -> SubmissionRun:

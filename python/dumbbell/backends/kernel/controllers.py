@@ -148,7 +148,7 @@ def built_module(module: Module, kernel: KernelInfo) -> Path:
     """
     source = source_of(module.sha256)
     if source is None:
-        raise BuildError("nobody has allowed it")
+        raise BuildError("it was not allowed")
     place = controllers_folder() / module.sha256 / f"{_made_of(module, kernel)}.ko"
 
     def lay_out(folder: Path) -> None:

@@ -259,7 +259,7 @@ def _compile_linux(source: Path, target: Path, compiler: _Compiler) -> None:
 def _run_compiler(words: list[str], folder: Path) -> None:
     done = _done(words, _COMPILES_WITHIN_S, folder)
     if done.returncode:
-        raise BuildError(f"{words[0]} refuses it:\n{shown_lines(done.stderr)}")
+        raise BuildError(f"{words[0]} rejects it:\n{shown_lines(done.stderr)}")
 
 
 def _said_of(

@@ -155,7 +155,7 @@ class _DescribedController:
                 where, self.reference, f"a {language} file that is a controller", reason=str(error)
             ) from None
         if found is None:
-            because = f"it is code, of SHA-256 {sha256}, and nobody has allowed it"
+            because = f"it is code, of SHA-256 {sha256}, and was not allowed"
             raise SpecError(where, self.reference, ALLOWED, reason=because)
         return found
 

@@ -112,7 +112,7 @@ def simulated_records(resolved_json: str, replication: int, sha256: str) -> Reco
     """
     source = source_of(sha256)
     if source is None:
-        raise BuildError("nobody has allowed it")
+        raise BuildError("it was not allowed")
     folder = TemporaryFolder(_PREFIX)
     runner = IsolatedProcesses(1)
     try:

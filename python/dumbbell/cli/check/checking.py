@@ -364,7 +364,7 @@ def _print(checked: Checked, console: Console) -> None:
             names = ", ".join(dict.fromkeys(each.claim.id for each in judged))
             console.print(Text(f"{what}: {names}", style=style))
     if found.interrupted:
-        console.print(Text("Stopped by hand: judged by the runs that had finished, no page."))
+        console.print(Text("Interrupted: judged by the runs that had finished, no page."))
 
 
 def _runs(checked: Checked) -> str:

@@ -31,7 +31,7 @@ def say_if_long(wall_s: float, events: float) -> None:
     """Announce on standard error, where progress is shown too, a run of more than `LONG_S`."""
     if wall_s > LONG_S:
         minutes = math.ceil(wall_s / 60)
-        tell(f"this takes some {minutes} minutes: {events:.2g} events are foreseen")
+        tell(f"this takes some {minutes} minutes: {events:.2g} events are estimated")
 
 
 def agree(wall_s: float, *, yes: bool, has_dry_run: bool = True) -> None:

@@ -51,7 +51,7 @@ def judge_course(submissions: Path, course: Path, out: Path | None, *, json: boo
     with stopped_by_ctrl_c() as stop:
         found = marked(asked, handed_in, confinement, cancel=stop)
     if found.interrupted:
-        tell("Stopped by hand: no marks were written.")
+        tell("Interrupted: no marks were written.")
         return Interrupted.exit_code
     if json:
         say(json_text(_json(found)))

@@ -28,7 +28,7 @@ from dumbbell.spec.native import Reference
 from dumbbell.spec.refusal import Refused
 from dumbbell.spec.tcp import Tcp
 
-GOES_ON = "Stopped by hand: the same command goes on from here."
+GOES_ON = "Interrupted: the same command goes on from here."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
         console.print(Text(f"{left_out} more that packets pass without waiting", style="dim"))
     if unseen:
         names = ", ".join(each["queue"] for each in unseen)
-        console.print(Text(f"not known how long packets wait at: {names}", style="dim"))
+        console.print(Text(f"sojourn times are unknown at: {names}", style="dim"))
     _print_flows(numbers, console)
     if numbers["probes"]:
         _print(console, "Probes", _PROBE_HEAD, [_probe_cells(each) for each in numbers["probes"]])

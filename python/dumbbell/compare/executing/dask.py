@@ -197,7 +197,7 @@ class Dask:
             because = f"no Dask scheduler answers there: {error}"
             raise SpecError("--cluster", address, allowed, reason=because) from None
         except (OSError, TypeError, RuntimeError, ImportError) as error:
-            because = f"nobody answers there ({error})"
+            because = f"no scheduler answers there ({error})"
             raise SpecError("--cluster", address, allowed, reason=because) from None
         self._open.callback(_leave, client)
         return client
@@ -409,7 +409,7 @@ class _Sending:
         elif status == "error":
             yield from self._failed(batch)
         else:
-            raise _gone(self._client, "what was under way there is lost")
+            raise _gone(self._client, "its running tasks are lost")
 
     def _outcomes(self, batch: _Batch, said: Any) -> Iterator[FinishedTask | FailedTask]:
         if "refused" in said:

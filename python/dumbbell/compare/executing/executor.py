@@ -80,8 +80,10 @@ class FailedTask:
 class Executor(Protocol):
     """Performs tasks in parallel, in this process or elsewhere.
 
-    This is the interface for runs that are independent of Python code: it takes descriptions and
-    returns numbers, so tasks can cross process and machine boundaries.
+    An executor decides where single runs are performed. It takes descriptions and returns numbers,
+    which can cross process and machine boundaries. The `Performer` of studies is one level above
+    (`dumbbell.replication.performing`): it reduces several runs together by a Python function,
+    which cannot cross them. `ExecutorPerformer` implements it with an executor.
     """
 
     def check(self, task: Task) -> None:

@@ -381,11 +381,11 @@ def nothing_to_resume(
         there = [each for each in reader.listed() if each.cell.experiment in names]
     # A backend's contents are part of its version; the version of another backend does not matter.
     known = {each.version for each in there if each.backend in backends}
-    reason = "nothing of this name is there"
+    reason = "no runs of this name are stored"
     if there:
-        reason = f"{len(there)} runs of this name are there, of other values or backends"
+        reason = f"{len(there)} runs of this name are stored, of other values or backends"
         if known and known.isdisjoint(versions):
-            reason = f"{len(there)} runs of this name are there, of another version of dumbbell"
+            reason = f"{len(there)} runs of this name are stored, of another version of dumbbell"
     allowed = "the same command as the one that was stopped, or without --resume"
     return StoreError("--resume", store.folder, allowed, reason=reason)
 
