@@ -89,7 +89,14 @@ class DoneUnit(Generic[R]):
 
 
 class Performer(Protocol):
-    """Does units side by side, somewhere."""
+    """Performs units in parallel: runs that a Python function reduces to one result together.
+
+    It is not an `Executor` (`dumbbell.compare.executing`), which performs single runs: an executor's
+    tasks and outcomes can be sent to other machines, a unit's function and result cannot. A store
+    also keeps other things for the two: reduced results here, summaries there. `ThisProcess` runs
+    units without a store; `dumbbell.studies.performing.ExecutorPerformer` adds a store, and any
+    executor for the runs.
+    """
 
     def check(self, experiments: Iterable[Experiment], backend: str) -> None:
         """Whether they can be run at all, before any is.

@@ -45,7 +45,9 @@ _REDUCING = ("studies", "claims", "theory")
 
 
 class ExecutorPerformer:
-    """The `Performer` of studies; to be used in a ``with``.
+    """Performs units by an executor, and stores their results; use it in a ``with`` statement.
+
+    It adapts the interface of studies (`Performer`) to that of comparisons (`Executor`).
 
     Attributes:
         found: Runs that were in the store, so far.
