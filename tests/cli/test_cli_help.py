@@ -37,7 +37,7 @@ def test_brackets_in_a_commands_help_are_shown() -> None:
     shown = help_of("run")
     assert "A [sweep] in the file" in shown
     assert "'links[a->b].forward.qdisc=pie'" in shown
-    assert "The file's [[programs]] may be" in shown
+    assert "the file's [[programs]]. They run inside" in shown
     assert "An experiment with [[claim]] tables" in help_of("check")
     assert "Such as 'flow[bulk].goodput_bps'." in help_of("results", "pivot")
 

@@ -91,7 +91,7 @@ class DoneUnit(Generic[R]):
 class Performer(Protocol):
     """Performs units in parallel: runs that a Python function reduces to one result together.
 
-    It is not an `Executor` (`dumbbell.compare.executing`), which performs single runs: an executor's
+    It is not an `Executor` (`dumbbell.compare.executing`), which performs single runs: its
     tasks and outcomes can be sent to other machines, a unit's function and result cannot. A store
     also keeps other things for the two: reduced results here, summaries there. `ThisProcess` runs
     units without a store; `dumbbell.studies.performing.ExecutorPerformer` adds a store, and any
