@@ -1,4 +1,4 @@
-"""Experiments to run, and a backend whose behaviour a test decides."""
+"""Experiments to run, and a backend with controllable behaviour."""
 
 from __future__ import annotations
 

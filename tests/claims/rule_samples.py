@@ -1,4 +1,4 @@
-"""What tests of rules share: a claim of a rule, its verdict, and runs of a known spread."""
+"""Helpers for tests of rules: a claim, its verdict, and runs with a known spread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exit status 1: only theory, only beyond a familywise error of 0.1 %."""
+"""Exit status 1: only for theory claims, and only beyond a familywise error of 0.1 %."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts are counted, not rows, and what chance alone would miss is said."""
+"""Facts are counted instead of rows, and the number of misses expected by chance is shown."""
 
 from __future__ import annotations
 

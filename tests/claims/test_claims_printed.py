@@ -1,4 +1,4 @@
-"""The state of a printed number follows from the verdicts of a run, and from nothing else."""
+"""The state of a printed number depends only on the verdicts of a run."""
 
 from __future__ import annotations
 

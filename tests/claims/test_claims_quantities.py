@@ -1,4 +1,4 @@
-"""Shares of flows that do better, and ranges between percentiles."""
+"""Shares of flows that perform better, and percentile ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""claims.json: its version, its fields, and files of before."""
+"""claims.json: version, fields, and files of earlier versions."""
 
 from __future__ import annotations
 

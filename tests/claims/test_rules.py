@@ -1,4 +1,4 @@
-"""Each rule at its corners, and what holds of all of them."""
+"""Edge cases of each rule, and properties common to all rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printed levels that one point of a grid is to give together."""
+"""Printed levels that one grid point must reproduce together."""
 
 from __future__ import annotations
 

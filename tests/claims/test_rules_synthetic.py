@@ -1,4 +1,4 @@
-"""What the rules do with numbers whose truth is known: at most 5 % of verdicts may be wrong."""
+"""Error rates of rules on synthetic data: at most 5 % of verdicts may be wrong."""
 
 from __future__ import annotations
 

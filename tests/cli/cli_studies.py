@@ -1,4 +1,4 @@
-"""Studies for the command line to reproduce: a true claim, a false one, a failure, a long one."""
+"""Studies for tests of the command line: a true claim, a false one, a failure, a long run."""
 
 from __future__ import annotations
 

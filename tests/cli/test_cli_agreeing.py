@@ -1,4 +1,4 @@
-"""What takes hours is begun only when somebody wants it."""
+"""Runs that take hours start only after a confirmation."""
 
 from __future__ import annotations
 

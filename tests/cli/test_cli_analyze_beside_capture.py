@@ -1,4 +1,4 @@
-"""``dumbbell analyze CAPTURE --beside``: flows of a capture beside those of simulated runs."""
+"""``dumbbell analyze CAPTURE --beside``: compare a capture's flows with simulated runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dumbbell analyze FILE.flent.gz``: a measurement beside simulated runs of the same test."""
+"""``dumbbell analyze FILE.flent.gz``: compare a measurement with simulated runs of its test."""
 
 from __future__ import annotations
 

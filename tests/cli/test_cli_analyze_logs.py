@@ -1,4 +1,4 @@
-"""``dumbbell analyze`` of what measuring programs printed, alone and beside simulated runs."""
+"""``dumbbell analyze`` for logs, alone and compared with simulated runs."""
 
 from __future__ import annotations
 

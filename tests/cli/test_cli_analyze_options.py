@@ -1,4 +1,4 @@
-"""Options of ``dumbbell analyze`` by kind of file: the page's table, and what the command does."""
+"""Options of ``dumbbell analyze`` by kind of file: the documentation's table and the behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dumbbell run --cluster``: the same answer, from elsewhere."""
+"""``dumbbell run --cluster`` gives the same result on workers."""
 
 from __future__ import annotations
 

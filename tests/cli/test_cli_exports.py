@@ -1,4 +1,4 @@
-"""``dumbbell run --to``: tables and numbers in the formats of others."""
+"""``dumbbell run --to``: tables and numbers in other formats."""
 
 from __future__ import annotations
 

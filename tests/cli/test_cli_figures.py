@@ -1,4 +1,4 @@
-"""``dumbbell figures``: pictures of a result that was written before."""
+"""``dumbbell figures``: convert the figures of an existing result."""
 
 from __future__ import annotations
 

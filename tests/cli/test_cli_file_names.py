@@ -1,4 +1,4 @@
-"""A file's name is bytes: one that is no UTF-8 is read, kept beside results, and shown."""
+"""File names that are not UTF-8 are read, shown, and used for results."""
 
 from __future__ import annotations
 

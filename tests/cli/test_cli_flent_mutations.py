@@ -1,4 +1,4 @@
-"""A data file with any of its values replaced, removed or renamed is analyzed or refused."""
+"""A data file with any value replaced, removed or renamed is analyzed or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two different requests have two folders, the same request has the same one."""
+"""Different requests get different folders, equal requests the same one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full disk is named and has a status of its own; what was there before stays."""
+"""A full disk is reported with its own exit status, and earlier results are kept."""
 
 from __future__ import annotations
 

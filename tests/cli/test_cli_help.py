@@ -1,4 +1,4 @@
-"""``dumbbell --help`` shows the commands by what one wants, ``run`` first."""
+"""``dumbbell --help`` groups the commands by purpose, ``run`` first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Homes' lines as experiments."""
+"""Experiments for homes' access lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With ``--json``, standard output is one JSON document; all else goes to standard error."""
+"""With ``--json``, standard output is one JSON document; other text goes to standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dumbbell judge``: tables, refusals, folders that are run again."""
+"""``dumbbell judge``: tables, errors, folders that are checked again."""
 
 from __future__ import annotations
 

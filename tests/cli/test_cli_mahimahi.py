@@ -1,4 +1,4 @@
-"""Command lines of Mahimahi as experiments."""
+"""Convert Mahimahi's command lines to experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be known of Windows and macOS without one, by as_on_windows.py and by mypy."""
+"""Behaviour on Windows and macOS, tested without them by as_on_windows.py and mypy."""
 
 from __future__ import annotations
 

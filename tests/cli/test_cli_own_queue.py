@@ -1,4 +1,4 @@
-"""The note that the bottleneck is the queue of a sender's own host."""
+"""The note about a bottleneck on the sending host."""
 
 from __future__ import annotations
 

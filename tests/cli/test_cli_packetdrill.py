@@ -1,4 +1,4 @@
-"""``dumbbell packetdrill``: verdicts, what is printed, exit codes."""
+"""``dumbbell packetdrill``: verdicts, output, exit status."""
 
 from __future__ import annotations
 

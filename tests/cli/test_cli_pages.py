@@ -1,4 +1,4 @@
-"""The page of ``dumbbell run``: of a run, of a comparison, and where there is none."""
+"""The page of ``dumbbell run``, for a run and a comparison, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of a run and of a comparison in Chromium: offline, quiet, on a phone and a desk."""
+"""Pages of a run and a comparison in Chromium: offline, without errors, on phone and desktop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed streams, and limits on threads and memory: a sentence and a status, no traceback."""
+"""Closed streams and limits on threads and memory give a message and a status, no traceback."""
 
 from __future__ import annotations
 

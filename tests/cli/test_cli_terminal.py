@@ -1,4 +1,4 @@
-"""What a stranger's file says is shown, and commands no terminal."""
+"""Text from a stranger's file is shown without controlling the terminal."""
 
 from __future__ import annotations
 

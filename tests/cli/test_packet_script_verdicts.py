@@ -1,4 +1,4 @@
-"""What the kernel has said of our own scripts still is of these scripts, and the page says so."""
+"""The kernel's recorded verdicts fit our packet scripts and the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one types in a session of shells; no kernel is needed."""
+"""Parse the lines of a shell session; needs no kernel."""
 
 from __future__ import annotations
 

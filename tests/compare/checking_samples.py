@@ -1,4 +1,4 @@
-"""A home line with claims, written and run."""
+"""A home line with claims, as a file and run."""
 
 from __future__ import annotations
 

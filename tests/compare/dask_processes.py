@@ -1,4 +1,4 @@
-"""A scheduler and workers as one starts them by hand, on loopback."""
+"""A Dask scheduler and workers started from the command line, on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that are over soon, and what executors made of them."""
+"""Short tasks, and checks of their outcomes."""
 
 from __future__ import annotations
 

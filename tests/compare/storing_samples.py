@@ -1,4 +1,4 @@
-"""A line that is quickly run, and an executor that notes what it does."""
+"""A short experiment, and an executor that records its tasks."""
 
 from __future__ import annotations
 

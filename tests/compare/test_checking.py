@@ -1,4 +1,4 @@
-"""Claims of one's own: cells, rules, evidence, errors."""
+"""A user's own claims: cells, rules, evidence, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the folder of a check keeps: run again, changed since, damaged, a stranger's."""
+"""The folder of a check: repeated, changed, damaged, from a stranger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two records of a controller's events part."""
+"""The first difference between two records of a controller's events."""
 
 from __future__ import annotations
 

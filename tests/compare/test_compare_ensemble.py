@@ -1,4 +1,4 @@
-"""Where nothing is random: found out, and what is varied in its place."""
+"""Detection of experiments without randomness, and the ensemble that replaces it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of differences, on numbers made up: how often it is wrong."""
+"""Error rates of statements about differences, on synthetic data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two runs part, on tables made up; two kernels themselves are in `tests/kernel_backend`."""
+"""The first difference between two runs, on synthetic tables; kernels: `tests/kernel_backend`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run reduced to numbers with paths."""
+"""Summaries of runs: numbers by path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of a sweep: what is drawn, and how it looks."""
+"""Figures of a sweep: content and appearance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``[sweep]``: which cells there are, what they are compared with, what is refused."""
+"""``[sweep]``: cells, their bases, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``comparison.plot``: the figures of the page, one call each."""
+"""``comparison.plot``: the figures of the page, one method each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: a real scheduler and workers in processes of their own, on loopback."""
+"""Runs on a Dask cluster: a scheduler and workers in separate processes, on loopback."""
 
 from __future__ import annotations
 

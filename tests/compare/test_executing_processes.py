@@ -1,4 +1,4 @@
-"""Runs in processes of their own: the same numbers, and nothing left behind."""
+"""Runs in worker processes: the same numbers, and no process left behind."""
 
 from __future__ import annotations
 

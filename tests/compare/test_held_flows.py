@@ -1,4 +1,4 @@
-"""Flows that a window or a buffer holds below the line are told, with the setting that lifts it."""
+"""Flows limited by a window or buffer are reported, with the setting that raises the limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store has is not done again, and what comes of it is the same to the byte."""
+"""Stored runs are not repeated, and give the same bytes."""
 
 from __future__ import annotations
 

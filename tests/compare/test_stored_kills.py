@@ -1,4 +1,4 @@
-"""Killed at any moment: the rest is done, the numbers are the same, little is done again."""
+"""After a kill at any moment the rest is run, with equal numbers and few repeated runs."""
 
 from __future__ import annotations
 

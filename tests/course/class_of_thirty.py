@@ -1,4 +1,4 @@
-"""Submissions for tests: controllers that work, and some that mean harm."""
+"""Submissions for tests: working controllers, and malicious ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A class's controllers: marked by claims, whatever any of them does."""
+"""A class's controllers are marked by claims, whatever any of them does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points of a verdict: whole, none, or by how much of the interval lies where the claim holds."""
+"""Points for a verdict: full, none, or by the part of the interval in which the claim holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program: a folder or a file of results is written while the disk fails."""
+"""A program that writes a folder or a file of results while the disk fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results to write into folders, and somebody's own files to lay beside them."""
+"""Results to write into folders, together with a user's own files."""
 
 from __future__ import annotations
 

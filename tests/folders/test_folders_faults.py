@@ -1,4 +1,6 @@
-"""Each change of a file fails once: one whole result, all own files, nothing left by the next."""
+"""Each file operation fails once: the result stays complete, no own file is lost, all is
+cleaned.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Killed at any moment: one whole result, everybody's files, and nothing left after the next."""
+"""Killed at any moment: the result is complete, no own file is lost, and leftovers are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody put into a folder of results stays; another experiment's result is asked about."""
+"""A user's own files are kept; replacing another experiment's result needs confirmation."""
 
 from __future__ import annotations
 

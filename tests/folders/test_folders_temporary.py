@@ -1,4 +1,4 @@
-"""Temporary folders: removed by whoever starts next, never under those that use them."""
+"""Temporary folders are removed by the next process, unless they are in use."""
 
 from __future__ import annotations
 

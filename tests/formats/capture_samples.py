@@ -1,4 +1,4 @@
-"""Runs that are captured, and Wireshark's tools where they are installed."""
+"""Runs with captures, and Wireshark's tools where installed."""
 
 from __future__ import annotations
 

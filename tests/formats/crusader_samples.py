@@ -1,4 +1,4 @@
-"""Results of crusader, written by us: what they say is known in closed form."""
+"""Synthetic results of crusader with known values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs for tests: real ones beside this file, and layouts of programs that were not at hand."""
+"""Logs for tests: real ones in this folder, and layouts of programs that were not available."""
 
 from __future__ import annotations
 

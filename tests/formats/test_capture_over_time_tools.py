@@ -1,4 +1,4 @@
-"""Connections over time as tshark sees them: round trips, bytes in flight, windows, repairs."""
+"""Connections over time compared with tshark: RTT, bytes in flight, windows, retransmissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of a capture draws over time, and what it says of what it cannot draw."""
+"""Charts over time on a capture's page, and its notes on missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures and tshark's fields that are cut, empty, foreign or hostile: what could be read is."""
+"""Truncated, empty, foreign or hostile captures and CSV files: readable parts are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our captures as tshark, capinfos and tcptrace see them, and our counts beside theirs."""
+"""Our captures in tshark, capinfos and tcptrace, compared with our own counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures and CSVs that were packed are read as they are, and cut ones up to the cut."""
+"""Compressed captures and CSV files are read, truncated ones as far as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as Flent's data files: series, samples and what is said of them."""
+"""Runs as Flent data files: series, samples and metadata."""
 
 from __future__ import annotations
 

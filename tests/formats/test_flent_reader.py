@@ -1,4 +1,4 @@
-"""Data files of strangers: damaged, of another version, huge, nested, or made to do harm."""
+"""Data files from strangers: damaged, of other versions, huge, nested, or hostile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a data file of Flent's says of its network: titles, ``tc`` and a sysctl, and odd ones."""
+"""Statements of Flent files about their networks: titles, ``tc``, sysctl, and unusual ones."""
 
 from __future__ import annotations
 

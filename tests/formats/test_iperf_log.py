@@ -1,4 +1,4 @@
-"""What iperf 2.1.8 printed with ``-y C``, as it was on a loopback."""
+"""Output of iperf 2.1.8 with ``-y C``, recorded on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What iperf3 3.12 and iperf 2.1.8 printed for people on a loopback, and older layouts."""
+"""Text output of iperf3 3.12 and iperf 2.1.8, recorded on loopback, and older layouts."""
 
 from __future__ import annotations
 

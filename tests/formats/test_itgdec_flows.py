@@ -1,4 +1,4 @@
-"""What ITGDec 2.8.1 wrote of two flows on a loopback, 100 and 50 packets a second."""
+"""Output of ITGDec 2.8.1 for two flows on loopback, 100 and 50 packets per second."""
 
 from __future__ import annotations
 

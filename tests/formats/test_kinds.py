@@ -1,4 +1,4 @@
-"""Of which kind a file is: by what is in it, packed or not, whatever its name."""
+"""The kind of a file is detected by its content, compressed or not, whatever its name."""
 
 from __future__ import annotations
 

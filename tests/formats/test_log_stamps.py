@@ -1,4 +1,4 @@
-"""Logs through ``ts`` of moreutils: read as without it, with times where it tells them."""
+"""Logs with the times of ``ts`` (moreutils) give the same numbers, and times where known."""
 
 from __future__ import annotations
 

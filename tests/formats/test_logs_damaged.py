@@ -1,4 +1,4 @@
-"""Damaged logs: a reader reads, or says in a sentence why not; nothing else comes out of it."""
+"""Damaged logs: a reader returns data or an error with a reason, and never fails otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ndt7's events, summaries and archive, after public examples with numbers of our own."""
+"""ndt7's events, summaries and archive: public layouts with numbers of our own."""
 
 from __future__ import annotations
 

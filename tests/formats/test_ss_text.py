@@ -1,4 +1,4 @@
-"""A run's senders as ss prints them, and the look-alikes read back by the readers of logs."""
+"""A run's senders as ss prints them, and the output parsed again by the log readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues as tc prints them, held against the program itself, and read back."""
+"""Queues as tc prints them, compared with the program itself, and parsed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cake's tins, and classes of htb, hfsc and fq_codel, after public logs with numbers of our own."""
+"""cake's tins, and classes of htb, hfsc and fq_codel: public layouts, numbers of our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that gzip, bzip2, xz and zstd packed: read to a bound, and up to where they are damaged."""
+"""Files compressed by gzip, bzip2, xz and zstd: read up to a limit, or to the damaged place."""
 
 from __future__ import annotations
 

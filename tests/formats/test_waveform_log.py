@@ -1,4 +1,4 @@
-"""Waveform's bufferbloat test, after the layout that public readers of it know."""
+"""Waveform's bufferbloat test, in the layout of its public readers."""
 
 from __future__ import annotations
 

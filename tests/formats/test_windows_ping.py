@@ -1,4 +1,4 @@
-"""Windows' ping in some of its languages and code pages; its last line says the same numbers."""
+"""Windows' ping in several languages and code pages, checked against its last lines."""
 
 from __future__ import annotations
 

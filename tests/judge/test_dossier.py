@@ -1,4 +1,4 @@
-"""A whole dossier of two short sections: numbers, words, page, files."""
+"""A complete dossier of two short sections: numbers, words, page, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sections of a dossier: what they cite, what they ask, and that quick asks no other thing."""
+"""The sections of a dossier: citations, expectations, and equal expectations at both depths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A league: ranks only where what is decided allows one, and who dominates whom."""
+"""A league: ranks only as far as decided, and dominance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of Google's BBR suite: numbers of run_tests.sh and nsperf.py, not of our code."""
+"""The settings of Google's BBR suite: checked against run_tests.sh and nsperf.py."""
 
 from __future__ import annotations
 
