@@ -55,11 +55,11 @@ def build(
 ) -> None:
     """Allow a file to run as a controller; compile it (C) or execute it once (Python).
 
-    As --allow-native of dumbbell run, for this file alone: it may then run with all that you may
-    do, wherever a description names it and it has this content. With linux, each net/ipv4/tcp_*.c
-    of a kernel's source that is a controller, as it is, for congestion_control = "linux:NAME"; the
-    result is GPL-2.0, as these files are, and stays in your cache folder. Exit status: 0 done, 2 it
-    is no controller, or none of linux could be built.
+    Like --allow-native of dumbbell run, but for this file only: descriptions that name it can then
+    run it with all your permissions, as long as its content is the same. With linux, build each
+    controller in net/ipv4/tcp_*.c of a kernel's source, unmodified, for congestion_control =
+    "linux:NAME"; the result is GPL-2.0, like these files, and stays in your cache folder. Exit
+    status: 0 done, 2 the file is not a controller, or none of linux could be built.
     """
     if file == LINUX:
         build_linux(source, as_json=as_json)
@@ -107,10 +107,10 @@ def compare(
 ) -> None:
     """Run a C file in the simulator and on the Linux kernel, and print the first difference.
 
-    Its events are compared one by one: what happened, what the controller was told,
-    the window before and after. The first TCP flow of the experiment gets it, where no flow names
-    a C file. The file is allowed, as by build. Exit status: 0 done, whether they part or not; 1 a
-    run failed; 2 bad input, or the kernel has not been built.
+    Events are compared one by one: kind, arguments, and the window before and after. If no flow
+    names a C file, the first TCP flow of the experiment uses it. The file is allowed, as by build.
+    Exit status: 0 done, with or without differences; 1 a run failed; 2 bad input, or the kernel has
+    not been built.
     """
     from dumbbell.cli.terminal.json_text import json_text
     from dumbbell.compare.controllers import compare_controller, with_controller

@@ -72,10 +72,10 @@ def home_command(
         ),
     ] = None,
 ) -> None:
-    """Print an experiment for the line of a home.
+    """Print an experiment for the access line of a home.
 
-    Server, provider, modem, router and laptop, the two queues of the line, and what is done in the
-    home: dumbbell home --down 50mbit --up 10mbit > home.toml, then dumbbell run home.toml.
+    It has a server, the provider, modem, router and laptop, both queues of the line, and the home's
+    traffic: dumbbell home --down 50mbit --up 10mbit > home.toml, then dumbbell run home.toml.
     """
     from dumbbell.cli.terminal.consoles import standard_output
 

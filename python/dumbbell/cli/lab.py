@@ -40,7 +40,7 @@ def lab_command(
         bool, typer.Option("--open/--no-open", help="Open it in a browser; with --no-open do not.")
     ] = True,
 ) -> None:
-    """Write the laboratory: one page that runs the simulator while you move its sliders.
+    """Write the laboratory: one page that runs the simulator while you move sliders.
 
     Beside pages of studies it also writes live.js, which makes their figures answer. It needs no
     server and no network. Exit status: 0 done, 2 bad input, or the simulator's module was not

@@ -20,8 +20,8 @@ def mahimahi_command(
 ) -> None:
     """Print an experiment for a command line of Mahimahi.
 
-    Between client, inside the shells, and server there is a download and a ping: change them, then
-    dumbbell run the file. Traces are read from its folder.
+    It has a download and a ping between the client, inside the shells, and the server: edit them,
+    then dumbbell run the file. Traces are read from its folder.
     """
     from dumbbell.cli.terminal.consoles import standard_output
     from dumbbell.errors import SpecError

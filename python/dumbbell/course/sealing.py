@@ -139,7 +139,7 @@ def _set(which: int, value: int) -> None:
 
 
 def _address_space_bytes() -> int:
-    """What is mapped: the one file of /proc that a confined process can read says it."""
+    """Mapped address space, from the only file of /proc that a confined process can read."""
     total = 0
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         first, _, last = line.partition(" ")[0].partition("-")

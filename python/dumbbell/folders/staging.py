@@ -1,6 +1,6 @@
 """Hidden staging folders beside a target; their lock shows whether they are in use.
 
-.NAME.partial-RANDOM/lock     held by whoever writes, for as long as that process lives
+.NAME.partial-RANDOM/lock     locked by the writing process while it lives
 .NAME.partial-RANDOM/new      being written
 .NAME.partial-RANDOM/ready    complete; once in place, the folder that was there before
 .NAME.partial-RANDOM/old      the folder before, where two cannot be exchanged in one step

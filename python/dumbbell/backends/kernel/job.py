@@ -1,10 +1,12 @@
 """The job file of a guest: the commands that set up hosts, links and queues.
 
-| of the description | in the guest | | --- | --- | | host i | network namespace ``hi``, with one
-end of a veth pair for each of its links | | queues, rates, delays, loss, `changes` | what
-`dumbbell.spec.queue_lines` writes | | steps of a trace | changes (`dumbbell.spec.trace_changes`) |
-| queues whose packets follow from no schedule | copies of arriving packets: `observed_queues` | |
-addresses, routes | those of `dumbbell.spec.render`; neighbours are permanent, so no ARP |
+| of the description | in the guest |
+| --- | --- |
+| host i | network namespace ``hi``, with one end of a veth pair for each of its links |
+| queues, rates, delays, loss, `changes` | lines of `dumbbell.spec.queue_lines` |
+| steps of a trace | changes (`dumbbell.spec.trace_changes`) |
+| queues whose packets follow from no schedule | copies of arriving packets: `observed_queues` |
+| addresses, routes | those of `dumbbell.spec.render`; neighbours are permanent, so no ARP |
 
 Packets with a size on the wire are sent as payloads 42 bytes shorter, so sizes are at least 42;
 they are not fragmented (MTU 65535). If the delay of a link with a rate decreases, `netem` keeps the

@@ -1,8 +1,9 @@
 """Super-packets in the guest: how its devices implement a description's offloads.
 
-| of the description | in the guest | | --- | --- | | `tso` | the sending device of a veth pair,
-`ethtool -K DEV tso on` | | `gro = "0s"` | the receiving device, `ethtool -K DEV gro on`: it polls
-when frames arrive |
+| of the description | in the guest |
+| --- | --- |
+| `tso` | the sending device of a veth pair, `ethtool -K DEV tso on` |
+| `gro = "0s"` | the receiving device, `ethtool -K DEV gro on`: it polls when frames arrive |
 
 A veth device has no interrupts to moderate, and passes frames to GRO only if the other end segments
 (`veth_skb_is_eligible_for_gro`). It merges before a link's transmission, delay and loss, which are

@@ -91,5 +91,5 @@ class Preview(Rule[E], Generic[E]):
         return replace(self, of=self.of.at_level(level))
 
     def glyphs(self, decision: Decision) -> tuple[Glyph, ...]:
-        """Of the full run's rule."""
+        """The glyphs of the full run's rule."""
         return self.of.glyphs(decision)

@@ -118,14 +118,14 @@ def analyze_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print what measurements say.
+    """Evaluate measurements.
 
-    Of Flent's, mean, median and percentiles of each series; of a capture, throughput and loss of
-    each flow; of what a program printed, what its users ask of it. With --simulate or --beside the
-    same of simulated runs stands beside it. Several files of one kind are set side by side, and
-    their figures over one another or on common axes. Exit status: 0 something was read of each
-    (what was not is named on standard error), 2 nothing was of one, or what --simulate needs is
-    lacking; what was measured is printed all the same.
+    For Flent's files, print mean, median and percentiles of each series; for a capture, throughput
+    and loss of each flow; for a log, the usual numbers of its program. --simulate and --beside
+    compare them with simulated runs. Several files of one kind are compared, with overlaid figures
+    or common axes. Exit status: 0 each file was read at least in part (errors are on standard
+    error), 2 a file could not be read, or --simulate lacks an option; the measured numbers are
+    printed in any case.
     """
     network = {
         "rate": rate,

@@ -82,9 +82,8 @@ def check_command(
 ) -> None:
     """Judge the claims of a file; or repeat the check of a folder and compare the results.
 
-    Exit status of a file: 0 no claim is contradicted, 1 one is, or a run failed; with --strict
-    also where one is not decided. Of a folder: 0 the same numbers and verdicts, 1 not. 2 bad
-    input.
+    Exit status for a file: 0 no claim is contradicted, 1 one is, or a run failed; with --strict
+    also if one is undecided. For a folder: 0 the same numbers and verdicts, 1 not. 2 bad input.
     """
     from dumbbell.cli.check.checking import CheckOptions, run_check
     from dumbbell.spec.native import allowing_native

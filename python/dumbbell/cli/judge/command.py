@@ -87,7 +87,7 @@ def judge_command(
     no_store: NoStore = False,
     as_json: Json = False,
 ) -> None:
-    """Judge a congestion controller by the sections of RFC 9743: alone, among itself, among others.
+    """Judge a congestion controller by the sections of RFC 9743: alone, beside itself and others.
 
     Exit status: 0 done, whatever was found; 1 a run failed; 2 bad input.
     """

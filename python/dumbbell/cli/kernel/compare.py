@@ -148,7 +148,7 @@ def _compared(label: str, experiment: Experiment, asked: KernelCompareOptions) -
         )
 
 
-# --- what is printed ------------------------------------------------------------------------
+# --- output ------------------------------------------------------------------------
 
 
 def _print(found: KernelComparison, asked: KernelCompareOptions, console: Console) -> None:

@@ -61,7 +61,7 @@ def reproduce_command(
     resume: Resume = False,
     as_json: Json = False,
 ) -> None:
-    """Run a published experiment again and judge its claims.
+    """Reproduce a published experiment and judge its claims.
 
     Exit status: 0 done, 1 a theory claim is contradicted, a check or a run failed, 2 bad
     input.

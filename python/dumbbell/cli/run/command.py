@@ -101,7 +101,7 @@ def run_command(
     shard: Shard = None,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment and print what happened, or compare several.
+    """Run an experiment and print its results, or compare several.
 
     Several files, several values of one path, several backends, --replications or --precision
     make a comparison: numbers with intervals, and what differs. A [sweep] in the file, or many

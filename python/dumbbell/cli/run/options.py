@@ -28,7 +28,8 @@ from dumbbell.spec import Setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions(PageRuns):
-    """What was typed; see `PageRuns` for the rest, whose folder is of the tables of a single run.
+    """The options; see `PageRuns` for the others. For a single run, its ``out`` is the tables'
+    folder.
 
     Attributes:
         files: Experiments.

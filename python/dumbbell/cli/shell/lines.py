@@ -2,19 +2,19 @@
 
 | line | what it does |
 | --- | --- |
-| ``sender-1$ ping server`` | types it at that terminal's prompt, and goes on: time stands still |
-| ``sender-1> text`` | types it at once, to whatever runs there |
+| ``sender-1$ ping server`` | types it at that terminal's prompt; time does not advance |
+| ``sender-1> text`` | types it at once, as input of the running program |
 | ``sender-1 ping -c 3 server`` | types it and waits until it has ended (mininet's form) |
-| ``ping -c 3 server`` | the same, at the present terminal |
-| ``sender-1`` | makes it the present terminal |
+| ``ping -c 3 server`` | the same, at the current terminal |
+| ``sender-1`` | makes it the current terminal |
 | ``sender-1 ^C`` | presses keys: ``^C``, ``^D``, ``^Z``, ``^\\`` |
-| ``:wait``, ``:wait 10s``, ``:wait sender-1 router`` | lets time pass: till all has ended, ... |
-| ``:leave sender-1`` | what runs there is waited for no more |
+| ``:wait``, ``:wait 10s``, ``:wait sender-1 router`` | advances time: until all have ended, ... |
+| ``:leave sender-1`` | stops waiting for its running program |
 | ``:end`` | ends the session |
 
-``sender-1:2`` is a second terminal of sender-1. Before a line may stand a time in brackets, and
-lines that begin with ``sender-1| `` are what was printed there: so a transcript is a script. A line
-that begins with ``#`` is none.
+``sender-1:2`` is a second terminal of sender-1. A line may begin with a time in brackets. Lines
+with ``sender-1| `` are earlier output and ignored, so a transcript is a script. Lines that begin
+with ``#`` are comments.
 """
 
 from __future__ import annotations
