@@ -182,7 +182,7 @@ def test_what_fits_is_built_and_what_does_not_is_named(tree: Path) -> None:
     assert "net/ipv4/tcp_other.c:3" in other["reason"]
     assert "what_nobody_has" in other["reason"]
     said = build("--source", str(tree))
-    assert "What was compiled is GPL-2.0" in said.output
+    assert "The compiled files are GPL-2.0" in said.output
     listed = CliRunner().invoke(app, ["controller", "list", "--json"])
     assert [each["linux"] and each["linux"]["name"] for each in json.loads(listed.stdout)["files"]]
     assert "linux:ours" in CliRunner().invoke(app, ["controller", "list"]).stdout

@@ -178,7 +178,7 @@ def test_a_pipe_says_that_it_waits_and_ctrl_c_ends_it(tmp_path: Path, name: str)
     ) as reader:
         assert reader.stderr is not None
         assert reader.stderr.readline() == (
-            f"{path}: a pipe; waiting until somebody writes to it, and ends\n"
+            f"{path}: a pipe; waiting for a program that writes to it and closes it\n"
         )
         with path.open("wb", buffering=0) as writer:  # which waits for the reader
             writer.write(b"\n\r\r\n" if command == "analyze" else b"#")

@@ -53,7 +53,7 @@ def test_words_say_who_feeds_whom_in_80_columns(tmp_path: Path, dumbbell: Dumbbe
     code, out, _ = dumbbell("run", _file(tmp_path, "pfifo limit 10"), "--explain")
     assert code == 0
     assert "router->receiver: pipe\n" in out
-    assert "takes packets without an event of their arrival from sender->router" in out
+    assert "receives packets without an arrival event from sender->router" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

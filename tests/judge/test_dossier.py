@@ -143,7 +143,7 @@ def test_what_was_changed_or_taken_away_is_said(dossier: Dossier, tmp_path: Path
     (folder / SECTIONS_FOLDER / "tail-drop" / "check.json").unlink()
     assert read_dossier(folder).changed == (
         "existing/experiment.toml was changed since it was written",
-        "tail-drop/check.json is not there",
+        "tail-drop/check.json is missing",
     )
 
 

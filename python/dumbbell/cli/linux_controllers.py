@@ -61,8 +61,9 @@ def build_linux(source: Path | None, *, as_json: bool) -> None:
             say(f"linux:{kept.name}: {kept.sha256[:16]}; {abilities(object_)}")
             say(f"    parameters: {', '.join(numbers) or 'none'}")
         say(
-            f"{len(done)} controllers of Linux {found.version or 'of a version unknown'}, from "
-            f"{found.place}. What was compiled is {LICENCE}, as these files are; it stays in your "
+            f"{len(done)} controllers of Linux {found.version or 'of unknown version'}, from "
+            f"{found.place}. The compiled files are {LICENCE}, as these files are; it stays in "
+            "your "
             "cache folder."
         )
     for name, reason in refused:

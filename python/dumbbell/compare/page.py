@@ -101,7 +101,7 @@ def _numbers(found: Comparison, backend: str) -> ValueTable:
 
 def _in_brackets(found: Comparison) -> str:
     if found.ensemble is not None:
-        return "the least and the greatest of the ensemble, which is no interval"
+        return "minimum and maximum of the ensemble, not a confidence interval"
     return (
         "the 95 % interval of the mean, of each number by itself; of skewed numbers (far "
         "percentiles, completion times) of the geometric mean; cut where nothing can be, as a "
@@ -201,7 +201,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         if not found.results[arm].precise:
             yield f"{arm_name(found, arm)}: {found.results[arm].stopped_because}"
     if len(found.cells) > MOST_SHOWN:
-        yield f"What was run is drawn for {MOST_SHOWN} of {len(found.cells)}; meta.json has all."
+        yield f"The topology is drawn for {MOST_SHOWN} of {len(found.cells)} cells; meta.json has all."
 
 
 def _meta(found: Comparison) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _numbers(found: Comparison, grid: Grid, backend: str) -> ValueTable:
         rows=rows,
         caption=f"{n} {kind} of each; in brackets "
         + (
-            "the least and the greatest of the ensemble, which is no interval."
+            "minimum and maximum of the ensemble, not a confidence interval."
             if found.ensemble
             else "95 % intervals, of each number by itself."
         )

@@ -304,7 +304,7 @@ def _curl(printed: PrintedFile, found: ParsedProgram) -> None:
             }
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UnreadableError(
-                printed.path.name, "no line of curl's as it was asked for"
+                printed.path.name, "no line in the requested format of curl"
             ) from None
         rows.append(row)
     found.add("program_transfers", iter(rows))

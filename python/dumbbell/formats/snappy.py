@@ -71,7 +71,7 @@ def _unpacked(data: bytes) -> bytes:
                 offset, count = (tag >> 5) << 8 | offset, (upper & 7) + 4
             at += 1 + width
             if not 0 < offset <= len(out) or at > len(data):
-                raise DamageError("a copy of what is not there")
+                raise DamageError("a copy from before its beginning")
             begin = len(out) - offset
             piece = out[begin : begin + count]
             # A copy longer than its offset repeats itself.

@@ -77,7 +77,7 @@ def read_dossier(folder: Path) -> KeptDossier:
             _check_name(name, _FILE, path)
             place = folder / SECTIONS_FOLDER / section / name
             if not place.is_file():
-                changed.append(f"{section}/{name} is not there")
+                changed.append(f"{section}/{name} is missing")
             elif hashlib.sha256(place.read_bytes()).hexdigest() != digest:
                 changed.append(f"{section}/{name} was changed since it was written")
     places = tuple(folder / SECTIONS_FOLDER / each for each in content.sections)

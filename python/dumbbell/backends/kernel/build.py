@@ -181,7 +181,7 @@ def build_kernel(
             _put(kernel.parent, cache / key)
     result = read_kernel(cache / key)
     if result is None:
-        raise BuildError(f"{cache / key}: what was just built is gone")
+        raise BuildError(f"{cache / key}: the new build has disappeared")
     return result
 
 

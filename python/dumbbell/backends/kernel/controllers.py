@@ -177,7 +177,7 @@ def _lay_out(folder: Path, module: Module, source: Path) -> None:
     (folder / "Kbuild").write_text(_KBUILD.format(name=module.name), encoding="utf-8")
     for name, _ in module.parameters:
         if not _NAME.fullmatch(name):
-            raise BuildError(f"a parameter is called {name!r}, which is no name of C")
+            raise BuildError(f"a parameter is called {name!r}, which is not a valid name in C")
     values = [f'{{ "{name}", {value}ll }}, ' for name, value in module.parameters]
     text = (
         f'#define DUMBBELL_NAME "{module.name}"\n'

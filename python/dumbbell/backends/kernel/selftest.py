@@ -201,4 +201,4 @@ def _judged(boot: _Boot) -> Iterator[Finding]:
 
 
 def _missing(names: list[str]) -> str:
-    return f"; not there: {', '.join(names)}" if names else ""
+    return f"; missing: {', '.join(names)}" if names else ""

@@ -284,7 +284,7 @@ def _said_of(
             class_name,
         )
     except (ValueError, TypeError, IndexError):
-        raise BuildError("what it says of itself cannot be read") from None
+        raise BuildError("its properties cannot be read") from None
 
 
 def _reason(said: str, is_python: bool) -> str:

@@ -18,7 +18,9 @@ ALLOWED = (
     "Experiment.from_toml(..., allow_native=True)): it compiles the file (C) or executes it "
     "(Python), and runs it with all that you may do, now and whenever the file has this content"
 )
-GIVEN = 'a class that whoever runs it gives: dumbbell.simulate(..., controllers={"NAME": CLASS})'
+GIVEN = (
+    'a class that the calling program passes: dumbbell.simulate(..., controllers={"NAME": CLASS})'
+)
 
 
 @dataclass(frozen=True, slots=True)

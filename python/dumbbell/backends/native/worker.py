@@ -62,7 +62,7 @@ def _run(request: dict[str, Any], answers: TextIO) -> None:
         _tell(answers, {"share": now.virtual_fraction, "events": events})
         if still_s > request["still_s"]:
             what = f"did not return in {still_s:.0f} s of CPU time"
-            _tell(answers, {"error": f"a controller of one's own {what}", "failure": ""})
+            _tell(answers, {"error": f"a user-supplied controller {what}", "failure": ""})
             os._exit(1)
     if completed.error is not None:
         failure = str(completed.failure).rpartition(".")[2]

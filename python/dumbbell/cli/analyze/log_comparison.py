@@ -162,7 +162,7 @@ def runs_of(
 
         for option, value in (("--set", beside.settings), ("--instead", beside.instead)):
             if value:
-                allowed = "with an experiment's file; the run of a folder is as it was"
+                allowed = "with an experiment's file; the run in a folder cannot be changed"
                 raise SpecError(option, beside.source, allowed)
         return [read_parquet(beside.source)]
     if beside.replications < FEWEST_REPLICATIONS:

@@ -50,7 +50,7 @@ def agree(wall_s: float, *, yes: bool, has_dry_run: bool = True) -> None:
         return
     hours = f"some {wall_s / 3600:.2g} hours"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        more = "; --dry-run says what it would be" if has_dry_run else ""
+        more = "; --dry-run shows the estimate" if has_dry_run else ""
         raise SpecError("--yes", "not said", f"--yes, for what takes {hours}{more}")
     tell(f"this takes {hours}, by an estimate that is rather too long. Run it? [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

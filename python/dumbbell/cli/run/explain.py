@@ -14,16 +14,16 @@ from dumbbell.cli.terminal.output import say
 from dumbbell.spec import Experiment
 
 _ROLES = {
-    "pass_through": "passes in the instant in which a packet comes",
-    "folded": "departures are known when packets come; events only where a host waits",
-    "pipe": "departure and refusal are known when a packet comes; no event for either",
-    "shaped": "tokens tell when a packet leaves as it comes; no event for a departure",
-    "queued": "an event for each departure",
+    "pass_through": "packets pass without delay",
+    "folded": "departure times are computed on arrival; events only if a host waits",
+    "pipe": "departures and drops are computed on arrival, without events",
+    "shaped": "departure times follow from the tokens on arrival, without events",
+    "queued": "one event per departure",
 }
 _BESIDE = {
-    "chained_to": "takes packets without an event of their arrival from",
-    "deferred_from": "enqueues just before it sends next what comes from",
-    "leads_into": "packets go without an event into",
+    "chained_to": "receives packets without an arrival event from",
+    "deferred_from": "enqueues, just before its next transmission, packets from",
+    "leads_into": "packets are passed without an event to",
 }
 
 
@@ -50,4 +50,4 @@ def _lines(queue: Mapping[str, Any]) -> Iterator[str]:
         if queue[key] is not None:
             yield f"  {words} {queue[key]}"
     if queue["merged_from"]:
-        yield f"  puts in order what comes from {', '.join(queue['merged_from'])}"
+        yield f"  merges packets in order from {', '.join(queue['merged_from'])}"

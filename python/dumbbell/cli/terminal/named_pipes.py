@@ -18,7 +18,7 @@ def say_if_pipe(path: Path) -> None:
     """
     if path.is_fifo() and not _is_standard_input(path):
         name = printable(str(path))
-        tell(f"{name}: a pipe; waiting until somebody writes to it, and ends")
+        tell(f"{name}: a pipe; waiting for a program that writes to it and closes it")
 
 
 def _is_standard_input(path: Path) -> bool:

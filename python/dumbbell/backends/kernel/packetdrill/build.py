@@ -133,7 +133,7 @@ def build_packetdrill(source: Path) -> PacketdrillInfo:
         result.rename(place)
     built = _read(place)
     if built is None:
-        raise RunError(f"{place}: what was just built is gone")
+        raise RunError(f"{place}: the new build has disappeared")
     return built
 
 
