@@ -62,8 +62,7 @@ def build_linux(source: Path | None, *, as_json: bool) -> None:
             say(f"    parameters: {', '.join(numbers) or 'none'}")
         say(
             f"{len(done)} controllers of Linux {found.version or 'of unknown version'}, from "
-            f"{found.place}. The compiled files are {LICENCE}, as these files are; it stays in "
-            "your "
+            f"{found.place}. The compiled files are {LICENCE}, like the source; they stay in your "
             "cache folder."
         )
     for name, reason in refused:

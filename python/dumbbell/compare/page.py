@@ -201,7 +201,7 @@ def _notes(found: Comparison) -> Iterator[str]:
         if not found.results[arm].precise:
             yield f"{arm_name(found, arm)}: {found.results[arm].stopped_because}"
     if len(found.cells) > MOST_SHOWN:
-        yield f"The topology is drawn for {MOST_SHOWN} of {len(found.cells)} cells; meta.json has all."
+        yield f"Drawn are {MOST_SHOWN} of {len(found.cells)} cells; meta.json has all of them."
 
 
 def _meta(found: Comparison) -> dict[str, Any]:
