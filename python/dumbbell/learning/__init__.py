@@ -1,7 +1,7 @@
-"""Congestion control for agents that learn: environments of Gymnasium and PettingZoo.
+"""Gymnasium and PettingZoo environments for congestion control by learning agents.
 
-``import dumbbell.learning`` registers ``dumbbell/CongestionControl-v0``; `parallel_env` makes one
-of several senders. Both need the extra ``gym``::
+``import dumbbell.learning`` registers ``dumbbell/CongestionControl-v0``; `parallel_env` creates an
+environment of several senders. Both need the extra ``gym``::
 
     import gymnasium
     import dumbbell.learning
@@ -42,11 +42,12 @@ __all__ = [
 ]
 
 ENVIRONMENT: Final = "dumbbell/CongestionControl-v0"
-"""What `gymnasium.make` knows it by."""
+"""Its name for `gymnasium.make`."""
 
 
 def parallel_env(*arguments: Any, **options: Any) -> ParallelCongestionControl:
-    """An environment of several senders, made as PettingZoo's own are; see the class."""
+    """Create an environment of several senders, in PettingZoo's way; see
+    `ParallelCongestionControl`."""
     return ParallelCongestionControl(*arguments, **options)
 
 

@@ -1,4 +1,4 @@
-"""A Gymnasium environment: one sender whose congestion controller is an agent."""
+"""A Gymnasium environment with one sender controlled by an agent."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Observation = NDArray[np.float32]
 
 
 class CongestionControl(gymnasium.Env[Observation, Any]):
-    """One flow of an experiment, whose window or pacing rate an agent sets.
+    """An environment in which an agent sets the window or pacing rate of one flow.
 
     A step is a monitor interval. An observation is a `gymnasium.spaces.Box` of 32-bit floats, of
     shape (history, measures), oldest interval first; `Measure` has units and ranges. An action is a
-    number from -1 to 1, of shape (1,): window or rate are multiplied with ``most_factor`` to that
-    power; with ``factors`` it is the place of a factor among these. At the experiment's end an
-    episode is truncated; when the flow has carried all that it had to, it is terminated.
+    number from -1 to 1, of shape (1,): window or rate are multiplied by ``most_factor`` to that
+    power; with ``factors`` it is the index of a factor. An episode is truncated at the experiment's
+    end, and terminated when the flow has completed its transfer.
 
-    Each `reset` draws the experiment, and its random numbers, from the environment's generator:
-    after ``reset(seed=...)`` the same actions give the same episodes.
+    Each `reset` draws the experiment and its replication from the environment's generator: after
+    ``reset(seed=...)`` the same actions give the same episodes.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - no ClassVar in Gymnasium
@@ -57,24 +57,24 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
 
         Args:
             experiment: A file, or text in TOML; None for one of 10 Mbit/s and 40 ms. Its tables of
-                questions (``[sweep]``, ``[[claim]]``, ``[[figure]]``) are left aside.
-            flow: Name of the agent's flow; None for the only one over TCP.
-            randomise: What is drawn for each episode: path to values, as in ``[sweep]``, of whose
-                ranges ``steps`` may be left out; or ``"sweep"`` for the file's own table.
+                questions (``[sweep]``, ``[[claim]]``, ``[[figure]]``) are ignored.
+            flow: Name of the agent's flow; None for the only TCP flow.
+            randomise: Parameters drawn for each episode: path to values, as in ``[sweep]``, where
+                ``steps`` of a range may be omitted; or ``"sweep"`` for the file's own table.
             interval: Length of a step: a time (``100ms``), or a number of smoothed round-trip times
                 (``1.5rtt``); 1 ms at least.
             control: ``cwnd`` or ``pacing_rate``. With a pacing rate the window is twice the rate
                 times the smoothed round-trip time.
             measures: Names of `Measure`, the columns of an observation.
             history: Intervals in an observation, 1 to 1000.
-            most_factor: Of a continuous action of 1; above 1, up to 100.
-            factors: Of discrete actions, 0.01 to 100; None for continuous ones.
+            most_factor: Factor of a continuous action of 1; above 1, up to 100.
+            factors: Factors of discrete actions, 0.01 to 100; None for continuous actions.
             reward: ``power``, ``aurora``, ``alpha_fairness``, or a function from an
                 `dumbbell.learning.Interval` to a number.
-            render_mode: There is none.
+            render_mode: Must be None.
 
         Raises:
-            SpecError: One of them is not allowed, or the experiment cannot be run.
+            SpecError: An argument or the experiment is invalid.
         """
         self._rules = Rules.checked(
             experiment=experiment,
@@ -96,7 +96,7 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
         self._description: AgentDescription | None = None
         self.observation_space = self._rules.observation_space()
         self.action_space = self._rules.action_space()
-        # What cannot be run is said here and not at the first episode.
+        # Report an invalid experiment here, not at the first episode.
         self._one_flow(self._rules.described(np.random.default_rng(0), self._flows()))
 
     def _flows(self) -> list[str] | None:
@@ -109,10 +109,10 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
 
     @property
     def episode(self) -> Episode:
-        """The present one.
+        """The current episode.
 
         Raises:
-            gymnasium.error.ResetNeeded: There is none.
+            gymnasium.error.ResetNeeded: There is no current episode.
         """
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("call reset() first")
@@ -120,7 +120,7 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
 
     @property
     def spec_of_run(self) -> Mapping[str, Any]:
-        """The resolved description of the present episode, with what was drawn."""
+        """The resolved description of the current episode, with the drawn values."""
         if self._description is None:
             raise gymnasium.error.ResetNeeded("call reset() first")
         return self._description.spec
@@ -128,16 +128,16 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin another episode, which is at the end of the handshake.
+        """Begin an episode, and run it to the end of the handshake.
 
         Args:
-            seed: Of the environment's random numbers; None to go on with them.
-            options: ``replication``, a whole number from 0: that one, and not one that is
-                drawn. The same number gives other controllers the same traffic.
-                Others are left aside.
+            seed: Seed of the environment's random numbers; None to continue the sequence.
+            options: ``replication``, a whole number from 0, fixes the replication instead of
+                drawing it. The same number gives other controllers the same traffic. Other options
+                are ignored.
 
         Raises:
-            SpecError: What was drawn cannot be run.
+            SpecError: The drawn experiment is invalid.
             RunError: The run failed.
         """
         super().reset(seed=seed)
@@ -147,7 +147,7 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
         return self._history.observation(), info(now_ns, last)
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Act, and go on for an interval.
+        """Apply an action, and run one interval.
 
         Raises:
             RunError: The run failed.
@@ -167,7 +167,8 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
         )
 
     def finished_run(self) -> Run:
-        """The tables of the present episode, whose rest has the last window or rate; once only.
+        """Run the current episode to its end with the last window or rate, and return its tables;
+        only once.
 
         Raises:
             RunError: The run failed.
@@ -177,5 +178,5 @@ class CongestionControl(gymnasium.Env[Observation, Any]):
         return run
 
     def close(self) -> None:
-        """Let go of the episode."""
+        """Discard the episode."""
         self._episode = None

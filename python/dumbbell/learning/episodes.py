@@ -1,4 +1,4 @@
-"""An episode: a run from one monitor interval to the next, as the environments share it."""
+"""An episode: a run in steps of monitor intervals, shared by the environments."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from dumbbell.tables import Run
 from dumbbell.units import UnitError, parse_time_ns
 
 Control: TypeAlias = Literal["cwnd", "pacing_rate"]
-"""What an action is a factor on."""
+"""The quantities that an action can multiply."""
 
 CONTROLS: Final[tuple[Control, ...]] = ("cwnd", "pacing_rate")
 LEAST_INTERVAL_NS: Final = 1_000_000
 LEAST_RATE_BYTES_PER_S: Final = 1000
-"""A packet of 1448 bytes every 1.4 s: an agent that stops altogether would hear of nothing."""
+"""Minimum pacing rate, a packet of 1448 bytes every 1.4 s: without packets an agent would get no
+feedback."""
 _NS_PER_S: Final = 1e9
 _MOST_ROUND_TRIPS: Final = 1000.0
 _ROUND_TRIPS = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+)\s*rtt\s*")
@@ -31,11 +32,11 @@ _AN_INTERVAL = (
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """How long a step is.
+    """Length of a step.
 
     Attributes:
         time_ns: A time; None for round trips.
-        round_trips: A number of smoothed round-trip times, the largest of all agents'.
+        round_trips: A number of smoothed round-trip times, of the agent with the largest.
     """
 
     time_ns: int | None = None
@@ -43,10 +44,10 @@ class StepTime:
 
     @classmethod
     def parse(cls, text: str) -> StepTime:
-        """From ``100ms`` or ``1.5rtt``.
+        """Parse ``100ms`` or ``1.5rtt``.
 
         Raises:
-            SpecError: It is neither.
+            SpecError: The text is neither a time nor a number of round trips.
         """
         match = _ROUND_TRIPS.fullmatch(text) if isinstance(text, str) else None
         if match is not None:
@@ -63,7 +64,7 @@ class StepTime:
         return cls(time_ns)
 
     def length_ns(self, srtts_s: Sequence[float | None]) -> int:
-        """Of the next step, given what agents last knew of their round trips."""
+        """Length of the next step, from the agents' latest smoothed round-trip times."""
         if self.time_ns is not None:
             return self.time_ns
         longest_s = max((srtt_s or 0.0 for srtt_s in srtts_s), default=0.0)
@@ -74,18 +75,18 @@ class Episode:
     """A run in which agents multiply their windows or rates by factors, step by step.
 
     Attributes:
-        now_ns: How far it is.
-        goes_on: Whether there is more to do.
-        last: Of each agent the last interval.
+        now_ns: Present time of the run.
+        goes_on: Whether the run continues.
+        last: The last interval of each agent.
     """
 
     def __init__(
         self, description: AgentDescription, replication: int, control: Control, step: StepTime
     ) -> None:
-        """Begin, and go on until the first of the agents' flows has its connection.
+        """Start the run, and run it until the first connection of an agent's flow is established.
 
         Raises:
-            SpecError: It cannot be run, or no flow of an agent's had a connection.
+            SpecError: The description is invalid, or no agent's flow established a connection.
             RunError: The run failed.
         """
         self._run = AgentRun(description, replication, paced=control == "pacing_rate")
@@ -101,11 +102,12 @@ class Episode:
         if not self.goes_on:
             raise SpecError("duration", "too short", "time for the connection of an agent's flow")
         self.last: list[Interval] = [self._run.interval(agent) for agent in agents]
-        # What each has set, as a number that small factors add up in; None before its connection.
+        # The value of each agent as a float, so that small factors accumulate; None before its
+        # connection.
         self._levels: list[float | None] = [None for _ in agents]
 
     def act(self, agent: int, factor: float) -> None:
-        """Multiply an agent's window or rate; nothing before its flow has a connection."""
+        """Multiply an agent's window or rate; no effect before its flow has a connection."""
         level = self._levels[agent]
         if level is None:
             seen = self.last[agent]
@@ -121,7 +123,7 @@ class Episode:
         self._levels[agent] = level
 
     def advance(self) -> None:
-        """Do the next step."""
+        """Run the next step."""
         last = self.last
         self.now_ns += self._step.length_ns([each.srtt_s for each in last])
         self.now_ns = min(self.now_ns, self._duration_ns)
@@ -129,19 +131,19 @@ class Episode:
         self.last = [self._run.interval(agent) for agent in range(len(last))]
 
     def is_over(self, agent: int) -> bool:
-        """Whether its flow has nothing more to carry."""
+        """Whether the agent's flow has completed its transfer."""
         return self._run.is_over(agent)
 
     def finish(self) -> Run:
-        """Do the rest with the last windows or rates, and give the run; once only."""
+        """Run to the end with the last windows or rates, and return the run; only once."""
         return self._run.finish()
 
 
 def control_of(control: str) -> Control:
-    """What actions are factors on.
+    """The controlled quantity of a name.
 
     Raises:
-        SpecError: It is neither.
+        SpecError: There is no quantity of that name.
     """
     for each in CONTROLS:
         if control == each:

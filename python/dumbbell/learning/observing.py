@@ -1,4 +1,4 @@
-"""What an agent sees: a history of measures of monitor intervals, oldest first."""
+"""Observations of an agent: a history of measures of monitor intervals, oldest first."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _LARGEST_RATIO: Final = 100.0
 
 
 class Measure(enum.Enum):
-    """A number of an interval that an agent may see, in its unit; what is beyond its range is cut.
+    """A measure of a monitor interval for observations, in its unit and clipped to its range.
 
     Attributes:
-        least: Of its range.
-        most: Of its range.
-        unit: Of the number.
-        before: What it is before the first interval: nothing sent, nothing in the queue.
+        least: Lower end of its range.
+        most: Upper end of its range.
+        unit: Its unit.
+        before: Its value before the first interval: nothing sent, an empty queue.
     """
 
     SEND_RATE = ("send_rate", 0.0, _FASTEST_MBPS, "Mbit/s")
     """Payload sent, retransmissions included."""
     DELIVERY_RATE = ("delivery_rate", 0.0, _FASTEST_MBPS, "Mbit/s")
-    """Payload that acknowledgements told of."""
+    """Payload acknowledged."""
     RTT = ("rtt", 0.0, _LONGEST_RTT_MS, "ms")
-    """Mean round-trip time; without a new one the smoothed one."""
+    """Mean round-trip time; without a new sample the smoothed one."""
     RTT_GRADIENT = ("rtt_gradient", -_STEEPEST, _STEEPEST, "s/s")
     """Slope of the least-squares line through round-trip times."""
     LOSS = ("loss", 0.0, 1.0, "share")
     """Lost packets over lost and delivered ones."""
     SEND_RATIO = ("send_ratio", 0.0, _LARGEST_RATIO, "ratio", 1.0)
-    """Packets sent over packets delivered (Jay et al. 2019); 1 where there are neither."""
+    """Packets sent over packets delivered (Jay et al. 2019); 1 without any."""
     RTT_RATIO = ("rtt_ratio", 1.0, _LARGEST_RATIO, "ratio", 1.0)
-    """Mean round-trip time over the least of the connection (Jay et al. 2019)."""
+    """Mean round-trip time over the minimum of the connection (Jay et al. 2019)."""
     CWND = ("cwnd", 0.0, 1e5, "packets")
     """Congestion window."""
 
@@ -59,7 +59,7 @@ class Measure(enum.Enum):
 
 
 DEFAULT_MEASURES: Final = ("send_rate", "delivery_rate", "rtt", "rtt_gradient", "loss")
-"""What agents see where nothing else is asked for."""
+"""Default measures."""
 
 
 def _send_ratio(interval: Interval) -> float:
@@ -89,7 +89,7 @@ def measures_of(words: Sequence[str]) -> tuple[Measure, ...]:
     """Measures by their names.
 
     Raises:
-        SpecError: There is none, or no such one, or one twice.
+        SpecError: There are none, or one is unknown or repeated.
     """
     by_word = {measure.word: measure for measure in Measure}
     if not words:
@@ -104,14 +104,14 @@ def measures_of(words: Sequence[str]) -> tuple[Measure, ...]:
 
 
 class History:
-    """The measures of the last intervals, a row each; before the first, those of an empty path."""
+    """The measures of the last intervals, one row each; initially those of an idle path."""
 
     def __init__(self, measures: Sequence[Measure], rows: int) -> None:
-        """Nothing was seen.
+        """Start with an empty history.
 
         Args:
-            measures: A column each.
-            rows: 1 to `MOST_HISTORY`.
+            measures: Columns of an observation.
+            rows: Number of intervals, 1 to `MOST_HISTORY`.
 
         Raises:
             SpecError: The number of rows is out of its range.
@@ -125,31 +125,31 @@ class History:
 
     @property
     def low(self) -> NDArray[np.float32]:
-        """Least values, in the shape of an observation."""
+        """Lower bounds, in the shape of an observation."""
         return self._bounds([least for _, least, _ in self._columns])
 
     @property
     def high(self) -> NDArray[np.float32]:
-        """Greatest values."""
+        """Upper bounds, in the shape of an observation."""
         return self._bounds([most for _, _, most in self._columns])
 
     def _bounds(self, values: Sequence[float]) -> NDArray[np.float32]:
         return np.tile(np.array(values, dtype=np.float32), (len(self._rows), 1))
 
     def clear(self) -> None:
-        """Forget all."""
+        """Clear the history."""
         self._rows[:] = self._first
 
     def add(self, interval: Interval) -> None:
-        """See one more."""
+        """Add an interval."""
         rows = self._rows
         rows[:-1] = rows[1:]
         last = rows[-1]
-        # A few numbers: one by one is faster than an array's operations.
+        # For so few numbers a loop is faster than array operations.
         for place, (of, least, most) in enumerate(self._columns):
             value = of(interval)
             last[place] = least if value < least else most if value > most else value
 
     def observation(self) -> NDArray[np.float32]:
-        """Of shape (rows, measures), oldest first."""
+        """The observation, shape (rows, measures), oldest interval first."""
         return self._rows.copy()

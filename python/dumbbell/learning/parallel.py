@@ -1,4 +1,4 @@
-"""A PettingZoo environment: several senders whose congestion controllers are agents."""
+"""A PettingZoo environment with several senders controlled by agents."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ source = {{ kind = "greedy" }}
 
 
 class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]
-    """Flows of an experiment, whose windows or rates agents set; an agent has its flow's name.
+    """An environment in which agents set the windows or rates of flows; an agent has its flow's
+    name.
 
-    Observations, actions and steps are those of `CongestionControl`, of each agent its own; round
-    trips that a step lasts are of the agent that has the longest. An action before a flow has its
-    connection does nothing. An agent whose flow has carried all leaves; the others are truncated at
-    the end.
+    Observations, actions and steps are those of `CongestionControl`, for each agent; a step in
+    round trips uses the longest of all agents. An action has no effect before the flow has a
+    connection. An agent leaves when its flow has completed its transfer; the others are truncated
+    at the end.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -74,7 +75,8 @@ class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]
 
         Args:
             experiment: As for `CongestionControl`; None for two senders at 10 Mbit/s.
-            flows: Names of the agents' flows; None for all over TCP. Others keep their controllers.
+            flows: Names of the agents' flows; None for all TCP flows. Other flows keep their
+                controllers.
             randomise: As for `CongestionControl`.
             interval: The same.
             control: The same.
@@ -83,7 +85,7 @@ class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]
             most_factor: The same.
             factors: The same.
             reward: The same, of each agent's interval.
-            shared_reward: Whether each agent is given the sum over all that are there.
+            shared_reward: Whether each agent gets the sum of the rewards of all present agents.
             render_mode: There is none.
 
         Raises:
@@ -119,17 +121,17 @@ class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]
         self._episode: Episode | None = None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """Of an agent; the same object each time."""
+        """The observation space of an agent; the same object each time."""
         return self._observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Of an agent; the same object each time."""
+        """The action space of an agent; the same object each time."""
         return self._action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin another episode; see `CongestionControl.reset`.
+        """Begin an episode; see `CongestionControl.reset`.
 
         Raises:
             SpecError: What was drawn cannot be run.
@@ -158,10 +160,10 @@ class ParallelCongestionControl(ParallelEnv):  # type: ignore[misc]
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Act, and go on for an interval.
+        """Apply actions, and run one interval.
 
         Args:
-            actions: Of each agent that is still there.
+            actions: The action of each present agent.
 
         Raises:
             RunError: The run failed.

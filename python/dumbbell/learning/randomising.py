@@ -1,7 +1,7 @@
-"""Domain randomisation: an experiment whose values are drawn anew for each episode.
+"""Domain randomisation: drawing the parameters of an experiment for each episode.
 
-What may be drawn is said as in ``[sweep]`` of a file (`dumbbell.compare.sweeps`): lists of values,
-each as likely as the others, and ranges, uniform in the value or in its logarithm.
+The parameters are given as in ``[sweep]`` of a file (`dumbbell.compare.sweeps`): lists of equally
+likely values, and ranges, uniform in the value or in its logarithm.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FROM_FILE: Final = "sweep"
 """In place of a table: that of the file."""
 
 Randomise: TypeAlias = Mapping[str, Any] | Literal["sweep"] | None
-"""Path to values, as in ``[sweep]``; `FROM_FILE`; or None for an experiment that stays as it is."""
+"""Path to values, as in ``[sweep]``; `FROM_FILE`; or None for a fixed experiment."""
 
 _ANY_STEPS: Final = 2
 
@@ -34,9 +34,9 @@ class _Drawn:
     """Values of a path.
 
     Attributes:
-        path: Where they are set.
-        table: As it was written.
-        is_range: Whether all of a range may be drawn, and not some values.
+        path: Path at which the values are set.
+        table: The table as written.
+        is_range: Whether values are drawn from a continuous range.
     """
 
     path: str
@@ -55,12 +55,12 @@ class _Drawn:
 
 @dataclass(frozen=True)
 class Experiments:
-    """An experiment, or as many as can be drawn.
+    """A fixed or randomised experiment.
 
     Attributes:
-        described: As the file has it, without its questions.
-        folder: From which its paths start.
-        drawn: Paths that are drawn together, for each draw.
+        described: The description of the file.
+        folder: Folder of its relative paths.
+        drawn: For each random draw the parameters that it sets.
     """
 
     described: Mapping[str, Any]
@@ -73,10 +73,10 @@ class Experiments:
 
         Args:
             source: A path, or text.
-            randomise: What is drawn.
+            randomise: Parameters to draw.
 
         Raises:
-            SpecError: It cannot be read, or asks for what there is not.
+            SpecError: The file cannot be read, or a parameter does not exist.
         """
         document, folder = load(source)
         described, asked = parted(document)
@@ -92,10 +92,10 @@ class Experiments:
         return cls(described, folder, tuple(_drawn(asked[FROM_FILE])))
 
     def draw(self, random: Generator) -> Experiment:
-        """One of them.
+        """Draw an experiment.
 
         Raises:
-            SpecError: What was drawn makes no experiment.
+            SpecError: The drawn values do not make a valid experiment.
         """
         settings = [
             setting

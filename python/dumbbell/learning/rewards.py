@@ -17,11 +17,11 @@ from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
 
 Reward: TypeAlias = Callable[[Interval], float]
-"""From what happened in an interval to a number, the more the better."""
+"""Maps an interval to a number; larger is better."""
 
 BITS_PER_MBIT: Final = 1e6
 LEAST_RATE_MBPS: Final = 1e-3
-"""What less counts as in logarithms and negative powers, which have no bound at 0."""
+"""Minimum rate in logarithms and negative powers, which are unbounded at 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Power:
     In Mbit/s over seconds; 0 before the first round-trip time.
 
     Attributes:
-        exponent: Of the throughput; above 1 throughput counts for more than delay.
+        exponent: Exponent of the throughput; above 1 throughput has more weight than delay.
     """
 
     exponent: float = 1.0
@@ -53,10 +53,10 @@ class Aurora:
     share.
 
     Attributes:
-        throughput: Weight of a packet a second.
-        latency: Of a second.
-        loss: Of a loss of everything.
-        scale: The authors' code multiplies by 0.001.
+        throughput: Weight of a packet per second.
+        latency: Weight of a second.
+        loss: Weight of a loss ratio of 1.
+        scale: Factor of the sum; 0.001 in the authors' code.
     """
 
     throughput: float = 10.0
@@ -84,8 +84,9 @@ class AlphaFairness:
 
     Attributes:
         alpha: 0 for throughput alone, 1 for proportional fairness, large for max-min fairness.
-        delay_weight: Of the logarithm of the round-trip time in seconds, which is taken off; 0 for
-            the paper's utility. With 1 and an alpha of 1 it is the logarithm of power.
+        delay_weight: Weight of the logarithm of the round-trip time in seconds, which is
+            subtracted; 0 for the paper's utility. With 1 and an alpha of 1 it is the logarithm of
+            power.
     """
 
     alpha: float = 1.0
@@ -107,14 +108,14 @@ class AlphaFairness:
 REWARDS: Final[Mapping[str, Reward]] = MappingProxyType(
     {"power": Power(), "aurora": Aurora(), "alpha_fairness": AlphaFairness()}
 )
-"""By name, with their usual parameters."""
+"""Rewards by name, with their usual parameters."""
 
 
 def reward_of(reward: str | Reward) -> Reward:
-    """A reward from its name, or one's own.
+    """A reward from its name; a function is returned unchanged.
 
     Raises:
-        SpecError: There is none of that name.
+        SpecError: There is no reward of that name.
     """
     if callable(reward):
         return reward

@@ -35,7 +35,7 @@ rate = "10mbit"
 delay = "20ms"
 qdisc = "pfifo limit 50"
 """
-"""What an environment has that is told of none: 10 Mbit/s, 40 ms, a buffer of 50 packets."""
+"""The default network: 10 Mbit/s, 40 ms, a buffer of 50 packets."""
 
 DEFAULT_EXPERIMENT: Final = f"""\
 name = "learning"
@@ -52,7 +52,7 @@ DEFAULT_MOST_FACTOR: Final = 1.5
 LARGEST_FACTOR: Final = 100.0
 LARGEST_REPLICATION: Final = 2**62
 REPLICATION: Final = "replication"
-"""The one option of `reset`."""
+"""The only option of `reset`."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,14 @@ class Rules:
     """Settings of an environment, checked.
 
     Attributes:
-        experiments: What is run.
-        control: What actions are factors on.
-        step: How long a step is.
-        measures: What is seen of an interval.
-        history: Of how many intervals.
-        most_factor: Of a continuous action at its end.
-        factors: Of discrete actions; empty for a continuous one.
-        reward: Of an interval.
+        experiments: The experiments.
+        control: The controlled quantity, multiplied by actions.
+        step: Length of a step.
+        measures: Measures of an interval.
+        history: Number of intervals in an observation.
+        most_factor: Factor of a continuous action of 1.
+        factors: Factors of discrete actions; empty for continuous ones.
+        reward: Reward of an interval.
     """
 
     experiments: Experiments
@@ -96,7 +96,7 @@ class Rules:
         factors: Sequence[float] | None,
         reward: str | Reward,
     ) -> Rules:
-        """As `CongestionControl` takes them.
+        """Check the arguments of `CongestionControl`.
 
         Raises:
             SpecError: One of them is not allowed.
@@ -126,20 +126,20 @@ class Rules:
     def begin(
         self, random: Generator, flows: Sequence[str] | None, options: Mapping[str, Any] | None
     ) -> tuple[AgentDescription, Episode]:
-        """An episode: its experiment is drawn, and then its replication.
+        """Begin an episode: draw its experiment, then its replication.
 
         Args:
-            random: What draws.
+            random: The random generator.
             flows: Names of the agents' flows.
-            options: Of `reset`: ``replication``, in place of one that is drawn.
+            options: Options of `reset`: ``replication`` fixes the replication.
 
         Raises:
-            SpecError: What was drawn cannot be run, or the replication is out of range.
+            SpecError: The drawn experiment is invalid, or the replication is out of range.
             RunError: The run failed.
         """
         description = self.described(random, flows)
         replication = int(random.integers(LARGEST_REPLICATION))
-        # PettingZoo's checker passes an option of its own, so that others are left aside.
+        # PettingZoo's checker passes its own option, so unknown options are ignored.
         chosen = (options or {}).get(REPLICATION)
         if chosen is not None:
             if not isinstance(chosen, int) or not 0 <= chosen < LARGEST_REPLICATION:
@@ -149,7 +149,7 @@ class Rules:
         return description, Episode(description, replication, self.control, self.step)
 
     def described(self, random: Generator, flows: Sequence[str] | None) -> AgentDescription:
-        """An experiment that was drawn; where nothing is drawn, the one that was checked before."""
+        """A drawn experiment; without randomisation the one checked before."""
         if self.experiments.drawn:
             return AgentDescription.of(self.experiments.draw(random), flows)
         names = None if flows is None else tuple(flows)
@@ -158,21 +158,21 @@ class Rules:
         return self._checked[names]
 
     def observation_space(self) -> spaces.Space[Any]:
-        """Of shape (history, measures)."""
+        """The space of observations, shape (history, measures)."""
         history = History(self.measures, self.history)
         return spaces.Box(history.low, history.high, dtype=np.float32)
 
     def action_space(self) -> spaces.Space[Any]:
-        """A number from -1 to 1; or which of the factors."""
+        """The space of actions: a number from -1 to 1, or the index of a factor."""
         if self.factors:
             return spaces.Discrete(len(self.factors))
         return spaces.Box(-1.0, 1.0, (1,), dtype=np.float32)
 
     def factor(self, action: Any) -> float:
-        """What an action multiplies with.
+        """The factor of an action.
 
         Raises:
-            ValueError: It is none.
+            ValueError: The action is invalid.
         """
         if self.factors:
             return self.factors[int(action)]
@@ -184,7 +184,7 @@ class Rules:
 
 
 def info(now_ns: int, interval: Interval) -> dict[str, Any]:
-    """Numbers of an interval in units of their own, for people."""
+    """Numbers of an interval with units, for people."""
     return {
         "time_s": now_ns * 1e-9,
         "send_rate_bps": interval.send_rate_bps,

@@ -1,6 +1,6 @@
 """Orchestration of runs: replications of several arms until they are precise enough.
 
-Who only shows progress loads no statistics.
+Importing only the progress types does not load the statistics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs replications until they are precise enough, or stopped."""
+"""Running replications until a precision is reached."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ B = TypeVar("B", bound=Hashable)
 
 
 class ReplicateOptions(TypedDict, Generic[R], total=False):
-    """What `replicate` takes besides arms and what to make of their runs; it says what each is."""
+    """Options of `replicate`, which documents them."""
 
     at_least: Required[int]
     at_most: int | None
@@ -75,26 +75,27 @@ def replicate(
     on_progress: ProgressCallback | None = None,
     cancel: Cancellation | None = None,
 ) -> Replications[A, R]:
-    """Run replications of all arms until a precision is reached, or as many as asked for.
+    """Run replications of all arms, a fixed number or until a precision is reached.
 
     Args:
         arms: Key to experiment; flows of the same name see the same random numbers in all.
-        reduce: From a run to what shall be kept of it, a number or a value of any type; pure,
-            called in the order in which runs end. The run is let go of afterwards, so memory
-            grows with what is kept and not with runs.
-        at_least: Replications before the precision is looked at.
-        at_most: Replications after which to stop anyhow; ``at_least`` when None.
-        batch: Replications between looks; ``at_least`` when None.
+        reduce: Reduces a run to the result to keep, a number or a value of any type; pure, called
+            in the order in which runs end. The run is freed afterwards, so memory grows only with
+            the results.
+        at_least: Replications before the precision is first tested.
+        at_most: Maximum number of replications; ``at_least`` if None.
+        batch: Replications between tests; ``at_least`` if None.
         precision: Relative half-width of the interval of the mean to reach (0.01 is 1 %); None
             runs ``at_least``.
-        precision_of: Quantities of a result that must be so precise, in every arm; as it stands
+        precision_of: Quantities of a result that must reach the precision in every arm; by default
             the result itself, which must then be a number.
         level: Level of that interval.
-        jobs: Threads; 0 for one a core.
-        memory_bytes: What runs may use together, at most; None for what is free.
-        performer: Who does the runs; None for threads of this process (``jobs``, ``memory_bytes``).
-        backend: Where.
-        seed: Replaces the arms' own when given.
+        jobs: Threads; 0 for one per core.
+        memory_bytes: Memory limit of all runs together; None for the free memory.
+        performer: Performer of the runs; None for threads of this process (``jobs``,
+            ``memory_bytes``).
+        backend: Backend of the runs.
+        seed: Replaces the arms' seeds if given.
         keep: Keep the runs of this number of replications.
         task: Name in the progress.
         on_progress: Called about ten times a second.
@@ -104,8 +105,8 @@ def replicate(
         Results of replications 0, 1, ... without gaps.
 
     Raises:
-        SpecError: An arm is not allowed, would not fit in memory or would take days.
-        StatsError: The counts or the precision make no rule.
+        SpecError: An arm is invalid, would not fit in memory or would take days.
+        StatsError: The counts or the precision are invalid.
         DumbbellError: There is no such quantity.
         KeyboardInterrupt: After Ctrl-C; with ``cancel`` what has finished can be had instead.
     """
@@ -135,14 +136,14 @@ def replicate_groups(
     reduce: Callable[[Mapping[B, Run]], R],
     **options: Unpack[ReplicateOptions[R]],
 ) -> Replications[A, R]:
-    """As `replicate`, where an arm is several experiments whose runs are reduced together.
+    """Like `replicate`, for arms of several experiments whose runs are reduced together.
 
-    For what is made of two runs at once and would be large to keep, such as where the distribution
-    functions of their flows cross.
+    For results that need several runs at once and whose inputs would be large to keep, such as the
+    crossings of the CDFs of their flows.
 
     Args:
-        groups: Arm to its experiments by key.
-        reduce: From the runs of one replication of one arm to what shall be kept of them.
+        groups: The experiments of each arm, by key.
+        reduce: Reduces the runs of one replication of an arm to the result to keep.
         **options: As for `replicate`.
     """
     if not all(groups.values()) or not groups:
@@ -249,7 +250,7 @@ class _Campaign(Generic[A, B, R]):
         )
 
     def _watched_values(self, arm: A, results: Sequence[R]) -> dict[str, Floats]:
-        """What must be precise, by the name that a sentence calls it."""
+        """The quantities that must be precise, by their names in messages."""
         return {
             f"{name_of(quantity)} of {arm}": np.array(
                 [value_of(each, quantity) for each in results], dtype=np.float64

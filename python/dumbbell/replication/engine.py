@@ -1,7 +1,7 @@
 """The loop of replications under `replicate` (studies) and `compare` (run, check, judge).
 
-Replications are run in rounds, up to the counts at which a stopping rule looks, until every arm has
-enough. Whoever asks for them says what an arm is, runs a round, and says what is kept of a run.
+Replications are run in rounds, up to the counts at which the stopping rule is evaluated, until
+every arm has enough. The caller defines the arms, runs a round, and reduces a run to a result.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dumbbell.tables import Run
 A = TypeVar("A", bound=Hashable)
 R = TypeVar("R")
 F = TypeVar("F")
-"""What says why a run failed."""
+"""Reason of a failed run."""
 Place: TypeAlias = tuple[A, int]
-"""An arm and the number of a replication."""
+"""An arm and a replication number."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class StoppingPolicy(Generic[A, R]):
     """When arms have enough replications.
 
     Attributes:
-        rule: For the numbers that are watched.
-        watched: From an arm and its results, in order of the replications, to the numbers that must
-            be precise, by their names; none where the rule only counts.
-        is_joint: Whether all arms stop after the same number, when all are precise, and one that
-            fails ends all; else each stops and fails by itself.
+        rule: Stopping rule for the watched numbers.
+        watched: Maps an arm and its results, in order of replications, to the numbers that must be
+            precise, by name; none if the rule only counts.
+        is_joint: Whether all arms stop together when all are precise, and a failure ends all;
+            otherwise each arm stops and fails separately.
     """
 
     rule: StoppingRule
@@ -43,10 +43,10 @@ class StoppingPolicy(Generic[A, R]):
     is_joint: bool
 
     def points(self, results: Mapping[A, Sequence[R]]) -> dict[A, StoppingPoint]:
-        """Where arms stop, of those that have enough.
+        """The stopping points of arms that have enough replications.
 
         Args:
-            results: Of the arms that go on, replications 0, 1, ... without gaps.
+            results: Results of the unfinished arms, replications 0, 1, ... without gaps.
         """
         together = [list(results)] if self.is_joint else [[arm] for arm in results]
         found: dict[A, StoppingPoint] = {}
@@ -63,15 +63,15 @@ class StoppingPolicy(Generic[A, R]):
 
 @dataclass(frozen=True, slots=True)
 class Round(Generic[A]):
-    """Replications that are run side by side.
+    """Replications that are run in parallel.
 
     Attributes:
-        places: They, replication after replication, so that what was stopped has pairs.
-        begun: Replications that each of these arms has.
-        look: Replications that each of these arms will have.
-        done_before: Places of earlier rounds.
-        known_in_all: Places of all rounds of the arms that have not failed, as far as is known: an
-            arm that is not precise then goes on.
+        places: The replications in order of their number, so that an interrupted round has pairs.
+        begun: Replications that each arm has.
+        look: Replications that each arm will have.
+        done_before: Number of replications in earlier rounds.
+        known_in_all: Known total of replications of the arms that have not failed; it grows while
+            an arm is not precise.
     """
 
     places: Sequence[Place[A]]
@@ -82,17 +82,17 @@ class Round(Generic[A]):
 
 
 RunRound: TypeAlias = Callable[[Round[A], Callable[[int, F], None]], Iterator[DoneUnit[R]]]
-"""Runs a round. Each place gives a result, with its index among the places, or a call with that
-index and why it failed; or neither, where it was cancelled."""
+"""Runs a round: yields the index and the result of each place, or calls the failure function with
+the index and the reason; neither for cancelled places."""
 
 
 class ReplicationEngine(Generic[A, R, F]):
-    """Runs replications of arms until each has enough, fails, or is stopped.
+    """Runs replications of arms until each has enough, fails, or is cancelled.
 
     Attributes:
-        stopped: Where arms stopped, of those that had enough.
-        failed: Each failed replication and why, in the order in which they failed.
-        interrupted: Whether it was stopped before every arm that did not fail had enough.
+        stopped: Stopping points of the arms that had enough.
+        failed: Each failed replication and its reason, in order of failure.
+        interrupted: Whether it was cancelled before every arm that did not fail had enough.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class ReplicationEngine(Generic[A, R, F]):
         """Set it up.
 
         Args:
-            arms: What is replicated.
-            policy: When it is enough.
+            arms: The arms.
+            policy: The stopping policy.
             run_round: Runs a round.
-            cancel: Set it to stop within a second and keep the finished replications.
+            cancel: Event that stops within a second and keeps the finished replications.
         """
         self._policy = policy
         self._run_round = run_round
@@ -120,7 +120,7 @@ class ReplicationEngine(Generic[A, R, F]):
         self.interrupted = False
 
     def results(self, arm: A) -> tuple[R, ...]:
-        """Of its replications 0, 1, ... without gaps."""
+        """Results of an arm's replications 0, 1, ... without gaps."""
         own = self._results[arm]
         n = 0
         while n in own:
@@ -128,15 +128,16 @@ class ReplicationEngine(Generic[A, R, F]):
         return tuple(own[replication] for replication in range(n))
 
     def kept(self, arm: A, n: int) -> tuple[tuple[Run, ...], ...]:
-        """Runs of its first ``n`` replications, of those whose runs came with their results."""
+        """Runs of the first ``n`` replications, if they were yielded with their results."""
         own = self._kept[arm]
         return tuple(own[replication] for replication in range(n) if replication in own)
 
     def run(self) -> None:
-        """Do it.
+        """Run all rounds.
 
         Raises:
-            KeyboardInterrupt: After Ctrl-C; with ``cancel`` what has finished can be had instead.
+            KeyboardInterrupt: After Ctrl-C without ``cancel``; with ``cancel`` the finished
+                replications are kept.
         """
         begun = done = 0
         while going := self._going():

@@ -1,4 +1,4 @@
-"""The work was stopped before there was anything to show."""
+"""The error of an interrupted command without results."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dumbbell.errors import EXIT_STOPPED, DumbbellError
 
 
 class Interrupted(DumbbellError):  # noqa: N818 - a wish, not an error
-    """Stopped by a person, with nothing finished that could be reported.
+    """The command was interrupted before any result could be reported.
 
-    The exit code is the shell's for a program that Ctrl-C ended (128 + SIGINT).
+    The exit code is that of a shell for a program ended by Ctrl-C (128 + SIGINT).
     """
 
     exit_code = EXIT_STOPPED

@@ -1,6 +1,6 @@
-"""Who does the runs of a campaign: a `Performer` is given `Unit`s and yields what came of them.
+"""Performers: a `Performer` runs `Unit`s and yields their results.
 
-Results do not depend on which.
+Results do not depend on the performer.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from dumbbell.tables import Run
 
 R = TypeVar("R")
 Reduce: TypeAlias = Callable[[Mapping[Any, Run]], R]
-"""From the runs of a unit to what is kept of them."""
+"""Reduces the runs of a unit to a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class SingleRunUnit(Generic[R]):
-    """What is made of a unit that is a single run.
+    """Reduction of a unit with a single run.
 
     Attributes:
-        reduce: From that run.
+        reduce: Reduces that run.
     """
 
     reduce: Callable[[Run], R]
 
     def __call__(self, runs: Mapping[Any, Run]) -> R:
-        """What is kept of it."""
+        """The result of the unit."""
         (run,) = runs.values()
         return self.reduce(run)
 
@@ -39,8 +39,8 @@ class Unit:
     """Runs that are reduced together: one replication of an arm.
 
     Attributes:
-        experiments: What is run, once each, by key.
-        replication: Its number.
+        experiments: The experiments, each run once, by key.
+        replication: The replication number.
     """
 
     experiments: Mapping[Any, Experiment]
@@ -49,18 +49,18 @@ class Unit:
 
 @dataclass(frozen=True)
 class Work(Generic[R]):
-    """Units to be done, and what is made of them.
+    """Units to run, and their reduction.
 
     Attributes:
-        units: What to do.
-        reduce: Pure; called in the order in which units end.
-        backend: Where.
-        task: What they are for, as the progress names it.
-        keep: Replications below this one are yielded with their runs.
-        cancel: Set it to stop within a second; units that had finished are yielded.
-        on_progress: Called a few times a second with how many runs are done, parts of those under
-            way included.
-        on_failure: Called with each run that failed; its index is that of its unit.
+        units: The units.
+        reduce: Their reduction; pure, called in the order in which units end.
+        backend: Their backend.
+        task: Name of the task for the progress.
+        keep: Replications below this number are yielded with their runs.
+        cancel: Event that stops within a second; finished units are yielded.
+        on_progress: Called a few times per second with the number of finished runs, including
+            fractions.
+        on_failure: Called with each failed run; its index is that of its unit.
     """
 
     units: Sequence[Unit]
@@ -75,12 +75,12 @@ class Work(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class DoneUnit(Generic[R]):
-    """A unit and what came of it.
+    """A finished unit.
 
     Attributes:
-        index: Its place among the units.
-        result: What its runs were reduced to.
-        runs: They, where asked for.
+        index: Its index among the units.
+        result: Its result.
+        runs: Its runs, if requested.
     """
 
     index: int
@@ -99,18 +99,18 @@ class Performer(Protocol):
     """
 
     def check(self, experiments: Iterable[Experiment], backend: str) -> None:
-        """Whether they can be run at all, before any is.
+        """Check the experiments before any is run.
 
         Raises:
-            DumbbellError: One is not allowed, is too large, or its backend is not there.
+            DumbbellError: An experiment is invalid or too large, or its backend is not available.
         """
 
     def perform(self, work: Work[R]) -> Iterator[DoneUnit[R]]:
-        """Do units; each is yielded once, in the order in which they end."""
+        """Run units; each is yielded once, in the order in which they end."""
 
 
 class UnitCollector(Generic[R]):
-    """Runs of units that end one by one, until all of a unit are there."""
+    """Collects the runs of units until a unit is complete."""
 
     def __init__(self, work: Work[R]) -> None:
         """Nothing has ended yet."""
@@ -119,10 +119,10 @@ class UnitCollector(Generic[R]):
         self.places = [
             (index, key) for index, unit in enumerate(work.units) for key in unit.experiments
         ]
-        """Of each run, in the order in which they are to be begun: its unit, and its key there."""
+        """The unit and the key of each run, in the order of starting."""
 
     def take(self, place: int, run: Run) -> DoneUnit[R] | None:
-        """The unit that has ended with this run; None where others are missing."""
+        """The unit completed by this run, or None."""
         index, key = self.places[place]
         unit = self._work.units[index]
         there = self._pending.setdefault(index, {})
@@ -136,14 +136,14 @@ class UnitCollector(Generic[R]):
 
 
 class ThisProcess:
-    """The performer where no other is asked for: the engine's own threads, and no store."""
+    """The default performer: threads of the engine, without a store."""
 
     def __init__(self, jobs: int = 0, memory_bytes: int | None = None) -> None:
         """Set it up.
 
         Args:
-            jobs: Threads; 0 for one a core.
-            memory_bytes: What the runs may use together; None for what there is.
+            jobs: Threads; 0 for one per core.
+            memory_bytes: Memory limit of all runs together; None for the free memory.
         """
         self._jobs = jobs
         self._memory_bytes = memory_bytes

@@ -1,4 +1,4 @@
-"""What an orchestrator says of itself while it works."""
+"""Progress of a long task."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a task is.
+    """Progress of a task.
 
     Attributes:
-        task: What is being done; the same text for the same task.
-        done: Amount done, in ``unit``; fractions are of what is under way.
-        total: Amount known to be needed; may grow as a precision is not reached.
-        unit: Of both.
-        detail: A few words more, such as the precision reached.
+        task: Name of the task; constant during the task.
+        done: Amount done, in ``unit``, including fractions of unfinished runs.
+        total: Amount known to be needed; it may grow while a precision is not reached.
+        unit: Unit of both.
+        detail: Further information, such as the precision reached.
     """
 
     task: str

@@ -1,4 +1,4 @@
-"""Replications of several arms, each run reduced to whatever a study says about it.
+"""Replications of several arms, with each run reduced to a result.
 
 One replication is every arm run once with the same replication number, hence the same random
 arrivals where flows have the same names (common random numbers). The number of replications is
@@ -22,9 +22,9 @@ from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
 A = TypeVar("A", bound=Hashable)
-"""What tells arms apart: a name, or a value that says what was set."""
+"""The key of an arm: a name, or a value with its settings."""
 R = TypeVar("R")
-"""What a run is reduced to."""
+"""The result of a run."""
 Quantity: TypeAlias = str | Callable[[R], float] | None
 """A number of a result: the name of its attribute, or a function of it; None where the result is
 a number itself."""
@@ -32,18 +32,18 @@ a number itself."""
 
 @dataclass(frozen=True)
 class Replications(Generic[A, R]):
-    """What replications gave: replications 0 to ``n`` - 1 of every arm, without gaps.
+    """Results of replications 0 to ``n`` - 1 of every arm, without gaps.
 
     Attributes:
-        results: Arm to one result a replication, in order.
+        results: Results of each arm, one per replication, in order.
         n: Replications of each arm.
         stopped_because: A sentence for the report.
-        kept: Arm to the runs of its first replications, as many as were asked for; an arm of
-            `replicate` has one run a replication, one of `replicate_groups` those of its group.
-        precise: Whether the precision asked for was reached; True when none was asked for.
-        interrupted: Whether somebody stopped it early.
-        failed: Replications that gave no result, with the reason; those from the first failed
-            one on are left out of the results.
+        kept: The kept runs of each arm's first replications; an arm of `replicate` has one run a
+            replication, one of `replicate_groups` those of its group.
+        precise: Whether the requested precision was reached; True if none was requested.
+        interrupted: Whether it was interrupted.
+        failed: Replications without a result, with the reason; the results end before the first
+            failed one.
     """
 
     results: Mapping[A, tuple[R, ...]]
@@ -68,18 +68,18 @@ class Replications(Generic[A, R]):
         return self.results[arm][0]
 
     def run(self, arm: A, replication: int = 0) -> Run:
-        """A run that was kept; of a group its first."""
+        """A kept run; for a group its first."""
         return self.kept[arm][replication][0]
 
     def values(self, arm: A, quantity: Quantity[R] = None) -> Floats:
         """A quantity of each replication of an arm, in order; shape (n,).
 
-        Values of two arms at one place belong together: they saw the same random numbers.
+        Values of two arms with the same index are paired: they used the same random numbers.
 
         Args:
-            arm: Which.
-            quantity: Attribute or function of a result. A function that gives k numbers makes
-                shape (n, k).
+            arm: The arm.
+            quantity: Attribute or function of a result. A function with k numbers gives shape (n,
+                k).
         """
         return np.array([value_of(each, quantity) for each in self.of(arm)], dtype=np.float64)
 
@@ -93,7 +93,7 @@ class Replications(Generic[A, R]):
         return student_interval(self.values(arm, quantity), level)
 
     def difference(self, a: A, b: A, quantity: Quantity[R] = None, level: float = 0.95) -> Estimate:
-        """Mean of A less B, paired by replication."""
+        """Mean of A - B, paired by replication."""
         return difference_interval(self.values(a, quantity), self.values(b, quantity), level=level)
 
     def ratio(self, a: A, b: A, quantity: Quantity[R] = None, level: float = 0.95) -> Estimate:
@@ -119,7 +119,7 @@ def value_of(result: R, quantity: Quantity[R]) -> float:
 
 
 def name_of(quantity: Quantity[R]) -> str:
-    """What to call a quantity in a sentence."""
+    """The name of a quantity in a message."""
     if callable(quantity):
         return getattr(quantity, "__name__", "a quantity")
     return quantity or "it"

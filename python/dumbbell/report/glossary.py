@@ -1,4 +1,4 @@
-"""Words of the field: explained where a page first uses each, and all of them in the docs."""
+"""Terms of the field: explained at their first use on a page, and all in docs/glossary.md."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Results of runs by content, so that none is done twice.
+"""A store of results, addressed by content, so that no run is repeated.
 
-A `Store` is a folder: rows of numbers in SQLite, and tables of runs in Parquet where they are asked
-for. It knows keys, numbers and tables, and nothing of what they mean. Several processes of one
-machine may write one store; a `Shard` writes a file of its own, for folders that machines share.
+A `Store` is a folder: rows of numbers in SQLite and, on request, tables of runs in Parquet. It does
+not interpret keys, numbers and tables. Several processes of one machine may write to one store; a
+`Shard` writes its own file, for folders shared by machines.
 """
 
 from dumbbell.store.content import (

@@ -1,4 +1,4 @@
-"""What a store keeps of a run."""
+"""The stored content of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dumbbell.tables import Origin, Run
 
 Digest: TypeAlias = bytes
-"""SHA-256, 32 bytes, of all that decides what a run is: the key of its result."""
+"""The key of a run: SHA-256, 32 bytes, over everything that determines its result."""
 DIGEST_BYTES = 32
 
 
@@ -23,12 +23,12 @@ def run_id_of(key: Digest) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CellName:
-    """What a person asked for when a run was made: what results are listed and forgotten by.
+    """The request under which a run was made, by which results are listed and removed.
 
     Attributes:
-        experiment: Its name.
-        settings: Path to value, as text, of what was put in place of the file's.
-        is_ensemble: Whether its runs are members of an ensemble, and no replications.
+        experiment: Name of the experiment.
+        settings: Path and value, as text, of each setting that overrides the file.
+        is_ensemble: Whether its runs are members of an ensemble instead of replications.
     """
 
     experiment: str
@@ -46,8 +46,8 @@ class Numbers:
     """Numbers of a run.
 
     Attributes:
-        layout: What they are, as text of whoever keeps them; the same for many runs.
-        values: Shape (numbers,); NaN where not defined.
+        layout: Description of the numbers, as text of the caller; shared by many runs.
+        values: The numbers, shape (numbers,); NaN if undefined.
     """
 
     layout: str
@@ -56,15 +56,15 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """A finished run, as it is kept.
+    """A finished run to be stored.
 
     Attributes:
-        key: By which it is found.
-        backend: Where it ran.
-        replication: Its number, from 0 to 2**64 - 1.
-        version: What decided the result besides: JSON, the same for many runs.
-        numbers: What came of it.
-        run: Its tables, where they are to be kept.
+        key: Its key.
+        backend: Its backend.
+        replication: Its replication, from 0 to 2**64 - 1.
+        version: Further inputs of the result: JSON, shared by many runs.
+        numbers: Its numbers.
+        run: Its tables, if they are stored.
     """
 
     key: Digest
@@ -77,15 +77,15 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class KeptTables:
-    """Where the tables of a run are.
+    """Location of the stored tables of a run.
 
     Attributes:
-        segment: Name of the files they are in.
-        origin: As of `Run`.
-        tables: Names of those it has.
-        files: Table to SHA-256, in hexadecimal, of the segment's file; one without rows has none.
-        meta: As of `Run`.
-        provenance: As of `Run`.
+        segment: Name of the segment.
+        origin: See `Run`.
+        tables: Names of its tables.
+        files: SHA-256 in hexadecimal of each table's file; empty tables have no file.
+        meta: See `Run`.
+        provenance: See `Run`.
     """
 
     segment: str

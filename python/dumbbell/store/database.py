@@ -1,4 +1,4 @@
-"""Opening and making the SQLite files of a store: hostile until they were looked at."""
+"""Creating and opening the SQLite files of a store, which are untrusted until checked."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from dumbbell.store.errors import ELSEWHERE, StoreError, corrupt, named_errors
 from dumbbell.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
 BUSY_S = 60.0
-"""How long another process may hold the file."""
+"""Time to wait for another process's lock."""
 LARGEST_VALUE_BYTES = 64 * 2**20
-"""Of one text or blob in it."""
+"""Size limit of a text or blob."""
 _LARGEST_SQL_BYTES = 10_000
 
 
 def make_database(file: Path, *, shared: bool) -> None:
-    """Make an empty database, unless there is one: beside its place, then named.
+    """Create an empty database unless it exists, atomically by a rename.
 
     Args:
-        file: Its place; the folder is made too.
-        shared: Whether its folder is one that machines share. SQLite's write-ahead log needs
-            memory that processes share, which network file systems have not
-            (sqlite.org/wal.html, "Overview"), so there a rollback journal is kept.
+        file: Its path; the folder is created too.
+        shared: Whether the folder is shared by machines. SQLite's write-ahead log needs shared
+            memory, which network file systems do not support (sqlite.org/wal.html, "Overview"), so
+            there a rollback journal is used.
 
     Raises:
         OSError: It cannot be written.
@@ -42,15 +42,15 @@ def make_database(file: Path, *, shared: bool) -> None:
         raise StoreError(
             str(file.parent), error.strerror or str(error), "a folder that can be written"
         ) from error
-    # A second process that makes the store has the first one's.
+    # If another process created the store first, use that one.
     with new_file(file) as new, named_errors(new):
         _fill(new, shared=shared)
 
 
 def _fill(file: Path, *, shared: bool) -> None:
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as database:
-        # With a rollback journal, so that all of it is in the file: of a write-ahead log it is not
-        # said where the disk is too full to take it over.
+        # Use a rollback journal, so that all data are in the file: SQLite does not report a full
+        # disk when it checkpoints a write-ahead log.
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute("BEGIN IMMEDIATE")
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -59,7 +59,7 @@ def _fill(file: Path, *, shared: bool) -> None:
             database.execute(sql)
         database.execute("COMMIT")
         if not shared:
-            # Kept in the file: whoever opens it uses the same.
+            # The mode is stored in the file, so all processes use it.
             database.execute("PRAGMA journal_mode = WAL")
     if file.with_name(f"{file.name}-wal").exists():
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
@@ -69,15 +69,15 @@ def open_to_write(file: Path) -> sqlite3.Connection:
     """A connection that may write; any thread may use it, one at a time.
 
     Raises:
-        StoreError: The file is no store, of another version, or read-only.
+        StoreError: The file is not a store, of another version, or read-only.
         OSError: It cannot be read.
     """
     with named_errors(file):
         database = _connected(file, "rw")
         try:
             _check(database, file)
-            # With a write-ahead log a power failure may cost the last commits, never the rest, and
-            # the death of a process none. A rollback journal needs all of its syncs.
+            # With a write-ahead log a power failure may lose the last commits but nothing else, and
+            # the death of a process loses none. A rollback journal needs full synchronous mode.
             (mode,) = database.execute("PRAGMA journal_mode").fetchone()
             database.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
             database.execute("BEGIN IMMEDIATE")
@@ -89,21 +89,22 @@ def open_to_write(file: Path) -> sqlite3.Connection:
 
 
 def open_to_read(file: Path) -> sqlite3.Connection:
-    """A connection that only reads, also where nothing can be written.
+    """A read-only connection, also on a read-only file system.
 
     Raises:
-        StoreError: The file is no store, or of another version.
+        StoreError: The file is not a store, or of another version.
         OSError: It cannot be read.
     """
     with named_errors(file):
-        # Whoever may write rolls back what a killed process left half done.
+        # A process with write permission rolls back the transaction of a killed process.
         for how in ("rw", "ro"):
             try:
                 return _opened_to_read(file, how)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF not in _NO_WRITING:
                     raise
-        # SQLite would make files beside a log that it cannot: without a log nobody is writing.
+        # SQLite would need to create files for the log; without a log no process is writing, so the
+        # file is immutable.
         if file.with_name(f"{file.name}-wal").exists():
             allowed = f"a folder that may be written: its log is not finished; or {ELSEWHERE}"
             raise StoreError(str(file), "read-only", allowed)
@@ -141,10 +142,10 @@ def _connected(file: Path, how: str) -> sqlite3.Connection:
 
 
 def check_structure(database: sqlite3.Connection, file: Path) -> None:
-    """That pages, trees and indices of a file agree: no row is lost, doubled, or of another page.
+    """Check that pages, trees and indices of a file agree, so that no row is lost or duplicated.
 
     Raises:
-        StoreError: They do not.
+        StoreError: They disagree.
         OSError: The file cannot be read.
     """
     with named_errors(file):
@@ -154,7 +155,7 @@ def check_structure(database: sqlite3.Connection, file: Path) -> None:
 
 
 def _check(database: sqlite3.Connection, file: Path) -> None:
-    """That it is a store of this version and has its tables, and no trigger or view besides."""
+    """Check that it is a store of this version with its tables, and without triggers or views."""
     (application,) = database.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION_ID:
         raise corrupt(file, f"a database of another program (application_id {application})")

@@ -1,4 +1,4 @@
-"""What can be wrong with a store."""
+"""Errors of a store."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from dumbbell.folders import disk_full_error
 from dumbbell.store.content import run_id_of
 
 _SHOWN_DIGITS = 16
-"""Of a key, in a message."""
+"""Length of a key in messages."""
 
 
 class StoreError(SpecError):
-    """A store that cannot be used as it is; it is never removed for that."""
+    """A store cannot be used; it is not removed."""
 
 
 class DamagedRunError(StoreError):
-    """A stored run is damaged; a caller that can runs it again."""
+    """A stored run is damaged; the caller may repeat it."""
 
 
 class DamagedRunWarning(UserWarning):
-    """A stored run is damaged and is run again; no caller asked for a report."""
+    """A stored run is damaged and is repeated; the caller gave no function for messages."""
 
 
 ELSEWHERE = "another folder (--store DIR), or none (--no-store)"
 
 
 def corrupt(file: Path, what: str) -> StoreError:
-    """Of a file that does not hold what it should."""
+    """The error for a file with invalid content."""
     allowed = f"a store as dumbbell writes it: move this one away, or name {ELSEWHERE}"
     return StoreError(str(file), what, allowed)
 
 
 def damaged_run(file: Path, key: object, what: str) -> DamagedRunError:
-    """Of a run whose row or files were changed since."""
+    """The error for a run whose row or files were changed."""
     name = run_id_of(key)[:_SHOWN_DIGITS] if isinstance(key, bytes) else str(key)[:_SHOWN_DIGITS]
     allowed = (
         "runs as they were kept: the command that made one makes it again, 'dumbbell results "
@@ -51,21 +51,21 @@ def damaged_run(file: Path, key: object, what: str) -> DamagedRunError:
 
 @contextlib.contextmanager
 def named_errors(file: Path) -> Iterator[None]:
-    """Say SQLite's errors with the file's name, and those of a disk as everybody's.
+    """Convert SQLite's errors to `StoreError` with the file's name, and disk errors to `OSError`.
 
     Raises:
         OSError: The disk is full, or cannot be written.
-        StoreError: The file is no store, cannot be written, or another process does not let go.
+        StoreError: The file is not a store, cannot be written, or is locked by another process.
     """
     try:
         yield
     except sqlite3.Error as error:
-        # Of a few errors that Python finds itself there is no code.
+        # Errors raised by Python's module have no code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file)) from error
         if code == sqlite3.SQLITE_IOERR:
-            # SQLite tells a quota and a limit on a file's size from nothing else.
+            # SQLite does not distinguish a quota and a file size limit from other errors.
             full = disk_full_error(file.parent) or _beyond_limit(file)
             if full is not None:
                 raise OSError(full.errno, full.strerror, str(file)) from error
@@ -78,13 +78,13 @@ def named_errors(file: Path) -> Iterator[None]:
             allowed = f"a store that no other program holds for so long; or {ELSEWHERE}"
             raise StoreError(str(file), str(error), allowed) from error
         raise corrupt(file, str(error)) from error
-    except UnicodeDecodeError as error:  # of SQLite's own message: it quotes what it cannot read
+    except UnicodeDecodeError as error:  # its message would quote the unreadable bytes
         raise corrupt(file, "a damaged database: its tables cannot be read") from error
 
 
 def _beyond_limit(file: Path) -> OSError | None:
     """Whether a limit on the size of files (``ulimit -f``) leaves no room for another page."""
-    if sys.platform == "win32":  # it has no such limit
+    if sys.platform == "win32":  # Windows has no such limit
         return None
     import resource
 

@@ -29,8 +29,8 @@ class Shard:
     """A share of some work.
 
     Attributes:
-        number: Which, from 1.
-        of: How many there are.
+        number: Number of the share, from 1.
+        of: Number of shares.
     """
 
     number: int
@@ -38,10 +38,10 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """The share that ``2/8`` means.
+        """Parse a share such as ``2/8``.
 
         Raises:
-            SpecError: It means none.
+            SpecError: The text is not a share.
         """
         match = _SHARD.fullmatch(text)
         number, of = (int(match[1]), int(match[2])) if match else (0, 0)
@@ -60,20 +60,20 @@ class Shard:
         return f"shard-{self.number}-of-{self.of}.sqlite"
 
     def has(self, place: int) -> bool:
-        """Whether the work at a place, counted from 0, is its own."""
+        """Whether the share includes the work with this index, from 0."""
         return place % self.of == self.number - 1
 
 
 class Store:
-    """A folder of results. It is made when something is written to it."""
+    """A folder of results, created at the first write."""
 
     def __init__(self, folder: str | Path, shard: Shard | None = None) -> None:
         """Name it.
 
         Args:
-            folder: Where; need not be there.
-            shard: Whose results are written: into a file of its own, without the write-ahead log
-                that network file systems cannot share.
+            folder: Path of the folder, which need not exist.
+            shard: Share whose results are written, into its own file without a write-ahead log,
+                which network file systems do not support.
         """
         self.folder = Path(folder)
         self.shard = shard
@@ -91,20 +91,20 @@ class Store:
         return [*([own] if own.exists() else []), *shards]
 
     def reader(self) -> Reader:
-        """All that is there; a store that is not has nothing.
+        """A reader of all files; empty if the store does not exist.
 
         Raises:
-            StoreError: One of its files is no store.
+            StoreError: One of its files is not a store.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise StoreError(str(self.folder), "a file", "a folder (--store DIR)")
         return Reader(self.files, self._segments)
 
     def writer(self, commit_after_s: float = COMMIT_AFTER_S) -> Writer:
-        """What writes to it; see `Writer`.
+        """A writer for the store; see `Writer`.
 
         Raises:
-            StoreError: It cannot be written, or its file is no store.
+            StoreError: It cannot be written, or its file is not a store.
             OSError: The disk is full.
         """
         file = self._own_file
@@ -112,10 +112,10 @@ class Store:
         return Writer(file, self._segments, commit_after_s)
 
     def check(self) -> None:
-        """Whether what there is of it can be written; nothing is made.
+        """Check that the existing store can be written; creates nothing.
 
         Raises:
-            StoreError: It cannot, or is no store.
+            StoreError: It cannot be written, or is not a store.
         """
         file = self._own_file
         if file.exists():
@@ -124,13 +124,13 @@ class Store:
     def forget(self, experiment: str) -> int:
         """Remove all runs of the experiments of one name, with their tables.
 
-        A run that was also asked for under another name stays.
+        A run that also belongs to another name is kept.
 
         Returns:
-            How many were removed.
+            Number of removed runs.
 
         Raises:
-            StoreError: A file cannot be written, or is no store.
+            StoreError: A file cannot be written, or is not a store.
         """
         with self.reader() as reader:
             names = reader.experiments()
@@ -164,8 +164,8 @@ def _forget(file: Path, experiment: str, gone: set[Digest]) -> None:
         for table, column in (("versions", "version"), ("layouts", "layout")):
             database.execute(f"DELETE FROM {table} WHERE id NOT IN (SELECT {column} FROM runs)")
         database.execute("COMMIT")
-        # The disk gets its room back, unless another process has the file open just now.
+        # Release disk space, unless another process has the file open.
         database.execute("PRAGMA busy_timeout = 0")
-        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)  # VACUUM makes a file of its own
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)  # VACUUM creates a temporary file
         with contextlib.suppress(sqlite3.OperationalError):
             database.execute("VACUUM")

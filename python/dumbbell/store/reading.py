@@ -1,4 +1,4 @@
-"""Reading the files of a store as one: its own, and those of shards."""
+"""Reading all files of a store: its own and those of shards."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class ListedRun:
     """A requested run, without its numbers.
 
     Attributes:
-        key: By which `Reader.numbers` has them.
-        cell: What was asked for; a run that is of several cells is listed for each.
-        backend: Where it ran.
-        replication: Its number.
-        version: As of `Content`.
-        finished_unix_s: When that was.
+        key: Key for `Reader.numbers`.
+        cell: The request; a run of several cells is listed for each.
+        backend: Its backend.
+        replication: Its replication.
+        version: See `Content`.
+        finished_unix_s: Time at which it finished.
     """
 
     key: Digest
@@ -42,16 +42,16 @@ class ListedRun:
 
 
 class Reader:
-    """Looks results up. Use it as a context; what others add meanwhile may be seen or not.
+    """Reads results. Use it as a context manager; concurrent additions may or may not be visible.
 
-    Whatever it gives is as it was kept: it has the digest that was kept with it.
+    All returned results have passed the check of their digest.
     """
 
     def __init__(self, files: Sequence[Path], segments: Segments) -> None:
         """Open the files.
 
         Raises:
-            StoreError: One of them is no store.
+            StoreError: A file is not a store.
         """
         self._segments = segments
         self._stack = contextlib.ExitStack()
@@ -61,7 +61,7 @@ class Reader:
                 database = opening.enter_context(contextlib.closing(open_to_read(path)))
                 self._files.append(Rows(path, database))
             self._stack = opening.pop_all()
-        # A hundred shards are not asked one by one.
+        # Avoids a query of each of a hundred shards.
         self._places = self._all_keys() if len(self._files) > 1 else None
 
     def __enter__(self) -> Reader:
@@ -73,33 +73,33 @@ class Reader:
         self._stack.close()
 
     def __contains__(self, key: Digest) -> bool:
-        """Whether a run is there, undamaged."""
+        """Whether an undamaged run exists."""
         try:
             return self.numbers(key) is not None
         except DamagedRunError:
             return False
 
     def check_structure(self) -> None:
-        """That no file has lost rows or has them twice.
+        """Check that no file has lost or duplicated rows.
 
         Raises:
-            StoreError: One has.
+            StoreError: A file has.
         """
         for file in self._files:
             check_structure(file.database, file.path)
 
     def numbers(self, key: Digest) -> Numbers | None:
-        """The numbers of a run; None where it is not there.
+        """The numbers of a run, or None.
 
         Raises:
-            DamagedRunError: They are not as they were kept, and no other file has them.
-            StoreError: A file is not as it should be.
+            DamagedRunError: Their digest is wrong, and no other file has them.
+            StoreError: A file is invalid.
         """
         found = _first(self._files_with(key), lambda file: file.run(key))
         return None if found is None else found.numbers
 
     def is_asked(self, key: Digest, cell: CellName) -> bool:
-        """Whether a run was requested under that name."""
+        """Whether a run was requested for that cell."""
         settings = json.dumps(dict(cell.settings), ensure_ascii=False)
         names = cell.experiment, settings, int(cell.is_ensemble)
         digest = asked_digest(key, *names)
@@ -114,10 +114,10 @@ class Reader:
         return False
 
     def kept_tables(self, key: Digest) -> KeptTables | None:
-        """What is known of a run's tables; None where they were not kept.
+        """Location of a run's tables; None if they were not stored.
 
         Raises:
-            DamagedRunError: It is not as it was kept, and no other file of the store has it.
+            DamagedRunError: The digest is wrong, and no other file of the store has it.
             StoreError: A file is not as it should be.
         """
         return _first(self._files, lambda file: file.kept_tables(key))
@@ -126,17 +126,17 @@ class Reader:
         """The tables of a run.
 
         Raises:
-            DamagedRunError: They are not there, or not as they were kept.
-            StoreError: They are not as they should be.
+            DamagedRunError: They are missing, or their digest is wrong.
+            StoreError: Their format is invalid.
         """
         return self._segments.read(kept, key)
 
     def listed(self) -> Iterator[ListedRun]:
-        """All runs, each for every cell it is of: by experiment, settings, backend, replication.
+        """All runs, once per cell, sorted by experiment, settings, backend, replication.
 
         Raises:
-            DamagedRunError: One is not as it was kept.
-            StoreError: The store is not as it should be, and may have lost some.
+            DamagedRunError: A digest is wrong.
+            StoreError: The store is invalid, and may have lost runs.
         """
         self.check_structure()
         runs = self._runs()
@@ -152,7 +152,7 @@ class Reader:
         )
 
     def experiments(self) -> dict[Digest, set[str]]:
-        """Names that each run was asked for under, also of damaged runs, which may be forgotten.
+        """Experiments of each run, including damaged runs, so that they can be removed.
 
         Raises:
             StoreError: A file is not as it should be.
@@ -178,7 +178,7 @@ class Reader:
                 else:
                     about = row.backend, row.replication, row.version, row.finished_unix_s
                     runs.setdefault(key, about)
-        # Made again, it may be in another file.
+        # Its repetition may be in another file.
         for key, error in damaged.items():
             if key not in runs:
                 raise error
@@ -193,7 +193,7 @@ class Reader:
         return places
 
     def _files_with(self, key: Digest) -> Iterator[Rows]:
-        """Where to look for a run: first where it is known to be."""
+        """Files to search for a run, starting with its known file."""
         if self._places is None:
             yield from self._files
         elif key in self._places:
@@ -202,7 +202,7 @@ class Reader:
 
 
 def _first(files: Iterable[Rows], found_in: Callable[[Rows], _Found | None]) -> _Found | None:
-    """What the first file has that has it undamaged."""
+    """The result of the first file with an undamaged one."""
     damaged: DamagedRunError | None = None
     for file in files:
         try:

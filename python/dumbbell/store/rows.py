@@ -1,4 +1,4 @@
-"""Rows of one file of a store, given out only where their digests are right."""
+"""Rows of one file of a store, with their digests checked."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _TYPES = (bytes, str, int, int, int, int, bytes, bytes)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunRow:
-    """A run, as a row of ``runs`` has it.
+    """A run from a row of ``runs``.
 
     Attributes:
-        key: Of the run.
-        backend: Where it ran.
-        replication: Its number.
-        version: As of `Content`.
-        finished_unix_s: When it was finished.
-        numbers: What came of it.
+        key: Key of the run.
+        backend: Its backend.
+        replication: Its replication.
+        version: See `Content`.
+        finished_unix_s: Time at which it finished.
+        numbers: Its numbers.
     """
 
     key: Digest
@@ -43,10 +43,10 @@ class RunRow:
 
 @dataclass
 class Rows:
-    """An open file, with the texts that were read of it once.
+    """An open file, with a cache of its texts.
 
     Attributes:
-        path: Of the file.
+        path: Path of the file.
         database: The connection.
     """
 
@@ -55,11 +55,11 @@ class Rows:
     _texts: dict[tuple[str, int], tuple[str, Digest] | None] = field(default_factory=dict)
 
     def run(self, key: Digest) -> RunRow | None:
-        """A run by its key; None where it is not there.
+        """A run by its key, or None.
 
         Raises:
-            DamagedRunError: Its row is not as it was kept.
-            StoreError: The file is not as it should be.
+            DamagedRunError: Its digest is wrong.
+            StoreError: The file is invalid.
         """
         sql = f"SELECT {_OF_RUN} FROM runs WHERE key = ?"
         with named_errors(self.path):
@@ -67,10 +67,10 @@ class Rows:
         return None if row is None else self._run(row, key)
 
     def runs(self) -> Iterator[tuple[Digest, RunRow | DamagedRunError]]:
-        """All of them with their keys; in place of a damaged one what is to be said of it.
+        """All runs with their keys; the error message instead of a damaged run.
 
         Raises:
-            StoreError: The file is not as it should be.
+            StoreError: The file is invalid.
         """
         with named_errors(self.path):
             for row in self.database.execute(f"SELECT {_OF_RUN} FROM runs"):
@@ -80,11 +80,11 @@ class Rows:
                     yield row[0], error
 
     def kept_tables(self, key: Digest) -> KeptTables | None:
-        """What is known of a run's tables; None where they were not kept.
+        """Location of a run's tables; None if they were not stored.
 
         Raises:
-            DamagedRunError: Its row is not as it was kept.
-            StoreError: The file is not as it should be.
+            DamagedRunError: The digest of its row is wrong.
+            StoreError: The file is invalid.
         """
         sql = "SELECT segment, described, digest FROM kept_tables WHERE key = ?"
         with named_errors(self.path):
@@ -99,11 +99,11 @@ class Rows:
         return _kept(segment, described, self.path, key)
 
     def asked(self) -> Iterator[tuple[Digest, CellName]]:
-        """Which runs were asked for, and as what.
+        """The requests for runs.
 
         Raises:
-            DamagedRunError: A row is not as it was kept.
-            StoreError: The file is not as it should be.
+            DamagedRunError: The digest of a row is wrong.
+            StoreError: The file is invalid.
         """
         with named_errors(self.path):
             rows = self.database.execute(
@@ -153,12 +153,12 @@ class Rows:
 
 
 def signed(number: int) -> int:
-    """As SQLite keeps a whole number below 2**64."""
+    """Convert a whole number below 2**64 to SQLite's signed integer."""
     return number if number < _LEVELS_OF_64_BITS // 2 else number - _LEVELS_OF_64_BITS
 
 
 def unsigned(number: int) -> int:
-    """What `signed` was given."""
+    """The inverse of `signed`."""
     return number % _LEVELS_OF_64_BITS
 
 

@@ -1,20 +1,20 @@
-"""The database of a store: its tables, and how a file is found to be one."""
+"""The database of a store: its tables and its identification."""
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x64756D73
-"""``dums``, in the file's header: ``file`` and readers can tell whose it is."""
+"""``dums``, the application id in the file's header, for ``file`` and readers."""
 SCHEMA_VERSION = 2
-"""1 had no digests."""
+"""Version of the format; version 1 had no digests."""
 
 TABLES = {
-    # What a run depends on besides its description: JSON.
+    # Inputs of a run besides its description: JSON.
     "versions": """\
 CREATE TABLE versions (
     id INTEGER PRIMARY KEY,
     text TEXT NOT NULL UNIQUE
 )""",
-    # What the numbers of a run are, in their order.
+    # Names of the numbers of a run, in order.
     "layouts": """\
 CREATE TABLE layouts (
     id INTEGER PRIMARY KEY,
@@ -42,8 +42,8 @@ CREATE TABLE cells (
     is_ensemble INTEGER NOT NULL,
     UNIQUE (experiment, settings, is_ensemble)
 )""",
-    # Which cells a run is of; it may be in another file of the same store. With an index, so that
-    # each key is there twice, and a lost page of one of them is noticed.
+    # The cells of a run, which may be in another file of the store. The index contains each key a
+    # second time, so that a lost page is noticed.
     "asked": """\
 CREATE TABLE asked (
     key BLOB NOT NULL CHECK (length(key) = 32),

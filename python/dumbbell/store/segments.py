@@ -1,4 +1,4 @@
-"""Tables of runs: a Parquet file a table and segment, with the runs identified by ``run_id``."""
+"""Tables of runs: one Parquet file per table and segment; ``run_id`` identifies the runs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One that was written.
+    """A written segment.
 
     Attributes:
-        name: Of its files.
-        files: Table to SHA-256 of its file, in hexadecimal.
+        name: Name of its files.
+        files: SHA-256 in hexadecimal of each table's file.
     """
 
     name: str
@@ -43,23 +43,23 @@ class Segment:
 class Segments:
     """The folder of a store's tables: ``TABLE/SEGMENT.parquet``.
 
-    A segment has the tables of the runs that were committed together, those without rows left out.
-    Files are written beside their place and renamed, before a row of the database names them.
+    A segment has the non-empty tables of runs that were committed together. Files are written to a
+    temporary name and renamed, before a row of the database names them.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Name the folder; it is made with the first segment."""
+        """Set the folder; it is created with the first segment."""
         self._folder = folder
         self._whole: set[tuple[Path, int, int, str]] = set()
 
     def write(self, runs: Mapping[Digest, Run]) -> Segment:
-        """Write the tables of some runs.
+        """Write the tables of several runs.
 
         Returns:
             The segment; one without a name where there are no runs.
 
         Raises:
-            OSError: They cannot be written; a full disk names the file.
+            OSError: They cannot be written; the error of a full disk has the file name.
         """
         if not runs:
             return Segment("", {})
@@ -85,8 +85,8 @@ class Segments:
         """The tables of one run.
 
         Raises:
-            DamagedRunError: They are not there, or not as they were written.
-            StoreError: They are not of this format.
+            DamagedRunError: They are missing, or their digest is wrong.
+            StoreError: Their format is invalid.
         """
         import polars as pl
 
@@ -109,12 +109,12 @@ class Segments:
         return found
 
     def check(self, kept: KeptTables, key: Digest) -> None:
-        """That the files of a run's tables are as they were written.
+        """Check the digests of the files of a run's tables.
 
         Raises:
-            DamagedRunError: They are not.
-            StoreError: What is said of them has names of no tables or segments.
-            OSError: One cannot be read.
+            DamagedRunError: A digest is wrong.
+            StoreError: The description names unknown tables or segments.
+            OSError: A file cannot be read.
         """
         if not _NAME.fullmatch(kept.segment):
             raise corrupt(self._folder, f"a segment named {kept.segment[:100]!r}")
@@ -135,16 +135,16 @@ class Segments:
                 raise damaged_run(file, key, "the file of its table is not there") from None
 
     def remove(self, segments: Iterable[str]) -> None:
-        """Remove the files of segments that no row names any more."""
+        """Remove the files of segments without rows."""
         for segment in segments:
             if _NAME.fullmatch(segment):
                 for table in SCHEMA:
                     self._file(table, segment).unlink(missing_ok=True)
 
     def remove_orphans(self, named: Collection[str]) -> None:
-        """Remove what a process wrote that was killed before a row named it.
+        """Remove segments without rows, left by killed processes.
 
-        Those of the last hour stay: their process may be about to name them.
+        Segments of the last hour are kept, because their process may still write the rows.
         """
         youngest = time.time() - _IN_USE_S
         for file in self._folder.glob("*/*.parquet"):

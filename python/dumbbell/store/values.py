@@ -1,9 +1,8 @@
-"""Any values that runs are reduced to, as a store keeps them: dataclasses of numbers and arrays.
+"""Serialisation of reduced results for a store: dataclasses of numbers and arrays.
 
-A layout is JSON that says what there is, the same for many runs; what differs between them lies in
-the numbers, whose bytes hold floats, whole numbers, texts and columns to the last bit. Nothing is
-executed to read them: a dataclass is looked up by its name among those of modules that the reader
-names, and every other type is one of this file.
+A layout is JSON that describes the structure, shared by many runs. The data are in the numbers,
+whose bytes hold floats, integers, texts and columns exactly. Reading executes no code: a dataclass
+is looked up by name in modules given by the reader, and all other types are defined here.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dumbbell.store.errors import StoreError
 from dumbbell.tables import Run, RunFile
 
 Layout: TypeAlias = Any
-"""JSON: a word for a plain value, an object for what has parts."""
+"""JSON: a word for a plain value, an object for a compound value."""
 _WORD = 8
 _MOST_BYTES = LARGEST_VALUE_BYTES // 2
 _KINDS = frozenset("biuf")
@@ -37,21 +36,21 @@ _PLAIN: Mapping[type, tuple[str, str]] = {
 
 
 class NotKeptError(TypeError):
-    """A value that a store cannot keep: of a type that is not known here, or with files."""
+    """A value that cannot be stored: of an unsupported type, or with files."""
 
 
 _SEQUENCES: Mapping[str, type] = {"tuple": tuple, "list": list}
 
 
 def numbers_of(value: object) -> Numbers:
-    """A value as a store keeps it.
+    """Serialise a value.
 
     Args:
         value: A float, whole number, truth value, text or None; an array of numbers; a tuple, list
             or mapping of values; a dataclass of them; or a `Run` without files.
 
     Raises:
-        NotKeptError: It is none of these, or has more than 32 MiB.
+        NotKeptError: The type is not supported, or the value has more than 32 MiB.
     """
     blob = bytearray()
     layout = json.dumps({"value": _put(value, blob)}, ensure_ascii=False)
@@ -61,15 +60,15 @@ def numbers_of(value: object) -> Numbers:
 
 
 def value_from(numbers: Numbers, module: str) -> Any:
-    """The value that was kept.
+    """Deserialise a value.
 
     Args:
-        numbers: As `numbers_of` gave them.
-        module: Name of the module, already imported, whose dataclasses it may be of; those that it
-            holds may also be of the modules of these.
+        numbers: The result of `numbers_of`.
+        module: Name of an imported module whose dataclasses are allowed; nested dataclasses may be
+            from the modules of these.
 
     Raises:
-        StoreError: It is none, or of another dataclass than the module has.
+        StoreError: It is not a serialised value, or of a dataclass that is not allowed.
     """
     reading = _Reading(np.ascontiguousarray(numbers.values, dtype="<f8").tobytes())
     try:
@@ -81,7 +80,7 @@ def value_from(numbers: Numbers, module: str) -> Any:
 
 
 def is_value(numbers: Numbers) -> bool:
-    """Whether they are a value of `numbers_of`, and not the numbers that are said of a run."""
+    """Whether the numbers are a serialised value, and not the quantities of a run."""
     return numbers.layout.startswith('{"value": ')
 
 
@@ -155,14 +154,14 @@ def _key(key: object) -> str | int:
 
 
 class _Reading:
-    """Bytes, read from their beginning."""
+    """Sequential reader of bytes."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
         self._at = 0
 
     def value(self, layout: Layout, module: str) -> Any:
-        """The value of a layout that comes next."""
+        """The next value, of a given layout."""
         if isinstance(layout, str):
             return self._plain(layout)
         if "dataclass" in layout:

@@ -1,4 +1,4 @@
-"""Writing results as they finish: several in a transaction, none later than half a second."""
+"""Writing results as they finish: several per transaction, each within half a second."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ from dumbbell.store.segments import Segment, Segments
 from dumbbell.tables import Run
 
 COMMIT_AFTER_S = 0.5
-"""A finished run waits for others so long, at most: what a kill costs is below a second of them."""
+"""Maximum time that a finished run waits for others, so that a kill loses less than a second of
+runs."""
 _MOST_WAITING = 10_000
 _COLUMNS = "(key, backend, replication, version, layout, finished_unix_s, numbers, digest)"
 _Names: TypeAlias = tuple[str, str, int]
-"""Of a cell: experiment, settings as JSON, whether an ensemble."""
+"""Columns of a cell: experiment, settings as JSON, whether an ensemble."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """That a run was requested, whichever process made it."""
+    """A request for a run, which another process may have made."""
 
     key: Digest
     cell: CellName
 
 
 class Writer:
-    """Puts results into one file of a store; a thread commits them.
+    """Writes results to one file of a store; a thread commits them.
 
-    What was added is there after `flush`, `close`, or half a second. Use it as a context.
+    Added results are committed after `flush`, `close`, or half a second. Use it as a context
+    manager.
     """
 
     def __init__(
@@ -50,12 +52,11 @@ class Writer:
 
         Args:
             file: A database of the store.
-            segments: Where tables go.
-            commit_after_s: How long results wait for others; 0 commits each by itself, as it is
-                added.
+            segments: Folder of the tables.
+            commit_after_s: Time that results wait for others; 0 commits each at once.
 
         Raises:
-            StoreError: It cannot be written, or is no store.
+            StoreError: The file cannot be written, or is not a store.
         """
         self._file = file
         self._segments = segments
@@ -84,16 +85,16 @@ class Writer:
         self.close()
 
     def add(self, content: Content, *cells: CellName) -> None:
-        """Keep a run, and what asked for it; one that is there already stays, unless damaged.
+        """Store a run and its request; an existing undamaged run is kept.
 
         Raises:
-            OSError: An earlier one could not be written: the disk is full.
-            StoreError: Nor for another reason.
+            OSError: An earlier run could not be written because the disk is full.
+            StoreError: An earlier run could not be written for another reason.
         """
         self._put(content, *(_Asked(content.key, cell) for cell in cells))
 
     def ask(self, key: Digest, cell: CellName) -> None:
-        """Keep what a person asked for when they got a run.
+        """Store the request for a run.
 
         Raises:
             OSError: As `add`.
@@ -102,7 +103,7 @@ class Writer:
         self._put(_Asked(key, cell))
 
     def flush(self) -> None:
-        """Wait until all that was added is there.
+        """Wait until all added results are committed.
 
         Raises:
             OSError: As `add`.
@@ -117,7 +118,7 @@ class Writer:
         self._raise()
 
     def close(self) -> None:
-        """Flush, and let go of the file.
+        """Flush, and close the file.
 
         Raises:
             OSError: As `add`.
@@ -164,7 +165,7 @@ class Writer:
                 self._changed.notify_all()
             try:
                 self._commit(taken)
-            # Whoever adds the next one hears of it, whatever it is.
+            # The next call of `add` raises the error.
             except BaseException as error:
                 self._error = error
             with self._changed:
@@ -178,7 +179,7 @@ class Writer:
 
     def _commit(self, taken: Sequence[tuple[Content | _Asked, int]]) -> None:
         contents = [each for each, _ in taken if isinstance(each, Content)]
-        # Files first: a segment that no row names is of no account.
+        # Write files first: a segment without a row is ignored.
         segment = self._segments.write({x.key: x.run for x in contents if x.run is not None})
         with named_errors(self._file):
             self._database.execute("BEGIN IMMEDIATE")
@@ -203,12 +204,12 @@ class Writer:
         sql = "INSERT OR IGNORE INTO asked (key, cell, digest) VALUES (?, ?, ?)"
         if self._database.execute(sql, row).rowcount:
             return
-        # It is there, perhaps with a damaged digest.
+        # The row exists, perhaps with a damaged digest.
         sql = "UPDATE asked SET digest = ? WHERE key = ? AND cell = ? AND digest != ?"
         self._database.execute(sql, (row[2], asked.key, number, row[2]))
 
     def _forget_ids_of_others(self) -> None:
-        """Another process may have removed the rows that the numbers here are of."""
+        """Drop cached row numbers, because another process may have removed the rows."""
         state = _only(self._database.execute("PRAGMA data_version"))
         if state != self._state:
             self._state = state
@@ -254,7 +255,7 @@ class Writer:
         return (content.key, content.backend, replication, *ids, finished, packed, digest)
 
     def _remove_damaged(self, key: Digest) -> None:
-        """Make room for a run that was made again as the one that is there is damaged."""
+        """Remove a damaged run, to replace it by its repetition."""
         rows = Rows(self._file, self._database)
         try:
             rows.run(key)
@@ -285,17 +286,17 @@ class Writer:
         return self._cells[cell]
 
     def _number_of(self, table: str, columns: Mapping[str, object]) -> int:
-        """The number of a row with such values, which is made where there is none.
+        """The id of a row with these values; inserts it if necessary.
 
         Raises:
-            StoreError: The index knows the values, and the row has others.
+            StoreError: The index contains the values, but its row has others.
         """
         names, values = ", ".join(columns), tuple(columns.values())
         marks = ", ".join("?" * len(values))
         self._database.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", values)
         where = " AND ".join(f"{name} = ?" for name in columns)
         ((number,),) = self._database.execute(f"SELECT id FROM {table} WHERE {where}", values)
-        # By its number it is read from the table itself.
+        # A lookup by id reads the table itself, not the index.
         rows = self._database.execute(f"SELECT {names} FROM {table} WHERE id = ?", (number,))
         if rows.fetchall() != [values]:
             raise corrupt(self._file, f"a damaged row {number} of table {table}")
