@@ -34,95 +34,100 @@ class Term:
 
 TERMS: tuple[Term, ...] = (
     Term("token bucket", "a counter of bytes that fills at a constant rate up to its burst; a "
-         "packet passes when there are tokens for it, and takes them", ("bucket",)),
-    Term("burst", "how many bytes a token bucket holds when it is full: what passes at once after "
-         "a pause"),
-    Term("policer", "drops what comes without a token, where a shaper makes it wait"),
-    Term("shaper", "makes packets wait in a queue until there are tokens for them"),
-    Term("slow start", "how TCP begins: it doubles its window each round trip until something is "
+         "packet passes if there are enough tokens for it, and consumes them", ("bucket",)),
+    Term("burst", "the depth of a token bucket, bytes: the data that pass at once after a pause"),
+    Term("policer", "drops packets that exceed a rate, where a shaper delays them"),
+    Term("shaper", "delays packets that exceed a rate in a queue until there are tokens for them"),
+    Term("slow start", "the start of TCP: the window doubles each round trip until a packet is "
          "lost"),
-    Term("window", "how much a sender may have under way before it is acknowledged (cwnd)"),
+    Term("window", "the amount of unacknowledged data that a sender may have in flight (cwnd)"),
     Term("segments", "TCP's packets", ("segment",)),
-    Term("round-trip time", "from sending a packet to hearing that it arrived (RTT)",
-         ("Round-trip times", "round-trip times", "RTT", "round trip")),
-    Term("bandwidth-delay product", "rate times round-trip time: what is under way when the line "
-         "is full and no queue is"),
-    Term("buffer", "room for packets that wait for the line", ("buffers",)),
-    Term("utilization", "share of the line's rate that is used"),
-    Term("load", "what arrives over what the line can send; above 1 the queue grows", ("rho",)),
-    Term("m/µ", "the queue's size over the line's rate", ("m/mu",)),
-    Term("CDF", "cumulative distribution function: at each value the share of the sample at or "
-         "below it", ("CDFs",)),
-    Term("percentile", "the value that a given number of a hundred stay below", ("percentiles",)),
-    Term("quartiles", "the values that a quarter, a half and three quarters stay below"),
-    Term("prediction interval", "where one more run would fall, with the probability stated"),
-    Term("multiplexing gain", "how many times faster packets get through when streams share one "
-         "queue of the whole rate"),
-    Term("SM", "statistical multiplexing: one queue for all, at the whole rate"),
-    Term("TDM", "time division: each stream has a queue of its own, at its share of the rate"),
-    Term("M/G/1", "a queue with Poisson arrivals and one server, service times of any kind"),
+    Term("round-trip time", "time from sending a packet to receiving its acknowledgement or "
+         "answer (RTT)", ("Round-trip times", "round-trip times", "RTT", "round trip")),
+    Term("bandwidth-delay product", "rate times round-trip time: the data in flight when the link "
+         "is busy and its queue is empty"),
+    Term("buffer", "memory for packets that wait for the link", ("buffers",)),
+    Term("utilization", "share of the link's capacity that is used"),
+    Term("load", "arrival rate over the link's rate; above 1 the queue grows", ("rho",)),
+    Term("m/µ", "the buffer size over the link's rate", ("m/mu",)),
+    Term("CDF", "cumulative distribution function: the share of values at or below each value",
+         ("CDFs",)),
+    Term("percentile", "the value below which a given percentage of the values lie",
+         ("percentiles",)),
+    Term("quartiles", "the 25th, 50th and 75th percentiles"),
+    Term("prediction interval", "the range that contains the result of one more run with the "
+         "stated probability"),
+    Term("multiplexing gain", "the factor by which delay is shorter when streams share one queue "
+         "of the full rate"),
+    Term("SM", "statistical multiplexing: one queue for all streams, at the full rate"),
+    Term("TDM", "time division multiplexing: each stream has its own queue, at its share of the "
+         "rate"),
+    Term("M/G/1", "a queue with Poisson arrivals, one server and any distribution of service times",
+         ),
     Term("M/M/1", "a queue with Poisson arrivals, exponential service times and one server"),
     Term("D/D/1", "a queue with constant gaps and constant service times"),
-    Term("D-ITG", "a generator of traffic; its sender is the program ITGSend"),
-    Term("PIE", "a queue discipline that drops some packets at random, the more the longer they "
-         "wait (RFC 8033)"),
-    Term("target", "the delay that PIE steers its queue to"),
-    Term("tupdate", "how often PIE sets its probability of dropping anew"),
-    Term("rrul", "Flent's test of a line in use: four uploads, four downloads and pings at once"),
-    Term("fq_codel", "a discipline that gives every flow a queue of its own and drops from those "
-         "whose packets wait too long (RFC 8290)"),
+    Term("D-ITG", "a traffic generator; its sender is the program ITGSend"),
+    Term("PIE", "a queue discipline that drops packets at random, with a probability that grows "
+         "with the queueing delay (RFC 8033)"),
+    Term("target", "the queueing delay to which PIE controls its queue"),
+    Term("tupdate", "the interval at which PIE updates its drop probability"),
+    Term("rrul", "Flent's test of realtime response under load: four uploads, four downloads and "
+         "pings at once"),
+    Term("fq_codel", "a discipline with a queue for every flow, which drops packets of queues "
+         "whose delay is too long (RFC 8290)"),
     Term("CUBIC", "Linux's default congestion control (RFC 9438)"),
-    Term("NewReno", "the classic congestion control: half the window at a loss (RFC 6582)"),
-    Term("BBR", "a congestion control that estimates the line's rate and keeps the queue short"),
-    Term("persistent flows", "flows that never run out of data"),
+    Term("NewReno", "the classic congestion control: it halves the window at a loss (RFC 6582)"),
+    Term("BBR", "a congestion control that estimates the bottleneck's rate and keeps the queue "
+         "short"),
+    Term("persistent flows", "flows that always have data to send"),
     Term("mice", "flows of a few packets"),
-    Term("closed loop", "users who wait for a transfer to end, think, and ask for the next",
+    Term("closed loop", "users who wait for a transfer to end, think, and request the next",
          ("closed loops", "closed-loop")),
-    Term("jitter", "random differences between runs that are otherwise alike"),
-    Term("Linux kernel in virtual time", "a real kernel whose clock is driven by the simulator, so "
-         "that a run is exact and repeatable"),
-    Term("HZ", "how many times a second the kernel's timer ticks"),
+    Term("jitter", "random differences of timing between otherwise equal runs"),
+    Term("Linux kernel in virtual time", "the real Linux kernel with a simulated clock, so that a "
+         "run is exact and repeatable"),
+    Term("HZ", "the frequency of the kernel's timer tick"),
 )  # fmt: skip
 
 # Words of tables, documentation and code that studies' pages do not explain.
 FURTHER_TERMS: tuple[Term, ...] = (
     Term("AQM", "active queue management: a discipline that drops or marks packets before its "
          "buffer is full (RFC 7567)"),
-    Term("backlog", "packets or bytes that a qdisc holds, as `tc -s qdisc` shows them; without the "
-         "packet in transmission"),
-    Term("cwnd", "the congestion window, in packets: how much congestion control lets a sender "
-         "have in flight (RFC 5681)"),
-    Term("deferred enqueue", "arrivals from one link of known times enter the next queue just "
-         "before it sends, not by an event each"),
+    Term("backlog", "packets or bytes in a qdisc, as shown by `tc -s qdisc`; without the packet "
+         "in transmission"),
+    Term("cwnd", "the congestion window, in packets: the limit of congestion control on data in "
+         "flight (RFC 5681)"),
+    Term("deferred enqueue", "arrivals from a link with known departure times are enqueued just "
+         "before the next transmission, without an event for each"),
     Term("delayed acknowledgement", "a receiver waits for a second segment or a timer before it "
          "acknowledges (RFC 1122, section 4.2.3.2)"),
-    Term("ECN", "explicit congestion notification: a queue marks packets in place of dropping "
-         "them (RFC 3168)"),
-    Term("goodput", "payload delivered in order to the application over time; what is "
-         "retransmitted counts once"),
-    Term("GRO, GSO, TSO", "a host's device or kernel merges segments on arrival (GRO), or sends a "
-         "burst of them as one packet and cuts it late (GSO, in hardware TSO)"),
-    Term("head-of-line blocking", "data that has arrived waits because something before it is "
-         "missing"),
-    Term("header prediction", "a short path through TCP for the next expected segment "
-         "(Jacobson 1990)"),
-    Term("merge", "arrivals of several links are put in order by time before they enter the link "
-         "they share"),
-    Term("pacing", "a sender spreads its segments over the round trip in place of sending bursts"),
-    Term("pass-through", "a link on which no queue can form: packets leave in the instant they "
-         "come"),
-    Term("prefetch", "memory that the next packets need is asked for before it is used"),
-    Term("qdisc", "a queue discipline: which packet waits, leaves next or is dropped (tc(8))"),
-    Term("replication", "one run of an experiment with random streams of its own"),
-    Term("self-clocking", "acknowledgements return at the rate of the bottleneck, and each lets "
-         "new data out"),
-    Term("sojourn time", "how long a packet is in a queue, from its arrival to its departure "
-         "(RFC 8289)"),
+    Term("ECN", "explicit congestion notification: a queue marks packets instead of dropping them "
+         "(RFC 3168)"),
+    Term("goodput", "payload delivered in order to the application over time; retransmitted data "
+         "count once"),
+    Term("GRO, GSO, TSO", "a host's device or kernel merges segments on arrival (GRO), or handles "
+         "a burst of them as one packet and segments it late (GSO, in hardware TSO)"),
+    Term("head-of-line blocking", "received data wait because earlier data are missing"),
+    Term("header prediction", "a fast path through TCP for the next expected segment (Jacobson "
+         "1990)"),
+    Term("merge", "arrivals from several links are sorted by time before they enter their common "
+         "link"),
+    Term("pacing", "a sender spreads its segments over the round trip instead of sending bursts"),
+    Term("pass-through", "a link on which no queue can form: packets depart at the instant of "
+         "their arrival"),
+    Term("prefetch", "loading memory that the next packets need into the cache in advance"),
+    Term("qdisc", "a queue discipline: decides which packet waits, is sent next or is dropped "
+         "(tc(8))"),
+    Term("replication", "one run of an experiment with its own random streams"),
+    Term("self-clocking", "acknowledgements return at the rate of the bottleneck, and each allows "
+         "new data to be sent"),
+    Term("sojourn time", "the time of a packet in a queue, from its arrival to its departure (RFC "
+         "8289)"),
     Term("ssthresh", "the window at which slow start ends (RFC 5681)"),
-    Term("standing queue", "a queue that does not empty within a round trip and adds delay without "
-         "adding throughput (RFC 8289)"),
-    Term("TSQ", "TCP small queues: Linux limits how much of a connection may wait in its own "
-         "host's queue"),
+    Term("standing queue", "a queue that does not empty within a round trip and adds delay "
+         "without adding throughput (RFC 8289)"),
+    Term("TSQ", "TCP small queues: Linux limits the data of a connection in the queue of its own "
+         "host"),
     Term("wait", "a packet's sojourn time less its own transmission time"),
 )  # fmt: skip
 
@@ -136,9 +141,9 @@ def glossary_markdown() -> str:
     lines = [
         "# Glossary",
         "",
-        "Words of pages, tables and code. Printed by `python -m dumbbell.report`.",
+        "Terms of pages, tables and code. Generated by `python -m dumbbell.report`.",
         "",
-        "| word | meaning |",
+        "| term | meaning |",
         "| --- | --- |",
     ]
     terms = sorted((*TERMS, *FURTHER_TERMS), key=lambda term: term.word.casefold())

@@ -127,8 +127,8 @@ def _real(name: str, unit: str, doc: str) -> Column:
     return Column(name, "float64", unit, "exact", doc)
 
 
-_NOT_TCP = "; -1 where not TCP or not known."
-_ALL_CONNECTIONS = ", by connections that are closed too; -1 where not TCP."
+_NOT_TCP = "; -1 if not TCP or unknown."
+_ALL_CONNECTIONS = ", closed connections included; -1 if not TCP."
 
 
 def _level(name: str, unit: str, doc: str) -> Column:
@@ -136,27 +136,25 @@ def _level(name: str, unit: str, doc: str) -> Column:
     return Column(name, "int64", unit, "sampled", f"{doc.rstrip('.')}{_NOT_TCP}")
 
 
-_AT = _id("t_ns", "When, from the start of the run.", "int64", "ns")
+_AT = _id("t_ns", "Time since the start of the run.", "int64", "ns")
 _QUEUE = _id("queue", "Directed link end: link i forward (a to b) is 2 i, reverse 2 i + 1.")
-_FLOW = _id("flow", "Place in the description's list of flows.")
-_PROBE = _id("probe", "Place in the description's list of probes.")
+_FLOW = _id("flow", "Index in the description's list of flows.")
+_PROBE = _id("probe", "Index in the description's list of probes.")
 
 _FLOWS = (
     _FLOW,
-    _pkts("created_pkts", "Made by the sender, fragments counted singly; whole run."),
+    _pkts("created_pkts", "Created by the sender, each fragment counts; whole run."),
     _bytes("created_bytes", "As created_pkts, with the IP header (ideal source: drawn size)."),
     _pkts("delivered_pkts", "Arrived at the receiver; whole run."),
     _bytes("delivered_bytes", "As delivered_pkts, with the IP header."),
-    _pkts("dropped_pkts", "Refused by a queue or lost by a link; whole run."),
+    _pkts("dropped_pkts", "Dropped by a queue or lost by a link; whole run."),
     _bytes("dropped_bytes", "As dropped_pkts, with the IP header."),
-    _pkts("duplicated_pkts", "Copies made by queues (netem); whole run; -1 where not known."),
+    _pkts("duplicated_pkts", "Copies made by queues (netem); whole run; -1 if unknown."),
     _bytes("duplicated_bytes", "As duplicated_pkts, with the IP header."),
-    _pkts(
-        "in_network_pkts", "On their way at the end: created + duplicated - delivered - dropped."
-    ),
+    _pkts("in_network_pkts", "In flight at the end: created + duplicated - delivered - dropped."),
     _bytes("in_network_bytes", "As in_network_pkts, with the IP header."),
     Column("sent_datagrams", "int64", "datagrams", "exact", "Sent in the measured window."),
-    _bytes("sent_payload_bytes", "UDP payload of those (ideal source: drawn size)."),
+    _bytes("sent_payload_bytes", "UDP payload of these (ideal source: drawn size)."),
     Column(
         "received_datagrams",
         "int64",
@@ -164,27 +162,29 @@ _FLOWS = (
         "exact",
         "Whole (every fragment arrived) and completed in the measured window.",
     ),
-    _bytes("received_payload_bytes", "UDP payload of those: what the application got."),
+    _bytes("received_payload_bytes", "UDP payload of these, as received by the application."),
     _ns("first_sent_ns", "First datagram sent in the measured window; -1 for none."),
     _ns("last_received_ns", "Last datagram completed in the measured window; -1 for none."),
-    _pkts("delay_count", "Packets with a one-way delay: made in the measured window, delivered."),
-    _real("delay_mean_s", "s", "Mean one-way delay of those, creation to delivery; NaN for none."),
+    _pkts(
+        "delay_count", "Packets with a one-way delay: created in the measured window, delivered."
+    ),
+    _real("delay_mean_s", "s", "Mean one-way delay of these, creation to delivery; NaN for none."),
     _real("delay_sd_s", "s", "Their standard deviation."),
-    _ns("delay_min_ns", "Least of them; -1 for none."),
-    _ns("delay_max_ns", "Greatest of them; -1 for none."),
-    _pkts("retransmitted_pkts", "Segments sent again; whole run. -1 where not TCP or not known."),
+    _ns("delay_min_ns", "Their minimum; -1 for none."),
+    _ns("delay_max_ns", "Their maximum; -1 for none."),
+    _pkts("retransmitted_pkts", "Segments retransmitted; whole run. -1 if not TCP or unknown."),
     Column(
         "rto_count",
         "int64",
         "timeouts",
         "exact",
-        "Retransmission timeouts; whole run. -1 where not TCP or not known.",
+        "Retransmission timeouts; whole run. -1 if not TCP or unknown.",
     ),
 )
 
 _QUEUES = (
     _QUEUE,
-    _pkts("arrived_pkts", "Offered to the queue, dropped ones too; measured window."),
+    _pkts("arrived_pkts", "Offered to the queue, including dropped ones; measured window."),
     _bytes("arrived_bytes", "Their bytes on this link's wire: IP packet and link overhead."),
     _pkts("departed_pkts", "Transmissions that ended in the measured window."),
     _bytes("departed_bytes", "Their bytes on the wire."),
@@ -196,52 +196,58 @@ _QUEUES = (
     _bytes("policed_bytes", "Their bytes on the wire."),
     _pkts(
         "lost_pkts",
-        "Lost on purpose; measured window. By the link: they did depart. By netem: they did not.",
+        "Random losses; measured window. By the link: after departure. By netem: before it.",
     ),
     _pkts("marked_pkts", "Marked (ECN CE) instead of dropped; measured window."),
     _real("measured_s", "s", "Length of the measured window."),
-    _real("busy_s", "s", "Time in it with a packet in the system."),
+    _real("busy_s", "s", "Time in the measured window with a packet in the system."),
     _pkts("sojourn_count", "Packets that arrived and departed in the measured window."),
     _real("sojourn_mean_s", "s", "Their mean time from arrival to the end of transmission (T)."),
-    _real("sojourn_sd_s", "s", "Standard deviation of it."),
-    _ns("sojourn_min_ns", "Least of it; -1 for none."),
-    _ns("sojourn_max_ns", "Greatest of it; -1 for none."),
+    _real("sojourn_sd_s", "s", "Its standard deviation."),
+    _ns("sojourn_min_ns", "Its minimum; -1 for none."),
+    _ns("sojourn_max_ns", "Its maximum; -1 for none."),
     _real("wait_mean_s", "s", "Mean sojourn less the packet's own transmission (W)."),
-    _real("wait_sd_s", "s", "Standard deviation of it."),
-    _ns("wait_max_ns", "Greatest of it; -1 for none."),
-    _real("system_mean_pkts", "packets", "Time average in queue and transmission (N)."),
-    _real("backlog_mean_pkts", "packets", "Time average of what the discipline holds (N_q)."),
-    _real("backlog_mean_bytes", "bytes", "Time average of its bytes, as tc's backlog."),
-    _pkts("system_max_pkts", "Most in queue and transmission at any instant."),
-    _pkts("backlog_max_pkts", "Most the discipline held at any instant."),
-    _bytes("backlog_max_bytes", "Most bytes it held at any instant."),
+    _real("wait_sd_s", "s", "Its standard deviation."),
+    _ns("wait_max_ns", "Its maximum; -1 for none."),
+    _real("system_mean_pkts", "packets", "Time average of packets in queue and transmission (N)."),
+    _real("backlog_mean_pkts", "packets", "Time average of packets in the discipline (N_q)."),
+    _real(
+        "backlog_mean_bytes", "bytes", "Time average of bytes in the discipline, as tc's backlog."
+    ),
+    _pkts("system_max_pkts", "Maximum of packets in queue and transmission."),
+    _pkts("backlog_max_pkts", "Maximum of packets in the discipline."),
+    _bytes("backlog_max_bytes", "Maximum of bytes in the discipline."),
 )
 
 _DISTRIBUTIONS = (
     _QUEUE,
     _id("quantity", "0 sojourn (ns), 1 wait (ns), 2 packets in the system.", "int8"),
-    _real("low", "ns or packets", "Lower end of the bin, inside it. Delay bins are 1/128 wide."),
-    _real("high", "ns or packets", "Upper end, outside it. Bins of packets hold one number."),
-    _real("weight", "packets or s", "Packets with such a delay; seconds at such a number."),
+    _real("low", "ns or packets", "Lower edge of the bin, inclusive. Delay bins are 1/128 wide."),
+    _real("high", "ns or packets", "Upper edge, exclusive. Bins of packets hold one number."),
+    _real(
+        "weight",
+        "packets or s",
+        "Packets with a delay in the bin; seconds at that number of packets.",
+    ),
 )
 
 _FLOW_DELAYS = (
     _FLOW,
-    _real("low_ns", "ns", "Lower end of the bin, inside it. Bins are 1/128 wide, as queues'."),
-    _real("high_ns", "ns", "Upper end, outside it."),
-    _pkts("pkts", "Packets with such a one-way delay; of a flow they are its delay_count."),
+    _real("low_ns", "ns", "Lower edge of the bin, inclusive. Bins are 1/128 wide, as for queues."),
+    _real("high_ns", "ns", "Upper edge, exclusive."),
+    _pkts("pkts", "Packets with a one-way delay in the bin; they sum to the flow's delay_count."),
 )
 
 _QUEUE_SAMPLES = (
     _AT,
     _QUEUE,
     Column("system_pkts", "int64", "packets", "sampled", "In queue and transmission."),
-    Column("backlog_pkts", "int64", "packets", "sampled", "Held by the discipline."),
-    Column("backlog_bytes", "int64", "bytes", "sampled", "Held by the discipline."),
+    Column("backlog_pkts", "int64", "packets", "sampled", "In the discipline."),
+    Column("backlog_bytes", "int64", "bytes", "sampled", "In the discipline."),
     _pkts("departed_pkts", "Transmissions ended so far."),
     _bytes("departed_bytes", "Their bytes on the wire, so far."),
-    _pkts("dropped_pkts", "Dropped by the queue so far, for whatever reason."),
-    _real("sojourn_sum_s", "s", "Sum of the sojourn times of all that departed so far."),
+    _pkts("dropped_pkts", "Dropped by the queue so far, for any reason."),
+    _real("sojourn_sum_s", "s", "Sum of the sojourn times of packets departed so far."),
     _real("system_integral_pkt_s", "packets s", "Integral of the number in the system so far."),
     _pkts("marked_pkts", "Marked (ECN CE) so far."),
     Column(
@@ -249,14 +255,14 @@ _QUEUE_SAMPLES = (
         "float64",
         "",
         "sampled",
-        "What the discipline drops or marks with (PIE, RED); NaN where it has no such number.",
+        "Drop or mark probability of the discipline (PIE, RED); NaN if it has none.",
     ),
     Column(
         "delay_estimate_ns",
         "int64",
         "ns",
         "sampled",
-        "What the discipline takes its queueing delay for (PIE, CoDel); -1 where it does not.",
+        "The discipline's estimate of its queueing delay (PIE, CoDel); -1 if it has none.",
     ),
 )
 
@@ -265,11 +271,11 @@ _FLOW_SAMPLES = (
     _FLOW,
     _pkts("delivered_pkts", "Arrived at the receiver so far."),
     _bytes("delivered_payload_bytes", "Payload of whole datagrams received so far."),
-    _pkts("dropped_pkts", "Refused by a queue or lost by a link so far."),
-    _real("delay_sum_s", "s", "Sum of the one-way delays of all delivered so far."),
+    _pkts("dropped_pkts", "Dropped by a queue or lost by a link so far."),
+    _real("delay_sum_s", "s", "Sum of the one-way delays of packets delivered so far."),
     _level("cwnd_pkts", "packets", "Congestion window."),
-    _level("ssthresh_pkts", "packets", "Slow start threshold; -1 also before the first."),
-    _level("inflight_pkts", "packets", "Sent, neither acknowledged nor taken for lost."),
+    _level("ssthresh_pkts", "packets", "Slow start threshold; -1 also before it is first set."),
+    _level("inflight_pkts", "packets", "Sent, neither acknowledged nor considered lost."),
     _level("srtt_ns", "ns", "Smoothed round-trip time (RFC 6298)."),
     _level(
         "rttvar_ns",
@@ -277,11 +283,11 @@ _FLOW_SAMPLES = (
         "Its mean deviation as measured, without the floor of Linux's timeout (RFC 6298 section "
         "2.3; tcpi_rttvar).",
     ),
-    _level("min_rtt_ns", "ns", "Least round-trip time that the sender knows of."),
-    _pkts("retransmitted_pkts", f"Segments sent again so far{_ALL_CONNECTIONS}"),
+    _level("min_rtt_ns", "ns", "The sender's minimum round-trip time."),
+    _pkts("retransmitted_pkts", f"Segments retransmitted so far{_ALL_CONNECTIONS}"),
     _bytes("sent_payload_bytes", f"Payload sent for the first time so far{_ALL_CONNECTIONS}"),
-    _level("pacing_rate_bps", "bit/s", "What the sender paces with; -1 also when it does not."),
-    _level("delivery_rate_bps", "bit/s", "The sender's last estimate of its rate of delivery."),
+    _level("pacing_rate_bps", "bit/s", "Pacing rate of the sender; -1 also if it does not pace."),
+    _level("delivery_rate_bps", "bit/s", "The sender's last estimate of its delivery rate."),
 )
 
 _FLOW_WRITES = (
@@ -289,46 +295,46 @@ _FLOW_WRITES = (
     _FLOW,
     _bytes(
         "written_payload_bytes",
-        "Payload that TCP took from the sender so far, by connections that are closed too.",
+        "Payload accepted by TCP from the sender so far, closed connections included.",
     ),
 )
 
-_WHOLE = "whole run; -1 where not known."
+_WHOLE = "whole run; -1 if unknown."
 
 _TRANSFERS = (
     _FLOW,
     _id("transfer", "Number of the transfer in its flow, from 1.", "int64"),
     _bytes(
         "bytes",
-        "Payload asked for, at most 1 PB (a larger draw counts as that); -1 for a connection "
+        "Payload requested, at most 1 PB (a larger draw counts as 1 PB); -1 for a connection "
         "without an end.",
     ),
-    _ns("started_ns", "When its connection was begun."),
-    _ns("completed_ns", "When the receiver had all of it; -1 for not before the end."),
-    _pkts("created_pkts", f"Packets sent, ends of the connection included; {_WHOLE}"),
-    _pkts("retransmitted_pkts", f"Those of them with payload that had been sent before; {_WHOLE}"),
+    _ns("started_ns", "Time at which its connection began."),
+    _ns("completed_ns", "Time at which the receiver had all data; -1 if not before the end."),
+    _pkts("created_pkts", f"Packets sent, SYN and FIN included; {_WHOLE}"),
+    _pkts("retransmitted_pkts", f"Of these the retransmissions of payload; {_WHOLE}"),
     _pkts(
         "received_pkts",
-        "Packets that arrived at the receiver, one for several segments that came as one (`tso`, "
+        "Packets that arrived at the receiver; segments merged by the device count as one (`tso`, "
         f"`gro`); {_WHOLE}",
     ),
     _bytes("received_bytes", f"Their bytes with the IP header; {_WHOLE}"),
     _pkts(
         "received_again_pkts",
-        f"Those of received_pkts whose payload had been sent before: what a capture behind the "
-        f"last queue shows of retransmissions; {_WHOLE}",
+        f"Those of received_pkts that are retransmissions, as in a capture after the last "
+        f"queue; {_WHOLE}",
     ),
-    _ns("first_received_ns", "When the first packet arrived, the SYN; -1 for none or not known."),
-    _ns("last_received_ns", "When the last packet arrived; -1 for none or not known."),
-    _pkts("dropped_pkts", f"Packets of the sender dropped or lost on the way; {_WHOLE}"),
+    _ns("first_received_ns", "Arrival of the first packet, the SYN; -1 for none or unknown."),
+    _ns("last_received_ns", "Arrival of the last packet; -1 for none or unknown."),
+    _pkts("dropped_pkts", f"Packets of the sender dropped or lost on the path; {_WHOLE}"),
 )
 
 _PROBES = (
     _PROBE,
     _id("seq", "Number of the request, from 1, as ping prints it.", "int64"),
-    _ns("sent_ns", "When the request was sent; -1 where an import does not say."),
-    _ns("received_ns", "When its answer arrived; -1 for none, or where an import does not say."),
-    _ns("rtt_ns", "From one to the other; -1 when no answer came before the end."),
+    _ns("sent_ns", "Time at which the request was sent; -1 if unknown in an import."),
+    _ns("received_ns", "Arrival of its answer; -1 for none, or if unknown in an import."),
+    _ns("rtt_ns", "Round-trip time; -1 if no answer came before the end."),
 )
 
 _PACKETS = (
@@ -341,29 +347,29 @@ _PACKETS = (
     _id("seq", "Number of its datagram in the flow, or of the echo request.", "int64"),
     Column("bytes", "int32", "bytes", "exact", "Its bytes on this link's wire."),
     Column("system_pkts", "int32", "packets", "exact", "In queue and transmission afterwards."),
-    _ns("sojourn_ns", "Arrival to end of transmission, where it was sent; else -1."),
+    _ns("sojourn_ns", "From arrival to end of transmission, if it was sent; else -1."),
 )
 
 _WIRESHARK = "Wireshark's flag"
 _CAPTURED_FLOWS = (
-    _id("queue", "Queue at whose sending end it was seen; of an import the interface."),
-    _id("place", "0 before the queue, 1 after it; -1 where an import does not say.", "int8"),
+    _id("queue", "Queue at whose sending end it was seen; in an import the interface."),
+    _id("place", "0 before the queue, 1 after it; -1 if unknown in an import.", "int8"),
     _id("flow", "Flow it belongs to, or -1."),
     _id("probe", "Probe it belongs to, or -1."),
     _id("connection", "Number of the connection in its flow, from 1.", "int64"),
-    _id("is_reply", "1 for the direction of who did not speak first, else 0.", "int8"),
+    _id("is_reply", "1 for the direction from the responder, else 0.", "int8"),
     _id("protocol", "IANA's number: 1 ICMP, 6 TCP, 17 UDP.", "int64"),
-    _id("source_port", "0 without ports; of an echo its identifier.", "int64"),
+    _id("source_port", "0 without ports; for an echo its identifier.", "int64"),
     _id("destination_port", "As source_port.", "int64"),
     _ns("first_ns", "First packet seen."),
     _ns("last_ns", "Last packet seen."),
     _pkts("pkts", "Packets seen; whole run."),
     _bytes("bytes", "Their frames, as captured: Ethernet header and IP packet."),
     _pkts("data_pkts", "Packets with payload."),
-    _bytes("payload_bytes", "Payload of those."),
+    _bytes("payload_bytes", "Payload of these."),
     _pkts(
         "retransmission_pkts",
-        f"{_WIRESHARK} `tcp.analysis.retransmission`: with fast and spurious ones.",
+        f"{_WIRESHARK} `tcp.analysis.retransmission`, fast and spurious ones included.",
     ),
     _pkts("fast_retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.fast_retransmission`."),
     _pkts("spurious_retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.spurious_retransmission`."),
@@ -371,8 +377,8 @@ _CAPTURED_FLOWS = (
     _pkts("lost_segment_pkts", f"{_WIRESHARK} `tcp.analysis.lost_segment`."),
     _pkts("duplicate_ack_pkts", f"{_WIRESHARK} `tcp.analysis.duplicate_ack`."),
     _pkts("keep_alive_pkts", f"{_WIRESHARK} `tcp.analysis.keep_alive`."),
-    _pkts("repeated_pkts", "Segments of which a byte was seen here before."),
-    _pkts("late_pkts", "Segments below the highest seen, of which no byte was seen before."),
+    _pkts("repeated_pkts", "Segments with a byte that was seen here before."),
+    _pkts("late_pkts", "Segments below the highest number seen, without a byte seen before."),
     _bytes("new_bytes", "Sequence numbers seen for the first time: payload, SYN and FIN."),
 )
 
@@ -381,7 +387,7 @@ _NO_VALUE = "; -1 without one."
 
 def _spread(name: str, unit: str, what: str) -> tuple[Column, ...]:
     """Least, mean and greatest of the values in an interval."""
-    words = {"min": "Least", "mean": "Mean, rounded down,", "max": "Greatest"}
+    words = {"min": "Minimum", "mean": "Mean, rounded down,", "max": "Maximum"}
     return tuple(
         Column(f"{name}_{key}_{unit}", "int64", unit, "exact", f"{word} {what}{_NO_VALUE}")
         for key, word in words.items()
@@ -393,15 +399,20 @@ _CAPTURED_INTERVALS = (
     _id("place", "As in captured_flows.", "int8"),
     _id("flow", "Flow it belongs to."),
     _id("connection", "Number of the connection in its flow, from 1.", "int64"),
-    _id("is_reply", "1 for the direction of who did not speak first, else 0.", "int8"),
+    _id("is_reply", "1 for the direction from the responder, else 0.", "int8"),
     _id(
         "window_scale",
-        "Shift of the windows that this direction is offered; 0 where the ends agreed on none, -1 "
-        "where their handshake was not captured.",
+        "Window scale of the windows offered to this direction; 0 if not negotiated, -1 "
+        "if the handshake was not captured.",
         "int8",
     ),
-    _id("begin_ns", "When the interval begins, from the first packet.", "int64", "ns"),
-    _id("width_ns", "How long it is, the same for all of a direction.", "int64", "ns"),
+    _id("begin_ns", "Start of the interval, since the first packet.", "int64", "ns"),
+    _id(
+        "width_ns",
+        "Length of the interval, the same for all intervals of a direction.",
+        "int64",
+        "ns",
+    ),
     _pkts("pkts", "Packets seen."),
     _bytes("bytes", "Their frames, as captured."),
     _pkts("retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.retransmission`."),
@@ -412,7 +423,7 @@ _CAPTURED_INTERVALS = (
         "int64",
         "samples",
         "exact",
-        "Acknowledgements of a segment's end, of none that may answer a repair (Karn's algorithm).",
+        "Acknowledgements of a segment's end, without those of retransmissions (Karn's algorithm).",
     ),
     *_spread(
         "round_trip", "ns", "time from the segment to its acknowledgement, seen at this place"
@@ -421,90 +432,94 @@ _CAPTURED_INTERVALS = (
     *_spread(
         "in_flight", "bytes", "difference of the highest number sent and the highest acknowledged"
     ),
-    _pkts("window_pkts", "Packets of the other direction that offer a window."),
-    *_spread("window", "bytes", "window offered, as scaled by window_scale"),
+    _pkts("window_pkts", "Packets of the other direction that advertise a window."),
+    *_spread("window", "bytes", "advertised window, scaled by window_scale"),
 )
 
-_PROGRAM = _id("program", "Place in the description's list of programs.")
-_SIDE = _id("side", "Who says it: 0 the asking or sending side, 1 the answering one.", "int8")
-_SAYS = "; -1 where it does not say."
+_PROGRAM = _id("program", "Index in the description's list of programs.")
+_SIDE = _id("side", "Reporting side: 0 the client or sender, 1 the server or receiver.", "int8")
+_SAYS = "; -1 if not reported."
 
 _PROGRAMS = (
     _PROGRAM,
-    _ns("started_ns", "When it was started; of a capture from the beginning before 0."),
-    _ns("ended_ns", "When it had ended."),
-    Column("exit_status", "int32", "", "exact", "Its own; -1 where it was interrupted at the end."),
-    _pkts("sent_pkts", f"Packets or requests that it sent, as it says{_SAYS}"),
-    _pkts("received_pkts", f"Packets or answers that arrived, as it says{_SAYS}"),
-    _pkts("lost_pkts", f"Those that did not, as it says{_SAYS}"),
-    _bytes("received_bytes", f"Payload that arrived, as it says{_SAYS}"),
-    _real("throughput_bps", "bit/s", "Payload over time, as it says; NaN where it does not."),
-    _pkts("retransmitted_pkts", f"Segments sent again, as it says{_SAYS}"),
-    _ns("rtt_min_ns", f"Least round trip, as it says{_SAYS}"),
-    _real("rtt_mean_s", "s", "Mean round trip, as it says; NaN where it does not."),
-    _ns("rtt_max_ns", f"Greatest round trip, as it says{_SAYS}"),
-    _real("delay_mean_s", "s", "Mean one-way delay, as it says; NaN where it does not."),
-    _real("jitter_mean_s", "s", "Mean jitter by its own rule; NaN where it does not say."),
+    _ns("started_ns", "Start of the program; before 0 for a capture from the start."),
+    _ns("ended_ns", "End of the program."),
+    Column(
+        "exit_status", "int32", "", "exact", "Its exit status; -1 if it was interrupted at the end."
+    ),
+    _pkts("sent_pkts", f"Packets or requests sent, as reported{_SAYS}"),
+    _pkts("received_pkts", f"Packets or answers received, as reported{_SAYS}"),
+    _pkts("lost_pkts", f"Packets or answers lost, as reported{_SAYS}"),
+    _bytes("received_bytes", f"Payload received, as reported{_SAYS}"),
+    _real("throughput_bps", "bit/s", "Payload over time, as reported; NaN if not reported."),
+    _pkts("retransmitted_pkts", f"Segments retransmitted, as reported{_SAYS}"),
+    _ns("rtt_min_ns", f"Minimum round trip, as reported{_SAYS}"),
+    _real("rtt_mean_s", "s", "Mean round trip, as reported; NaN if not reported."),
+    _ns("rtt_max_ns", f"Maximum round trip, as reported{_SAYS}"),
+    _real("delay_mean_s", "s", "Mean one-way delay, as reported; NaN if not reported."),
+    _real("jitter_mean_s", "s", "Mean jitter by the program's rule; NaN if not reported."),
 )
 
 _PROGRAM_INTERVALS = (
     _PROGRAM,
     _SIDE,
-    _id("stream", "Its number of the stream."),
+    _id("stream", "Number of the stream in the program."),
     _ns(
         "start_ns",
-        "Begin of the interval. Where it counts from the start of its test: from when "
-        "it was started, some round trips before.",
+        "Start of the interval. Times that a program counts from the start of its test "
+        "count here from the start of the program, some round trips earlier.",
     ),
     _ns("end_ns", "Its end."),
     _bytes("bytes", f"Payload written by a sender or read by a receiver{_SAYS}"),
-    _pkts("pkts", f"Datagrams; of UDP{_SAYS}"),
-    _pkts("lost_pkts", f"Those that a receiver missed; of UDP{_SAYS}"),
-    _pkts("retransmitted_pkts", f"Segments sent again; of a TCP sender{_SAYS}"),
+    _pkts("pkts", f"Datagrams; for UDP{_SAYS}"),
+    _pkts("lost_pkts", f"Datagrams missed by the receiver; for UDP{_SAYS}"),
+    _pkts("retransmitted_pkts", f"Segments retransmitted; for a TCP sender{_SAYS}"),
     _level("cwnd_bytes", "bytes", "Congestion window at the interval's end."),
-    _level("rtt_ns", "ns", "Smoothed round-trip time there."),
-    _real("jitter_s", "s", "Of a receiver of UDP; NaN where it does not say."),
+    _level("rtt_ns", "ns", "Smoothed round-trip time at the interval's end."),
+    _real("jitter_s", "s", "Jitter at a UDP receiver; NaN if not reported."),
 )
 
 _PROGRAM_PACKETS = (
     _PROGRAM,
     _SIDE,
-    _id("seq", "Its number of the packet, from 1.", "int64"),
-    _ns("sent_ns", "When it was sent, by the stamp in it, in whole microseconds."),
-    _ns("received_ns", "When it arrived; -1 in a sender's log."),
+    _id("seq", "Number of the packet, from 1.", "int64"),
+    _ns("sent_ns", "Time of sending, from the packet's time stamp, in whole microseconds."),
+    _ns("received_ns", "Time of arrival; -1 in a sender's log."),
     _bytes("payload_bytes", "Payload."),
 )
 
 _PROGRAM_ROUND_TRIPS = (
     _PROGRAM,
-    _id("seq", "Its number of the request, from 1.", "int64"),
-    _ns("sent_ns", "When it was sent: the answer's arrival less the round trip; -1 without one."),
-    _ns("received_ns", "When the answer arrived, in whole microseconds; -1 without one."),
+    _id("seq", "Number of the request, from 1.", "int64"),
+    _ns("sent_ns", "Time of sending: the answer's arrival less the round trip; -1 without one."),
+    _ns("received_ns", "Arrival of the answer, in whole microseconds; -1 without one."),
     _ns("rtt_ns", "Round trip as printed, to three or four digits; -1 without an answer."),
 )
 
 _PROGRAM_TRANSFERS = (
     _PROGRAM,
-    _id("number", "Of the transfer, from 1.", "int64"),
-    Column("status", "int32", "", "exact", "Of HTTP."),
+    _id("number", "Number of the transfer, from 1.", "int64"),
+    Column("status", "int32", "", "exact", "HTTP status."),
     _bytes("bytes", "Payload received."),
     _real(
-        "connect_s", "s", "From its beginning until the connection stood; 0 where it stood before."
+        "connect_s",
+        "s",
+        "From its start until the connection was established; 0 for an existing one.",
     ),
-    _real("first_byte_s", "s", "From its beginning until the first byte."),
-    _real("total_s", "s", "From its beginning until the last."),
+    _real("first_byte_s", "s", "From its start until the first byte."),
+    _real("total_s", "s", "From its start until the last byte."),
 )
 
 _PROGRAM_SAMPLES = (
     _PROGRAM,
     _id("series", "Series of a data file; numbered over all programs of the run."),
-    _id("seq", "Number of a round trip, as irtt or ping counts it; -1 of a rate.", "int64"),
-    _ns("t_ns", "When it was taken: the end of its interval, or when the answer arrived."),
-    _ns("interval_ns", "How long a rate is of; -1 where it does not say."),
-    _real("rate_bps", "bit/s", "Payload over time; NaN of a round trip."),
-    _ns("rtt_ns", "Round trip; -1 of a rate, and of an answer that did not come."),
-    _ns("delay_there_ns", "One way, as irtt knows it; -1 elsewhere."),
-    _ns("delay_back_ns", "Back, as irtt knows it; -1 elsewhere."),
+    _id("seq", "Number of a round trip, as counted by irtt or ping; -1 for a rate.", "int64"),
+    _ns("t_ns", "Time of the sample: the end of its interval, or the arrival of the answer."),
+    _ns("interval_ns", "Interval of a rate; -1 if not reported."),
+    _real("rate_bps", "bit/s", "Payload over time; NaN for a round trip."),
+    _ns("rtt_ns", "Round trip; -1 for a rate, and without an answer."),
+    _ns("delay_there_ns", "One-way delay to the server, reported by irtt; else -1."),
+    _ns("delay_back_ns", "One-way delay from the server, reported by irtt; else -1."),
 )
 
 SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
@@ -542,42 +557,43 @@ FLENT_ONLY = frozenset({"program_samples"})
 
 TABLE_DOCS: Mapping[str, str] = MappingProxyType(
     {
-        "flows": "A row a flow.",
-        "queues": "A row a queue, that is, a direction of a link. Of one that is not observed (key "
-        "`observe`) what comes after `measured_s` is NaN, or -1. Everything in it is about the "
+        "flows": "One row per flow.",
+        "queues": "One row per queue, that is, per direction of a link. For a queue that is "
+        "not observed "
+        "(key `observe`) the columns after `measured_s` are NaN, or -1. All columns cover the "
         "measured window.",
-        "distributions": "A row a non-empty bin: sojourn and waiting times of the packets that "
+        "distributions": "One row per non-empty bin: sojourn and waiting times of the packets that "
         "arrived in the measured window, and the time spent at each number of packets.",
-        "flow_delays": "A row a non-empty bin: one-way delays of each flow's packets, those made "
-        "in the measured window and delivered. In the order of flows, then of delays.",
-        "queue_samples": "A row a queue and sampling instant (`sample_interval`). Sums and "
+        "flow_delays": "One row per non-empty bin: one-way delays of each flow's packets "
+        "created in the measured window and delivered. In the order of flows, then of delays.",
+        "queue_samples": "One row per queue and sampling time (`sample_interval`). Sums and "
         "integrals run from the start, so two rows give the exact mean between them; only the "
         "levels are samples.",
-        "flow_samples": "A row a flow and sampling instant. Windows, times and rates of TCP are "
-        "what the sender knows at the instant, as `ss -i` prints it.",
-        "flow_writes": "A row a flow over TCP and sampling instant, with `record_writes` only: "
-        "what the application has written, some of which still waits in the send buffer. A program "
-        "that always has more to send writes when a third of that buffer is free. Not part of the "
-        "run's digest.",
-        "transfers": "A row a connection over TCP, and so a transfer of the sources that are "
-        "`sized`, `arrivals` or a `closed_loop`. Its file has each flow's name beside its number.",
-        "probes": "A row an echo request, sent at any time of the run.",
-        "packets": "A row a packet and event, at links with `record_packets` only.",
-        "captured_flows": "A row a connection and direction, as seen at the sending end of a link "
+        "flow_samples": "One row per flow and sampling time. Windows, times and rates of TCP are "
+        "the state of the sender at that time, as printed by `ss -i`.",
+        "flow_writes": "One row per TCP flow and sampling time, only with `record_writes`: "
+        "data written by the application, some of which may be in the send buffer. A greedy "
+        "program writes when a third of that buffer is free. Not part of the run's digest.",
+        "transfers": "One row per TCP connection, and so per transfer of the sources "
+        "`sized`, `arrivals` and `closed_loop`. Its file also has each flow's name.",
+        "probes": "One row per echo request, sent at any time of the run.",
+        "packets": "One row per packet and event, only at links with `record_packets`.",
+        "captured_flows": "One row per connection and direction, as seen at the sending end of "
+        "a link "
         "with `capture_flows`, before and after its queue, or in an imported capture. See "
         "[captures](captures.md).",
-        "captured_intervals": "A row an interval in which something was seen of a direction of a "
-        "connection, in an imported capture only: at most 512 of the same width. Of many "
-        "connections those with the most bytes are followed, at most 128. See "
+        "captured_intervals": "One row per interval with packets of a direction of a "
+        "connection, only in an imported capture: at most 512 intervals of equal length. At most "
+        "128 connections are followed, those with the most bytes. See "
         "[captures](captures.md).",
-        "programs": "A row a program of the description ([programs](programs.md)), with what it "
-        "says of the whole. This table and the next four are there where there are programs, and "
-        "so never of the simulator.",
-        "program_intervals": "A row an interval of a program that reports in intervals: iperf3, "
+        "programs": "One row per program of the description ([programs](programs.md)), with its "
+        "summary. This table and the next four exist only in runs with programs, and "
+        "so never in the simulator.",
+        "program_intervals": "One row per interval of a program that reports in intervals: iperf3, "
         "iperf, netperf.",
-        "program_packets": "A row a packet in a log of D-ITG, as ITGDec prints it.",
-        "program_round_trips": "A row a request of ping, as it prints it.",
-        "program_transfers": "A row a page that curl fetched.",
+        "program_packets": "One row per packet in a log of D-ITG, as printed by ITGDec.",
+        "program_round_trips": "One row per request of ping, as printed.",
+        "program_transfers": "One row per page fetched by curl.",
         "program_samples": "A row a sample in the data file of a program of kind `flent`, and only "
         "there where there is one. Its file has each series' name beside its number.",
     }
