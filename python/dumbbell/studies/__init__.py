@@ -1,6 +1,6 @@
-"""The published experiments, by name. A new one is its file, with a ``STUDY``, and a line here.
+"""The studies by name. To add one, write a module with a ``STUDY`` and add a line here.
 
-``dumbbell reproduce all`` runs `STUDIES`; a study of `MORE` is run when it is named.
+``dumbbell reproduce all`` runs `STUDIES`; studies in `MORE` run only when named.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MODULES = {
 }
 
 _WHEN_NAMED = frozenset({"folklore", "bbr-share"})
-"""Not run by ``all``, which is to end within a minute; see `MORE`."""
+"""Studies that ``all`` does not run, because it should end within a minute; see `MORE`."""
 
 _TOPICS = {
     "Queues": ("statistical-multiplexing",),
@@ -49,7 +49,7 @@ _TOPICS = {
 
 
 class _Studies(Mapping[str, Study]):
-    """Imports a study when it is asked for, so that listing names costs nothing."""
+    """Mapping that imports a study on access, so that listing names is fast."""
 
     def __init__(self, *, when_named: bool) -> None:
         self._when_named = when_named
@@ -70,14 +70,14 @@ class _Studies(Mapping[str, Study]):
 
 
 STUDIES: Mapping[str, Study] = _Studies(when_named=False)
-"""What ``all`` runs, by name, in that order."""
+"""Studies of ``all``, by name, in order."""
 
 MORE: Mapping[str, Study] = _Studies(when_named=True)
-"""More of the literature: studies that are run only when they are named."""
+"""Further studies, which run only when named."""
 
 
 def topic_of(name: str) -> str:
-    """What a study is about, as the overview groups it; empty where nothing is said."""
+    """Topic of a study on the index page; empty if it has none."""
     return next((topic for topic, names in _TOPICS.items() if name in names), "")
 
 
@@ -85,7 +85,7 @@ def get_study(name: str) -> Study:
     """The study of that name.
 
     Raises:
-        SpecError: There is none.
+        SpecError: There is no study of that name.
     """
     for studies in (STUDIES, MORE):
         if name in studies:

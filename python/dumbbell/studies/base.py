@@ -1,4 +1,4 @@
-"""What a study is: a published experiment, reproduced by one call."""
+"""The interface of a study: a published experiment, reproduced by one call."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ if TYPE_CHECKING:
 
 LARGEST_SEED = 2**64 - 1
 MOST_REPLICATIONS = 100_000
-"""Of a comparison: far more than any study takes."""
+"""Maximum number of replications, far more than any study needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyOptions:
-    """How a study is to be reproduced.
+    """Options of the reproduction of a study.
 
     Attributes:
-        backends: Where; each is judged on its own.
-        replications: As many of each comparison; the study's own numbers when None.
-        precision: Relative half-width to reach for means (0.01 is 1 %); the study's own when
-            None.
-        seed: All randomness follows from it.
-        jobs: Threads; 0 for one a core. Results do not depend on it.
-        memory_bytes: What runs may use together, at most; None for what is free.
-        quick: Few replications, for a first look in seconds.
-        performer: Who does the runs; None for threads of this process, which keep nothing.
+        backends: Backends to run, each judged separately.
+        replications: Replications of each comparison; the study's own numbers if None.
+        precision: Relative half-width to reach for means (0.01 is 1 %); the study's own if None.
+        seed: Seed of all random streams.
+        jobs: Threads; 0 for one per core. Results do not depend on it.
+        memory_bytes: Memory limit of all runs together; None for the free memory.
+        quick: Whether to run few replications, for a first result in seconds.
+        performer: Performer of the runs; None for threads of this process, without a store.
         on_progress: Called about ten times a second.
-        cancel: Set by whoever wants it to stop: the study then reports on the replications that
-            finished, or raises `Interrupted` when those say nothing.
+        cancel: Event that stops the study: it then reports on the finished replications, or raises
+            `Interrupted` if they do not suffice.
     """
 
     backends: tuple[str, ...] = ("sim",)
@@ -49,10 +48,10 @@ class StudyOptions:
     cancel: Cancellation | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what no study can do.
+        """Refuse invalid options.
 
         Raises:
-            SpecError: A number out of its range, no backend, or one that is not known.
+            SpecError: A number is out of range, or there is no backend or an unknown one.
         """
         from dumbbell.backends import get_backend
 
@@ -81,7 +80,7 @@ class Study(Protocol):
 
     @property
     def id(self) -> str:
-        """What one types: ``statistical-multiplexing``."""
+        """Its name on the command line: ``statistical-multiplexing``."""
         ...
 
     @property
@@ -91,7 +90,7 @@ class Study(Protocol):
 
     @property
     def summary(self) -> str:
-        """What is run and what is claimed, in a sentence or two."""
+        """Experiments and claims, in a sentence or two."""
         ...
 
     def reproduce(self, options: StudyOptions) -> Report:
@@ -100,21 +99,21 @@ class Study(Protocol):
         Raises:
             SpecError: It cannot be run with these options.
             RunError: Replications failed.
-            Interrupted: It was stopped before there was anything to report.
+            Interrupted: It was stopped before there was a result.
         """
         ...
 
 
 @runtime_checkable
 class StudyWithRequirements(Protocol):
-    """A study that says beforehand whether what it needs is there."""
+    """A study that can check its requirements in advance."""
 
     def check(self, options: StudyOptions) -> None:
-        """Look whether all that it needs is there, in little time; nothing is run.
+        """Check the requirements quickly, without running anything.
 
         Raises:
             SpecError: It cannot be run with these options.
-            DumbbellError: Something that it needs is missing on this machine: the kernel, the
-                guest's program, a tool. The message says how to get it.
+            DumbbellError: A requirement is missing on this machine: the kernel, the guest program,
+                a tool. The message says how to install it.
         """
         ...

@@ -1,7 +1,7 @@
-"""What the laboratory offers of each study: some of its arms, with its own parameters.
+"""Arms of the studies for the laboratory.
 
-Nothing is repeated here but which arms: experiments are made by the `arms` of a study, and named by
-its title and its own labels. Runs are no longer than a browser takes some seconds for.
+This module only selects arms: the `arms` of a study create the experiments, named by its title and
+labels. Runs are short enough for a browser to take some seconds.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from dumbbell.studies.traffic_policing import arms as policing
 
 SEED = 1
 IDEAL_PACKETS = 60_000
-"""Of both streams together."""
+"""Load of both streams together."""
 RRUL_S, RRUL_DELAY_S = 20, 2
-"""Of the published 60 s those that are enough to see what the queue does."""
+"""Part of the published 60 s that suffices to show the queue."""
 TREE_S = 20.0
 """Of the published 150 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyExperiment:
-    """An arm of a study, for a page to run.
+    """An arm of a study for the laboratory.
 
     Attributes:
-        id: Unique among all; begins with the study's.
-        study: The study's title.
-        label: What a reader calls the arm.
-        question: What to try, in a sentence or two.
-        experiment: As the study runs it, or the beginning of it.
-        queue: Name of the queue that the study looks at.
+        id: A unique id, which begins with the study's.
+        study: Title of the study.
+        label: Name of the arm for readers.
+        question: A task in a sentence or two.
+        experiment: The study's experiment, possibly shortened.
+        queue: Name of the studied queue.
     """
 
     id: str

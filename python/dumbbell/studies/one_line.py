@@ -1,4 +1,4 @@
-"""Networks of short studies: flows over TCP that share one line, some from farther away."""
+"""Networks of short studies: TCP flows that share one bottleneck, some with a longer path."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ CHATTER = {
     "to": "receiver",
     "source": {"kind": "poisson", "rate": "10pps", "size": "100B", "size_at": "payload"},
 }
-"""Ten small packets a second: what makes no two runs of greedy flows alike."""
+"""Ten small packets per second, which make runs of greedy flows differ."""
 
 
 def greedy(controller: str, name: str = "flow", **keys: Any) -> dict[str, Any]:
-    """A flow that sends as much as TCP takes, from a random instant of the first second.
+    """A greedy TCP flow that starts at a random time in the first second.
 
     Args:
-        controller: Of congestion.
-        name: Of the flow.
-        **keys: Of the flow where they are in `FLOW_KEYS` (``from_`` for ``from``), else of its TCP.
+        controller: Congestion control.
+        name: Name of the flow. **keys: Keys of the flow if in `FLOW_KEYS` (``from_`` for ``from``),
+            otherwise of its TCP.
     """
     keys = {key.rstrip("_"): value for key, value in keys.items()}
     own = {key: keys.pop(key) for key in FLOW_KEYS if key in keys}
@@ -48,16 +48,16 @@ def one_line(
     warm_up_s: float = 20.0,
     **line: Any,
 ) -> Experiment:
-    """Flows from the sender, or from a host farther away, over the line behind a router.
+    """An experiment with flows from the sender, or from a more distant host, over one bottleneck.
 
     Args:
-        *flows: Made by `greedy`.
-        seed: Of all randomness.
+        *flows: Flows made by `greedy`.
+        seed: Seed of all random streams.
         rtt_ms: Base round-trip time of the sender.
-        far_rtt_ms: Base round-trip time of the host ``far``; None where there is none.
-        length_s: Of the run.
-        warm_up_s: What statistics leave out.
-        **line: Keys of the line's direction to the receiver, such as ``rate`` and ``qdisc``.
+        far_rtt_ms: Base round-trip time of the host ``far``; None without it.
+        length_s: Duration of the run.
+        warm_up_s: Warm-up, excluded from statistics. **line: Keys of the bottleneck's direction to
+            the receiver, such as ``rate`` and ``qdisc``.
     """
     hop = f"{rtt_ms / 4:g}ms"
     links: list[dict[str, Any]] = [{"a": SENDER, "b": "router", "delay": hop}]

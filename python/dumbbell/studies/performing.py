@@ -1,8 +1,8 @@
-"""Runs of studies by the executors of comparisons, and from the store that comparisons use.
+"""Running studies by the executors and the store of comparisons.
 
-Of a unit (a replication of an arm) the store keeps what it was reduced to, and the runs that the
-study shows. Its key says all that decides them: description, replication, backend and versions of
-each run, as in a comparison, and the function that reduces them with its arguments and code.
+For a unit (a replication of an arm) the store keeps its reduced result, and the runs that the study
+shows. Its key covers everything that determines them: description, replication, backend and
+versions of each run, as in a comparison, and the reducing function with its arguments and code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from dumbbell.store import (
 R = TypeVar("R")
 _FORMAT = "dumbbell reduced 2"
 _REDUCING = ("studies", "claims", "theory")
-"""The Python code that reduces runs, besides what `code_sha256` has."""
+"""Packages with reducing code, in addition to those of `code_sha256`."""
 
 
 class ExecutorPerformer:
@@ -50,8 +50,8 @@ class ExecutorPerformer:
     It adapts the interface of studies (`Performer`) to that of comparisons (`Executor`).
 
     Attributes:
-        found: Runs that were in the store, so far.
-        made: Runs that were done, so far.
+        found: Number of runs found in the store so far.
+        made: Number of runs performed so far.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class ExecutorPerformer:
         """Set it up.
 
         Args:
-            executor: Does the runs, and gives their tables.
-            store: Where results are looked for and kept; None for nowhere.
-            study: By which results are listed and forgotten.
-            resume: Whether it is an error that nothing is there of what is asked for first.
-            tell: Gets a sentence about each damaged result, which is made again and replaced.
+            executor: Performs the runs, and returns their tables.
+            store: Store of results; None for no store.
+            study: Name under which results are listed and removed.
+            resume: Whether it is an error if the store has none of the first requested results.
+            tell: Called with a message about each damaged result, which is repeated and replaced.
         """
         self._executor = executor
         self._store = store
@@ -96,7 +96,7 @@ class ExecutorPerformer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write what is left, and let go of the store.
+        """Write the remaining results, and close the store.
 
         Raises:
             OSError: The disk is full.
@@ -110,11 +110,11 @@ class ExecutorPerformer:
             self._executor.check(Task(experiment.resolved_json(), 0, backend))
 
     def perform(self, work: Work[R]) -> Iterator[DoneUnit[R]]:
-        """See `Performer`. What is in the store comes first.
+        """See `Performer`. Stored results are yielded first.
 
         Raises:
             StoreError: The store cannot be used.
-            OSError: The disk is full. What finished half a second before is there.
+            OSError: The disk is full. Results that finished half a second earlier are stored.
         """
         described = _descriptions(work.units)
         tasks = [_tasks(unit, described, work) for unit in work.units]
@@ -135,7 +135,7 @@ class ExecutorPerformer:
             runs_found += len(tasks[index])
             yield kept
         if damaged and self._reader is not None:
-            # What cannot be replaced in this file is said before anything is run.
+            # Report results that cannot be replaced in this file before anything is run.
             self._reader.check_structure()
             for sentence in said_of_damage(damaged):
                 self._tell(sentence)
@@ -180,7 +180,7 @@ class ExecutorPerformer:
     def _keys(
         self, work: Work[Any], tasks: list[tuple[Task, ...]]
     ) -> list[tuple[Digest, str] | None]:
-        """Of each unit its key and the version part of it; None of one that is not kept."""
+        """Key and version of each unit; None for a unit that cannot be stored."""
         name = reduction_name(work.reduce)
         if self._reader is None or name is None:
             return [None] * len(tasks)
@@ -218,7 +218,7 @@ class ExecutorPerformer:
             return
         try:
             numbers = numbers_of((done.result, done.runs))
-        except NotKeptError:  # captures, which are kept in no store
+        except NotKeptError:  # captures are never stored
             return
         if self._writer is None:
             self._writer = self._open.enter_context(self._store.writer())
@@ -227,11 +227,10 @@ class ExecutorPerformer:
 
 
 def reduction_name(reduce: Callable[..., object]) -> str | None:
-    """What says which function reduces runs, and with which arguments; None where nothing does.
+    """Identification of a reducing function and its arguments; None if it has none.
 
-    A function that its module has by its name says so, and a `functools.partial` of one whose
-    arguments are values that a store keeps. What depends on the place where it was made (a lambda,
-    a method) does not.
+    Module-level functions can be identified, and `functools.partial` of them with storable
+    arguments. Lambdas and methods cannot, because they depend on the place of their creation.
     """
     if isinstance(reduce, SingleRunUnit):
         inner = reduction_name(reduce.reduce)
@@ -243,7 +242,7 @@ def reduction_name(reduce: Callable[..., object]) -> str | None:
         numbers = numbers_of(values)
     except (AttributeError, KeyError, NotKeptError):
         return None
-    # A method of an object is another one than its class's.
+    # A bound method is not the function of its class.
     if found is not function:
         return None
     arguments = hashlib.sha256(numbers.layout.encode() + numbers.values.tobytes()).hexdigest()
@@ -258,12 +257,12 @@ def _function_of(reduce: Callable[..., object]) -> Callable[..., object]:
 
 @functools.cache
 def _version(of_runs: str) -> str:
-    """With the code that reduces them, as JSON."""
+    """Versions of the runs and of the reducing code, as JSON."""
     return json.dumps({**json.loads(of_runs), "reducing_sha256": python_sha256(*_REDUCING)})
 
 
 def _descriptions(units: Iterable[Unit]) -> dict[int, str]:
-    """Of each experiment by its identity: it is resolved once for all its replications."""
+    """Descriptions by identity of the experiment, resolved once for all its replications."""
     experiments = {id(each): each for unit in units for each in unit.experiments.values()}
     return {identity: each.resolved_json() for identity, each in experiments.items()}
 

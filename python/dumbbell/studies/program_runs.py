@@ -1,8 +1,8 @@
-"""Runs with the programs that a source itself used, on the kernel: a column of a study's page.
+"""Runs with the source's own programs on the kernel: a column of a study's page.
 
-They are there where the kernel is asked for and the programs are installed; else the page says why
-not. Their random numbers are their own, so that a run of theirs has no twin among ours: means stand
-beside means, each with its interval.
+They exist if the kernel is requested and the programs are installed; otherwise the page gives the
+reason. The programs use their own random numbers, so their runs cannot be paired with the
+simulator's: only means are compared, each with its interval.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ A = TypeVar("A", bound=Hashable)
 
 
 def can_run(tools: Iterable[Tool]) -> bool:
-    """Whether all of them are installed."""
+    """Whether all tools are installed."""
     return are_installed(tools)
 
 
 def missing_programs(experiments: Iterable[Experiment]) -> list[str]:
-    """Names of the programs of these experiments that are not installed, each once."""
+    """Names of missing programs of these experiments, each once."""
     tools = dict.fromkeys(tool for each in experiments for tool in asked_tools(each.resolved()))
     return [tool.name for tool in tools if not are_installed((tool,))]
 
 
 def are_wanted(options: StudyOptions, experiments: Iterable[Experiment]) -> bool:
-    """Whether they are run: the kernel is asked for, and they can run there."""
+    """Whether the kernel is requested and the programs can run there."""
     return "kernel" in options.backends and not _obstacle(list(experiments))
 
 
 def why_absent(options: StudyOptions, experiments: Iterable[Experiment]) -> str:
-    """A sentence where the kernel is asked for and they cannot run; else empty."""
+    """A note if the kernel is requested and the programs cannot run; otherwise empty."""
     obstacle = _obstacle(list(experiments)) if "kernel" in options.backends else ""
     return obstacle and f"There is no column with the source's own programs: {obstacle}."
 
 
 def _obstacle(experiments: list[Experiment]) -> str:
-    """Why they cannot run on this machine, as the end of a sentence; empty where they can."""
+    """Why they cannot run on this machine, as the end of a sentence; empty if they can."""
     missing = missing_programs(experiments)
     if missing:
         return f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
@@ -60,10 +60,10 @@ def _obstacle(experiments: list[Experiment]) -> str:
 
 
 class OwnProgramsPart(Part[D], Generic[A, D]):
-    """A part with them: run where the kernel is asked for and they are there.
+    """A part with the source's programs: it runs if the kernel is requested and they are installed.
 
     Attributes:
-        experiments: All that it runs with them, by arm.
+        experiments: Its experiments with the programs, by arm.
     """
 
     name = "the source's own programs"
@@ -74,11 +74,11 @@ class OwnProgramsPart(Part[D], Generic[A, D]):
         return are_wanted(options, self.experiments.values())
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """All of them, where they can be run."""
+        """Its experiments, if they can be run."""
         experiments = list(self.experiments.values())
         return () if _obstacle(experiments) else experiments
 
     def why_absent(self, options: StudyOptions) -> list[str]:
-        """A note where the kernel is asked for and they cannot run; else none."""
+        """A note if the kernel is requested and they cannot run; otherwise none."""
         absent = why_absent(options, self.experiments.values())
         return [absent] if absent else []

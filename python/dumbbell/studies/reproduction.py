@@ -1,4 +1,4 @@
-"""A study during its run: what all studies have in common."""
+"""Base class of studies: a study during its run."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ class Reproduction(ABC):
     """A study of several parts, on either backend. The class is the `Study`, an instance one run.
 
     Attributes:
-        options: What was asked for.
-        runner: Runs arms as the options say.
-        parts: What is run, in order.
+        options: The options.
+        runner: Runs arms by the options.
+        parts: The parts, in order.
         judged: Claims judged so far.
-        interrupted: Whether it was stopped early; it then reports on the parts that were finished.
+        interrupted: Whether it was stopped early; it then reports on the finished parts.
     """
 
     id: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
     printed: ClassVar[PrintedNumbers | None] = None
-    """Every number that the source prints, and which claims speak of it."""
+    """Every number published in the source, and the claims about it."""
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet.
 
         Args:
-            options: What is asked for.
+            options: The options.
         """
         self.options = options
         self.runner = Runner(options)
@@ -47,13 +47,13 @@ class Reproduction(ABC):
 
     @classmethod
     def check(cls, options: StudyOptions) -> None:
-        """Look whether all that it needs is there; nothing is run.
+        """Check its requirements without running anything.
 
         Raises:
             SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
-            GuestMissingError: Nor has what runs inside it.
-            RunError: A tool that runs inside it is not installed.
+            KernelMissingError: The kernel is requested and has not been built.
+            GuestMissingError: The guest program has not been built.
+            RunError: A tool of the guest is not installed.
         """
         cls(options).check_backends()
 
@@ -63,22 +63,22 @@ class Reproduction(ABC):
 
         Raises:
             SpecError: It cannot be run with these options.
-            KernelMissingError: The kernel is asked for and has not been built.
+            KernelMissingError: The kernel is requested and has not been built.
             RunError: Replications failed.
-            Interrupted: It was stopped before there was anything to report.
+            Interrupted: It was stopped before there was a result.
         """
         return cls(options).report()
 
     @abstractmethod
     def written(self) -> Report:
-        """The report on the parts that were finished."""
+        """The report on the finished parts."""
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """What the kernel would be asked to run; looked at before anything is run anywhere."""
+        """Experiments for the kernel, checked before anything is run."""
         return (experiment for part in self.parts for experiment in part.on_kernel())
 
     def run_all(self) -> None:
-        """Run the parts that the options ask for, and judge each as it is finished.
+        """Run the requested parts, and judge each when it is finished.
 
         Raises:
             Interrupted: It was stopped before all of them were finished.
@@ -98,7 +98,7 @@ class Reproduction(ABC):
 
     def report(self) -> Report:
         """Check, run, and report; see `reproduce`."""
-        self.check_backends()  # now, not after minutes of simulation
+        self.check_backends()  # fail now, not after minutes of simulation
         try:
             self.run_all()
         except Interrupted:
@@ -108,7 +108,7 @@ class Reproduction(ABC):
         return self.written()
 
     def check_backends(self) -> None:
-        """Look whether the backends can run what they will be asked to; see `check`."""
+        """Check whether the backends can run the experiments; see `check`."""
         if "kernel" in self.options.backends:
             threads_for(
                 self.on_kernel(),
@@ -120,19 +120,19 @@ class Reproduction(ABC):
     # --- the report ------------------------------------------------------------------------
 
     def finished(self) -> list[Part[Any]]:
-        """The parts that were run to their end."""
+        """The finished parts."""
         return [part for part in self.parts if part.is_finished]
 
     def judged_in_order(self) -> list[Judged]:
-        """The same claim's rows of several backends one after the other."""
+        """Judged claims, with the rows of one claim on several backends together."""
         ids = list(dict.fromkeys(one.claim.id for one in self.judged))
         return sorted(self.judged, key=lambda one: ids.index(one.claim.id))
 
     def collected(self, *, meta: Mapping[str, Any] | None = None, **of_the_study: Any) -> Report:
-        """The report, with what the finished parts have for it.
+        """The report with the contributions of the finished parts.
 
         Args:
-            meta: What stands in ``meta.json`` besides versions and digests.
+            meta: Content of ``meta.json`` besides versions and digests.
             **of_the_study: The other fields of a `Report`: its summary, its notes and so on.
         """
         parts = [(part, part.found) for part in self.finished()]
@@ -158,11 +158,11 @@ class Reproduction(ABC):
         )
 
     def figures_of_parts_together(self) -> Iterable[Figure]:
-        """Figures of several parts at once, of those that were finished; after the parts' own."""
+        """Figures over several finished parts, placed after those of the parts."""
         return ()
 
     def asked(self) -> dict[str, Any]:
-        """What was asked for, as ``meta.json`` begins in every study."""
+        """The options, the first entries of ``meta.json`` in every study."""
         return {
             "study": self.id,
             "preset": "quick" if self.options.quick else "full",
@@ -173,7 +173,7 @@ class Reproduction(ABC):
 
 
 def _repeatable(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """What is the same whenever these runs are repeated."""
+    """The reproducible part of the runs' provenance."""
     versions = {str(run.meta["backend"]): run.meta["versions"] for run in runs.values()}
     late = [run.meta["longest_lateness_ns"] for run in runs.values() if run.origin == "kernel"]
     return {

@@ -3,17 +3,17 @@
 A study is a package of
 
 =============  ==========================================================================
-``published``  what the source prints, and what it leaves open
-``arms``       what is run: an `Arm` by its key, with an experiment and a sentence
+``published``  numbers of the source, and parameters that it does not give
+``arms``       the arms: an `Arm` by its key, with an experiment and a sentence
 ``measures``   one frozen dataclass a run is reduced to, and the function that does it
 ``claims``     the claims with their rules, written before anything runs
-``figures``    what is drawn
-``text``       what the page says in words; its tables
+``figures``    the figures
+``text``       texts and tables of the page
 ``__init__``   the `Preset` values, the `Part` classes in their order, and ``STUDY``
 =============  ==========================================================================
 
-A part runs its arms with the `Runner`, which gives `Replications` of the dataclass, and judges
-what it found; a later part is given the earlier ones that it needs and reads their ``found``::
+A part runs its arms with the `Runner`, which returns `Replications` of the dataclass, and judges
+the results. A later part gets the earlier parts that it needs and reads their ``found``::
 
     class Nominal(Part[Replications[str, Pings]]):
         name = "nominal load"
@@ -28,12 +28,12 @@ what it found; a later part is given the earlier ones that it needs and reads th
         def judge(self, found: Replications[str, Pings]) -> Iterable[Judged]:
             return claims.as_published(found)
 
-A measure that needs what the run was asked to do reads the description with types:
+A measure that needs the description reads it with types:
 ``resolved_of(run).queue("router->server").limit_bytes`` (`dumbbell.metrics.path`). Cells of tables
 are estimates, numbers or words (`dumbbell.report.Cell`), never numbers made text.
 
-Whatever is asked for (``--replications``, ``--precision``, threads, cancellation) the runner
-applies. Stopped early, a study reports on the parts that had finished.
+The runner applies the options (``--replications``, ``--precision``, threads, cancellation). A study
+that is stopped early reports on the finished parts.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from dumbbell.studies.base import StudyOptions
 from dumbbell.tables import Run
 
 LEAST_REPLICATIONS = 2
-"""Of which an interval can be made."""
+"""Minimum number of replications for an interval."""
 ON_KERNEL = ", Linux kernel"
-"""What the progress of a task says of runs on the kernel."""
+"""Suffix of the task name in the progress of runs on the kernel."""
 
 A = TypeVar("A", bound=Hashable)
 B = TypeVar("B", bound=Hashable)
@@ -66,12 +66,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Arm(Generic[A]):
-    """One of the things compared.
+    """One of the compared experiments.
 
     Attributes:
-        key: A name, or a value that says what was set; what `Replications` tells arms apart by.
-        experiment: What is run.
-        what: What a reader calls it.
+        key: A name, or a value with its settings; the key in `Replications`.
+        experiment: The experiment.
+        what: Its name for readers.
     """
 
     key: A
@@ -81,14 +81,14 @@ class Arm(Generic[A]):
 
 @dataclass(frozen=True)
 class Amount(Generic[T]):
-    """How much of one part is run.
+    """The amount of one part.
 
     Attributes:
-        runs: Replications, before a precision is looked at.
-        length_s: Of a run; None where the study has one length only.
-        at_most: Replications after which to stop anyhow; ``runs`` when None.
-        precision: Relative half-width of means to reach; None runs ``runs``.
-        over: What is run, such as the settings or loads of a sweep.
+        runs: Replications before a precision is tested.
+        length_s: Duration of a run; None if the study has only one.
+        at_most: Maximum number of replications; ``runs`` if None.
+        precision: Relative half-width of means to reach; None for ``runs`` replications.
+        over: The settings, such as the loads of a sweep.
     """
 
     runs: int
@@ -109,10 +109,10 @@ class Amount(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How much a study runs: a field of type `Amount` for each part; None leaves a part out."""
+    """The amounts of a study: a field of type `Amount` for each part; None omits a part."""
 
     def amounts(self) -> dict[str, Amount[Any]]:
-        """Part to how much of it, of those that are run."""
+        """Amounts by part, of the parts that are run."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: each for name, each in found.items() if isinstance(each, Amount)}
 
@@ -122,25 +122,25 @@ P = TypeVar("P", bound=Preset)
 
 @dataclass(frozen=True)
 class Presets(Generic[P]):
-    """What ``--quick`` runs, and what is run without it.
+    """The presets with and without ``--quick``.
 
-    Quick judges fewer things, each at full length and with the first of full's seeds: what it
-    decides, full decides alike up to the stated error rate. A shorter run is a preview and decides
-    nothing, so there is no preset of shorter runs.
+    Quick judges fewer claims, each at full length and with the first seeds of full: full gives the
+    same verdicts up to the stated error rate. A shorter run is a preview without a verdict, so
+    there is no preset of shorter runs.
 
     Attributes:
-        quick: Ends within 90 s on two cores.
-        full: Everything.
+        quick: The preset that ends within 90 s on two cores.
+        full: The complete study.
     """
 
     quick: P
     full: P
 
     def __post_init__(self) -> None:
-        """Refuse a quick preset that would run what full does not.
+        """Refuse a quick preset that is not a subset of full.
 
         Raises:
-            ValueError: A part is not in full, is of another length, or runs more.
+            ValueError: A part is not in full, has another duration, or more replications.
         """
         full = self.full.amounts()
         for name, amount in self.quick.amounts().items():
@@ -148,20 +148,20 @@ class Presets(Generic[P]):
                 raise ValueError(f"quick's {name} is no first part of full's: {amount}")
 
     def of(self, options: StudyOptions) -> P:
-        """The one that is asked for."""
+        """The requested preset."""
         return self.quick if options.quick else self.full
 
 
 def nothing_of(run: Run) -> None:
-    """What a run is reduced to that is itself shown, and says nothing else."""
+    """The reduction of a run that is only shown."""
 
 
 class Runner:
-    """Runs arms as the options say.
+    """Runs arms by the options.
 
     Attributes:
         options: What was asked for.
-        interrupted: Whether it was stopped; no further part is begun then.
+        interrupted: Whether it was stopped; then no further part is started.
     """
 
     def __init__(self, options: StudyOptions) -> None:
@@ -171,7 +171,7 @@ class Runner:
 
     @property
     def seed(self) -> int:
-        """All randomness follows from it."""
+        """Seed of all random streams."""
         return self.options.seed
 
     def replicate(
@@ -186,10 +186,10 @@ class Runner:
         """Replications of arms, each run reduced; see `dumbbell.replication.replicate`.
 
         Args:
-            arms: What is run.
-            reduce: From a run to what is kept of it: a function of a module, or a partial of one
-                with values, whose results a store can keep.
-            amount: How much; ``--replications`` and ``--precision`` go before it.
+            arms: The arms.
+            reduce: Reduces a run to the result to keep: a module-level function, or a partial of
+                one, so that the result can be stored.
+            amount: The amount; ``--replications`` and ``--precision`` override it.
             task: Name in the progress.
             **more: As `replicate_groups`.
         """
@@ -216,19 +216,20 @@ class Runner:
         batch: int | None = None,
         keep: int = 0,
     ) -> Replications[A, R]:
-        """As `replicate`, where the runs of several experiments are reduced together.
+        """Like `replicate`, for several experiments whose runs are reduced together.
 
         Args:
-            groups: Arm to its experiments.
-            reduce: From the runs of one replication of one arm to what is kept of them.
-            amount: How much.
+            groups: The experiments of each arm.
+            reduce: Reduces the runs of one replication of an arm to the result to keep.
+            amount: The amount.
             task: Name in the progress.
-            backend: Where.
-            complete: Whether all of them are needed; else two will do when it is stopped.
-            fixed: Whether it is run so often whatever ``--replications`` says, as where nothing
-                is random and every member of an ensemble is an arm.
-            precision_of: Quantities that must be precise, where a precision is asked for.
-            batch: Replications between looks at the precision.
+            backend: The backend.
+            complete: Whether all replications are needed; otherwise two suffice after an
+                interruption.
+            fixed: Whether ``--replications`` is ignored, as in an experiment without randomness
+                whose ensemble members are arms.
+            precision_of: Quantities that must reach a requested precision.
+            batch: Replications between tests of the precision.
             keep: Keep the runs of this number of replications.
 
         Raises:
@@ -266,13 +267,13 @@ class Runner:
 
 
 class Part(ABC, Generic[D]):
-    """One part of a study: what it runs, what it claims, what it shows.
+    """One part of a study: its runs, claims, tables and figures.
 
-    Its methods are given what `run` returned, the moment it is there; a part that needs an earlier
-    one is constructed with it and reads its `found`.
+    Its methods get the result of `run`. A part that needs an earlier one gets it in its constructor
+    and reads its `found`.
 
     Attributes:
-        name: What progress and errors call it.
+        name: Its name in progress and error messages.
     """
 
     name: str
@@ -283,7 +284,7 @@ class Part(ABC, Generic[D]):
         """Run it.
 
         Raises:
-            Interrupted: It was stopped too early: there is no such part then.
+            Interrupted: It was stopped too early; the part is omitted.
             RunError: A replication failed.
         """
 
@@ -300,19 +301,19 @@ class Part(ABC, Generic[D]):
         return ()
 
     def loads(self, found: D) -> Iterable[LoadRow]:
-        """Load asked for beside load measured."""
+        """Nominal and measured load."""
         return ()
 
     def runs(self, found: D) -> Mapping[str, Run]:
-        """Label to first run, of which the report keeps digests and versions."""
+        """First runs by label, of which the report has digests and versions."""
         return {}
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """What it would ask the kernel to run; looked at before anything is run anywhere."""
+        """Experiments for the kernel, checked before anything is run."""
         return ()
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Whether it is run; asked when the parts before it have ended."""
+        """Whether it is run; called when the earlier parts have ended."""
         return "sim" in options.backends
 
     @property
@@ -322,16 +323,16 @@ class Part(ABC, Generic[D]):
 
     @property
     def found(self) -> D:
-        """What it found.
+        """Its result.
 
         Raises:
-            RuntimeError: It has not been run: a fault of the study.
+            RuntimeError: It has not been run, an error in the study.
         """
         if self._found is None:
             raise RuntimeError(f"{self.name} has not been run")
         return self._found
 
     def finish(self, runner: Runner) -> D:
-        """Run it and keep what it found."""
+        """Run it and store its result in `found`."""
         self._found = self.run(runner)
         return self._found

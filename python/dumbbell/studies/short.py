@@ -1,7 +1,7 @@
-"""A study in one file: trials, each with its experiments, one number of a run and one claim.
+"""Studies in one file: trials, each with its experiments, one number of a run and one claim.
 
-Where the parts of a study need each other, or a run is reduced to more than one number, write the
-parts themselves (`dumbbell.studies.shape`).
+If parts depend on each other, or a run is reduced to several numbers, write `Part` classes
+(`dumbbell.studies.shape`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from dumbbell.tables import Run
 BACKENDS = {"sim": "simulator", "kernel": "Linux kernel"}
 Found = Replications[str, float]
 Points = Mapping[str, Runs | Ratio]
-"""Numbers of all runs, by the setting that they are of."""
+"""Numbers of all runs, by setting."""
 
 
 def of_each_arm(found: Found) -> Points:
@@ -57,7 +57,7 @@ def of_each_arm(found: Found) -> Points:
 
 
 def of_neighbours(found: Found) -> Points:
-    """Of every two arms that follow one another: the mean of the second over that of the first."""
+    """Ratios of the means of neighbouring arms, the later over the earlier."""
     both = zip(found.arms[::2], found.arms[1::2], strict=True)
     return {first: Ratio(found.values(second), found.values(first)) for first, second in both}
 
@@ -71,29 +71,29 @@ def estimate_of(evidence: Runs | Ratio) -> Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A number, what is said of it, and what is run to see.
+    """A number, a claim about it, and the experiments.
 
     Attributes:
-        id: Of the claim.
-        label: What figures and tables call it, in a few words; the id when left empty.
+        id: Id of the claim.
+        label: Short name in figures and tables; by default the id.
         statement: The claim in one sentence.
-        source: Where it is made.
-        said: What the number is said to be.
-        margin: What counts as equal; None where the number is said to lie on one side.
-        side: Which side, where there is no margin.
-        grid: What varies from point to point, in words, where the source leaves it open and the
-            claim is to hold at each; empty where there is one point.
-        varied: The name of it, such as ``flows``.
-        rule: In place of the one that these make.
+        source: Its source.
+        said: The claimed value.
+        margin: Margin of equality; None if the claim is one-sided.
+        side: The claimed side, without a margin.
+        grid: The parameter that the source does not give and over which the claim must hold, in
+            words; empty for a single point.
+        varied: Short name of that parameter, such as ``flows``.
+        rule: Rule instead of the derived one.
         fact: Claims of one fact are counted once.
-        beside: Further numbers to show beside it, which decide nothing.
-        agreement: How alike both backends are to be, where both are asked for.
-        arms: What is run, by what a reader calls it.
-        number: Of a run: a function of a module, or a partial of one.
-        unit: Of what is claimed.
-        points: From the numbers of all runs to what the claim is about.
+        beside: Additional numbers to show, without a verdict.
+        agreement: Margin of agreement of the backends, if both are requested.
+        arms: Experiments by their names for readers.
+        number: Reduces a run to the number: a module-level function, or a partial of one.
+        unit: Unit of the claimed value.
+        points: Computes the claimed quantities from the numbers of all runs.
         runs: Replications of each arm.
-        words: What follows, a sentence beside the verdict.
+        words: Explanation, a sentence beside the verdict.
         is_for_kernel: Whether the kernel can run it.
     """
 
@@ -120,7 +120,8 @@ class Trial:
 
     @property
     def claim(self) -> Claim[Any]:
-        """With its rule; a rule of thumb is no theorem, so that none contradicts theory."""
+        """The claim with its rule; a rule of thumb is not a theorem, so a failure does not
+        contradict theory."""
         rule = self.rule or self._made_rule()
         return Claim(
             id=self.id,
@@ -142,7 +143,7 @@ class Trial:
         return Direction(at_each=at_each, grid=self.grid) if self.grid else at_each
 
     def evidence(self, found: Found) -> Any:
-        """What the claim's rule takes."""
+        """The evidence for the claim's rule."""
         points = self.points(found)
         if self.rule is None and self.margin is None:
             sign = 1.0 if self.side is Side.AT_LEAST else -1.0
@@ -158,7 +159,7 @@ class Trial:
 
 
 def _each_run(evidence: Runs | Ratio) -> NDArray[np.float64]:
-    """One number a replication; of arms that share their random numbers, the quotient of each."""
+    """One number per replication; for paired arms the ratio of each pair."""
     return evidence.above / evidence.below if isinstance(evidence, Ratio) else evidence.values
 
 
@@ -166,13 +167,13 @@ class TrialPart(Part[Found]):
     """A trial on one backend."""
 
     def __init__(self, trial: Trial, backend: str) -> None:
-        """What is run, and where."""
+        """Set the trial and the backend."""
         self.name = trial.id
         self.trial = trial
         self.backend = backend
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where its backend is asked for, and can run it."""
+        """Whether its backend is requested and can run it."""
         can = self.backend == "sim" or self.trial.is_for_kernel
         return can and self.backend in options.backends
 
@@ -209,10 +210,10 @@ class ShortStudy(Reproduction):
 
     Attributes:
         trials: In the order of the page.
-        source: Citation of what is reproduced.
-        source_url: Where to read it.
-        done: What was done, a paragraph.
-        notes: What the source leaves open, and what was taken; a paragraph each.
+        source: Citation of the source.
+        source_url: Address of the source.
+        done: Description of the experiments, a paragraph.
+        notes: Parameters that the source does not give, with the chosen values; a paragraph each.
     """
 
     source: ClassVar[str]
@@ -227,7 +228,7 @@ class ShortStudy(Reproduction):
         self.parts = [TrialPart(each, where) for each in self.trials for where in BACKENDS]
 
     def run_all(self) -> None:
-        """See `Reproduction`; where both backends have run a trial, whether they agree."""
+        """See `Reproduction`; also compares the backends for trials that both have run."""
         super().run_all()
         found = {(part.name, part.backend): part.found for part in self.finished_trials()}
         for trial in self.trials:
@@ -237,10 +238,10 @@ class ShortStudy(Reproduction):
 
     @abstractmethod
     def tried(self) -> Sequence[Trial]:
-        """The trials, as the options say."""
+        """The trials for the options."""
 
     def figure(self) -> Figure:
-        """The one figure, of what was finished: every number over what is said of it."""
+        """The figure of the finished trials: every number relative to its claimed value."""
         rows = []
         for part in self.finished_trials():
             points = [estimate_of(each) for each in part.trial.points(part.found).values()]
@@ -263,15 +264,15 @@ class ShortStudy(Reproduction):
         """The report's ``summary``, ``answer``, ``measured`` and ``so``."""
 
     def finished_trials(self) -> list[TrialPart]:
-        """What was run to its end."""
+        """The finished trials."""
         return [part for part in self.finished() if isinstance(part, TrialPart)]
 
     def style_of(self, part: TrialPart) -> str:
-        """What a figure calls the backend of a part: nothing where there is only one."""
+        """Name of a part's backend in a figure; empty if there is only one."""
         return BACKENDS[part.backend] if len(self.options.backends) > 1 else ""
 
     def table(self) -> ValueTable:
-        """The numbers that the claims are about, at every point."""
+        """The claimed quantities, at every point."""
         finished = self.finished_trials()
         where = [key for key in BACKENDS if any(part.backend == key for part in finished)]
         found = {
