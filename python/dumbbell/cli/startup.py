@@ -25,7 +25,8 @@ def collect_garbage_rarely() -> None:
 def freeze_garbage() -> None:
     """Exempt all imported objects from garbage collection.
 
-    At exit Python would otherwise search them for reference cycles several times, a twentieth of a small run.
+    At exit Python would otherwise search them for reference cycles several times: a twentieth of
+    the CPU time of a small run.
     """
     gc.freeze()
 
