@@ -1,19 +1,19 @@
-//! The end of a connection that answers: takes data, acknowledges, offers a window.
+//! The passive end of a connection: receives data, acknowledges, and advertises a window.
 //!
-//! Drive it as a sender: after a segment or a timer, `poll_transmit` until it gives None; then
-//! `next_timer`. The application reads everything, unless it is told not to: in Linux once for all
-//! segments of an instant, so that `next_timer` may be the same instant.
+//! It is driven like a sender: after a segment or a timer, call `poll_transmit` until it returns None, then
+//! `next_timer`. The application reads everything unless told otherwise. In Linux it reads once for all
+//! segments of an instant, so `next_timer` may be the same instant.
 //!
 //! | behaviour | file |
 //! | --- | --- |
-//! | opening, closing, what a segment does | here; data of a SYN (TCP Fast Open) `fast_open` |
-//! | the data expected next, and nothing else | `header_prediction` |
-//! | what has arrived, SACK blocks, duplicates | `reassembly` |
+//! | opening, closing, effects of a segment | here; data of a SYN (TCP Fast Open) `fast_open` |
+//! | the expected next data | `header_prediction` |
+//! | received data, SACK blocks, duplicates | `reassembly` |
 //! | when to acknowledge | `ack_policy` |
 //! | the receive window | `window` |
 //! | congestion marks | `marks` |
-//! | what the application reads | `reading` |
-//! | what is not taken | `unacceptable` |
+//! | reading by the application | `reading` |
+//! | unacceptable segments | `unacceptable` |
 
 mod ack_policy;
 mod fast_open;
@@ -40,25 +40,25 @@ use std::sync::Arc;
 use window::ReceiveWindow;
 pub use window::{initial_window_bytes, scale_of};
 
-/// In place of a window.
+/// Marks that no window has been decided.
 const UNDECIDED: u32 = u32::MAX;
 
-/// How far the connection is.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Waiting for a SYN.
     Listening,
-    /// A SYN-ACK is on its way.
+    /// A SYN-ACK has been sent.
     SynReceived,
-    /// Data may come.
+    /// Data may arrive.
     Established,
-    /// Everything has come; its own FIN is on its way.
+    /// All data has arrived; its own FIN has been sent.
     Closing,
     /// Its FIN has been acknowledged.
     Done,
 }
 
-/// A SYN-ACK or FIN that is sent again until it is acknowledged.
+/// Retransmission of a SYN-ACK or FIN until it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ControlRetransmission {
     sent: Time,
@@ -66,8 +66,8 @@ struct ControlRetransmission {
     rto: Time,
 }
 
-/// A receiver: what the data expected next and an acknowledgement touch, in four lines of the cache,
-/// and a place for all else.
+/// A receiver: the fields used by the expected next data and an acknowledgement fit four cache lines; all
+/// others are boxed.
 #[derive(Debug, Clone, PartialEq)]
 #[repr(align(64))]
 pub struct Receiver {
@@ -76,58 +76,58 @@ pub struct Receiver {
     data: Reassembly,
     acknowledging: AckPolicy,
     window: ReceiveWindow,
-    /// When its SYN-ACK or FIN is sent, the first time or again; `NEVER` for none.
+    /// When its SYN-ACK or FIN is sent or retransmitted; `NEVER` for none.
     own_due: Time,
-    /// Next sequence number of its own: SYN and FIN.
+    /// Next sequence number of its own: SYN and FIN count.
     own_next: u8,
-    /// `next` when it last acknowledged (`rcv_wup`).
+    /// `next` at its last acknowledgement (`rcv_wup`).
     acknowledged: u64,
     /// Bytes the application has read.
     read: u64,
-    /// When what it has not read came; `NEVER` when it has read all, or does not read.
+    /// When unread data arrived; `NEVER` if all is read, or the application does not read.
     unread_since: Time,
-    /// What its next segment echoes.
+    /// TS.Recent, which its next segment echoes.
     recent: Recent,
-    /// The window of an acknowledgement that is to be sent at once; `UNDECIDED` for none.
+    /// The window of an acknowledgement that must be sent at once; `UNDECIDED` for none.
     decided_window_bytes: u32,
     phase: Phase,
     ecn: bool,
-    /// A mark is echoed until the sender says CWR (RFC 3168 section 6.1.3).
+    /// Whether marks are echoed until the sender sets CWR (RFC 3168 section 6.1.3).
     echoes_mark: bool,
     has_seen_ect: bool,
     must_ack: bool,
-    /// Whether there is a duplicate or an early acknowledgement in `rare`.
+    /// Whether `rare` holds a duplicate or an early acknowledgement.
     has_more_to_say: bool,
     /// Whether the application reads.
     is_reading: bool,
-    /// Whether reading may have to be told to the other end: then it is not put off.
+    /// Whether reading may cause a window update, so that it is not postponed.
     is_reading_due: bool,
-    /// Whether the application reads late in the instant, as it does something else before.
+    /// Whether the application reads late in the instant, because it writes first.
     is_reading_late: bool,
-    /// Whether it closes its own end when everything has come.
+    /// Whether it closes its own end when all data has arrived.
     closes_at_end: bool,
-    /// Whether the application has closed its own end before: then the FIN is acknowledged at once.
+    /// Whether the application has closed its own end already: then the FIN is acknowledged at once.
     own_end_is_closed: bool,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 256);
 
-/// What is read when a connection opens or closes, or when something is missing or came twice.
+/// State used when a connection opens or closes, and on losses and duplicates.
 #[derive(Debug, Clone, PartialEq)]
 struct ColdState {
-    /// Of its own SYN and FIN.
+    /// Round-trip time of its own SYN and FIN.
     rtt: RoundTrip,
     repeated: ControlRetransmission,
     duplicates: Duplicates,
-    /// The last duplicate, to be reported once (RFC 2883).
+    /// The last duplicate, reported once (RFC 2883).
     duplicate: Option<SackBlock>,
-    /// An acknowledgement that had to be made before a segment was entered.
+    /// An acknowledgement that must precede the segment just received.
     early: Option<Segment>,
     last_answer: LastAnswer,
 }
 
 impl Receiver {
-    /// A receiver that waits for a SYN; without a handshake for data.
+    /// A listening receiver; without a handshake it expects data.
     pub fn new(settings: &Arc<Settings>) -> Receiver {
         let min_rto = Time::from_ns(settings.tcp.min_rto_ns);
         Receiver {
@@ -168,15 +168,15 @@ impl Receiver {
         }
     }
 
-    /// Leaves closing its own end, and reading, to an application that has both directions: what
-    /// it sends goes out by a `Sender` of its own.
+    /// Leaves reading and closing to an application with data in both directions, which sends by a `Sender`
+    /// of its own.
     pub fn for_both_directions(mut self) -> Receiver {
         self.closes_at_end = false;
         self.is_reading = false;
         self
     }
 
-    /// A segment arrives. Call `poll_transmit` afterwards. What SACK blocks it has are for a sender.
+    /// Processes an arriving segment. Call `poll_transmit` afterwards. SACK blocks are for the sender.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.on_header(&segment.header(), now);
     }
@@ -201,7 +201,7 @@ impl Receiver {
         assert_eq!(*self, ordinary, "{header:?} at {now:?}");
     }
 
-    /// Any segment but the data expected next.
+    /// Processes any segment but the expected next data.
     #[inline(never)]
     fn on_other(&mut self, segment: &Header, now: Time) {
         match self.phase {
@@ -216,7 +216,7 @@ impl Receiver {
         }
     }
 
-    /// As if the SYN and its answer had passed.
+    /// Opens the connection as if after a handshake.
     fn begin_open(&mut self, now: Time) {
         self.ecn = self.settings.tcp.ecn;
         self.data.begin(1);
@@ -230,7 +230,7 @@ impl Receiver {
         if !segment.flags.has(Flags::SYN) {
             return;
         }
-        // RFC 3168 section 6.1.1: ECN is offered by both bits.
+        // RFC 3168 section 6.1.1: both bits offer ECN.
         self.ecn = self.settings.tcp.ecn && segment.flags.has(Flags::ECE | Flags::CWR);
         self.recent = Recent::of(segment.timestamps);
         self.data.begin(segment.end());
@@ -269,7 +269,7 @@ impl Receiver {
         }
     }
 
-    /// Its own SYN or FIN.
+    /// Processes an acknowledgement of its own SYN or FIN.
     fn on_own_acknowledged(&mut self, segment: &Header, now: Time) {
         if !segment.flags.has(Flags::ACK) || segment.ack < u64::from(self.own_next) {
             return;
@@ -295,7 +295,7 @@ impl Receiver {
     fn on_data(&mut self, segment: &Header, now: Time) {
         let next = self.data.next();
         if segment.end() <= next {
-            // All of it has come before: it was sent again for nothing.
+            // All of it was received before: a spurious retransmission.
             self.report_duplicate(segment.seq, segment.end());
             self.acknowledging
                 .enter_quick_mode(&self.settings, &self.window);
@@ -314,7 +314,7 @@ impl Receiver {
         }
         if self.acknowledging.is_holding_back() && self.data.would_move(segment.seq, segment.end())
         {
-            // Before a block moves out of those that are always reported
+            // Sent before a block leaves the set that every acknowledgement reports
             // (`tcp_sack_compress_send_ack`).
             let early = self.acknowledgement(u64::from(self.own_next), Flags::ACK, now);
             self.rare.early = Some(early);
@@ -334,7 +334,7 @@ impl Receiver {
             self.measure_round_trip(segment, now);
             self.check_mark(segment);
             self.acknowledging.schedule();
-            // Without SACK its duplicates are to be told from news of the window.
+            // Without SACK, duplicate acknowledgements must differ from window updates.
             if self.settings.tcp.sack {
                 self.grow_window_beyond_gap(segment, taken.begins_block);
             }
@@ -353,7 +353,7 @@ impl Receiver {
         }
     }
 
-    /// All has come, the FIN too.
+    /// All data including the FIN has arrived.
     fn on_fin(&mut self) {
         if self.own_end_is_closed {
             self.must_ack = true;
@@ -421,7 +421,7 @@ impl Receiver {
         }
     }
 
-    /// Its SYN-ACK, already sent, is retransmitted on the schedule of a SYN sent at `sent` and repeated `times` times.
+    /// Schedules retransmissions of its SYN-ACK as if it had been sent at `sent` and repeated `times` times.
     pub fn repeat_as_if_sent(&mut self, sent: Time, times: u32) {
         let doubled = Time(INITIAL_RTO.0 << times.saturating_sub(1).min(7));
         self.rare.repeated.times = times;
@@ -429,12 +429,12 @@ impl Receiver {
         self.own_due = self.settings.clock.expiry(sent, self.rare.repeated.rto);
     }
 
-    /// The application sends no more.
+    /// The application closes its own end.
     pub fn close_own_end(&mut self) {
         self.own_end_is_closed = true;
     }
 
-    /// Puts what it would acknowledge now on a segment that its end sends anyway.
+    /// Adds the pending acknowledgement to a segment that its end sends anyway.
     pub fn acknowledge_on(&mut self, segment: &mut Segment, now: Time) {
         if segment.payload_bytes > 0 || segment.flags.has(Flags::FIN) {
             self.acknowledging.on_own_data(&self.settings, now);
@@ -447,8 +447,8 @@ impl Receiver {
         };
     }
 
-    /// Whether `poll_transmit` would give nothing but an acknowledgement without SACK blocks:
-    /// `poll_plain` does it at less cost.
+    /// Whether `poll_transmit` would return at most an acknowledgement without SACK blocks, which
+    /// `poll_plain` does at less cost.
     #[inline]
     pub fn is_plain(&self, now: Time) -> bool {
         !self.data.has_gap() && !self.has_more_to_say && self.own_due > now
@@ -468,7 +468,7 @@ impl Receiver {
             return Some(early);
         }
         let is_own_due = self.own_due <= now;
-        // The kernel acknowledges what is due before the application hears of the end.
+        // The kernel acknowledges before the application is told of the end of the stream.
         if is_own_due && (self.phase != Phase::Closing || !self.settings.is_linux()) {
             return Some(self.transmit_own(now));
         }
@@ -479,7 +479,7 @@ impl Receiver {
         is_own_due.then(|| self.transmit_own(now))
     }
 
-    /// A SYN-ACK or FIN.
+    /// Sends a SYN-ACK or FIN.
     fn transmit_own(&mut self, now: Time) -> Segment {
         if self.rare.repeated.times > 0 {
             self.rare.repeated.rto = Time(2 * self.rare.repeated.rto.0).min(LARGEST_RTO);
@@ -544,8 +544,7 @@ impl Receiver {
         }
     }
 
-    /// A duplicate first (RFC 2883 section 4), then the blocks that changed last (RFC 2018
-    /// section 4).
+    /// A duplicate first (RFC 2883 section 4), then the most recently changed blocks (RFC 2018 section 4).
     fn sack_blocks(&mut self) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if !self.settings.tcp.sack {
@@ -565,7 +564,7 @@ impl Receiver {
         blocks
     }
 
-    /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
+    /// Time of the next `on_timer`; `NEVER` for none.
     #[inline]
     pub fn next_timer(&self) -> Time {
         let reading = match self.is_reading_due {
@@ -575,7 +574,7 @@ impl Receiver {
         self.own_due.min(self.acknowledging.due()).min(reading)
     }
 
-    /// It is `now`. Call `poll_transmit` afterwards.
+    /// Processes timers due at `now`. Call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
         if self.unread_since <= now {
             self.read_what_came();
@@ -583,12 +582,12 @@ impl Receiver {
         self.acknowledging.on_timer(now);
     }
 
-    /// Payload that has come in order.
+    /// Payload received in order.
     pub fn received_payload_bytes(&self) -> u64 {
         self.data.payload_bytes()
     }
 
-    /// Whether all of the sender's data have come.
+    /// Whether all of the sender's data has arrived.
     pub fn is_complete(&self) -> bool {
         self.data.is_complete()
     }

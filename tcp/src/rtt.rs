@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | RFC 6298 section 2.1, before a measurement: 1 s | yes |
 //! | RFC 6298 section 2.2, first measurement | yes; `linux-6.1` keeps the variance term at `min_rto` or more |
-//! | RFC 6298 section 2.3, later ones: alpha = 1/8, beta = 1/4 | `rfc` as written. `linux-6.1`: the deviation falls by 1/32 when the time falls, and the timeout uses its largest value of the last window |
+//! | RFC 6298 section 2.3, later ones: alpha = 1/8, beta = 1/4 | `rfc` as written. `linux-6.1`: the deviation decreases by 1/32 when the time decreases, and the timeout uses its maximum over the last window |
 //! | RFC 6298 section 2.4, at least 1 s | `rfc`: `min_rto`. `linux-6.1`: SRTT + max(`min_rto`, 4 RTTVAR), that is at least SRTT + 200 ms |
 //! | RFC 6298 section 2.5, a maximum | 120 s |
 //! | RFC 6298 section 3 (Taking RTT Samples): Karn's algorithm | the sender's: it measures only what was sent once, or by timestamps |
@@ -18,11 +18,11 @@ use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
 use dumbbell_spec::tcp::Profile;
 
-/// Before the first measurement (RFC 6298 section 2.1).
+/// Initial timeout (RFC 6298 section 2.1).
 pub const INITIAL_RTO: Time = Time::from_ns(1_000_000_000);
-/// Most (RFC 6298 section 2.5; Linux's `TCP_RTO_MAX`).
+/// Maximum timeout (RFC 6298 section 2.5; Linux's `TCP_RTO_MAX`).
 pub const LARGEST_RTO: Time = Time::from_ns(120_000_000_000);
-/// How long a least round-trip time is remembered (`tcp_min_rtt_wlen`).
+/// Window of the minimum round-trip time (`tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW_US: u64 = 300_000_000;
 
 /// Microseconds of a time, rounded down.
@@ -37,32 +37,32 @@ pub fn from_us(us: u64) -> Time {
     Time::from_ns(us * 1_000)
 }
 
-/// Longer round trips are entered as this, four minutes and a half: what 32 bits hold in eighths of a
-/// microsecond, as Linux's do (`srtt_us`).
+/// Longer round-trip times are stored as this, four and a half minutes: the limit of 32 bits in eighths of a
+/// microsecond, as in Linux (`srtt_us`).
 const MOST_RTT_US: u64 = 1 << 28;
-/// Of a least round-trip time that was not measured.
+/// Marks a missing minimum.
 const UNKNOWN_US: u32 = u32::MAX;
 
-/// A value and when it was measured.
+/// A value and its time.
 type Measured = (u32, u64);
 
-/// The estimators of one sender.
+/// The estimators of a sender.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundTrip {
-    /// When this is acknowledged, a window of data is over.
+    /// When this is acknowledged, a window of data has passed.
     window_end: u64,
-    /// When those of `least_us` were measured.
+    /// Times of the values in `least_us`.
     least_at_us: [u64; 3],
-    /// Least, second and third least of the window, by age (K. Nichols' windowed minimum, as
-    /// lib/minmax.c has it).
+    /// First, second and third minimum of the window, by age (K. Nichols' windowed minimum, as in
+    /// lib/minmax.c).
     least_us: [u32; 3],
     /// Eight times SRTT, microseconds; 0 before the first measurement.
     srtt_8us: u32,
     /// Four times the mean deviation.
     deviation_4us: u32,
-    /// Its largest value since the last window of data began (`mdev_max`).
+    /// Its maximum since the last window of data began (`mdev_max`).
     largest_deviation_4us: u32,
-    /// What the timeout uses: 4 RTTVAR.
+    /// The variance term of the timeout: 4 RTTVAR.
     variance_4us: u32,
     min_rto_us: u32,
     profile: Profile,
@@ -86,8 +86,7 @@ impl RoundTrip {
         }
     }
 
-    /// Enters a measurement. `una` and `next` are the sender's, for telling windows of data
-    /// apart.
+    /// Adds a measurement. `una` and `next` are those of the sender, for detecting windows of data.
     pub fn measure(&mut self, rtt_us: u64, una: u64, next: u64) {
         let rtt_us = rtt_us.min(MOST_RTT_US) as u32;
         if self.srtt_8us == 0 {
@@ -125,7 +124,7 @@ impl RoundTrip {
         let error_us = i64::from(rtt_us) - i64::from(self.srtt_8us >> 3);
         self.srtt_8us = (i64::from(self.srtt_8us) + error_us) as u32;
         let mut step = error_us.abs() - i64::from(self.deviation_4us >> 2);
-        // A path that has become shorter says little about its variance.
+        // A path that became shorter says little about its variance.
         if error_us < 0 && step > 0 {
             step >>= 3;
         }
@@ -147,7 +146,7 @@ impl RoundTrip {
         self.deviation_4us
     }
 
-    /// The retransmission timeout, not backed off.
+    /// The retransmission timeout, without backoff.
     pub fn rto(&self, clock: Clock) -> Time {
         if self.srtt_8us == 0 {
             return INITIAL_RTO;
@@ -172,17 +171,17 @@ impl RoundTrip {
         (self.srtt_8us > 0).then(|| Time::from_ns(self.srtt_8us() * 125))
     }
 
-    /// A quarter of what is added to it for the timeout.
+    /// RTTVAR: a quarter of the variance term of the timeout.
     pub fn rttvar(&self) -> Option<Time> {
         (self.srtt_8us > 0).then(|| Time::from_ns(u64::from(self.variance_4us) * 250))
     }
 
-    /// The mean deviation, which Linux tells in its place (`tcpi_rttvar`).
+    /// The mean deviation, which Linux reports as `tcpi_rttvar`.
     pub fn mean_deviation(&self) -> Option<Time> {
         (self.srtt_8us > 0).then(|| Time::from_ns(u64::from(self.deviation_4us) * 250))
     }
 
-    /// Enters a measurement into the windowed minimum.
+    /// Adds a measurement to the windowed minimum.
     pub fn measure_least(&mut self, rtt_us: u64, now_us: u64) {
         let rtt_us = rtt_us.min(MOST_RTT_US) as u32;
         let new = (rtt_us, now_us);
@@ -203,14 +202,13 @@ impl RoundTrip {
         (self.least_us[rank], self.least_at_us[rank]) = (rtt_us, at_us);
     }
 
-    /// The least is the second least from now on, and so on.
+    /// Drops the first minimum: the second becomes the first, and so on.
     fn shift_least(&mut self, new: Measured) {
         self.least_us = [self.least_us[1], self.least_us[2], new.0];
         self.least_at_us = [self.least_at_us[1], self.least_at_us[2], new.1];
     }
 
-    /// The runners-up follow when the least is too old, or no runner-up has come for a quarter
-    /// or half of the window.
+    /// Renews the later minima if the first is too old, or none has come for a quarter or half of the window.
     fn age_least(&mut self, new: Measured) {
         let at_us = &self.least_at_us;
         let age_us = new.1 - at_us[0];
@@ -227,7 +225,7 @@ impl RoundTrip {
         }
     }
 
-    /// Least round-trip time of the last five minutes, microseconds; `u64::MAX` for none.
+    /// Minimum round-trip time of the last five minutes, microseconds; `u64::MAX` for none.
     #[inline]
     pub fn min_rtt_us(&self) -> u64 {
         match self.least_us[0] {
@@ -236,7 +234,7 @@ impl RoundTrip {
         }
     }
 
-    /// Least round-trip time of the last five minutes.
+    /// Minimum round-trip time of the last five minutes.
     pub fn min_rtt(&self) -> Option<Time> {
         (self.least_us[0] != UNKNOWN_US).then(|| from_us(self.min_rtt_us()))
     }

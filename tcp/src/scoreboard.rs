@@ -1,12 +1,11 @@
-//! The scoreboard: every packet that is sent and not yet acknowledged cumulatively.
+//! The scoreboard: all packets sent and not acknowledged cumulatively.
 //!
-//! A ring of packets, found by their number, with counters that are kept as packets change, so
-//! that an acknowledgement costs what it changes and not what the window holds. A packet that is
-//! in flight lies in a list by the time it was last sent (what RACK looks through), one that is
-//! taken for lost in a list by sequence number (what is sent again next), one that was SACKed in
-//! neither.
+//! A ring of packets, indexed by packet number. Counters are updated as packets change, so an acknowledgement
+//! costs in proportion to what it changes, not to the window. A packet in flight is in a list ordered by its
+//! last send time (which RACK scans), a lost packet in a list ordered by sequence number (retransmitted
+//! next), a SACKed packet in none.
 //!
-//! Names of counters are Linux's: `packets_out`, `sacked_out`, `lost_out`, `retrans_out`
+//! Counters have the names of Linux: `packets_out`, `sacked_out`, `lost_out`, `retrans_out`
 //! (include/linux/tcp.h); in flight are `packets_out - sacked_out - lost_out + retrans_out`.
 
 mod buffers;
@@ -25,7 +24,7 @@ pub use outstanding::{Outstanding, RateNote};
 
 /// No packet.
 const NONE: u64 = u64::MAX;
-/// Places made at first.
+/// Initial number of places.
 const FIRST_PLACES: usize = 16;
 
 /// First and last of a doubly linked list through the ring.
@@ -43,31 +42,31 @@ const EMPTY: List = List {
 /// Packets that are sent and not acknowledged cumulatively.
 #[derive(Debug, Clone)]
 pub struct Scoreboard {
-    /// As many as a power of two; packet `n` is at `n` modulo that.
+    /// A power of two of places; packet `n` is at `n` modulo their number.
     places: Box<[PackedPacket]>,
-    /// Number of the first that is not acknowledged.
+    /// Number of the first unacknowledged packet.
     head: u64,
-    /// Number of the next to be sent.
+    /// Number of the next packet to send.
     tail: u64,
-    /// Those that are out begin here or later.
+    /// Lower bound of the sequence numbers of outstanding packets.
     head_seq: u64,
-    /// By time of sending.
+    /// Ordered by send time.
     in_flight: List,
-    /// By sequence number.
+    /// Ordered by sequence number.
     lost: List,
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
-    /// Packets that are part of the sk_buff of the one before.
+    /// Number of packets that continue the sk_buff of the one before.
     continuing: u32,
-    /// One past the highest sequence number that was SACKed.
+    /// One past the highest SACKed sequence number.
     highest_sacked_end: u64,
     mss_bytes: u32,
 }
 
 const _: () = assert!(size_of::<Scoreboard>() <= 88);
 
-/// Where a packet lies in a ring of `places` places.
+/// The place of a packet in a ring of `places` places.
 #[inline(always)]
 fn place_in(places: usize, number: u64) -> usize {
     number as usize & (places - 1)
@@ -83,7 +82,7 @@ fn link_in(places: usize, number: u64) -> Link {
     }
 }
 
-/// What places hold that are in no use is of no account.
+/// Unused places do not matter.
 impl PartialEq for Scoreboard {
     fn eq(&self, other: &Scoreboard) -> bool {
         let numbers = |board: &Scoreboard| {
@@ -99,7 +98,7 @@ impl PartialEq for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Empty. The payload of a full segment helps to find packets.
+    /// An empty scoreboard. The payload of a full segment helps to find packets.
     pub fn new(mss_bytes: u32) -> Scoreboard {
         Scoreboard {
             places: Box::default(),
@@ -117,50 +116,51 @@ impl Scoreboard {
         }
     }
 
-    /// Number of the first packet that is not acknowledged.
+    /// Number of the first unacknowledged packet.
     #[inline]
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Number of the next packet to be sent.
+    /// Number of the next packet to send.
     #[inline]
     pub fn tail(&self) -> u64 {
         self.tail
     }
 
-    /// Sent and not acknowledged cumulatively.
+    /// Packets sent and not acknowledged cumulatively.
     #[inline]
     pub fn packets_out(&self) -> u32 {
         (self.tail - self.head) as u32
     }
 
-    /// Of those, SACKed (without SACK: duplicate acknowledgements).
+    /// SACKed packets among them (without SACK: duplicate acknowledgements).
     #[inline]
     pub fn sacked_out(&self) -> u32 {
         self.sacked_out
     }
 
-    /// Of those, taken for lost.
+    /// Packets among them considered lost.
     #[inline]
     pub fn lost_out(&self) -> u32 {
         self.lost_out
     }
 
-    /// Of those, sent again.
+    /// Retransmitted packets among them.
     #[inline]
     pub fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
 
-    /// Sent, and neither acknowledged nor SACKed nor taken for lost (`tcp_packets_in_flight`).
+    /// Packets in flight: sent, neither acknowledged nor SACKed nor considered lost
+    /// (`tcp_packets_in_flight`).
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        // Without SACK, duplicates and losses may together exceed what is out.
+        // Without SACK, duplicates and losses together may exceed the outstanding packets.
         (self.packets_out() + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
     }
 
-    /// One past the highest SACKed sequence number; None while nothing is SACKed.
+    /// One past the highest SACKed sequence number; None if nothing is SACKed.
     #[inline]
     pub fn highest_sacked_end(&self) -> Option<u64> {
         (self.sacked_out > 0).then_some(self.highest_sacked_end)
@@ -171,7 +171,7 @@ impl Scoreboard {
         place_in(self.places.len(), number)
     }
 
-    /// The number of the packet that lies where a link leads to.
+    /// The number of the packet that a link refers to.
     #[inline]
     fn number(&self, link: Link) -> u64 {
         link.place().map_or(NONE, |place| {
@@ -191,7 +191,7 @@ impl Scoreboard {
         link_in(self.places.len(), number)
     }
 
-    /// The packet of this number, which is out.
+    /// The outstanding packet with this number.
     #[inline]
     pub fn get(&self, number: u64) -> Outstanding {
         self.packed(number)
@@ -214,25 +214,25 @@ impl Scoreboard {
         &mut self.places[place]
     }
 
-    /// The first packet that is out.
+    /// The first outstanding packet.
     #[inline]
     pub fn first(&self) -> Option<Outstanding> {
         (self.head != self.tail).then(|| self.get(self.head))
     }
 
-    /// Has the packets fetched that an acknowledgement and a transmission will look at next.
+    /// Prefetches the packets that the next acknowledgement and transmission use.
     pub fn prefetch_ends(&self) {
         if self.places.is_empty() {
             return;
         }
         let (head, tail) = (self.head, self.tail);
-        // Of three packets in turn the first and the last lie in all lines in which they are.
+        // The first and the last of three consecutive packets cover all their cache lines.
         for number in [head, head + 2, tail, tail + 1] {
             prefetch(self.packed(number));
         }
     }
 
-    /// The number of the first packet that begins at `seq` or later; `tail` for none.
+    /// Number of the first packet that begins at or after `seq`; `tail` for none.
     pub fn first_from(&self, seq: u64) -> u64 {
         if self.head == self.tail {
             return self.tail;
@@ -286,7 +286,7 @@ impl Scoreboard {
         self.places = grown.into_boxed_slice();
     }
 
-    /// Takes out the first packet: it is acknowledged.
+    /// Removes the first packet, which is acknowledged.
     pub fn pop(&mut self) -> Outstanding {
         let number = self.head;
         self.unlink(number);
@@ -305,13 +305,13 @@ impl Scoreboard {
         sent
     }
 
-    /// Whether nothing is SACKed, taken for lost, or sent again and believed to be in flight.
+    /// Whether nothing is SACKed, lost, or retransmitted and in flight.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
         self.sacked_out | self.lost_out | self.retrans_out == 0
     }
 
-    /// As `pop`, while nothing is SACKed, lost or sent again.
+    /// As `pop`, if nothing is SACKed, lost or retransmitted.
     #[inline(always)]
     pub fn pop_plain(&mut self) -> Outstanding {
         debug_assert!(self.is_plain());
@@ -335,13 +335,13 @@ impl Scoreboard {
         sent
     }
 
-    /// Marks a packet as SACKed. Returns what it was before; None if it was SACKed already.
+    /// Marks a packet as SACKed. Returns its previous state; None if it was SACKed before.
     pub fn sack(&mut self, number: u64) -> Option<Outstanding> {
         let was = self.get(number);
         if was.is_sacked() {
             return None;
         }
-        // The copy of a packet that is not taken for lost is believed to be in flight still.
+        // The retransmission of a packet that is not considered lost counts as in flight.
         if was.is_lost() {
             self.lost_out -= 1;
             self.retrans_out -= u32::from(was.is_retransmitted());
@@ -359,7 +359,7 @@ impl Scoreboard {
         Some(was)
     }
 
-    /// A duplicate SACK says that the copy of a packet has arrived too.
+    /// A DSACK says that the retransmission of a packet has arrived too.
     pub fn forget_retransmission(&mut self, number: u64) {
         if self.get(number).is_retransmitted() {
             self.packed_mut(number).remove_marks(mark::RETRANSMITTED);
@@ -367,12 +367,12 @@ impl Scoreboard {
         }
     }
 
-    /// The packet has been counted in a rate sample.
+    /// Marks the packet as counted in a rate sample.
     pub fn count_rate(&mut self, number: u64) {
         self.packed_mut(number).add_marks(mark::RATE_COUNTED);
     }
 
-    /// Takes a packet for lost; if it was sent again, that copy. Returns whether that is news.
+    /// Marks a packet, or its retransmission, as lost. Returns whether it was not marked before.
     pub fn mark_lost(&mut self, number: u64) -> bool {
         let was = self.get(number);
         if was.is_sacked() {
@@ -402,8 +402,8 @@ impl Scoreboard {
         is_news
     }
 
-    /// Takes a packet for lost whose copy is believed to be in flight still: it is not sent again
-    /// until the copy is taken for lost too.
+    /// Marks a packet as lost whose retransmission counts as in flight: it is not retransmitted until that is
+    /// lost too.
     pub fn mark_lost_beside_copy(&mut self, number: u64) {
         let sent = self.get(number);
         debug_assert!(sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked());
@@ -411,7 +411,7 @@ impl Scoreboard {
         self.lost_out += 1;
     }
 
-    /// A packet is no longer looked for by time.
+    /// Excludes a packet from loss detection by time.
     pub fn forget_time(&mut self, number: u64) {
         match self.packed(number).list() {
             PacketList::InFlight => self.unlink(number),
@@ -420,13 +420,13 @@ impl Scoreboard {
         }
     }
 
-    /// The packet that is to be sent again next: taken for lost, and not yet sent again.
+    /// The next packet to retransmit: lost, and not retransmitted yet.
     #[inline]
     pub fn next_lost(&self) -> Option<u64> {
         self.known(self.lost.first)
     }
 
-    /// A packet has been sent again. With `is_counted` the copy counts in `retrans_out`.
+    /// A packet has been retransmitted. With `is_counted` it counts in `retrans_out`.
     pub fn retransmit(&mut self, number: u64, now_us: u64, note: RateNote, is_counted: bool) {
         self.unlink(number);
         let packed = self.packed_mut(number);
@@ -442,7 +442,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes out the packet that was sent last: it was not sent after all.
+    /// Removes the packet sent last, which was not sent after all.
     pub fn pop_last(&mut self) -> Outstanding {
         let number = self.tail - 1;
         self.unlink(number);
@@ -452,7 +452,7 @@ impl Scoreboard {
         last
     }
 
-    /// A packet was not sent again after all.
+    /// Undoes a retransmission that was not sent after all.
     pub fn take_back(&mut self, number: u64) {
         self.unlink(number);
         self.packed_mut(number).remove_marks(mark::RETRANSMITTED);
@@ -462,12 +462,12 @@ impl Scoreboard {
         }
     }
 
-    /// The packet in flight that was sent last.
+    /// The packet in flight with the latest send time.
     pub fn newest_in_flight(&self) -> Option<u64> {
         self.known(self.in_flight.last)
     }
 
-    /// The receiver has taken back what it SACKed (RFC 2018 section 8).
+    /// The receiver has discarded SACKed data (reneging, RFC 2018 section 8).
     pub fn forget_sacks(&mut self) {
         for number in self.head..self.tail {
             self.packed_mut(number).remove_marks(mark::SACKED);
@@ -475,18 +475,18 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// Without SACK, duplicate acknowledgements take its place.
+    /// Without SACK, counts duplicate acknowledgements instead.
     pub fn set_duplicates(&mut self, duplicates: u32) {
         self.sacked_out = duplicates;
     }
 
-    /// The packet that was sent longest ago, of those in flight.
+    /// The packet in flight with the earliest send time.
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<u64> {
         self.known(self.in_flight.first)
     }
 
-    /// The packet in flight that was sent next after this one.
+    /// The packet in flight sent next after this one.
     #[inline]
     pub fn next_in_flight(&self, number: u64) -> Option<u64> {
         self.known(self.packed(number).after())

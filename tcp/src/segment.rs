@@ -1,21 +1,21 @@
-//! A segment: the header's fields without the wire. Sequence numbers are 64 bits wide and count
-//! from 0, the SYN, so that nothing here has to think of their wrapping.
+//! A segment: the header fields without the wire format. Sequence numbers have 64 bits and count from 0, the
+//! SYN, so they never wrap here.
 
 use std::num::NonZeroU32;
 use std::ops::{BitOr, BitOrAssign};
 
 /// Bytes of a header without options (RFC 9293 section 3.1).
 pub const HEADER_BYTES: u32 = 20;
-/// Bytes of the largest header there is (RFC 9293 section 3.1, data offset).
+/// Size of the largest possible header (RFC 9293 section 3.1, data offset).
 pub const LARGEST_HEADER_BYTES: u32 = 60;
 /// Bytes of the timestamps option with its padding (RFC 7323 section 3.2, appendix A).
 pub const TIMESTAMPS_BYTES: u32 = 12;
-/// Most SACK blocks that fit beside timestamps (RFC 2018 section 3).
+/// Largest number of SACK blocks beside timestamps (RFC 2018 section 3).
 pub const MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS: usize = 3;
-/// Most SACK blocks that fit into the options (RFC 2018 section 3).
+/// Largest number of SACK blocks without timestamps (RFC 2018 section 3).
 pub const MOST_SACK_BLOCKS: usize = 4;
 
-/// The control bits, and what the IP header says about congestion.
+/// Control bits, and the congestion field of the IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u8);
 
@@ -26,15 +26,15 @@ impl Flags {
     pub const FIN: Flags = Flags(2);
     /// The acknowledgement number is valid.
     pub const ACK: Flags = Flags(4);
-    /// A congestion mark has been seen (RFC 3168 section 6.1); on a SYN, ECN is offered.
+    /// ECN echo (RFC 3168 section 6.1); on a SYN it offers ECN.
     pub const ECE: Flags = Flags(8);
-    /// The window has been reduced (RFC 3168 section 6.1); on a SYN, ECN is offered.
+    /// Congestion window reduced (RFC 3168 section 6.1); on a SYN it offers ECN.
     pub const CWR: Flags = Flags(16);
-    /// The end of what the application has written.
+    /// Push: the end of a write of the application.
     pub const PSH: Flags = Flags(32);
-    /// The IP header says that the packet may be marked: ECT(0).
+    /// ECT(0) in the IP header.
     pub const ECT: Flags = Flags(64);
-    /// The IP header says that the packet was marked: CE.
+    /// CE in the IP header: the packet was marked.
     pub const CE: Flags = Flags(128);
 
     /// Whether all of these are set.
@@ -43,7 +43,7 @@ impl Flags {
         self.0 & flags.0 == flags.0
     }
 
-    /// Those that are set here and not there.
+    /// The flags that are set here but not there.
     #[inline]
     pub fn without(self, flags: Flags) -> Flags {
         Flags(self.0 & !flags.0)
@@ -63,7 +63,7 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// Received data above the acknowledgement number: bytes [start, end) (RFC 2018 section 3).
+/// Data received out of order: bytes [start, end) (RFC 2018 section 3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlock {
     /// First byte.
@@ -73,7 +73,7 @@ pub struct SackBlock {
 }
 
 impl SackBlock {
-    /// How many.
+    /// Number of bytes.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.end - self.start
@@ -88,7 +88,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Adds a block behind the others, if there is room for `most`.
+    /// Appends a block, if there is room for `most`.
     pub fn push(&mut self, block: SackBlock, most: usize) {
         if self.len() < most.min(MOST_SACK_BLOCKS) {
             self.blocks[self.len()] = block;
@@ -96,7 +96,7 @@ impl SackBlocks {
         }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.count)
@@ -120,14 +120,14 @@ impl SackBlocks {
         &mut self.blocks[..len]
     }
 
-    /// Forgets the block at this place.
+    /// Removes the block at this index.
     pub fn remove(&mut self, index: usize) {
         let len = self.len();
         self.blocks.copy_within(index + 1..len, index);
         self.count -= 1;
     }
 
-    /// Adds a block before the others; the last is forgotten when there is no room.
+    /// Prepends a block; drops the last if there is no room.
     pub fn push_front(&mut self, block: SackBlock) {
         let kept = self.len().min(MOST_SACK_BLOCKS - 1);
         self.blocks.copy_within(..kept, 1);
@@ -139,32 +139,32 @@ impl SackBlocks {
 /// The timestamps option, in milliseconds (RFC 7323 section 3; Linux's `TCP_TS_HZ`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamps {
-    /// When it was sent (TSval).
+    /// Send time (TSval).
     pub value_ms: u32,
-    /// The one it answers (TSecr); 0 for none.
+    /// Echoed timestamp (TSecr); 0 for none.
     pub echo_ms: u32,
 }
 
 impl Timestamps {
-    /// The time stamp that it answers, if there is one.
+    /// The echoed timestamp, if any.
     #[inline]
     pub fn echo(self) -> Option<NonZeroU32> {
         NonZeroU32::new(self.echo_ms)
     }
 }
 
-/// A segment without SACK blocks, as nearly all are.
+/// A segment without SACK blocks, like most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
-    /// Of its first byte.
+    /// Sequence number of its first byte.
     pub seq: u64,
-    /// The next byte that is expected.
+    /// Acknowledgement number.
     pub ack: u64,
     /// Receive window, after scaling.
     pub window_bytes: u64,
     /// None without the option.
     pub timestamps: Option<Timestamps>,
-    /// Bytes it carries.
+    /// Payload bytes.
     pub payload_bytes: u32,
     /// Control bits.
     pub flags: Flags,
@@ -206,9 +206,9 @@ impl From<Header> for Segment {
 /// A segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Of its first byte.
+    /// Sequence number of its first byte.
     pub seq: u64,
-    /// The next byte that is expected.
+    /// Acknowledgement number.
     pub ack: u64,
     /// Receive window, after scaling.
     pub window_bytes: u64,
@@ -216,14 +216,14 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// None without the option.
     pub timestamps: Option<Timestamps>,
-    /// Bytes it carries.
+    /// Payload bytes.
     pub payload_bytes: u32,
     /// Control bits.
     pub flags: Flags,
 }
 
 impl Segment {
-    /// All of it but the SACK blocks.
+    /// The segment without SACK blocks.
     #[inline(always)]
     pub fn header(&self) -> Header {
         Header {

@@ -1,28 +1,29 @@
-//! The end of a connection that opens it, sends and closes.
+//! The active end of a connection: opens it, sends and closes.
 //!
-//! Drive it so: after anything that may make it send (`connect`, `write`, `close`, a segment, a
-//! timer), call `poll_transmit` until it gives None; then ask `next_timer` when to come again.
+//! After anything that may make it send (`connect`, `write`, `close`, a segment, a timer), call
+//! `poll_transmit` until it returns None, then `next_timer` for the time of the next call.
 //!
 //! | behaviour | file |
 //! | --- | --- |
 //! | opening | `handshake`; with data before it is over (TCP Fast Open) `fast_open` |
 //! | closing, the application's side | here |
-//! | what an acknowledgement changes | `acknowledge` |
-//! | one that says nothing else | `header_prediction` |
+//! | effects of an acknowledgement | `acknowledge` |
+//! | expected acknowledgements | `header_prediction` |
 //! | SACK blocks and duplicates | `sack` |
-//! | states of loss recovery, what is lost, undoing | `recovery` |
+//! | states of loss recovery, loss detection, undo | `recovery` |
 //! | retransmission timeout, tail loss probe, zero window probe | `timers` |
-//! | what is sent when | `transmit` |
-//! | which new segment is next, and whether it may go | `next_segment` |
-//! | whether the window was used, and what becomes of one that was not | `cwnd_usage` |
-//! | the end of a write that the application holds back | `cork` |
+//! | order of transmissions | `transmit` |
+//! | the next new segment, and whether it may be sent | `next_segment` |
+//! | congestion window validation | `cwnd_usage` |
+//! | corking by the application | `cork` |
 //! | which segments carry PSH | `psh` |
 //! | sk_buffs of several segments | `bursts`, `write_queue` |
-//! | what may be written before room is made | `send_buffer` |
-//! | the queue of its own host, and what that refuses | `host_queue`, `local_drop` |
-//! | what packet scripts set and see, and a hand sets | `host_options` |
+//! | room for writes | `send_buffer` |
+//! | the queue of its own host, and its drops | `host_queue`, `local_drop` |
+//! | settings and values of packet scripts, and windows set by the caller | `host_options` |
 //!
-//! What is not here: urgent data, path MTU discovery and its probes, resets, and timing out of a connection (a segment is sent again for ever).
+//! Not implemented: urgent data, path MTU discovery, resets, and giving up a connection (segments are
+//! retransmitted forever).
 
 mod accessors;
 mod acknowledge;
@@ -84,12 +85,12 @@ pub use write_queue::FollowedBy;
 /// DupThresh (RFC 5681 section 3.2; `tcp_reordering`).
 const DUPLICATES_THRESHOLD: u32 = 3;
 
-/// How far the connection is.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Not yet opened.
     Closed,
-    /// A SYN is on its way.
+    /// A SYN has been sent.
     SynSent,
     /// Data may be sent.
     Established,
@@ -97,10 +98,10 @@ pub enum Phase {
     Finished,
 }
 
-/// What must be sent whatever the window says.
+/// A segment that must be sent regardless of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ForcedSegment {
-    /// The first segment, after a timeout.
+    /// The first outstanding segment, after a timeout.
     Head,
     /// A tail loss probe.
     Probe,
@@ -108,42 +109,42 @@ enum ForcedSegment {
     WindowProbe,
 }
 
-/// What is known of what polling would do.
+/// What the next poll will return, if known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PollHint {
-    /// Something has happened, or time alone may let a segment go.
+    /// Unknown: an event has occurred, or time may allow a segment.
     No,
-    /// Windows and the queue of its host alone can hold back a full new segment.
+    /// Only the windows and the host's queue can prevent a full new segment.
     Going,
-    /// Nothing: it gave None, and nothing has happened since.
+    /// Nothing: the last poll returned None, and no event has occurred since.
     Idle,
-    /// Nothing, as the window holds it back: it is in use still.
+    /// Nothing, because of the congestion window, which counts as used.
     Limited,
 }
 
-/// Counted since the start.
+/// Counters since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Segments with payload or FIN that were sent again.
+    /// Retransmitted segments with payload or FIN.
     pub retransmitted_pkts: u64,
-    /// Retransmission timeouts, those of the SYN included.
+    /// Retransmission timeouts, including those of the SYN.
     pub rto_count: u64,
     /// Tail loss probes.
     pub probe_count: u64,
-    /// Times fast recovery began.
+    /// Number of fast recoveries.
     pub recovery_count: u64,
-    /// Reductions that were undone.
+    /// Number of reductions undone.
     pub undo_count: u64,
-    /// Segments sent, the first time.
+    /// Segments sent for the first time.
     pub sent_pkts: u64,
-    /// Payload sent, the first time.
+    /// Payload sent for the first time.
     pub sent_payload_bytes: u64,
-    /// Payload that the application has written.
+    /// Payload written by the application.
     pub written_payload_bytes: u64,
 }
 
 impl Statistics {
-    /// Adds those of another connection.
+    /// Adds the counters of another connection.
     pub fn add(&mut self, other: &Statistics) {
         self.retransmitted_pkts += other.retransmitted_pkts;
         self.rto_count += other.rto_count;
@@ -156,25 +157,24 @@ impl Statistics {
     }
 }
 
-/// A sender: what an ordinary acknowledgement and an ordinary segment touch, and a place for all else.
+/// A sender: the fields that an ordinary acknowledgement and an ordinary segment use; all others are boxed.
 ///
-/// In the order in which they lie: what both touch first, what a flow in congestion avoidance seldom
-/// does last.
+/// In memory order: fields used by both first, fields rarely used in congestion avoidance last.
 #[derive(Debug, Clone, PartialEq)]
 #[repr(C)]
 pub struct Sender {
     settings: Arc<Settings>,
-    /// None where each segment goes by itself.
+    /// None if each segment is sent individually.
     bursts: Option<Box<Bursts>>,
-    /// First byte that is not acknowledged.
+    /// First unacknowledged byte.
     una: u64,
-    /// Next byte to be sent.
+    /// Next byte to send.
     next: u64,
-    /// One past what the application has written.
+    /// One past the last byte written by the application.
     written: u64,
-    /// One past the last byte the receiver has room for.
+    /// One past the last byte within the receive window.
     window_end: u64,
-    /// Of the other end: the next byte expected from it.
+    /// Next byte expected from the other end.
     peer_next: u64,
     /// `NEVER` before the first.
     last_sent: Time,
@@ -187,9 +187,9 @@ pub struct Sender {
     rate: RateEstimator,
     rack: Rack,
 
-    /// Segments sent since `poll_transmit` last gave None.
+    /// Segments sent since `poll_transmit` last returned None.
     burst_pkts: u32,
-    /// What its next segment echoes.
+    /// TS.Recent, which its next segment echoes.
     recent: Recent,
     /// Timestamp echoed by the acknowledgement being processed.
     echo_ms: Option<NonZeroU32>,
@@ -202,29 +202,29 @@ pub struct Sender {
     is_closing: bool,
     fin_sent: bool,
     must_ack: bool,
-    /// The acknowledgement that ends the handshake is due.
+    /// Whether the acknowledgement that completes the handshake is due.
     must_open: bool,
     ecn: bool,
     cwr_due: bool,
-    /// Whether there is one in `rare.cut`.
+    /// Whether `rare.cut` is set.
     is_cut: bool,
-    /// What of the last write waits: for its host's queue, or for more.
+    /// The part of the last write that is held: for the host's queue, or for more data.
     corked: CorkedTail,
-    /// Whether small segments wait (Nagle, RFC 896 with Minshall's change).
+    /// Whether Nagle's algorithm is on (RFC 896 with Minshall's change).
     nagle: bool,
     cork: Cork,
     had_data: bool,
-    /// Whether the window is reduced after a pause (`tcp_slow_start_after_idle`).
+    /// Whether the window is reduced after idle (`tcp_slow_start_after_idle`).
     restarts_after_idle: bool,
     /// Whether tail loss probes are sent (`tcp_early_retrans`).
     probes: bool,
-    /// Whether it alone decides what it takes: a `Receiver` beside it knows TS.Recent better.
+    /// Whether data flows one way; otherwise a `Receiver` of this end keeps TS.Recent.
     is_one_way: bool,
-    /// Whether the application has written more than a segment since something else happened.
+    /// Whether the application has written more than a segment since the last other event.
     has_written: bool,
     /// Whether anything but a SYN was ever sent.
     has_transmitted: bool,
-    /// Of the segment that last told the window (SND.WL1).
+    /// Sequence number of the last window update (SND.WL1).
     window_seq: u64,
     recovery: Recovery,
     send_buffer: SendBuffer,
@@ -232,42 +232,42 @@ pub struct Sender {
     cca: Cca,
 
     pushes: PushMarks,
-    /// End of the small segment that is out (`snd_sml`), for Nagle's algorithm.
+    /// End of the outstanding small segment (`snd_sml`), for Nagle's algorithm.
     small_end: u64,
     rare: Box<ColdState>,
 }
 
-/// Many flows' do not stay in the cache: docs/architecture.md has what this comes to.
+/// With many flows senders do not fit the cache; docs/architecture.md has the cost.
 const _: () = assert!(size_of::<Sender>() <= 728);
 
-/// What is read when a connection opens, when something is missing, or seldom.
+/// State used when a connection opens, during loss recovery, or rarely.
 #[derive(Debug, Clone, PartialEq)]
 struct ColdState {
     handshake: Handshake,
     repair: RepairState,
-    /// Of what was sent the first time: only what the host's queue refused, and segments that became
-    /// part of others. The rest the scoreboard and sequence numbers tell.
+    /// Counters of first transmissions: only segments dropped by the host's queue and merged segments; the
+    /// rest follows from the scoreboard and sequence numbers.
     statistics: Statistics,
-    /// Where a segment ends that the next one is of, full or not: the last of a record, or one of which a probe
-    /// of the window has taken the beginning while others follow it.
+    /// A fixed end of the next segment, full or not: the end of a record, or of a segment whose beginning a
+    /// window probe has sent.
     cut: u64,
-    /// The application may write while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes.
+    /// Limit of unsent data for further writes (`TCP_NOTSENT_LOWAT`), bytes.
     most_unsent_bytes: u32,
-    /// Where records end that were not acknowledged when the last of them was written; ascending.
+    /// Ends of records unacknowledged when the last one was written; ascending.
     record_ends: Vec<u64>,
     user_timeout: UserTimeout,
     peer_has_finished: bool,
     /// Whether the other end has opened the connection.
     is_answering: bool,
-    /// Sent without payload while pacing is on: a FIN by itself.
+    /// Segments without payload sent while pacing is on: a FIN alone.
     bare_pkts: u64,
     last_answer: LastAnswer,
 }
 
 impl Sender {
-    /// A sender that has not been opened.
+    /// A closed sender.
     ///
-    /// `stream` is for what its controller draws.
+    /// `stream` is the random stream of its controller.
     pub fn new(settings: &Arc<Settings>, stream: Stream, now: Time) -> Sender {
         let tcp = &settings.tcp;
         let mut options = Options::from(tcp).for_host(settings.timer_hz, stream);
@@ -340,19 +340,19 @@ impl Sender {
         }
     }
 
-    /// Sends small segments at once (`TCP_NODELAY`).
+    /// Turns Nagle's algorithm off (`TCP_NODELAY`).
     pub fn without_nagle(mut self) -> Sender {
         self.nagle = false;
         self
     }
 
-    /// Small segments wait for the one before them, unless told otherwise: Nagle's algorithm.
+    /// Turns Nagle's algorithm on.
     pub fn with_nagle(mut self) -> Sender {
         self.nagle = true;
         self
     }
 
-    /// The application writes `bytes` bytes. They are sent when the windows allow.
+    /// The application writes `bytes` bytes, which are sent when the windows allow.
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.begin_write(now);
         if self.bursts.is_some() {
@@ -371,7 +371,7 @@ impl Sender {
         self.cork();
     }
 
-    /// The application has nothing more to write.
+    /// The application closes its end.
     pub fn close(&mut self) {
         self.quiet = PollHint::No;
         self.copy_all();
@@ -379,7 +379,7 @@ impl Sender {
         self.is_closing = true;
     }
 
-    /// A segment arrives. Call `poll_transmit` afterwards.
+    /// Processes an arriving segment. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         if segment.sack.is_empty() {
             self.on_header(&segment.header(), now);
@@ -389,7 +389,7 @@ impl Sender {
         }
     }
 
-    /// As `on_segment`, of one without SACK blocks.
+    /// As `on_segment`, for a segment without SACK blocks.
     #[inline(always)]
     pub fn on_header(&mut self, header: &Header, now: Time) {
         self.send_buffer.is_to_check = true;
@@ -411,21 +411,22 @@ impl Sender {
         }
     }
 
-    /// Comparing takes time for all that is out or waits: of much, one in 64 or so is compared.
+    /// Whether to compare both paths: the comparison takes time in proportion to outstanding and unsent data,
+    /// so with much of it only about one in 64 is compared.
     #[cfg(debug_assertions)]
     fn is_compared(&self) -> bool {
         let waiting = (self.bursts.as_ref()).map_or(0, |bursts| bursts.queue.buffers());
         u64::from(self.board.packets_out()) + waiting < 64 || self.board.head().is_multiple_of(64)
     }
 
-    /// Any segment, also one that is expected.
+    /// Processes any segment, expected ones included.
     #[inline(never)]
     fn on_other(&mut self, segment: &Segment, now: Time) {
         self.quiet = PollHint::No;
         self.corked = CorkedTail::No;
         self.has_written = false;
         let acknowledges = segment.flags.has(Flags::ACK) && !segment.flags.has(Flags::SYN);
-        // RFC 9293 section 3.10.7.4, fifth check: dropped whole.
+        // RFC 9293 section 3.10.7.4, fifth check: the segment is dropped.
         if acknowledges && segment.ack > self.next {
             return;
         }
@@ -447,7 +448,7 @@ impl Sender {
                     self.peer_next = segment.end();
                     self.rare.peer_has_finished |= segment.flags.has(Flags::FIN);
                 }
-                // Whatever takes sequence space is acknowledged, a repeated SYN or FIN too.
+                // Everything that takes sequence space is acknowledged, repeated SYNs and FINs too.
                 self.must_ack |= occupies;
                 if acknowledges {
                     self.on_ack(segment, now);
@@ -466,7 +467,7 @@ impl Sender {
         }
     }
 
-    /// Whoever writes waits no longer.
+    /// A waiting writer writes.
     fn begin_write(&mut self, now: Time) {
         self.send_buffer.is_full = false;
         self.quiet = PollHint::No;
@@ -474,7 +475,7 @@ impl Sender {
         self.before_write(now);
     }
 
-    /// Something is written: was the application what held the sender back? Did it pause?
+    /// Before a write: was the flow application-limited, or idle?
     fn before_write(&mut self, now: Time) {
         if self.phase != Phase::Established {
             return;
@@ -493,7 +494,7 @@ impl Sender {
         self.next < self.written
     }
 
-    /// What a controller is told.
+    /// The state passed to a controller.
     fn snapshot(&self, now: Time) -> Snapshot {
         Snapshot {
             now,
@@ -509,7 +510,7 @@ impl Sender {
         }
     }
 
-    /// The option of a segment sent now.
+    /// The timestamps option of a segment sent now.
     fn timestamps(&self, now: Time) -> Option<Timestamps> {
         self.settings.tcp.timestamps.then(|| Timestamps {
             value_ms: timestamp_ms(now),

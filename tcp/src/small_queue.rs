@@ -1,8 +1,8 @@
-//! TCP small queues: how much of one connection may lie in the queue of its own host.
+//! TCP small queues: limits the data of a connection in the queue of its own host.
 //!
-//! A sender sends nothing more while the memory of its packets that the host has not yet handed to
-//! the device reaches a limit, and goes on when one of them is gone. So a flow alone never fills
-//! the queue of its own host, however large its window is.
+//! A sender stops while the memory of its packets that the host has not handed to the device reaches a limit,
+//! and continues when one of them leaves. So a single flow never fills the queue of its own host, however
+//! large its window is.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
@@ -10,12 +10,12 @@
 //! | `tcp_limit_output_bytes`, 1 MiB | at most that, where TCP does not pace: not for BBR |
 //! | retransmissions | twice the limit |
 //! | at most one packet unacknowledged | always sent |
-//! | memory counts from 1 (`sk_wmem_alloc`) | what reaches the limit is too much |
+//! | memory counts from 1 (`sk_wmem_alloc`) | reaching the limit stops the sender |
 //! | a packet's memory (`truesize`) | payload and 1280 bytes: 2728 of a full segment |
 //! | pure acknowledgements (memory 2), SYN | not counted |
-//! | off the account (`tcp_wfree`, `skb_orphan_partial`) | dropped; handed to the device; taken in by a `netem` with delay, jitter or rate |
-//! | the sender is woken (`tcp_tasklet_func`) | in that instant, when it is its source's turn |
-//! | autocorking (`tcp_should_autocork`) | asks for the account (`corks`) |
+//! | released (`tcp_wfree`, `skb_orphan_partial`) | when dropped, handed to the device, or accepted by a `netem` with delay, jitter or rate |
+//! | the sender is woken (`tcp_tasklet_func`) | at that instant, at the turn of its source |
+//! | autocorking (`tcp_should_autocork`) | uses the account (`corks`) |
 //! | `skb_still_in_host_queue`, `TCP_TX_DELAY` | no |
 //!
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp_ipv4.c, net/core/sock.c, net/sched/sch_netem.c.
@@ -26,38 +26,38 @@ use dumbbell_core::prefetch::prefetch;
 use dumbbell_core::time::Time;
 use std::collections::VecDeque;
 
-/// The pacing rate is shifted by this number of bits: about a millisecond's bytes (`sk_pacing_shift`).
+/// Shift of the pacing rate, for about a millisecond's bytes (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 /// `tcp_limit_output_bytes`.
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
-/// A socket's count of memory begins here (`sk_wmem_alloc`).
+/// Initial value of a socket's memory count (`sk_wmem_alloc`).
 const FIRST_BYTES: u64 = 1;
-/// Memory of a packet with a byte of payload, at least (`SKB_TRUESIZE(1)`).
+/// Memory of a packet with one byte of payload (`SKB_TRUESIZE(1)`).
 const LEAST_PACKET_BYTES: u64 = 577;
 
-/// What a packet of so much payload takes of the host's memory (`truesize`).
+/// Memory of a packet with this payload (`truesize`).
 #[inline]
 pub fn truesize_bytes(payload_bytes: u32) -> u64 {
     u64::from(payload_bytes) + STRUCTURE_BYTES
 }
 
-/// A packet that would be sent.
+/// A packet to be sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its memory.
     pub truesize_bytes: u64,
-    /// Whether it was sent before.
+    /// Whether it is a retransmission.
     pub is_again: bool,
     /// Packets sent and not yet acknowledged.
     pub packets_out: u32,
-    /// The rate of pacing, paced or not; 0 while it is not known.
+    /// The pacing rate, paced or not; 0 if unknown.
     pub pacing_rate_bytes_per_s: u64,
     /// Whether packets are paced.
     pub is_paced: bool,
 }
 
 impl Candidate {
-    /// What the host may hold of the connection, bytes of memory.
+    /// Memory that the host's queue may hold of the connection, bytes.
     fn limit_bytes(&self) -> u64 {
         let by_rate = match self.pacing_rate_bytes_per_s {
             0 => u64::MAX,
@@ -71,37 +71,36 @@ impl Candidate {
     }
 }
 
-/// The account of one connection.
+/// The account of a connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SmallQueue {
-    /// Of what is held: when the first packet leaves of those of which it is known, or `NEVER`. Asked with every
-    /// event of the flow.
+    /// Earliest known departure of held packets, or `NEVER`. Read with every event of the flow.
     first_leaves: Time,
-    /// When it is to be woken, for what left at an instant that was not known before.
+    /// When the sender must be woken, for a departure whose time was not known in advance.
     woken: Time,
-    /// The limit is of some megabytes at most.
+    /// Memory held; the limit is a few megabytes at most.
     held_bytes: u32,
-    /// What the first holds that leaves.
+    /// Memory of the first packet to leave.
     first_bytes: u32,
     is_on: bool,
-    /// The sender would have sent more.
+    /// Whether the sender would have sent more.
     is_throttled: bool,
-    /// A packet was refused since one has left.
+    /// Whether a packet was dropped since the last departure.
     is_full: bool,
-    /// None before there was one.
+    /// None until needed.
     behind: Option<Box<LaterPackets>>,
 }
 
 const _: () = assert!(size_of::<SmallQueue>() <= 40);
 
-/// Packets that leave behind the first, in order, and what each holds: few senders have some.
+/// Later departures in order, with their memory; few senders have any.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct LaterPackets {
     packets: VecDeque<(Time, u32)>,
 }
 
 impl SmallQueue {
-    /// Nothing held. One that is not on holds nothing ever.
+    /// An empty account. If it is off it never holds anything.
     pub fn new(is_on: bool) -> SmallQueue {
         SmallQueue {
             first_leaves: Time::NEVER,
@@ -121,19 +120,19 @@ impl SmallQueue {
         self.is_on
     }
 
-    /// Memory that is held, as far as is known.
+    /// Memory held, as far as known.
     pub fn held_bytes(&self) -> u64 {
         u64::from(self.held_bytes)
     }
 
-    /// Has fetched where those are that leave behind the first.
+    /// Prefetches the pointer to later departures.
     pub fn prefetch_behind(&self) {
         if let Some(behind) = &self.behind {
             prefetch(&**behind);
         }
     }
 
-    /// Has fetched what leaves next; `prefetch_behind` was some time ago.
+    /// Prefetches the next departure, some time after `prefetch_behind`.
     pub fn prefetch_next(&self) {
         if let Some(next) = self
             .behind
@@ -150,16 +149,16 @@ impl SmallQueue {
         self.held_bytes += truesize_bytes as u32;
     }
 
-    /// A packet that was entered is gone `now`. Returns whether the sender is to be woken.
+    /// A packet has left at `now`. Returns whether the sender must be woken.
     #[inline]
     pub fn leave(&mut self, truesize_bytes: u64, now: Time) -> bool {
         self.is_full = false;
         self.take_back(truesize_bytes, now)
     }
 
-    /// A packet that was entered was refused `now`. Returns whether the sender is to be woken: once,
-    /// and then when one of those that are held has left. On Linux it would try again and again
-    /// (`tcp_wfree`), which takes time there; here no time would pass.
+    /// A packet was dropped on arrival at `now`. Returns whether the sender must be woken: once, then again
+    /// after a held packet has left. Linux would retry repeatedly (`tcp_wfree`), which takes time there; here
+    /// no time would pass.
     pub fn refuse(&mut self, truesize_bytes: u64, now: Time) -> bool {
         let was_full = std::mem::replace(&mut self.is_full, true);
         if was_full && u64::from(self.held_bytes) > truesize_bytes {
@@ -178,7 +177,7 @@ impl SmallQueue {
         wakes
     }
 
-    /// A packet that was entered will be gone at `at`, after all those of which this was said.
+    /// A packet will leave at `at`, after all packets with known departures.
     pub fn leave_at(&mut self, truesize_bytes: u64, at: Time) {
         if self.first_leaves == Time::NEVER {
             (self.first_leaves, self.first_bytes) = (at, truesize_bytes as u32);
@@ -190,7 +189,7 @@ impl SmallQueue {
         }
     }
 
-    /// Takes off what is gone before `bound`. Returns whether the sender may go on by it.
+    /// Processes departures before `bound`. Returns whether the sender may continue.
     #[inline]
     pub fn catch_up(&mut self, bound: Time) -> bool {
         self.first_leaves < bound && self.take_off(bound)
@@ -207,7 +206,7 @@ impl SmallQueue {
         std::mem::take(&mut self.is_throttled)
     }
 
-    /// Whether the packet may be sent. If not, the sender is woken when one has gone.
+    /// Whether the packet may be sent. If not, the sender is woken at the next departure.
     #[inline]
     pub fn allows(&mut self, candidate: &Candidate) -> bool {
         if self.held_bytes == 0 || candidate.packets_out <= 1 {
@@ -218,21 +217,21 @@ impl SmallQueue {
         allows
     }
 
-    /// Whether the end of a write of so much memory waits until a packet has gone: others are held
-    /// that take more. If so, the sender is woken then.
+    /// Whether the end of a write with this memory is held until a departure: others with more memory are
+    /// held. If so, the sender is woken then.
     pub fn corks(&mut self, truesize_bytes: u64) -> bool {
         let corks = self.held_bytes() + FIRST_BYTES > truesize_bytes;
         self.is_throttled |= corks;
         corks
     }
 
-    /// Whether hardly anything is held: no packet with payload.
+    /// Whether it holds no packet with payload.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.held_bytes() < LEAST_PACKET_BYTES
     }
 
-    /// When the sender is to be woken; `NEVER` for not at all, as far as is known.
+    /// When the sender must be woken; `NEVER` for not at all, as far as known.
     #[inline]
     pub fn wake_due(&self) -> Time {
         if !self.is_throttled {
@@ -241,7 +240,7 @@ impl SmallQueue {
         self.first_leaves.min(self.woken)
     }
 
-    /// It is `now`, and the sender is awake.
+    /// The sender is awake at `now`.
     #[inline]
     pub fn wake(&mut self, now: Time) {
         if self.woken <= now {
@@ -276,7 +275,7 @@ mod tests {
     fn most(candidate: Candidate) -> u64 {
         (0..)
             .find(|packets| !queue(*packets).allows(&candidate))
-            .expect("there is a limit")
+            .expect("the queue has a limit")
     }
 
     #[test]

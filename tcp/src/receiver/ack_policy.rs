@@ -1,16 +1,4 @@
-//! When to acknowledge.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 5681 section 4.2, every second full segment | every `ack_every`th |
-//! | RFC 5681 section 4.2, within 500 ms | `linux-6.1`: after 40 ms or more, as gaps between segments suggest; `rfc`: 200 ms |
-//! | RFC 5681 section 4.2, at once when a gap is seen or filled | yes; `linux-6.1` from the fourth on at most every millisecond or twentieth of a round-trip time (`tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`) |
-//! | Linux, quick acknowledgements | up to 16 at the start, after duplicates and long pauses |
-//! | Linux, the end of a write (PSH) | acknowledged when the application has read it |
-//! | Linux, behind a FIN or own data (`pingpong`) | not at once for these reasons: what this end sends may take it along |
-//!
-//! After net/ipv4/tcp_input.c (`__tcp_ack_snd_check`, `tcp_event_data_recv`,
-//! `tcp_measure_rcv_mss`) and net/ipv4/tcp_output.c (`tcp_send_delayed_ack`).
+//! When to send acknowledgements.
 
 use super::window::ReceiveWindow;
 use crate::Settings;
@@ -18,69 +6,69 @@ use crate::rtt::INITIAL_RTO;
 use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
-/// Quick acknowledgements at most (`TCP_MAX_QUICKACKS`).
+/// Largest number of quick acknowledgements (`TCP_MAX_QUICKACKS`).
 const MOST_QUICK: u8 = 16;
-/// Least delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
+/// Minimum delay (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
 const LEAST_DELAY: Time = Time::from_ns(40_000_000);
-/// Most, once a write has ended (`TCP_DELACK_MAX`), and delay of the profile `rfc`.
+/// Maximum delay at the end of a write (`TCP_DELACK_MAX`), and the delay of the profile `rfc`.
 const LARGEST_DELAY: Time = Time::from_ns(200_000_000);
-/// Duplicates that are never held back (`TCP_FASTRETRANS_THRESH`).
+/// Number of duplicate acknowledgements sent without compression (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
-/// Duplicates held back at most (`tcp_comp_sack_nr`).
+/// Largest number of compressed duplicate acknowledgements (`tcp_comp_sack_nr`).
 const MOST_HELD_BACK: u8 = 44;
-/// For how long at most (`tcp_comp_sack_delay_ns`), nanoseconds.
+/// Maximum compression delay (`tcp_comp_sack_delay_ns`), nanoseconds.
 const HELD_BACK_NS: u64 = 1_000_000;
-/// And so much longer (`tcp_comp_sack_slack_ns`).
+/// Slack of that timer (`tcp_comp_sack_slack_ns`).
 const SLACK_NS: u64 = 100_000;
-/// What a segment's size is taken for before one has come (`TCP_MSS_DEFAULT`).
+/// Assumed segment size before the first segment (`TCP_MSS_DEFAULT`).
 const DEFAULT_SEGMENT_BYTES: u32 = 536;
 
-/// What a segment that was entered leaves.
+/// State after a segment was received.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct DataProgress {
-    /// Bytes in order that are not acknowledged.
+    /// Bytes in order not acknowledged yet.
     pub(super) pending: u64,
-    /// The next byte expected.
+    /// The next expected byte.
     pub(super) next: u64,
-    /// Whether something is missing.
+    /// Whether there is a gap.
     pub(super) has_gap: bool,
 }
 
-/// The state of one receiver, as every segment asks for it.
+/// The state that every segment uses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AckPolicy {
-    /// An acknowledgement is owed.
+    /// Whether an acknowledgement is pending.
     is_scheduled: bool,
-    /// It is to be sent now, by protocol (`ICSK_ACK_NOW`).
+    /// Whether the protocol requires it now (`ICSK_ACK_NOW`).
     pub(super) is_due: bool,
-    /// It has been decided to send it.
+    /// Whether it has been decided to send it now.
     send_now: bool,
-    /// A small or last segment of a write has come; a second one.
+    /// Whether a small or last segment of a write has arrived; and a second one.
     pushed: (bool, bool),
-    /// Acknowledgements wait for what this end sends (`pingpong`): it answers what comes, or the
+    /// Interactive mode (`pingpong`): acknowledgements wait for data of this end, because it answers, or the
     /// other end has sent its FIN.
     is_interactive: bool,
-    /// Quick acknowledgements left.
+    /// Remaining quick acknowledgements.
     quick: u8,
-    /// Largest segment (`rcv_mss`).
+    /// Largest segment received (`rcv_mss`).
     segment_bytes: u32,
     last_small_bytes: u32,
-    /// Duplicates that are held back, and until when.
+    /// Number of compressed duplicate acknowledgements, and until when.
     held_back: u8,
     held_until: Time,
-    /// How long to wait (`ato`); zero before the first data.
+    /// Delay of acknowledgements (`ato`); zero before the first data.
     delay: Time,
     last_data: Time,
-    /// When the delayed one is due, as it was set; `NEVER` for none.
+    /// When the delayed acknowledgement is due; `NEVER` for none.
     timer_due: Time,
-    /// When its timer runs out, or did; `NEVER` before the first.
+    /// Last expiry of its timer; `NEVER` before the first.
     timer_expiry: Time,
     rto: Time,
-    /// Of the handshake; `NEVER` before it.
+    /// Round-trip time of the handshake; `NEVER` before it.
     srtt: Time,
 }
 
-/// Duplicates for the same number.
+/// Duplicate acknowledgements of the same number.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Duplicates {
     next: u64,
@@ -118,17 +106,17 @@ impl AckPolicy {
         self.segment_bytes
     }
 
-    /// Whether duplicates are held back.
+    /// Whether duplicate acknowledgements are being compressed.
     pub(super) fn is_holding_back(&self) -> bool {
         self.held_back > 0
     }
 
-    /// An acknowledgement is owed.
+    /// Schedules an acknowledgement.
     pub(super) fn schedule(&mut self) {
         self.is_scheduled = true;
     }
 
-    /// Data have come in order.
+    /// Data has arrived in order.
     #[inline(always)]
     pub(super) fn on_data(
         &mut self,
@@ -150,12 +138,12 @@ impl AckPolicy {
         } else if gap < self.delay {
             self.delay = (Time(self.delay.0 / 2) + gap).min(self.rto);
         } else if gap > self.rto {
-            // The sender will have restarted with a small window.
+            // The sender has probably restarted with a small window.
             self.add_quick(MOST_QUICK, window);
         }
     }
 
-    /// Learns the size of a full segment, and sees where writes end.
+    /// Measures the size of a full segment, and detects the ends of writes.
     fn measure_segment(&mut self, settings: &Settings, segment: &Header) {
         let bytes = segment.payload_bytes;
         let last_small = std::mem::take(&mut self.last_small_bytes);
@@ -180,7 +168,7 @@ impl AckPolicy {
         self.quick = self.quick.max(quick.min(u64::from(most)) as u8);
     }
 
-    /// Every segment is acknowledged for a while: something went wrong, or the sender starts.
+    /// Acknowledges every segment for a while: after a disturbance, or while the sender starts.
     pub(super) fn enter_quick_mode(&mut self, settings: &Settings, window: &ReceiveWindow) {
         self.enter_quick_mode_for(MOST_QUICK, settings, window);
     }
@@ -200,24 +188,24 @@ impl AckPolicy {
         }
     }
 
-    /// The other end's FIN has come (`tcp_fin`).
+    /// The other end's FIN has arrived (`tcp_fin`).
     pub(super) fn on_fin(&mut self, settings: &Settings) {
         self.is_interactive = settings.is_linux();
     }
 
-    /// This end sends data: soon after what came, they answer it (`tcp_event_data_sent`).
+    /// This end sends data; soon after a segment they count as an answer (`tcp_event_data_sent`).
     pub(super) fn on_own_data(&mut self, settings: &Settings, now: Time) {
         let since = settings.clock.last_tick(now).saturating_sub(self.last_data);
         self.is_interactive |= settings.is_linux() && since < self.delay;
     }
 
-    /// The window grows: the sender may hear of it soon.
+    /// The window has grown: the sender should learn of it soon.
     pub(super) fn allow_quick(&mut self) {
         self.quick |= 1;
     }
 
-    /// A segment has been entered: acknowledge now or later? `keeps_up` tells whether an
-    /// acknowledgement would offer no less than the last one did. Returns whether it is now.
+    /// A segment has been received: decides whether to acknowledge now. `keeps_up` says whether an
+    /// acknowledgement would offer at least as much window as the last. Returns whether it is due now.
     #[inline(always)]
     pub(super) fn check(
         &mut self,
@@ -245,13 +233,13 @@ impl AckPolicy {
         self.send_now
     }
 
-    /// Whether more full segments than are let pass are not acknowledged.
+    /// Whether more full segments are unacknowledged than allowed.
     fn is_enough(&self, settings: &Settings, pending: u64) -> bool {
         let full = u64::from(self.segment_bytes) * u64::from(settings.tcp.ack_every - 1);
         pending > full && pending > 0
     }
 
-    /// Something is missing: at once, but not too many of them.
+    /// With a gap: acknowledges at once, with compression.
     fn check_duplicate(
         &mut self,
         settings: &Settings,
@@ -281,8 +269,8 @@ impl AckPolicy {
             };
             let twentieth_ns = rtt_8us.min(srtt_8us) * 125 / 20;
             self.held_until = now + Time::from_ns(twentieth_ns.min(HELD_BACK_NS) + SLACK_NS);
-            // The timer of a delayed acknowledgement runs on when that has been sent, and ends this
-            // too (`tcp_delack_timer_handler`).
+            // The timer of a delayed acknowledgement continues after that was sent, and also ends the
+            // compression (`tcp_delack_timer_handler`).
             if self.timer_expiry > now {
                 self.held_until = self.held_until.min(self.timer_expiry);
             }
@@ -291,7 +279,7 @@ impl AckPolicy {
 
     fn wait(&mut self, settings: &Settings, now: Time) {
         let clock = settings.clock;
-        // Mostly data have come just now.
+        // Usually data has just arrived.
         let tick = clock.last_tick_since(self.last_data, now);
         let is_linux = settings.is_linux();
         let delay = if is_linux {
@@ -330,7 +318,7 @@ impl AckPolicy {
         self.send_now |= self.is_acknowledged_by_reading(settings, pending);
     }
 
-    /// Whether reading makes an acknowledgement due that is not due yet.
+    /// Whether reading causes an acknowledgement that is not due yet.
     #[inline(always)]
     pub(super) fn waits_for_reading(&self, settings: &Settings, pending: u64) -> bool {
         !self.send_now && self.is_acknowledged_by_reading(settings, pending)
@@ -345,7 +333,7 @@ impl AckPolicy {
         is_pushed || self.is_enough(settings, pending)
     }
 
-    /// An acknowledgement goes out.
+    /// An acknowledgement is sent.
     pub(super) fn on_sent(&mut self) {
         if self.quick > 0 && self.is_scheduled {
             self.quick -= 1;
@@ -362,7 +350,7 @@ impl AckPolicy {
         self.held_until = Time::NEVER;
     }
 
-    /// Whether one is to be sent now.
+    /// Whether one must be sent now; clears it.
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.send_now)
     }
@@ -386,7 +374,7 @@ impl AckPolicy {
         if self.timer_due != Time::NEVER && self.timer_expiry <= now {
             self.timer_due = Time::NEVER;
             if self.is_scheduled {
-                // It came in vain: wait longer next time, or not for an answer.
+                // The timer expired in vain: wait longer next time, or leave interactive mode.
                 self.delay = if std::mem::take(&mut self.is_interactive) {
                     LEAST_DELAY
                 } else {

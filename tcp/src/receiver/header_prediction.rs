@@ -1,16 +1,15 @@
-//! Header prediction: the data expected next, and nothing else (V. Jacobson, "4BSD TCP header
+//! Header prediction: the expected next data without anything else (V. Jacobson, "4BSD TCP header
 //! prediction", 1990; `tcp_rcv_established`).
 //!
-//! Nearly every segment of a bulk transfer is such a one. What `on_established` would find out about
-//! it is known, so it is entered without asking. In debug builds both ways are gone and compared.
+//! Nearly every segment of a bulk transfer is of this kind. The checks of `on_established` would find
+//! nothing, so they are skipped. Debug builds take both paths and compare.
 
 use super::{Phase, Receiver};
 use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
 impl Receiver {
-    /// Whether a segment is the next one, with nothing about it or about what has come that would
-    /// make `on_established` do more than enter it.
+    /// Whether a segment is the expected one, for which `on_established` would only accept the data.
     #[inline(always)]
     pub(super) fn expects(&self, header: &Header) -> bool {
         header.seq == self.data.next()
@@ -26,7 +25,7 @@ impl Receiver {
             && self.window.offered(self.data.next(), self.acknowledged) > 0
     }
 
-    /// Enters a segment that was expected.
+    /// Accepts an expected segment.
     #[inline(always)]
     pub(super) fn on_expected(&mut self, header: &Header, now: Time) {
         if header.seq <= self.acknowledged {

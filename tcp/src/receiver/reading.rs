@@ -1,14 +1,14 @@
-//! What the application reads, and what that opens of the window (`tcp_recvmsg`, `tcp_cleanup_rbuf`).
+//! Reading by the application, and its effect on the window (`tcp_recvmsg`, `tcp_cleanup_rbuf`).
 //!
-//! The kernel enters all segments of an instant before the application, which it has woken, reads: once.
-//! That is done in the instant where the other end may hear of it, and otherwise, as of that instant,
-//! before anything else happens.
+//! The kernel processes all segments of an instant before the application, which it has woken, reads them at
+//! once. Here reading takes place in that instant if it can cause a window update; otherwise it is postponed,
+//! with that time, until the next event.
 
 use super::Receiver;
 use dumbbell_core::time::Time;
 
-/// By how much a program that writes before it reads is later than one that only reads. On the kernel
-/// in virtual time it is less, but enough to change the microsecond that the kernel's clocks show.
+/// How much later a program that writes first reads than one that only reads. On the kernel in virtual time
+/// it is less, but enough to change the microsecond of the kernel's clock.
 const LATE: Time = Time::from_ns(1000);
 
 impl Receiver {
@@ -25,8 +25,8 @@ impl Receiver {
         self.acknowledged = next;
     }
 
-    /// Something has come: the application will read it when all of this instant has come. What a
-    /// device has merged (GRO) it reads by itself, as each is handed up on its own.
+    /// Data has arrived: the application will read it after all segments of this instant. Packets merged by
+    /// GRO are read individually, because each is delivered on its own.
     #[inline(always)]
     pub(super) fn wake_reader(&mut self, payload_bytes: u32, now: Time) {
         if !self.settings.is_linux() {
@@ -58,15 +58,15 @@ impl Receiver {
         self.read_what_came();
     }
 
-    /// The application that will read what has just come does something else before: it writes.
-    /// Where a round trip is a whole number of milliseconds that decides whether one has passed when
-    /// it reads again (`tcp_rcv_space_adjust`).
+    /// The application writes before it reads the data just received. With a round-trip time of whole
+    /// milliseconds this decides whether a round trip has passed when it reads again
+    /// (`tcp_rcv_space_adjust`).
     #[inline]
     pub fn read_late(&mut self) {
         self.is_reading_late = self.unread_since != Time::NEVER;
     }
 
-    /// The application reads all that came before.
+    /// The application reads all data received earlier.
     #[inline(always)]
     pub(super) fn read_what_came(&mut self) {
         self.is_reading_due = false;
@@ -77,18 +77,18 @@ impl Receiver {
         self.read_all(at);
     }
 
-    /// The application reads all there is.
+    /// The application reads all data.
     pub(super) fn read_all(&mut self, now: Time) {
         if self.unread_bytes() > 0 {
             self.read_to(self.data.next(), now);
         }
     }
 
-    /// The application has read what is before `read`.
+    /// The application has read all data before `read`.
     pub(super) fn read_to(&mut self, read: u64, now: Time) {
         let before = std::mem::replace(&mut self.read, read);
         self.window.adjust(before, read, now);
-        // Of a FIN there is nothing to be read.
+        // A FIN is not data to read.
         if self.read > self.data.payload_bytes() {
             self.acknowledging
                 .on_read(&self.settings, self.data.next() - self.acknowledged);
@@ -97,7 +97,7 @@ impl Receiver {
         self.must_ack |= self.window.has_opened(offered, &self.data);
     }
 
-    /// The application reads `bytes` bytes at most. Returns how many there were.
+    /// The application reads at most `bytes` bytes. Returns the number read.
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let unread = (1 + self.data.payload_bytes()).saturating_sub(self.read);
         let taken = bytes.min(unread);

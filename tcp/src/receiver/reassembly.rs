@@ -1,46 +1,46 @@
-//! What has arrived: in order, and beyond a gap (RFC 9293 section 3.10.7.4, RFC 2018 section 4).
+//! Received data: in order, and out of order (RFC 9293 section 3.10.7.4, RFC 2018 section 4).
 
 use crate::segment::{SackBlock, SackBlocks};
 use std::collections::VecDeque;
 
-/// Blocks that an acknowledgement always has room for (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Number of blocks for which an acknowledgement always has room (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_KEPT: usize = 2;
 
-/// In place of an end that is not known.
+/// Marks an unknown end.
 const NONE: u64 = u64::MAX;
 
-/// What became of a segment.
+/// The effect of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct InsertOutcome {
-    /// It was the next one expected.
+    /// It was the next expected one.
     pub(super) is_in_order: bool,
     /// It filled the last gap.
     pub(super) has_filled_gap: bool,
-    /// Beyond a gap, it joins nothing that has come.
+    /// It is out of order and adjoins no earlier block.
     pub(super) begins_block: bool,
-    /// Of it, this had come before (RFC 2883).
+    /// The part received before (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 
-/// Data of one direction.
+/// The data of one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Reassembly {
     start: u64,
     next: u64,
-    /// Bytes beyond the gap, since every segment asks; 0 for no gap.
+    /// Bytes out of order, because every segment reads it; 0 for none.
     beyond_bytes: u64,
-    /// One past the FIN; `NONE` while it is not known.
+    /// One past the FIN; `NONE` while unknown.
     end: u64,
     /// None before the first gap.
     beyond: Option<Box<OutOfOrderQueue>>,
 }
 
-/// What has come beyond the gap.
+/// Out-of-order data.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct OutOfOrderQueue {
-    /// Apart from each other, in order. Gaps are filled from the first on.
+    /// Disjoint blocks in order. Gaps are filled from the first on.
     blocks: VecDeque<SackBlock>,
-    /// Those that changed last, the latest first.
+    /// The most recently changed blocks, latest first.
     recent: SackBlocks,
 }
 
@@ -57,64 +57,64 @@ impl Default for Reassembly {
 }
 
 impl Reassembly {
-    /// The first byte expected.
+    /// Sets the first expected byte.
     pub(super) fn begin(&mut self, next: u64) {
         (self.start, self.next) = (next, next);
     }
 
-    /// The next byte expected (RCV.NXT).
+    /// The next expected byte (RCV.NXT).
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether nothing is missing, and no end known.
+    /// Whether there is no gap, and the end is unknown.
     #[inline(always)]
     pub(super) fn is_open_and_whole(&self) -> bool {
         self.beyond_bytes == 0 && self.end == NONE
     }
 
-    /// With nothing missing, what was expected has come up to `end`.
+    /// Without a gap, the expected data up to `end` has arrived.
     #[inline(always)]
     pub(super) fn go_on_to(&mut self, end: u64) {
         debug_assert!(self.is_open_and_whole() && end > self.next);
         self.next = end;
     }
 
-    /// One past the FIN is known.
+    /// Sets the end: one past the FIN.
     pub(super) fn set_end(&mut self, end: u64) {
         self.end = end;
     }
 
-    /// Whether everything up to the FIN has come.
+    /// Whether everything including the FIN has arrived.
     pub(super) fn is_complete(&self) -> bool {
         self.end == self.next
     }
 
-    /// Payload that has come in order.
+    /// Payload received in order.
     pub(super) fn payload_bytes(&self) -> u64 {
         self.next - self.start - u64::from(self.is_complete())
     }
 
-    /// Whether something is missing.
+    /// Whether there is a gap.
     #[inline]
     pub(super) fn has_gap(&self) -> bool {
         self.beyond_bytes > 0
     }
 
-    /// Bytes beyond the gap.
+    /// Bytes out of order.
     #[inline]
     pub(super) fn beyond_bytes(&self) -> u64 {
         self.beyond_bytes
     }
 
-    /// Blocks beyond the gap, apart from each other.
+    /// Number of disjoint out-of-order blocks.
     pub(super) fn beyond_blocks(&self) -> u64 {
         let beyond = self.beyond.as_ref();
         beyond.map_or(0, |beyond| beyond.blocks.len() as u64)
     }
 
-    /// The blocks that changed last, the latest first (RFC 2018 section 4).
+    /// The most recently changed blocks, latest first (RFC 2018 section 4).
     pub(super) fn recent_blocks(&self) -> &[SackBlock] {
         match &self.beyond {
             Some(beyond) if self.has_gap() => beyond.recent.as_slice(),
@@ -122,15 +122,14 @@ impl Reassembly {
         }
     }
 
-    /// Whether [seq, end), beyond the gap, touches none of the blocks that changed last and moves
-    /// another out of their place.
+    /// Whether [seq, end), out of order, adjoins none of the reported blocks and displaces one of them.
     pub(super) fn would_move(&self, seq: u64, end: u64) -> bool {
         let recent = self.recent_blocks();
         let touches = |block: &SackBlock| seq <= block.end && block.start <= end;
         seq > self.next && recent.len() >= BLOCKS_KEPT && !recent[..BLOCKS_KEPT].iter().any(touches)
     }
 
-    /// Takes [seq, end), of which some is new.
+    /// Inserts [seq, end), some of which is new.
     pub(super) fn insert(&mut self, seq: u64, end: u64) -> InsertOutcome {
         let mut taken = InsertOutcome::default();
         if seq > self.next {
@@ -163,12 +162,12 @@ impl Reassembly {
         taken
     }
 
-    /// Returns what of the block had come before.
+    /// Returns the part of the block that was received before.
     fn insert_beyond(&mut self, block: SackBlock) -> Option<SackBlock> {
         let beyond = self.beyond.get_or_insert_default();
         let blocks = &mut beyond.blocks;
         let first = match blocks.back() {
-            // Mostly what comes goes on where the last block ends, or lies behind it.
+            // Usually a segment extends the last block or lies behind it.
             Some(last) if last.end < block.start => blocks.len(),
             Some(last) if last.start <= block.start => blocks.len() - 1,
             _ => blocks.partition_point(|held| held.end < block.start),
@@ -196,7 +195,7 @@ impl Reassembly {
 }
 
 impl OutOfOrderQueue {
-    /// The block that changed goes first; what it has swallowed is forgotten.
+    /// Moves the changed block to the front; absorbed blocks are removed.
     fn put_first(&mut self, merged: SackBlock) {
         let mut index = 0;
         while index < self.recent.len() {
@@ -222,7 +221,7 @@ impl OutOfOrderQueue {
     }
 }
 
-/// RFC 2883 section 4.2: one duplicate is reported, the first. What joins it belongs to it.
+/// RFC 2883 section 4.2: one duplicate is reported, the first, with adjoining parts.
 fn extend(duplicate: &mut Option<SackBlock>, start: u64, end: u64) {
     if start >= end {
         return;

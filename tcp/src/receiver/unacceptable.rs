@@ -5,26 +5,26 @@ use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 
 impl Receiver {
-    /// RFC 9293 section 3.10.7.4, fifth check: what acknowledges more than was sent is dropped
-    /// whole. Of an end with both directions the sender knows.
+    /// RFC 9293 section 3.10.7.4, fifth check: a segment that acknowledges unsent data is dropped. With data
+    /// in both directions the sender checks it.
     pub(super) fn is_of_the_unsent(&self, segment: &Header) -> bool {
         let is_one_way = self.closes_at_end;
         is_one_way && segment.flags.has(Flags::ACK) && segment.ack > u64::from(self.own_next)
     }
 
-    /// RFC 9293 section 3.10.7.4, first check, as `tcp_sequence` has it.
+    /// RFC 9293 section 3.10.7.4, first check, as in `tcp_sequence`.
     pub(super) fn is_in_window(&self, segment: &Header) -> bool {
         let right = self.data.next() + self.window.offered(self.data.next(), self.acknowledged);
         segment.end() >= self.acknowledged && segment.seq <= right
     }
 
-    /// Whether PAWS refuses a segment. Of an end with both directions, `Sender::takes_though_old`
-    /// knows the exceptions.
+    /// Whether PAWS refuses a segment. With data in both directions, `Sender::takes_though_old` has
+    /// exceptions.
     pub fn refuses_timestamp(&self, segment: &Header) -> bool {
         self.recent.refuses(segment.timestamps, &self.settings)
     }
 
-    /// TS.Recent, milliseconds; 0 before there is one.
+    /// TS.Recent, milliseconds; 0 before the first.
     pub fn recent_timestamp_ms(&self) -> u32 {
         self.recent.ms()
     }

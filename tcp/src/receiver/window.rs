@@ -1,30 +1,20 @@
-//! The receive window: fixed, or grown with what the sender can use.
-//!
-//! | part | published in |
-//! | --- | --- |
-//! | offered window never shrinks | RFC 9293 section 3.8.6.2.2 |
-//! | initial window, scaling | net/ipv4/tcp_output.c, `tcp_select_initial_window`; RFC 7323 section 2 |
-//! | growth with each segment (`rcv_ssthresh`) | net/ipv4/tcp_input.c, `tcp_grow_window` |
-//! | buffer twice what was read in a round-trip time, and more while that grows | dynamic right-sizing (W. Feng, M. Fisk et al.); `tcp_rcv_space_adjust` |
-//!
-//! A socket's buffer is counted in memory, of which half is window (`tcp_adv_win_scale` 1). It
-//! begins at 131,072 bytes and ends at 6 MB (`tcp_rmem`).
+//! The receive window: fixed, or auto-tuned.
 
 use super::reassembly::Reassembly;
 use crate::rtt::as_us;
 use crate::{STRUCTURE_BYTES, Settings, timestamp_ms};
 use dumbbell_core::time::Time;
 
-/// Memory of a socket's buffer at first, and at most (`tcp_rmem`).
+/// Initial and maximum memory of a socket buffer (`tcp_rmem`).
 const FIRST_MEMORY_BYTES: u64 = 131_072;
 const MOST_MEMORY_BYTES: u64 = 6_291_456;
-/// Memory taken for granted for one full packet: its payload, what the kernel has around it
-/// (`SKB_TRUESIZE(MAX_TCP_HEADER)`), and steps more until half of it is payload
-/// (`tcp_rcv_space_adjust`). As measured: buffers of Linux 6.1 are multiples of 2984 bytes with 1448 bytes
-/// of payload, and of 6020 with 2948.
+/// Memory assumed for a full packet: payload, the kernel's structures (`SKB_TRUESIZE(MAX_TCP_HEADER)`), and
+/// further steps until half of it is payload (`tcp_rcv_space_adjust`). As measured: buffers of Linux 6.1 are
+/// multiples of 2984 bytes with 1448 bytes of payload, and of 6020 with 2948.
 const RECKONED_STRUCTURES_BYTES: u64 = 1024;
 const MEMORY_STEP_BYTES: u64 = 128;
-/// Segments of an sk_buff of many: it has 17 fragments (`MAX_SKB_FRAGS`), and some segments lie in two.
+/// Largest number of segments merged into one sk_buff: it has 17 fragments (`MAX_SKB_FRAGS`), and some
+/// segments take two.
 const MOST_SEGMENTS: u64 = 16;
 /// Largest window without scaling.
 const UNSCALED_BYTES: u64 = 65_535;
@@ -33,24 +23,24 @@ const UNSCALED_BYTES: u64 = 65_535;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ReceiveWindow {
     // None of these is more than 1 GiB (RFC 7323 section 2.3).
-    /// Of a window that stays as it is; 0 for one that grows.
+    /// Size of a fixed window; 0 with auto-tuning.
     fixed_bytes: u32,
     mss_bytes: u32,
     memory_bytes: u32,
     /// Largest window that the memory allows.
     clamp_bytes: u32,
-    /// Largest window that what came so far allows.
+    /// Largest window allowed by the segments received so far.
     threshold_bytes: u32,
-    /// As last offered, from what was acknowledged then.
+    /// Last window offered, relative to the acknowledgement number.
     offered_bytes: u32,
     scale: u8,
-    /// Payload of the last sk_buff, or of a full segment, if that is more.
+    /// Payload of the last sk_buff, or of a full segment if larger.
     packet_bytes: u16,
-    /// What was read in the last round-trip time, and since when and what it is measured.
+    /// Bytes read in the last round-trip time, and the start of its measurement.
     read_bytes: u32,
     read_from: u64,
     read_since_us: u64,
-    /// Eight times the round-trip time as the receiver sees it, microseconds.
+    /// Eight times the round-trip time estimated by the receiver, microseconds.
     rtt_8us: u32,
     window_seen_end: u64,
     window_seen_us: u64,
@@ -62,13 +52,13 @@ fn window_of(memory_bytes: u64) -> u64 {
     memory_bytes - memory_bytes / 2
 }
 
-/// The shift of a receiver's windows (RFC 7323 section 2).
+/// The window scale of a receiver (RFC 7323 section 2).
 pub fn scale_of(settings: &Settings) -> u32 {
     let largest = settings.tcp.receive_window_bytes.max(MOST_MEMORY_BYTES);
     largest.ilog2().saturating_sub(15).min(14)
 }
 
-/// What a receiver offers before any data have come, bytes.
+/// The initial receive window, bytes.
 pub fn initial_window_bytes(settings: &Settings) -> u64 {
     ReceiveWindow::new(settings).initial_bytes()
 }
@@ -111,7 +101,7 @@ impl ReceiveWindow {
         self.fixed_bytes > 0
     }
 
-    /// The window of the SYN-ACK, not scaled.
+    /// The window of the SYN-ACK, unscaled.
     pub(super) fn initial_bytes(&self) -> u64 {
         u64::from(self.offered_bytes)
     }
@@ -122,7 +112,7 @@ impl ReceiveWindow {
             self.threshold_bytes = self.clamp_bytes;
         } else {
             let largest = window_of(u64::from(self.memory_bytes)) as u32;
-            // Room for one segment is kept for the application.
+            // One segment is reserved for the application.
             self.clamp_bytes = (largest - self.mss_bytes).max(2 * self.mss_bytes);
             self.threshold_bytes = self.threshold_bytes.min(self.clamp_bytes);
         }
@@ -131,17 +121,17 @@ impl ReceiveWindow {
         self.read_since_us = as_us(now);
     }
 
-    /// As last offered, bytes from what was acknowledged then.
+    /// The last window offered, relative to the acknowledgement number.
     pub(super) fn last_offered(&self) -> u64 {
         u64::from(self.offered_bytes)
     }
 
-    /// What is left of the window offered with `acknowledged`.
+    /// The rest of the window offered with `acknowledged`.
     pub(super) fn offered(&self, next: u64, acknowledged: u64) -> u64 {
         (acknowledged + self.last_offered()).saturating_sub(next)
     }
 
-    /// Eight times the round-trip time, microseconds; 0 when unknown.
+    /// Eight times the round-trip time, microseconds; 0 if unknown.
     pub(super) fn rtt_8us(&self) -> u64 {
         self.rtt_8us.into()
     }
@@ -150,11 +140,11 @@ impl ReceiveWindow {
         self.free_bytes_beside(unread_bytes, data, 0)
     }
 
-    /// Of what has come, so much memory is not counted.
+    /// Free window, excluding `uncounted` memory of received data.
     #[inline]
     fn free_bytes_beside(&self, unread_bytes: u64, data: &Reassembly, uncounted: u64) -> u64 {
         if self.is_fixed() {
-            // The window is what was asked for: memory beside the data is not counted.
+            // A fixed window: memory overhead does not count.
             return u64::from(self.fixed_bytes).saturating_sub(unread_bytes);
         }
         let mut memory = unread_bytes + self.unread_structures(unread_bytes) * STRUCTURE_BYTES;
@@ -164,14 +154,14 @@ impl ReceiveWindow {
         window_of(u64::from(self.memory_bytes).saturating_sub(memory))
     }
 
-    /// Bytes of one sk_buff. What joins what has come becomes part of its sk_buff, as far as that has
+    /// Bytes of one sk_buff. A segment that adjoins received data is merged into its sk_buff, if there is
     /// room (`tcp_try_coalesce`).
     fn most_bytes(&self) -> u64 {
         (MOST_SEGMENTS * self.mss()).max(self.packet_bytes.into())
     }
 
-    /// sk_buffs that were not read: one, unless a gap was filled by a segment that what came beyond
-    /// it has no room for.
+    /// Unread sk_buffs: one, unless a gap was filled by a segment that could not be merged with the
+    /// out-of-order data.
     #[inline(always)]
     fn unread_structures(&self, unread_bytes: u64) -> u64 {
         if unread_bytes <= self.most_bytes() {
@@ -186,8 +176,8 @@ impl ReceiveWindow {
         data.beyond_bytes() + (data.beyond_blocks() + full_ones) * STRUCTURE_BYTES
     }
 
-    /// A segment beyond a gap has come; `is_apart` where it joins nothing: then its memory is not
-    /// counted yet (`tcp_data_queue_ofo`). Returns whether the window may grow.
+    /// An out-of-order segment has arrived; `is_apart` if it adjoins no block: then its memory is not
+    /// accounted yet (`tcp_data_queue_ofo`). Returns whether the window may grow.
     #[cold]
     pub(super) fn grow_beyond_gap(
         &mut self,
@@ -200,8 +190,8 @@ impl ReceiveWindow {
         self.grow_beside(payload, unread_bytes, data, u64::from(is_apart) * uncounted)
     }
 
-    /// A segment has come that is large enough to pay for its memory. Returns whether the window
-    /// may grow.
+    /// A segment has arrived that is large enough relative to its memory. Returns whether the window may
+    /// grow.
     #[inline]
     pub(super) fn grow(&mut self, payload: u32, unread_bytes: u64, data: &Reassembly) -> bool {
         self.grow_beside(payload, unread_bytes, data, 0)
@@ -215,7 +205,7 @@ impl ReceiveWindow {
         data: &Reassembly,
         uncounted: u64,
     ) -> bool {
-        // An sk_buff has one set of structures, however many segments it holds.
+        // An sk_buff has one set of structures, however many segments it contains.
         self.packet_bytes = payload.max(self.mss_bytes) as u16;
         let memory = u64::from(self.packet_bytes) + STRUCTURE_BYTES;
         let pays = window_of(memory) <= u64::from(payload);
@@ -234,7 +224,7 @@ impl ReceiveWindow {
         true
     }
 
-    /// The round-trip time, from how long a window takes to be filled (`tcp_rcv_rtt_measure`).
+    /// Round-trip time, from the time in which a window is filled (`tcp_rcv_rtt_measure`).
     #[inline]
     pub(super) fn measure_by_window(&mut self, next: u64, now: Time) {
         let now_us = as_us(now);
@@ -249,7 +239,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The same from the timestamp that a segment echoes (`tcp_rcv_rtt_measure_ts`).
+    /// Round-trip time from an echoed timestamp (`tcp_rcv_rtt_measure_ts`).
     #[inline]
     pub(super) fn measure_by_echo(&mut self, echo_ms: Option<u32>, is_full: bool, now: Time) {
         let Some(echo_ms) = echo_ms.filter(|echo_ms| *echo_ms != self.last_echo_ms) else {
@@ -272,21 +262,21 @@ impl ReceiveWindow {
         }
     }
 
-    /// Since what was read was last measured.
+    /// Whether a round-trip time has passed since the last measurement of reading.
     #[inline(always)]
     fn has_round_trip_passed(&self, now: Time) -> bool {
         let elapsed_us = as_us(now).saturating_sub(self.read_since_us);
         self.rtt_8us > 0 && elapsed_us >= u64::from(self.rtt_8us >> 3)
     }
 
-    /// Whether the last measure was of what is before `read`.
+    /// Whether the last measurement covers data before `read`.
     #[cfg(test)]
     pub(super) fn has_measured_up_to(&self, read: u64) -> bool {
         self.read_from == read
     }
 
-    /// Whether reading what is before `next` may open the window so far that the sender is to hear of
-    /// it (`has_opened`), as it stands or after the buffer has grown.
+    /// Whether reading data before `next` may open the window enough for a window update (`has_opened`), now
+    /// or after the buffer grows.
     #[inline(always)]
     pub(super) fn waits_for_reading(
         &self,
@@ -305,8 +295,8 @@ impl ReceiveWindow {
             && self.has_round_trip_passed(now)
     }
 
-    /// The application has read up to here: is the buffer large enough? That is asked behind each
-    /// sk_buff, and behind the first of an instant decided.
+    /// The application has read up to here: adjusts the buffer. Evaluated after each sk_buff; the first of an
+    /// instant decides.
     pub(super) fn adjust(&mut self, before: u64, read: u64, now: Time) {
         if !self.has_round_trip_passed(now) {
             return;
@@ -324,7 +314,7 @@ impl ReceiveWindow {
         self.read_since_us = as_us(now);
     }
 
-    /// Twice what was read and some segments, and twice more of what that has grown by.
+    /// Twice the bytes read plus some segments, plus twice the growth.
     fn enlarge(&mut self, copied: u64) {
         let twice = 2 * copied + 16 * self.mss();
         let before = u64::from(self.read_bytes);
@@ -343,7 +333,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// What could be offered.
+    /// The window that could be offered.
     fn available(&self, unread_bytes: u64, data: &Reassembly) -> u64 {
         let free = self.free_bytes(unread_bytes, data);
         let full = u64::from(self.clamp_bytes);
@@ -355,7 +345,7 @@ impl ReceiveWindow {
         window.next_multiple_of(1 << self.scale)
     }
 
-    /// Whether no less could be offered than was last.
+    /// Whether at least the last window could be offered.
     pub(super) fn keeps_up(&self, unread_bytes: u64, data: &Reassembly) -> bool {
         self.available(unread_bytes, data) >= self.last_offered()
     }
@@ -379,8 +369,7 @@ impl ReceiveWindow {
         offered.min(UNSCALED_BYTES << self.scale)
     }
 
-    /// Whether reading has opened the window so far that the sender is to hear of it: to twice
-    /// what is left of it.
+    /// Whether reading has opened the window enough for a window update: to twice the rest of the last one.
     pub(super) fn has_opened(&self, left: u64, data: &Reassembly) -> bool {
         if 2 * left > u64::from(self.clamp_bytes) {
             return false;

@@ -1,38 +1,37 @@
-//! Which packets form one sk_buff: those sent together that nothing has split since. Without bursts each packet
-//! is one of its own, until it is SACKed.
+//! Grouping of packets into sk_buffs: packets sent together that have not been split. Without bursts each
+//! packet is its own sk_buff, until it is SACKed.
 
 use super::packed::PackedPacket;
 use super::{List, NONE, Outstanding, PacketList, Scoreboard, link_in, mark};
 
-/// With what a packet that was SACKed has become one sk_buff.
+/// The neighbours with which a SACKed packet has been merged into one sk_buff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergedNeighbours {
-    /// With the packet before it.
+    /// The packet before it.
     pub before: bool,
-    /// And with the one behind it.
+    /// The packet behind it.
     pub behind: bool,
 }
 
 impl Scoreboard {
-    /// sk_buffs that are out.
+    /// Number of outstanding sk_buffs.
     #[inline]
     pub fn buffers_out(&self) -> u32 {
         self.packets_out() - self.continuing
     }
 
-    /// The packet sent last is part of the sk_buff of the one before (`tcp_transmit_skb` of
-    /// several).
+    /// The packet sent last continues the sk_buff of the one before (`tcp_transmit_skb` of several).
     pub fn continue_last(&mut self) {
         self.join_buffers(self.tail - 1);
     }
 
-    /// The last byte of the packet sent last is pushed.
+    /// The packet sent last carries PSH.
     pub fn push_last(&mut self) {
         let last = self.tail - 1;
         self.packed_mut(last).add_marks(mark::PUSHED);
     }
 
-    /// From here on it is another sk_buff (`tcp_fragment`).
+    /// Splits the sk_buff in front of a packet (`tcp_fragment`).
     #[inline]
     pub fn split(&mut self, number: u64) {
         if number < self.tail && self.get(number).continues() {
@@ -41,8 +40,8 @@ impl Scoreboard {
         }
     }
 
-    /// A packet becomes part of the sk_buff before it (`tcp_shift_skb_data`). If that one is pushed, both
-    /// are now (`tcp_shifted_skb`), and what they are parted into has that with its end (`tcp_fragment`).
+    /// Merges a packet into the sk_buff before it (`tcp_shift_skb_data`). If that carries PSH, both do now
+    /// (`tcp_shifted_skb`), and splitting the result keeps it at the end (`tcp_fragment`).
     fn join_buffers(&mut self, number: u64) {
         if number > self.head && number < self.tail && !self.get(number).continues() {
             self.packed_mut(number).add_marks(mark::CONTINUES);
@@ -55,13 +54,13 @@ impl Scoreboard {
         }
     }
 
-    /// A packet was SACKed. It becomes part of the sk_buff before it where that is SACKed, and then
-    /// so does what is SACKed behind it: a hole is filled from its left (`tcp_shift_skb_data`). From
-    /// what is not SACKed it is parted (`tcp_match_skb_to_sack`).
+    /// A packet was SACKed. It is merged into the sk_buff before it if that is SACKed, and SACKed packets
+    /// behind it follow: holes are filled from the left (`tcp_shift_skb_data`). It is split from packets that
+    /// are not SACKed (`tcp_match_skb_to_sack`).
     pub fn join_sacked(&mut self, number: u64) -> MergedNeighbours {
         let joins = number > self.head && self.is_one_run(number - 1, number);
         let goes_on = joins && number + 1 < self.tail && self.is_one_run(number, number + 1);
-        // What is behind it is parted from it before it joins what is before.
+        // Splits it from what is behind before merging it with what is before.
         for (border, joins) in [(number + 1, goes_on), (number, joins)] {
             if joins {
                 self.join_buffers(border);
@@ -75,15 +74,15 @@ impl Scoreboard {
         }
     }
 
-    /// Whether two neighbours are SACKed, of one size, and neither was sent again without being
-    /// taken for lost.
+    /// Whether two neighbours are SACKed, have equal size, and neither was retransmitted without being
+    /// considered lost.
     fn is_one_run(&self, number: u64, next: u64) -> bool {
         let (one, other) = (self.get(number), self.get(next));
         let may_join = |sent: &Outstanding| sent.is_sacked() && !sent.is_retransmitted();
         may_join(&one) && may_join(&other) && one.bytes() == other.bytes()
     }
 
-    /// One past the last packet of the sk_buff of this one that waits to be sent again like it.
+    /// One past the last packet of this sk_buff that also waits for retransmission.
     pub fn end_of_lost_buffer(&self, number: u64) -> u64 {
         let goes_on = |number: &u64| {
             let sent = self.get(*number);
@@ -94,14 +93,14 @@ impl Scoreboard {
             .unwrap_or(self.tail)
     }
 
-    /// One past the last packet of the sk_buff of this one.
+    /// One past the last packet of this sk_buff.
     pub fn end_of_buffer(&self, number: u64) -> u64 {
         (number + 1..self.tail)
             .find(|number| !self.get(*number).continues())
             .unwrap_or(self.tail)
     }
 
-    /// Whether a packet was sent more than once, or one of the same sk_buff.
+    /// Whether this packet, or another of its sk_buff, was retransmitted.
     pub fn was_one_of_its_buffer_retransmitted(&self, number: u64) -> bool {
         let begins = |number: &u64| !self.get(*number).continues();
         let mut below = (self.head..=number).rev();
@@ -109,8 +108,8 @@ impl Scoreboard {
         (first..self.end_of_buffer(number)).any(|number| self.get(number).was_ever_retransmitted())
     }
 
-    /// A packet takes the next one in, which is an sk_buff of its own: both are one packet from now
-    /// on (`tcp_collapse_retrans`). Numbers behind it are one less.
+    /// Merges the next packet, an sk_buff of its own, into this one (`tcp_collapse_retrans`). Numbers behind
+    /// it decrease by one.
     pub fn collapse_next(&mut self, number: u64) {
         let next = number + 1;
         let taken = self.get(next);

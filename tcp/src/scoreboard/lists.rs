@@ -1,7 +1,7 @@
-//! The two lists through the ring: in flight by time of sending, lost by number.
+//! The two lists through the ring: in flight by send time, lost by number.
 //!
-//! What the first of a list has before it is of no account: so a packet that leaves the head of the
-//! ring changes no other.
+//! The `before` link of the first packet of a list is not maintained, so removing a packet at the head of the
+//! ring changes no other packet.
 
 use super::{List, PacketList, Scoreboard, packed::Link};
 
@@ -15,7 +15,7 @@ impl Scoreboard {
         );
     }
 
-    /// As `append_in_flight`, of a packet that says so itself.
+    /// As `append_in_flight`, for a packet whose state is already set.
     #[inline(always)]
     pub(super) fn append_new(&mut self, number: u64) {
         let own = self.link_to(number);
@@ -26,8 +26,8 @@ impl Scoreboard {
         self.in_flight.last = own;
     }
 
-    /// Losses are found nearly in the order of their numbers, so the place is near the end; or
-    /// it is the first packet that is lost again, and the place is the beginning.
+    /// Losses are found nearly in order, so the place is near the end; or the first packet is lost again, and
+    /// the place is the front.
     pub(super) fn insert_lost(&mut self, number: u64) {
         let first = self.lost.first;
         if first != Link::NONE && number < self.number(first) {
@@ -73,7 +73,7 @@ impl Scoreboard {
         self.join(if is_first { Link::NONE } else { before }, after, list);
     }
 
-    /// Makes two neighbours of a list; no link stands for its ends.
+    /// Links two neighbours of a list; an empty link stands for its end.
     fn join(&mut self, before: Link, after: Link, place: PacketList) {
         match before.place() {
             None => self.list(place).first = after,

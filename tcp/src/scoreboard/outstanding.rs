@@ -1,61 +1,61 @@
-//! A packet that has been sent and is not acknowledged cumulatively.
+//! A packet sent and not acknowledged cumulatively.
 
-/// What is known of a packet.
+/// Flags of a packet.
 pub(super) mod mark {
     /// SACKed.
     pub const SACKED: u8 = 1;
-    /// Taken for lost.
+    /// Considered lost.
     pub const LOST: u8 = 2;
-    /// Sent again, and that copy may be in flight.
+    /// Retransmitted, and the retransmission may be in flight.
     pub const RETRANSMITTED: u8 = 4;
     /// Sent more than once.
     pub const EVER_RETRANSMITTED: u8 = 8;
-    /// The application had nothing more to send when it was sent.
+    /// The flow was application-limited when it was sent.
     pub const APP_LIMITED: u8 = 16;
-    /// It has been counted in a rate sample.
+    /// Counted in a rate sample.
     pub const RATE_COUNTED: u8 = 32;
-    /// Part of the sk_buff of the packet before it.
+    /// Continues the sk_buff of the packet before it.
     pub const CONTINUES: u8 = 64;
-    /// Its last byte is pushed.
+    /// Its last byte carries PSH.
     pub const PUSHED: u8 = 128;
 }
 
-/// Where a packet lies.
+/// The list that a packet is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PacketList {
     Nowhere,
     InFlight,
     Lost,
-    /// Lost by its time, which is looked at no more (`tcp_rack_detect_loss`).
+    /// Lost by its send time, and not examined again (`tcp_rack_detect_loss`).
     LostByTime,
 }
 
-/// What the rate estimator notes with a packet when it is sent.
+/// State of the rate estimator recorded when a packet is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RateNote {
-    /// When the first packet of the sample was sent.
+    /// Send time of the first packet of the sample.
     pub first_sent_us: u64,
-    /// When a packet was last delivered.
+    /// Time of the last delivery.
     pub delivered_time_us: u64,
-    /// Delivered in total.
+    /// Total packets delivered.
     pub delivered_pkts: u64,
-    /// Whether the application had nothing more to send.
+    /// Whether the flow was application-limited.
     pub is_app_limited: bool,
 }
 
-/// A packet that was sent. The ring has it in half as much (`packed`).
+/// A packet that was sent. The ring stores it in half the space (`packed`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outstanding {
     /// Sequence number of its first byte.
     pub seq: u64,
-    /// When it was last sent.
+    /// Time of its last transmission.
     pub sent_us: u64,
     pub(super) first_sent_us: u64,
     pub(super) delivered_time_us: u64,
     pub(super) delivered_pkts: u64,
     pub(super) before: u64,
     pub(super) after: u64,
-    /// Sequence numbers it takes; a FIN counts.
+    /// Length in sequence numbers; a FIN counts.
     pub(super) bytes: u32,
     pub(super) marks: u8,
     pub(super) place: PacketList,
@@ -68,7 +68,7 @@ impl Outstanding {
         self.seq + u64::from(self.bytes)
     }
 
-    /// Sequence numbers it takes; a FIN counts.
+    /// Length in sequence numbers; a FIN counts.
     #[inline]
     pub fn bytes(&self) -> u32 {
         self.bytes
@@ -85,13 +85,13 @@ impl Outstanding {
         self.has(mark::SACKED)
     }
 
-    /// Taken for lost.
+    /// Considered lost.
     #[inline]
     pub fn is_lost(&self) -> bool {
         self.has(mark::LOST)
     }
 
-    /// Sent again, and that copy may be in flight.
+    /// Retransmitted, and the retransmission may be in flight.
     #[inline]
     pub fn is_retransmitted(&self) -> bool {
         self.has(mark::RETRANSMITTED)
@@ -103,19 +103,19 @@ impl Outstanding {
         self.has(mark::EVER_RETRANSMITTED | mark::RETRANSMITTED)
     }
 
-    /// Its last byte is pushed.
+    /// Its last byte carries PSH.
     #[inline]
     pub fn is_pushed(&self) -> bool {
         self.has(mark::PUSHED)
     }
 
-    /// Part of the sk_buff of the packet before it.
+    /// Continues the sk_buff of the packet before it.
     #[inline]
     pub fn continues(&self) -> bool {
         self.has(mark::CONTINUES)
     }
 
-    /// What the rate estimator noted; None once it has been used.
+    /// The rate estimator's record; None after it has been used.
     #[inline]
     pub fn rate_note(&self) -> Option<RateNote> {
         (!self.has(mark::RATE_COUNTED)).then_some(RateNote {

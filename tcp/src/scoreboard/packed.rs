@@ -1,18 +1,18 @@
-//! A packet as it lies in the ring: in half a line of the cache. It is written once and read once a
-//! window later, when of many flows neither line is in a cache any more.
+//! A packet as stored in the ring, in half a cache line. It is written once and read once a window later,
+//! when, with many flows, it is no longer in a cache.
 //!
 //! | field | bits | exact |
 //! | --- | --- | --- |
-//! | `sent_us` | 44 | as long as simulated time is (106 days) |
-//! | `seq` | 32 | within 4 GiB from the first packet that is out; a window has 1 GiB at most |
-//! | when the first packet of a rate sample was sent, and one was last delivered | 32 | up to 71 minutes before this one was sent, and entered as that beyond (Linux has 64 bits) |
-//! | packets delivered when it was sent | 32 | within 2^31 of its own number (Linux has 32, too) |
+//! | `sent_us` | 44 | for all of simulated time (106 days) |
+//! | `seq` | 32 | within 4 GiB of the first outstanding packet; a window has at most 1 GiB |
+//! | send time of the first packet of a rate sample, and time of the last delivery | 32 | up to 71 minutes before this one was sent; older times are stored as that (Linux has 64 bits) |
+//! | packets delivered when it was sent | 32 | within 2^31 of its own number (Linux also has 32 bits) |
 //! | its neighbours in its list | 28 | rings have 2^27 places at most |
 //! | bytes | 18 | a datagram has fewer |
 
 use super::outstanding::{Outstanding, PacketList, RateNote, mark};
 
-/// As many as links tell apart, 4 GiB of them.
+/// The limit of the link's bits: 4 GiB of packets.
 pub const MOST_PLACES: usize = 1 << 27;
 
 const LINK_BITS: u32 = 28;
@@ -35,7 +35,7 @@ impl Link {
         Link(place as u32 + 1)
     }
 
-    /// Where it leads; None for nowhere.
+    /// The place; None for an empty link.
     #[inline(always)]
     pub fn place(self) -> Option<usize> {
         (self.0 as usize).checked_sub(1)
@@ -46,15 +46,15 @@ impl Link {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, align(32))]
 pub struct PackedPacket {
-    /// From the lowest bit: `sent_us`, bytes, and which list it lies in.
+    /// From the lowest bit: `sent_us`, bytes, and the list.
     sent: u64,
     seq: u32,
-    /// Before `sent_us`.
+    /// Relative to `sent_us`.
     first_sent_us: u32,
     delivered_time_us: u32,
-    /// Above or below its own number.
+    /// Relative to its own number.
     delivered_pkts: u32,
-    /// Neighbours in the list, and four marks each in the highest bits.
+    /// Neighbours in the list, with four flags each in the highest bits.
     before: u32,
     after: u32,
 }
@@ -69,7 +69,7 @@ const PLACES: [PacketList; 4] = [
 ];
 
 impl PackedPacket {
-    /// One that is sent for the first time, as packet `number`: it is in flight, the last of those.
+    /// A packet `number` sent for the first time: in flight, at the end of the list.
     #[inline(always)]
     pub fn sent(
         number: u64,
@@ -93,7 +93,7 @@ impl PackedPacket {
         packed
     }
 
-    /// A packet, as packet `number` of a ring in which `link_to` finds its neighbours.
+    /// Packs a packet with this number; `link_to` finds its neighbours in the ring.
     pub fn of(number: u64, sent: &Outstanding, link_to: impl Fn(u64) -> Link) -> PackedPacket {
         let note = RateNote {
             first_sent_us: sent.first_sent_us,
@@ -110,7 +110,7 @@ impl PackedPacket {
         packed
     }
 
-    /// It is sent, again or for the first time, with what is noted then.
+    /// Records a transmission with the estimator's state.
     #[inline(always)]
     pub fn set_sent(&mut self, number: u64, sent_us: u64, note: RateNote) {
         debug_assert!(sent_us < 1 << SENT_BITS);
@@ -129,8 +129,8 @@ impl PackedPacket {
         self.set_marks(others | limited);
     }
 
-    /// What it was before it was packed. `number` is its own, `head_seq` the sequence number from
-    /// which on packets are out; `number_of` finds the numbers of its neighbours.
+    /// Unpacks it. `number` is its own, `head_seq` a lower bound of outstanding sequence numbers; `number_of`
+    /// finds the numbers of its neighbours.
     #[inline(always)]
     pub fn unpack(
         &self,
@@ -169,7 +169,7 @@ impl PackedPacket {
         (self.sent >> SENT_BITS & BYTES) as u32
     }
 
-    /// The list it lies in.
+    /// The list that it is in.
     #[inline(always)]
     pub fn list(&self) -> PacketList {
         PLACES[(self.sent >> LIST_SHIFT) as usize]

@@ -3,9 +3,8 @@
 use super::{PacketList, Scoreboard, mark, packed::Link};
 
 impl Scoreboard {
-    /// Nothing is taken for lost any more (undo). What a timeout or a count took for lost is looked
-    /// at by its time again; what its time did is in no list until a timeout looks at every packet,
-    /// as in Linux.
+    /// Clears all loss marks (undo). Packets marked by a timeout or by count are again subject to detection
+    /// by time. Packets marked by time are in no list until a timeout examines every packet, as in Linux.
     pub fn unmark_lost(&mut self) {
         for number in self.head..self.tail {
             self.packed_mut(number).remove_marks(mark::LOST);
@@ -23,7 +22,7 @@ impl Scoreboard {
         self.merge_in_flight(&back);
     }
 
-    /// Packets, in the order of their sending, come between those in flight.
+    /// Merges packets, ordered by send time, into those in flight.
     fn merge_in_flight(&mut self, back: &[(u64, u64)]) {
         let mut after = self.in_flight.first;
         for &(sent_us, number) in back {

@@ -1,4 +1,4 @@
-//! What others may read of a sender.
+//! Read access to a sender.
 
 use super::{Phase, Sender, Statistics};
 use crate::cca::{CaState, Cca, Window};
@@ -7,17 +7,17 @@ use crate::scoreboard::Scoreboard;
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// How far the connection is.
+    /// State of the connection.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The congestion window and what belongs to it.
+    /// The congestion window.
     pub fn window(&self) -> &Window {
         &self.window
     }
 
-    /// What it does about losses.
+    /// Recovery state.
     pub fn state(&self) -> CaState {
         self.recovery.state
     }
@@ -27,27 +27,27 @@ impl Sender {
         &self.cca
     }
 
-    /// What is out.
+    /// The scoreboard.
     pub fn board(&self) -> &Scoreboard {
         &self.board
     }
 
-    /// Round-trip times.
+    /// The round-trip time estimators.
     pub fn round_trip(&self) -> &RoundTrip {
         &self.rtt
     }
 
-    /// Last rate of delivery, bytes a second.
+    /// Last delivery rate, bytes per second.
     pub fn delivery_rate_bytes_per_s(&self) -> Option<u64> {
         self.rate.bytes_per_s(self.settings.mss_bytes)
     }
 
-    /// Before this what was sent last, at `now`, does not leave the queue of its host.
+    /// Earliest departure, from the queue of its host, of what was sent last, at `now`.
     pub fn departure(&self, now: Time, is_data: bool) -> Time {
         self.pacing.departure(now, is_data)
     }
 
-    /// The time that what is sent now carries, and from which its round trip is reckoned.
+    /// Timestamp of what is sent now, from which its round-trip time is measured.
     #[inline]
     pub(super) fn stamp(&self, now: Time, is_data: bool) -> Time {
         if self.settings.is_linux() {
@@ -57,18 +57,18 @@ impl Sender {
         }
     }
 
-    /// The rate segments leave at, if they are paced.
+    /// The pacing rate, if segments are paced.
     pub fn pacing_rate_bytes_per_s(&self) -> Option<u64> {
         let rate = self.window.pacing_rate_bytes_per_s;
         (self.pacing.is_on() && rate > 0).then_some(rate)
     }
 
-    /// The retransmission timeout, backing off included.
+    /// The retransmission timeout, including backoff.
     pub fn rto(&self) -> Time {
         self.timers.rto
     }
 
-    /// Whether a packet has ever arrived after a later one, as far as SACK blocks show.
+    /// Whether SACK blocks have shown reordering.
     pub fn has_seen_reordering(&self) -> bool {
         self.recovery.reordering_seen
     }
@@ -83,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// Segments sent the first time.
+    /// Segments sent for the first time.
     pub(super) fn sent_pkts(&self) -> u64 {
         self.board.tail() + self.rare.statistics.sent_pkts
     }
@@ -93,17 +93,17 @@ impl Sender {
         sent + self.rare.statistics.sent_payload_bytes
     }
 
-    /// When something was last sent.
+    /// Time of the last transmission.
     pub(super) fn last_sent(&self) -> Option<Time> {
         (self.last_sent != Time::NEVER).then_some(self.last_sent)
     }
 
-    /// Payload that has been acknowledged.
+    /// Payload acknowledged.
     pub fn acked_payload_bytes(&self) -> u64 {
         self.una.min(self.written).saturating_sub(1)
     }
 
-    /// Payload written and not yet sent.
+    /// Payload written and not sent yet.
     pub fn unsent_bytes(&self) -> u64 {
         self.written.saturating_sub(self.next) + self.uncopied_bytes()
     }

@@ -1,7 +1,7 @@
-//! What an acknowledgement changes: the scoreboard, the round-trip time, the window.
+//! Processing of an acknowledgement: scoreboard, round-trip time, window.
 //!
-//! The order is Linux's (`tcp_ack`): SACK blocks, the cumulative acknowledgement, round-trip
-//! time, loss recovery, the timer, the rate sample, and last the window.
+//! The order is that of Linux (`tcp_ack`): SACK blocks, cumulative acknowledgement, round-trip time, loss
+//! recovery, timer, rate sample, and last the window.
 
 use super::Sender;
 use super::recovery::GoesFirst;
@@ -14,7 +14,7 @@ use crate::segment::{Flags, Segment, Timestamps};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
-/// What an acknowledgement says.
+/// Summary of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct AckSummary {
     /// The cumulative acknowledgement advanced.
@@ -23,42 +23,42 @@ pub(super) struct AckSummary {
     pub(super) data_acked: bool,
     /// Packets were newly SACKed.
     pub(super) data_sacked: bool,
-    /// Another acknowledgement has overtaken it.
+    /// It was overtaken by another acknowledgement.
     pub(super) is_old: bool,
     /// The window may have changed.
     pub(super) window_updated: bool,
     /// A congestion mark is echoed.
     pub(super) is_echo: bool,
-    /// Something sent again was acknowledged cumulatively.
+    /// A retransmitted packet was acknowledged cumulatively.
     pub(super) retransmission_acked: bool,
-    /// Something that was sent once, before recovery began, was delivered.
+    /// A packet sent once, before recovery began, was delivered.
     pub(super) original_delivered: bool,
-    /// A duplicate was reported.
+    /// A DSACK was received.
     pub(super) is_duplicate_reported: bool,
-    /// It was of a tail loss probe.
+    /// The DSACK was for a tail loss probe.
     pub(super) duplicate_of_probe: bool,
-    /// The receiver has taken back what it SACKed.
+    /// The receiver has discarded SACKed data (reneging).
     pub(super) is_reneging: bool,
-    /// Losses are looked for by count, without RACK.
+    /// Losses are detected by count, without RACK.
     pub(super) judges_by_count: bool,
     /// A retransmission was found lost.
     pub(super) retransmission_lost: bool,
-    /// The retransmission timer is to be set again.
+    /// The retransmission timer must be set again.
     pub(super) sets_timer: bool,
-    /// It was probably delayed by the receiver.
+    /// The receiver probably delayed it.
     pub(super) is_probably_delayed: bool,
-    /// Lowest sequence number that arrived after a higher one, sent once.
+    /// Lowest sequence number, sent once, that arrived after a higher one.
     pub(super) lowest_reordered: u64,
-    /// When the first and last of the packets newly SACKed that were sent once were sent.
+    /// Send times of the first and last newly SACKed packets that were sent once.
     pub(super) first_sacked_us: Option<u64>,
     pub(super) last_sacked_us: u64,
-    /// It is like the one before: window and options are the same (header prediction).
+    /// Its window and options equal those of the last one (header prediction).
     pub(super) is_predicted: bool,
-    /// Packets that it acknowledges cumulatively.
+    /// Number of packets that it acknowledges cumulatively.
     pub(super) cleaned_pkts: u32,
     /// Round-trip time for the controller, microseconds.
     pub(super) rtt_us: Option<u64>,
-    /// For the rate sample.
+    /// Input of the rate sample.
     pub(super) delivery: Delivery,
 }
 
@@ -103,7 +103,7 @@ impl AckSummary {
     }
 }
 
-/// What a packet that is acknowledged leaves behind.
+/// The effect of a cumulative acknowledgement.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct CumulativeAck {
     pub(super) pkts: u32,
@@ -174,7 +174,7 @@ impl Sender {
         self.finish_if_all_acked();
     }
 
-    /// The controller hears of a round trip.
+    /// Passes a round-trip time to the controller.
     #[inline(always)]
     pub(super) fn notify_rtt(&mut self, rtt_us: u64, is_echo: bool, now: Time) {
         let sample = RttSample {
@@ -187,7 +187,7 @@ impl Sender {
         self.cca.on_rtt(&mut self.window, &sample);
     }
 
-    /// RACK's window follows the round trips that have passed.
+    /// Updates RACK's reordering window at the end of a round trip.
     #[inline(always)]
     pub(super) fn update_rack_window(&mut self, summary: &AckSummary) {
         let prior_delivered = summary.delivery.prior_delivered_pkts();
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement that others have overtaken may still carry SACK blocks.
+    /// An acknowledgement that was overtaken may still carry SACK blocks.
     fn on_old_ack(&mut self, segment: &Segment, now: Time, summary: &mut AckSummary) {
         if !self.is_sack() || segment.sack.is_empty() {
             return;
@@ -207,7 +207,7 @@ impl Sender {
         self.on_alert(self.una, now, summary);
     }
 
-    /// With nothing out: duplicates may undo a reduction, an open window ends probing.
+    /// With nothing outstanding: DSACKs may undo a reduction, an open window ends probing.
     fn on_ack_of_nothing(&mut self, now: Time, summary: &mut AckSummary) {
         if summary.is_duplicate_reported {
             self.on_alert(self.una, now, summary);
@@ -224,8 +224,8 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.10.7.4, SND.WND: a segment that acknowledges more, is newer (SND.WL1), or
-    /// opens the window.
+    /// RFC 9293 section 3.10.7.4, SND.WND: updated by a segment that acknowledges more, is newer (SND.WL1),
+    /// or opens the window.
     fn update_window(
         &mut self,
         segment: &Segment,
@@ -235,8 +235,8 @@ impl Sender {
     ) {
         let is_closed = segment.window_bytes == 0 && !self.settings.is_linux();
         let opens = segment.window_bytes > u64::from(self.window_bytes) || is_closed;
-        // An unchanged zero window is no news (RFC 5681 section 2: a duplicate needs the same
-        // window). In Linux the window of a newer segment always is (`tcp_may_update_window`).
+        // An unchanged zero window is no update (RFC 5681 section 2: a duplicate has the same window). In
+        // Linux the window of a newer segment always is (`tcp_may_update_window`).
         let changes = segment.window_bytes != u64::from(self.window_bytes);
         let is_newer = segment.seq > self.window_seq;
         let is_news = is_newer && (self.settings.is_linux() || changes);
@@ -250,7 +250,7 @@ impl Sender {
         }
     }
 
-    /// Takes what is acknowledged off the scoreboard (`tcp_clean_rtx_queue`).
+    /// Removes acknowledged packets from the scoreboard (`tcp_clean_rtx_queue`).
     fn clean_rtx_queue(
         &mut self,
         prior_una: u64,
@@ -286,7 +286,7 @@ impl Sender {
                 self.check_reordering(lowest);
             }
         } else if measured && let (Some(sack_us), Some(first)) = (sack_rtt_us, self.board.first()) {
-            // The timer starts again only if the head was sent after what was SACKed.
+            // The timer restarts only if the head was sent after the SACKed packet.
             summary.sets_timer |= sack_us > now_us.saturating_sub(first.sent_us);
         }
         summary.cleaned_pkts = cleaned.pkts;
@@ -318,7 +318,7 @@ impl Sender {
             }
             if !sent.is_sacked() && self.is_sack() {
                 self.rate.delivered_pkts += 1;
-                // A copy that the echoed timestamp shows not to have been what arrived.
+                // The echoed timestamp shows that the original arrived, not this retransmission.
                 let is_spurious = was_again && self.echo_is_before(sent.sent_us);
                 if !is_spurious {
                     let min_rtt_us = self.rtt.min_rtt_us();
@@ -333,8 +333,7 @@ impl Sender {
         cleaned
     }
 
-    /// Without SACK: one acknowledgement for the hole, the others for duplicates
-    /// (`tcp_remove_reno_sacks`).
+    /// Without SACK: one acknowledgement for the hole, the others for duplicates (`tcp_remove_reno_sacks`).
     pub(super) fn on_cumulative_without_sack(&mut self, pkts: u32) {
         let duplicates = self.board.sacked_out();
         self.rate.delivered_pkts += u64::from(pkts.saturating_sub(duplicates).max(1));
@@ -343,7 +342,8 @@ impl Sender {
         self.limit_duplicates(pkts);
     }
 
-    /// Whether this is one small segment acknowledged alone: its receiver will have waited.
+    /// Whether a single small segment is acknowledged, whose acknowledgement the receiver has probably
+    /// delayed.
     pub(super) fn is_lone_runt(
         &self,
         cleaned: &CumulativeAck,
@@ -358,8 +358,8 @@ impl Sender {
         cleaned.pkts == 1 && prior_sacked == 0 && is_small && is_only && !is_alert
     }
 
-    /// Enters round-trip times. Karn's algorithm: nothing that was sent again is timed, unless
-    /// timestamps tell which copy is acknowledged (RFC 7323 section 4).
+    /// Adds round-trip times. Karn's algorithm: retransmitted packets are not timed, unless timestamps show
+    /// which copy is acknowledged (RFC 7323 section 4).
     pub(super) fn measure(
         &mut self,
         seq_rtt_us: Option<u64>,
@@ -393,7 +393,7 @@ impl Sender {
 
     fn enter_rtt_of(&mut self, rtt_us: u64, least_us: Option<u64>, now_us: u64) {
         if let Some(least_us) = least_us {
-            // Zero would read as "unknown"; the least the kernel's clock can tell is a tick.
+            // Zero means unknown; the kernel's clock resolves at least one tick.
             self.rtt.measure_least(least_us.max(1), now_us);
         }
         self.rtt.measure(rtt_us, self.una, self.next);
@@ -401,7 +401,7 @@ impl Sender {
         self.timers.end_backoff();
     }
 
-    /// Whether the timestamp echoed was sent before `sent_us` (Eifel, RFC 3522 section 3.2).
+    /// Whether the echoed timestamp was sent before `sent_us` (Eifel, RFC 3522 section 3.2).
     fn echo_is_before(&self, sent_us: u64) -> bool {
         let sent_ms = timestamp_ms(from_us(sent_us));
         self.echo_ms.is_some_and(|echo_ms| echo_ms.get() < sent_ms)
@@ -448,13 +448,13 @@ impl Sender {
         }
     }
 
-    /// Moves the window: the controller, or rate reduction (`tcp_cong_control`).
+    /// Updates the window: by the controller, or by rate reduction (`tcp_cong_control`).
     pub(super) fn control(&mut self, ack: &Ack, summary: &AckSummary, lost_pkts: u32) {
         if self.cca.owns_recovery() {
             self.update_view(ack.now);
             let did_limit = self.cca.limits_itself();
             self.cca.on_ack(&mut self.window, ack);
-            // What is delivered meanwhile says nothing about the path.
+            // Packets delivered meanwhile do not measure the path.
             if did_limit || self.cca.limits_itself() {
                 self.rate.set_app_limited(ack.in_flight_pkts);
             }
@@ -470,12 +470,12 @@ impl Sender {
                 self.update_view(ack.now);
                 self.cca.on_ack(&mut self.window, ack);
                 self.grant_requests(ack.now);
-                // Used or not: what has been acknowledged tells of the path.
+                // The window counts as used: the acknowledgement measured the path.
                 self.usage.renew(ack.now);
             }
             let packets_out = self.board.packets_out();
             let srtt_8us = self.rtt.srtt_8us();
-            // HyStart allows for bursts at this rate, paced or not.
+            // HyStart allows for bursts at this rate, with or without pacing.
             let is_wanted =
                 self.settings.is_linux() && self.window.is_in_slow_start() || self.bursts.is_some();
             if is_wanted || self.pacing.is_on() || self.small_queue.is_on() {
@@ -485,7 +485,7 @@ impl Sender {
         }
     }
 
-    /// Growth goes with cumulative acknowledgements, unless much reordering has been seen
+    /// The window grows with cumulative acknowledgements, unless much reordering was seen
     /// (`tcp_may_raise_cwnd`).
     fn may_grow(&self, summary: &AckSummary) -> bool {
         let is_reordered = self.recovery.reordering_pkts > super::DUPLICATES_THRESHOLD;

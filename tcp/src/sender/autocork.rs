@@ -1,15 +1,15 @@
-//! Autocorking: the end of a write that does not fill a segment, or an sk_buff, waits while packets
-//! of the connection are still in the queue of its own host.
+//! Autocorking: the end of a write that does not fill a segment, or an sk_buff, is held while packets of the
+//! connection are in the queue of its own host.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
-//! | what a write leaves at the end is not full (`tcp_should_autocork`) | shorter than a segment, or than `goal_bytes` of a burst |
-//! | something is out (`tcp_rtx_queue_empty`) | the same |
-//! | its host holds more than its own memory (`sk_wmem_alloc`) | the account of small queues, from 1 |
+//! | the rest of a write is not full (`tcp_should_autocork`) | shorter than a segment, or than `goal_bytes` of a burst |
+//! | packets are outstanding (`tcp_rtx_queue_empty`) | the same |
+//! | its host holds more than its own memory (`sk_wmem_alloc`) | the small queues account, from 1 |
 //! | sent when a packet leaves the host (`TSQ_THROTTLED`), or with the next acknowledgement | the same |
-//! | full ones of the same write (`tcp_push_one`, `forced_push`) | go at once |
+//! | full segments of the same write (`tcp_push_one`, `forced_push`) | sent at once |
 //!
-//! Only where there are small queues: without them nobody says what the host holds.
+//! Only with small queues: otherwise the sender does not know what its host's queue holds.
 //!
 //! Source: net/ipv4/tcp.c. The idea: E. Dumazet, "tcp: auto corking", commit f54b311142a9 (2013).
 
@@ -18,7 +18,7 @@ use super::cork::CorkedTail;
 use crate::small_queue::truesize_bytes;
 
 impl Sender {
-    /// A write has come to its end: whether that waits.
+    /// At the end of a write: whether it is held.
     pub(super) fn cork(&mut self) {
         let (tail_bytes, full_bytes) = match &self.bursts {
             Some(bursts) => (bursts.queue.last_bytes(self.next.max(1)), self.goal_bytes()),

@@ -1,21 +1,21 @@
-//! Segments in bursts: sk_buffs of several, as `tcp_write_xmit` hands them down.
+//! Bursts: sk_buffs of several segments, as `tcp_write_xmit` sends them.
 //!
-//! Linux keeps what is written in sk_buffs of up to 64 kB and sends of one as much as a
-//! millisecond's share of the pacing rate, the windows and the queue of its own host allow. The
-//! decision to send is made for each sk_buff: its segments leave back to back, and where the window
+//! Linux stores written data in sk_buffs of up to 64 kB. Of each it sends as much as about a millisecond of
+//! the pacing rate, the windows and the queue of its own host allow. The send decision is per sk_buff: its
+//! segments leave back to back, and window openings smaller than a burst are deferred.
 //! opens by less than a burst, the sender waits for more.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
-//! | what is written (`sk_write_queue`) | `write_queue` |
-//! | how much an sk_buff takes (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`) | `goal_bytes` |
+//! | written data (`sk_write_queue`) | `write_queue` |
+//! | size of an sk_buff (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`) | `goal_bytes` |
 //! | segments of a burst (`tcp_tso_autosize`; BBR's `bbr_min_tso_segs`) | `most_pkts` |
 //! | at most half of the congestion window (`tcp_cwnd_test`) | `quota_pkts` |
-//! | waiting for more (`tcp_tso_should_defer`) | `defers` |
-//! | where one is cut (`tcp_mss_split_point`, `tso_fragment`) | `split_point` |
-//! | several segments sent again at once (`tcp_xmit_retransmit_queue`) | `plan_again` |
+//! | deferral (`tcp_tso_should_defer`) | `defers` |
+//! | where an sk_buff is split (`tcp_mss_split_point`, `tso_fragment`) | `split_point` |
+//! | retransmission of several segments at once (`tcp_xmit_retransmit_queue`) | `plan_again` |
 //! | the last of several carries PSH (`__tcp_transmit_skb`) | `ends_burst` |
-//! | small ones are put together when they are sent again (`tcp_retrans_try_collapse`) | `collapse` |
+//! | small segments are merged when retransmitted (`tcp_retrans_try_collapse`) | `collapse` |
 //!
 //! Sources: net/ipv4/tcp_output.c, net/ipv4/tcp.c, net/ipv4/tcp_bbr.c.
 
@@ -29,74 +29,74 @@ use crate::rtt::as_us;
 use crate::small_queue::Candidate;
 use dumbbell_core::time::Time;
 
-/// Payload and headers that a device takes at once: 65536 bytes less the largest header
-/// (`sk_gso_max_size`).
+/// Largest GSO packet: 65536 bytes minus the largest header (`sk_gso_max_size`).
 const LARGEST_BYTES: u64 = 65_536 - 321;
-/// The pacing rate is shifted by this number of bits: about a millisecond's bytes (`sk_pacing_shift`).
+/// Shift of the pacing rate, for about a millisecond's bytes (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
-/// Below a least round-trip time of this multiple of 32 microseconds a burst may be larger
+/// With a minimum round-trip time below this power of two microseconds a burst may be larger
 /// (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
-/// A sender that waits has sent something in the last millisecond.
+/// A sender that defers has sent something within the last millisecond.
 const RECENT: Time = Time::from_ns(1_000_000);
-/// An acknowledgement that is waited for comes within this number of microseconds, or half a round trip.
+/// Deferral requires that the next acknowledgement is expected within this number of microseconds, or half a
+/// round trip.
 const SOON_US: u64 = 1000;
-/// Share of the window that is sent whatever may come (`tcp_tso_win_divisor`).
+/// Share of the window that is sent without deferral (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u64 = 3;
-/// A window below which all of it, not half, bounds an sk_buff (`TCP_MSS_DEFAULT`).
+/// Below this window the whole window, not half, limits an sk_buff (`TCP_MSS_DEFAULT`).
 const SMALL_WINDOW_BYTES: u64 = 536;
-/// Segments of a burst at least (`tcp_min_tso_segs`).
+/// Minimum segments of a burst (`tcp_min_tso_segs`).
 const LEAST_SEGMENTS: u32 = 2;
 
-/// What is going out segment by segment.
+/// The burst being sent, segment by segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BurstProgress {
-    /// Nothing: the next segment is a decision.
+    /// None: the next segment needs a decision.
     Nothing,
-    /// This number of new segments.
+    /// Remaining new segments.
     New(u32),
-    /// This number of lost segments, from the next on.
+    /// Remaining lost segments, from the next on.
     Again(u32),
 }
 
-/// Why something is to be sent (`tcp_write_xmit`).
+/// Why data is to be sent (`tcp_write_xmit`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Push {
-    /// It waits, and the windows may have room.
+    /// Data is waiting, and the windows may have room.
     Pending,
-    /// In the middle of a write.
+    /// In the middle of a write: everything.
     All,
-    /// In the middle of a write: the first full one, or a part.
+    /// In the middle of a write: the first full sk_buff, or a part.
     One,
     /// A tail loss probe.
     Probe,
 }
 
-/// The sk_buffs of a sender.
+/// State of bursts of a sender.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bursts {
-    /// Segments at most.
+    /// Maximum segments.
     most_segments: u32,
-    /// Segments of a burst at least, unless the controller says it (`tcp_min_tso_segs`).
+    /// Minimum segments of a burst, unless the controller sets it (`tcp_min_tso_segs`).
     least_segments: u32,
-    /// What is written and not sent.
+    /// Data written and not sent.
     pub(super) queue: WriteQueue,
     going: BurstProgress,
-    /// Whether the segment sent now goes on with the sk_buff of the one before.
+    /// Whether the present segment continues the sk_buff of the one before.
     is_inside: bool,
     has_begun: bool,
     /// Whether it is the last of several.
     ends_burst: bool,
-    /// Segments and memory of what is going, until its first segment is in the host's queue.
+    /// Segments and memory of the burst being sent, until its first segment is in the host's queue.
     entering: Option<(u32, u64)>,
-    /// In the host's queue.
+    /// Bursts in the host's queue.
     held: HostQueueBursts,
-    /// The congestion window held back a sender that waits for more.
+    /// Whether the congestion window limits a sender that defers.
     is_limited: bool,
 }
 
 impl Bursts {
-    /// None where each segment goes by itself.
+    /// None if each segment is sent individually.
     pub(super) fn new(most_segments: u32) -> Option<Box<Bursts>> {
         (most_segments > 1).then(|| {
             Box::new(Bursts {
@@ -114,17 +114,17 @@ impl Bursts {
         })
     }
 
-    /// Segments of a burst at least.
+    /// Sets the minimum segments of a burst.
     pub(super) fn set_least_segments(&mut self, segments: u32) {
         self.least_segments = segments;
     }
 
-    /// Has fetched what is sent next.
+    /// Prefetches the next data to send.
     pub(super) fn prefetch_first(&self) {
         self.queue.prefetch_first();
     }
 
-    /// Whether a sender that waits for more is held back by the congestion window.
+    /// Whether the congestion window limits a sender that defers.
     pub(super) fn is_limited(&self) -> bool {
         self.is_limited
     }
@@ -136,43 +136,42 @@ impl Bursts {
         Some(truesize_bytes)
     }
 
-    /// A segment of so much memory enters the host's queue by itself.
+    /// A single segment of this memory enters the host's queue.
     pub(super) fn enter_alone(&mut self, truesize_bytes: u64) -> u64 {
         self.entering = None;
         self.held.enter(1, truesize_bytes);
         truesize_bytes
     }
 
-    /// A segment leaves the host's queue, of the oldest burst there. Returns the memory of that
-    /// when it was the last (`tcp_gso_segment` leaves it to that one).
+    /// A segment of the oldest burst leaves the host's queue. Returns the memory of the burst with its last
+    /// segment (`tcp_gso_segment` frees it then).
     pub(super) fn leave(&mut self) -> Option<u64> {
         self.held.leave()
     }
 
-    /// Whether the segment sent now goes on with the sk_buff of the one before.
+    /// Whether the present segment continues the sk_buff of the one before.
     pub(super) fn is_inside(&self) -> bool {
         self.is_inside
     }
 
-    /// As `leave`, of the newest burst, which was refused when it came.
+    /// As `leave`, for the newest burst, which was dropped on arrival.
     pub(super) fn leave_last(&mut self) -> Option<u64> {
         self.held.leave_last()
     }
 
-    /// Whether others of its sk_buff follow the segment that was sent last.
+    /// Whether further segments of its sk_buff follow the segment sent last.
     pub(super) fn is_mid_burst(&self) -> bool {
         self.going != BurstProgress::Nothing
     }
 
-    /// Whether the segment sent now is the last of several, which is pushed
-    /// (`__tcp_transmit_skb`).
+    /// Whether the present segment is the last of several, which carries PSH (`__tcp_transmit_skb`).
     pub(super) fn ends_burst(&self) -> bool {
         self.ends_burst
     }
 }
 
 impl Sender {
-    /// Whether others of its sk_buff follow the segment that `poll_transmit` gave last.
+    /// Whether further segments of its sk_buff follow the last segment of `poll_transmit`.
     #[inline]
     pub fn burst_goes_on(&self) -> bool {
         self.bursts
@@ -201,7 +200,7 @@ impl Sender {
         (bytes / mss).clamp(1, u64::from(most_segments)) * mss
     }
 
-    /// Room in the last sk_buff that is not sent, and what a full one holds, bytes of payload.
+    /// Room in the last unsent sk_buff, and the size of a full one, bytes of payload.
     pub(super) fn burst_room(&self) -> (u64, u64) {
         let goal = self.goal_bytes();
         let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
@@ -209,8 +208,8 @@ impl Sender {
         (room, goal)
     }
 
-    /// The application writes `bytes` bytes. They are copied as far as nothing can be sent before:
-    /// what is sent in between changes where sk_buffs end.
+    /// The application writes `bytes` bytes. They are copied until something can be sent, because
+    /// transmissions in between change the boundaries of sk_buffs.
     pub(super) fn write_in_bursts(
         &mut self,
         bytes: u64,
@@ -225,7 +224,7 @@ impl Sender {
         self.copy();
     }
 
-    /// Copies all that is left of a write.
+    /// Copies the rest of a write.
     pub(super) fn copy_all(&mut self) {
         let is_left = |sender: &Sender| {
             let queue = sender.bursts.as_ref().map(|bursts| &bursts.queue);
@@ -236,7 +235,7 @@ impl Sender {
         }
     }
 
-    /// Copies until something is to be sent.
+    /// Copies until something must be sent.
     fn copy(&mut self) {
         let (goal, next) = (self.goal_bytes(), self.next.max(1));
         let half_window = u64::from(self.largest_window_bytes / 2);
@@ -248,7 +247,7 @@ impl Sender {
             self.written += bursts.queue.copy(next, goal, half_window, free);
             let (refused, writing) = (bursts.queue.take_refused(), bursts.queue.writing());
             let followed_by = bursts.queue.followed_by();
-            // Of writes of 32 bits.
+            // Writes have 32 bits.
             self.refuse(refused as u32);
             if writing == WriteProgress::Nothing {
                 self.cork();
@@ -262,8 +261,7 @@ impl Sender {
         }
     }
 
-    /// Decides on the next new segments, also in the middle of a write. Returns whether there are
-    /// some.
+    /// Decides on the next new segments, also in the middle of a write. Returns whether there are any.
     pub(super) fn begin_new(&mut self, now: Time) -> bool {
         loop {
             let queue = self.bursts.as_ref().map(|bursts| &bursts.queue);
@@ -298,7 +296,7 @@ impl Sender {
         }
     }
 
-    /// Segments of a burst at most.
+    /// Maximum segments of a burst.
     fn most_pkts(&self) -> u32 {
         let Some(bursts) = &self.bursts else {
             return 1;
@@ -318,7 +316,7 @@ impl Sender {
         (pkts as u32).max(least).min(bursts.most_segments).min(most)
     }
 
-    /// What the congestion window lets go at once. It does not hold back a FIN.
+    /// Segments that the congestion window allows at once. It does not hold back a FIN.
     fn quota_pkts(&self, is_lone_fin: bool) -> u32 {
         let (cwnd, in_flight) = (self.window.cwnd_pkts, self.board.in_flight());
         if is_lone_fin {
@@ -377,12 +375,12 @@ impl Sender {
         true
     }
 
-    /// Whether the queue of its host has room for a burst of so much payload.
+    /// Whether the queue of its host has room for a burst of this payload.
     fn fits_burst(&mut self, bytes: u64, is_again: bool) -> bool {
         self.small_queue.allows(&Candidate {
             truesize_bytes: bytes + STRUCTURE_BYTES,
             is_again,
-            // One sk_buff that is out counts as one packet does.
+            // An outstanding sk_buff counts as one packet.
             packets_out: self.board.buffers_out(),
             pacing_rate_bytes_per_s: self.window.pacing_rate_bytes_per_s,
             is_paced: self.pacing.is_on(),
@@ -402,7 +400,7 @@ impl Sender {
         }
     }
 
-    /// Where an sk_buff is cut so that it fits the windows (bytes of payload).
+    /// Where to split an sk_buff so that it fits the windows, bytes of payload.
     fn split_point(&self, bytes: u64, is_last: bool, waits: bool, most_pkts: u32) -> u64 {
         let mss = u64::from(self.settings.mss_bytes);
         let window = self.window_end.saturating_sub(self.next);
@@ -424,7 +422,7 @@ impl Sender {
         }
     }
 
-    /// Whether a burst waits until it can be larger: the next acknowledgement will come soon.
+    /// Whether to defer a burst until it can be larger, because the next acknowledgement is expected soon.
     fn defers(&mut self, bytes: u64, is_last: bool, has_fin: bool, most: u32, now: Time) -> bool {
         if self.recovery.state >= CaState::Recovery {
             return false;
@@ -448,8 +446,8 @@ impl Sender {
         let Some(head) = self.board.first() else {
             return false;
         };
-        // The next acknowledgement is expected a round-trip time after the first was sent. What was sent in this instant
-        // is not acknowledged soon, however short the round trip, once that is known.
+        // The next acknowledgement is expected a round-trip time after the first packet was sent. Data sent
+        // at this instant is not acknowledged soon, however short the round trip, once that is known.
         let srtt_8us = self.rtt.srtt_8us();
         let srtt_us = (srtt_8us >> 3).max(u64::from(srtt_8us > 0));
         let expected_us = head.sent_us + srtt_us;
@@ -470,8 +468,7 @@ impl Sender {
         !has_fin
     }
 
-    /// Decides on what is sent again next, from the lost packet `number` on. Returns whether a burst
-    /// begins.
+    /// Decides on the next retransmission, from the lost packet `number` on. Returns whether a burst begins.
     pub(super) fn plan_again(&mut self, number: u64, now: Time) -> bool {
         let quota = self.window.cwnd_pkts.saturating_sub(self.board.in_flight());
         let end = self.board.end_of_lost_buffer(number);
@@ -492,8 +489,7 @@ impl Sender {
         true
     }
 
-    /// A small segment that is sent again takes those behind it in that fit
-    /// (`tcp_retrans_try_collapse`).
+    /// Merges a small segment to be retransmitted with following ones that fit (`tcp_retrans_try_collapse`).
     pub(super) fn collapse(&mut self, number: u64) {
         if self.bursts.is_none() {
             return;
@@ -518,7 +514,7 @@ impl Sender {
             self.board.collapse_next(number);
             self.rare.statistics.sent_pkts += 1;
             if !self.is_sack() {
-                // Of two that are one now, one duplicate told (`tcp_adjust_pcount`).
+                // Without SACK, merging two packets removes one duplicate (`tcp_adjust_pcount`).
                 let duplicates = self.board.sacked_out();
                 self.board.set_duplicates(duplicates.saturating_sub(1));
             }
@@ -526,7 +522,7 @@ impl Sender {
         }
     }
 
-    /// One segment goes by itself, whatever was decided: it is an sk_buff of its own.
+    /// Sends one segment as an sk_buff of its own, regardless of earlier decisions.
     pub(super) fn begin_alone(&mut self, payload_bytes: u32, now: Time) {
         if let Some(bursts) = &mut self.bursts {
             bursts.going = BurstProgress::Nothing;
@@ -537,7 +533,7 @@ impl Sender {
         }
     }
 
-    /// Whether all of the sk_buff that is sent next fits the receive window (`tcp_ack_probe`).
+    /// Whether the whole next sk_buff fits the receive window (`tcp_ack_probe`).
     pub(super) fn first_fits(&self) -> bool {
         let Some(end) = self
             .bursts
@@ -549,7 +545,7 @@ impl Sender {
         end + u64::from(self.is_closing && end == self.written) <= self.window_end
     }
 
-    /// Segments of a burst that are still to be sent, one at each call.
+    /// Takes the next of the remaining new segments of a burst.
     #[inline]
     pub(super) fn take_going_new(&mut self) -> bool {
         self.take_from_burst(|going| match going {
@@ -558,7 +554,7 @@ impl Sender {
         })
     }
 
-    /// As `take_going_new`, of what is sent again.
+    /// As `take_going_new`, for retransmissions.
     #[inline]
     pub(super) fn take_going_again(&mut self) -> bool {
         self.take_from_burst(|going| match going {
@@ -588,7 +584,7 @@ impl Sender {
         true
     }
 
-    /// New segments of a burst that are still to be sent.
+    /// Remaining new segments of a burst.
     pub(super) fn going_new_pkts(&self) -> u32 {
         match self.bursts.as_ref().map(|bursts| bursts.going) {
             Some(BurstProgress::New(left)) => left,

@@ -1,41 +1,41 @@
-//! The application holds back the end of what it has written, until it writes more: for once (`MSG_MORE`), or
-//! until it says otherwise (`TCP_CORK`, tcp(7)).
+//! Corking: the application holds back the end of a write until it writes more, once (`MSG_MORE`) or until it
+//! is turned off (`TCP_CORK`, tcp(7)).
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
 //! | a segment that is not full waits for the rest of this write (`tcp_push` with `TCP_NAGLE_CORK`) | `write_more` |
-//! | so do those of all writes (`tp->nonagle`) | `set_cork` |
-//! | `TCP_NODELAY` lets go what waits, whatever holds it (`TCP_NAGLE_PUSH`) | `release_corked` |
-//! | with nothing out it waits as long as a probe of the window (`tcp_check_probe_timer`) | `watch_window` |
+//! | the same for all writes (`tp->nonagle`) | `set_cork` |
+//! | `TCP_NODELAY` sends held data, whatever holds it (`TCP_NAGLE_PUSH`) | `release_corked` |
+//! | with nothing outstanding it is held for the time of a window probe (`tcp_check_probe_timer`) | `watch_window` |
 
 use super::write_queue::{FollowedBy, WriteBound};
 use super::{PollHint, Sender};
 use dumbbell_core::time::Time;
 
-/// What of the last write waits.
+/// The held part of the last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CorkedTail {
     /// Nothing.
     No,
     /// Its last segment, if it is not full.
     End,
-    /// All that is left of it: an sk_buff that is not full.
+    /// All of it: an sk_buff that is not full.
     All,
 }
 
-/// What `TCP_CORK` does.
+/// State of `TCP_CORK`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cork {
     /// Nothing.
     Off,
     /// It holds the end back.
     On,
-    /// What was written before goes; the next write is held.
+    /// Data written before is sent; the next write is held.
     Lifted,
 }
 
 impl Sender {
-    /// As `write`, and more will be written: the last segment waits for it, if it is not full, and has no PSH.
+    /// As `write` with `MSG_MORE`: the last segment, if not full, is held and has no PSH.
     pub fn write_more(&mut self, bytes: u64, now: Time) {
         self.begin_write(now);
         match self.bursts.is_some() {
@@ -47,21 +47,21 @@ impl Sender {
         }
     }
 
-    /// The end of each write waits from now on, or no more (`TCP_CORK`).
+    /// Turns `TCP_CORK` on or off.
     pub fn set_cork(&mut self, on: bool) {
         self.quiet = PollHint::No;
         self.corked = CorkedTail::No;
         self.cork = if on { Cork::On } else { Cork::Off };
     }
 
-    /// What is held back goes now.
+    /// Sends held data now.
     pub fn release_corked(&mut self) {
         self.quiet = PollHint::No;
         self.corked = CorkedTail::No;
         self.lift_cork(Cork::On, Cork::Lifted);
     }
 
-    /// A write begins: what it adds is held again.
+    /// A write begins: its data is held again.
     pub(super) fn cork_again(&mut self) {
         self.lift_cork(Cork::Lifted, Cork::On);
     }
@@ -77,7 +77,7 @@ impl Sender {
         (self.corked != CorkedTail::No || self.cork == Cork::On) && !self.is_closing
     }
 
-    /// Whether nothing but that keeps the next segment from being sent.
+    /// Whether this is the only reason why the next segment is not sent.
     pub(super) fn corks_next(&self) -> bool {
         self.corks_small_segment() && self.next_bytes() < self.settings.mss_bytes
     }

@@ -1,21 +1,21 @@
-//! Congestion window validation: how much of the window is used, and how an unused one shrinks.
+//! Congestion window validation: how much of the window is used, and its reduction when it is not.
 
 use super::Sender;
 use crate::cca::CaState;
 use dumbbell_core::time::Time;
 
-/// How much of the window was used.
+/// Usage of the window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct CwndUsage {
-    /// Whether the window held the sender back in this round (`is_cwnd_limited`).
+    /// Whether cwnd limited the sender in this round (`is_cwnd_limited`).
     is_limited: bool,
-    /// Packets that were out at most in it (`max_packets_out`).
+    /// Largest number of outstanding packets in the round (`max_packets_out`).
     most_packets_out: u32,
-    /// When this is acknowledged, another round begins (`cwnd_usage_seq`).
+    /// When this is acknowledged, the next round begins (`cwnd_usage_seq`).
     round_end: u64,
-    /// Packets that were out at most since the window was used (`snd_cwnd_used`).
+    /// Largest number of outstanding packets since the window was used (`snd_cwnd_used`).
     greatest_pkts: u32,
-    /// When it was used last (`snd_cwnd_stamp`).
+    /// Time when it was last used (`snd_cwnd_stamp`).
     since: Time,
 }
 
@@ -25,23 +25,23 @@ impl CwndUsage {
         self.since = now;
     }
 
-    /// Whether the window held the sender back in this round.
+    /// Whether cwnd limited the sender in this round.
     pub(super) fn is_limited(&self) -> bool {
         self.is_limited
     }
 
-    /// Packets that were out at most in it.
+    /// Largest number of outstanding packets in the round.
     pub(super) fn most_packets_out(&self) -> u32 {
         self.most_packets_out
     }
 
-    /// It was used, whatever was out before.
+    /// The window was used; forgets earlier maxima.
     fn forget(&mut self, now: Time) {
         self.greatest_pkts = 0;
         self.renew(now);
     }
 
-    /// The given number of packets are out, of the bytes from `una` to `next`.
+    /// Records `packets_out` outstanding packets, of the bytes from `una` to `next`.
     fn note(&mut self, packets_out: u32, is_limited: bool, una: u64, next: u64) {
         let is_new_round = una >= self.round_end;
         let is_more = !self.is_limited && packets_out > self.most_packets_out;
@@ -54,8 +54,7 @@ impl CwndUsage {
 }
 
 impl Sender {
-    /// Notes how much of the window was used in the last round (RFC 7661's question, answered as
-    /// `tcp_cwnd_validate` does).
+    /// Evaluates the usage in the last round (RFC 7661, as implemented by `tcp_cwnd_validate`).
     pub(super) fn validate_window(&mut self, is_limited: bool, now: Time) {
         let out = self.board.packets_out();
         self.usage.note(out, is_limited, self.una, self.next);
@@ -68,7 +67,7 @@ impl Sender {
         if !may_shrink || self.cca.owns_recovery() {
             return;
         }
-        // In ticks, both (`tcp_jiffies32 - tp->snd_cwnd_stamp`).
+        // Both in ticks (`tcp_jiffies32 - tp->snd_cwnd_stamp`).
         let clock = self.settings.clock;
         let unused = clock
             .last_tick(now)
@@ -78,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// RFC 2861 section 3.2: half way down to what was used.
+    /// RFC 2861 section 3.2: halfway down to the used window.
     fn shrink_unused(&mut self, now: Time) {
         if self.recovery.state == CaState::Open {
             let used = self
@@ -94,14 +93,14 @@ impl Sender {
         self.usage.renew(now);
     }
 
-    /// Whether the window held the sender back (`tcp_is_cwnd_limited`). In slow start twice what
-    /// was out is allowed, so that it can double.
+    /// Whether cwnd limited the sender (`tcp_is_cwnd_limited`). In slow start twice the outstanding packets
+    /// are allowed, so that the window can double.
     pub(super) fn was_window_used(&self) -> bool {
         let doubles = self.window.cwnd_pkts < 2 * self.usage.most_packets_out;
         self.usage.is_limited || (self.window.is_in_slow_start() && doubles)
     }
 
-    /// A window that nothing was sent with for a while says nothing about the path any more.
+    /// After idle the window no longer reflects the path.
     pub(super) fn restart_after_idle(&mut self, now: Time) {
         if !self.restarts_after_idle
             || self.board.packets_out() > 0

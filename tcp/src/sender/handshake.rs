@@ -1,11 +1,4 @@
-//! Opening: the SYN, its timer, and what its answer tells; or none of them.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 9293 section 3.10.7.3, SYN-SENT | `on_syn_ack` |
-//! | RFC 6298 section 5.7, SYN | 1 s, doubled |
-//! | RFC 3168 section 6.1.1 | ECN is offered by the first SYN only |
-//! | RFC 6928 section 2, RFC 5681 section 3.1 | the initial window |
+//! Connection setup: the SYN, its timer, and the SYN-ACK; or none of them.
 
 use super::transmit::OutgoingSegment;
 use super::{Phase, PollHint, Sender};
@@ -15,17 +8,17 @@ use crate::segment::{Flags, Segment};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
-/// After a SYN was lost and nothing was measured (RFC 6298 section 5.7).
+/// Timeout after a SYN was lost without a measurement (RFC 6298 section 5.7).
 const FALLBACK_RTO: Time = Time::from_ns(3_000_000_000);
 
-/// How far the opening is.
+/// State of the connection setup.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Handshake {
-    /// When a SYN is to be sent.
+    /// When a SYN must be sent.
     syn_due: Time,
-    /// When it last was.
+    /// When it was last sent.
     syn_sent: Time,
-    /// It is sent again at once, not as one that was not answered in time.
+    /// Whether it is sent again at once, not after a timeout.
     is_at_once: bool,
 }
 
@@ -39,12 +32,12 @@ impl Handshake {
         }
     }
 
-    /// It is to be sent now.
+    /// Sends it again now.
     pub(super) fn repeat(&mut self, now: Time) {
         (self.syn_due, self.is_at_once) = (now, true);
     }
 
-    /// When a SYN is to be sent, while none has been answered.
+    /// When a SYN must be sent, until one is answered.
     pub(super) fn syn_due(&self) -> Time {
         self.syn_due
     }
@@ -62,8 +55,8 @@ impl Sender {
         }
     }
 
-    /// What the other end would have said is known, but for the round-trip time: RFC 6298 section
-    /// 2.1 has a second for that.
+    /// Opens the connection with known parameters of the other end, except for the round-trip time: RFC 6298
+    /// section 2.1 gives one second.
     fn begin_open(&mut self, now: Time) {
         self.ecn = self.settings.tcp.ecn;
         self.peer_next = 1;
@@ -87,7 +80,7 @@ impl Sender {
         self.una = 1;
         self.next = 1;
         self.set_window(segment.window_bytes);
-        // Karn's algorithm: only a SYN that was sent once is timed; with timestamps any.
+        // Karn's algorithm: only a SYN sent once is timed; with timestamps any.
         let sent_us = as_us(self.rare.handshake.syn_sent);
         if self.timers.retransmits == 0 {
             self.enter_rtt(now_us - sent_us, now_us - sent_us, now_us);
@@ -99,7 +92,7 @@ impl Sender {
             self.timers.rto = FALLBACK_RTO;
         }
         if self.is_sack() && !self.rare.is_answering {
-            // The SYN is a packet that was sent and delivered, as others are (`tcp_rack_advance`).
+            // The SYN counts as a packet sent and delivered (`tcp_rack_advance`).
             let was_again = self.timers.retransmits > 0;
             let min_rtt_us = self.rtt.min_rtt_us();
             self.rack
@@ -113,8 +106,8 @@ impl Sender {
         self.must_open = true;
     }
 
-    /// The initial window (RFC 6928), one segment after a SYN was lost (RFC 5681 section 3.1; in
-    /// Linux after two were).
+    /// The initial window (RFC 6928); one segment after a SYN was lost (RFC 5681 section 3.1; in Linux after
+    /// two were).
     pub(super) fn begin_transfer(&mut self, now: Time) {
         let tolerated = u16::from(self.settings.is_linux());
         if self.timers.retransmits > tolerated {
@@ -139,15 +132,15 @@ impl Sender {
         self.on_syn_sent(is_repeated, now);
         self.last_sent = now;
         let mut flags = Flags::SYN;
-        // RFC 3168 section 6.1.1.1: a repeated SYN does without.
+        // RFC 3168 section 6.1.1.1: a repeated SYN does not offer ECN.
         if self.settings.tcp.ecn && !is_repeated {
             flags |= Flags::ECE | Flags::CWR;
         }
-        debug_assert_eq!(self.peer_next, 0, "it acknowledges nothing");
+        debug_assert_eq!(self.peer_next, 0, "a SYN acknowledges nothing");
         Some(OutgoingSegment::without_payload(0, flags))
     }
 
-    /// A SYN is sent now; the next one when this one is not answered (RFC 6298 section 5.7).
+    /// A SYN is sent now; schedules the next one (RFC 6298 section 5.7).
     fn on_syn_sent(&mut self, is_repeated: bool, now: Time) {
         debug_assert_eq!(self.phase, Phase::SynSent);
         if is_repeated {

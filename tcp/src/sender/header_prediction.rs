@@ -1,9 +1,9 @@
-//! Header prediction: what is expected next is acknowledged, and nothing else is said (V. Jacobson,
-//! "4BSD TCP header prediction", 1990; `tcp_rcv_established`).
+//! Header prediction: an acknowledgement of the expected kind without anything else (V. Jacobson, "4BSD TCP
+//! header prediction", 1990; `tcp_rcv_established`).
 //!
-//! In the state Open, with nothing SACKed, lost or sent again, an acknowledgement without SACK
-//! blocks, marks or payload raises no question: it is entered here in the order of `on_ack`. In
-//! debug builds both ways are gone and compared.
+//! In the state Open, with nothing SACKed, lost or retransmitted, an acknowledgement without SACK blocks,
+//! marks or payload needs no checks: it is processed here in the order of `on_ack`. Debug builds take both
+//! paths and compare.
 
 use super::acknowledge::{AckSummary, CumulativeAck};
 use super::cork::CorkedTail;
@@ -15,7 +15,7 @@ use crate::segment::{Flags, Header, Timestamps};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// How many packets a segment without SACK blocks acknowledges; 0 where it says something else.
+    /// Number of packets that a segment without SACK blocks acknowledges; 0 if it needs the general path.
     #[inline(always)]
     pub(super) fn expected_pkts(&self, header: &Header) -> u32 {
         let is_expected = header.flags == Flags::ACK
@@ -35,8 +35,8 @@ impl Sender {
         }
     }
 
-    /// Packets that are acknowledged; 0 where one of them was sent more than once, or was SACKed
-    /// before the receiver took that back.
+    /// Number of packets acknowledged; 0 if one of them was retransmitted, or was SACKed before the receiver
+    /// reneged.
     #[inline(always)]
     fn once_sent_pkts(&self, ack: u64) -> u32 {
         let mut number = self.board.head();
@@ -53,7 +53,7 @@ impl Sender {
         (number - self.board.head()) as u32
     }
 
-    /// Enters an acknowledgement that was expected.
+    /// Processes an expected acknowledgement.
     #[inline(always)]
     pub(super) fn on_expected(&mut self, header: &Header, pkts: u32, now: Time) {
         let (now_us, prior_una) = (as_us(now), self.una);
@@ -99,7 +99,7 @@ impl Sender {
         self.control(&ack, &summary, 0);
     }
 
-    /// What is known then of what is sent next: nothing is lost.
+    /// The poll hint that follows: nothing is lost.
     #[inline(always)]
     fn quiet_after_expected(&self) -> PollHint {
         let is_plain = self.bursts.is_none() && !self.pacing.is_on();
@@ -110,8 +110,8 @@ impl Sender {
         }
     }
 
-    /// As `pop_acked`, where all were sent once: each after the one before it, so that the last is the
-    /// newest. Also returns the lowest sequence number.
+    /// As `pop_acked`, if all packets were sent once, in order, so the last is the newest. Also returns the
+    /// lowest sequence number.
     #[inline(always)]
     fn pop_once_sent(
         &mut self,

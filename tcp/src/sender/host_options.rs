@@ -1,27 +1,26 @@
-//! Settings of a host that an experiment file does not have, and values that it does not report: packet scripts
-//! use both. Also the window that a person sets during a run.
+//! Settings of a host that an experiment file does not have, and values that it does not report; packet
+//! scripts use both. Also windows set by the caller during a run.
 
 use super::{PollHint, Sender};
 use crate::cca::Cca;
 use dumbbell_spec::tcp::CwndChange;
 
 impl Sender {
-    /// Of a connection that the other end has opened: its SYN-ACK is none of the packets that RACK
-    /// times, as Linux keeps it elsewhere until the connection is open (`request_sock`).
+    /// For a connection opened by the other end: RACK does not time its SYN-ACK, which Linux keeps in a
+    /// `request_sock` until the connection is open.
     pub fn answering(mut self) -> Sender {
         self.rare.is_answering = true;
         self
     }
 
-    /// A window from a time on that has not come yet, for a controller that is given them
-    /// (`manual`).
+    /// Adds a future window change, for the controller `manual`.
     pub fn change_cwnd(&mut self, change: CwndChange) {
         if let Cca::Manual(manual) = &mut self.cca {
             manual.add(change);
         }
     }
 
-    /// Keeps its window through pauses (`tcp_slow_start_after_idle` = 0).
+    /// Keeps the window through idle periods (`tcp_slow_start_after_idle` = 0).
     pub fn without_idle_restart(mut self) -> Sender {
         self.restarts_after_idle = false;
         self
@@ -42,18 +41,18 @@ impl Sender {
         self
     }
 
-    /// From now on small segments wait, or do not (`TCP_NODELAY`).
+    /// Turns Nagle's algorithm on or off (`TCP_NODELAY`).
     pub fn set_nagle(&mut self, nagle: bool) {
         self.quiet = PollHint::No;
         self.nagle = nagle;
     }
 
-    /// Segments that must arrive after one before it is taken for lost (`reordering`).
+    /// Current DupThresh (`reordering`).
     pub fn reordering_pkts(&self) -> u32 {
         self.recovery.reordering_pkts
     }
 
-    /// Segments delivered, those SACKed included (`delivered`).
+    /// Segments delivered, SACKed ones included (`delivered`).
     pub fn delivered_pkts(&self) -> u64 {
         self.rate.delivered_pkts
     }

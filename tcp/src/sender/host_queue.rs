@@ -7,17 +7,16 @@ use crate::small_queue::{Candidate, truesize_bytes};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// Whether it is to be told what becomes of its packets in the queue of its host.
+    /// Whether it must be told of departures and drops in the queue of its host.
     #[inline]
     pub fn has_small_queue(&self) -> bool {
         self.small_queue.is_on()
     }
 
-    /// A packet of so much payload is handed to the host's queue, which may have cut its sk_buff into
-    /// segments.
+    /// A packet with this payload is handed to the host's queue, which may have segmented its sk_buff.
     pub fn enter_host_queue(&mut self, payload_bytes: u32, is_cut: bool) {
         if let Some(bursts) = &mut self.bursts {
-            // Of an sk_buff the first stands for all.
+            // The first segment stands for the whole sk_buff.
             let entered = if is_cut {
                 Some(bursts.enter_alone(truesize_bytes(payload_bytes)))
             } else {
@@ -31,8 +30,7 @@ impl Sender {
         self.small_queue.enter(truesize_bytes(payload_bytes));
     }
 
-    /// A packet that was is there no more, or was refused when it came. Returns whether `next_timer`
-    /// is now.
+    /// A packet has left the host's queue, or was dropped on arrival. Returns whether `next_timer` is now.
     pub fn leave_host_queue(&mut self, payload_bytes: u32, is_refused: bool, now: Time) -> bool {
         let Some(truesize_bytes) = self.leaving_bytes(payload_bytes, is_refused) else {
             return false;
@@ -49,14 +47,14 @@ impl Sender {
         wakes
     }
 
-    /// A packet that was will not be there from `at` on; packets leave in their order.
+    /// A packet will leave at `at`; packets leave in order.
     pub fn leave_host_queue_at(&mut self, payload_bytes: u32, at: Time) {
         if let Some(truesize_bytes) = self.leaving_bytes(payload_bytes, false) {
             self.small_queue.leave_at(truesize_bytes, at);
         }
     }
 
-    /// Memory that a packet gives back when it leaves; None while others of its burst are there.
+    /// Memory released when a packet leaves; None while other segments of its burst are there.
     fn leaving_bytes(&mut self, payload_bytes: u32, is_refused: bool) -> Option<u64> {
         match &mut self.bursts {
             Some(bursts) if is_refused => bursts.leave_last(),
@@ -65,12 +63,12 @@ impl Sender {
         }
     }
 
-    /// Memory that its packets take in the host's queue, as far as it has heard.
+    /// Memory of its packets in the host's queue, as far as known.
     pub fn host_queue_bytes(&self) -> u64 {
         self.small_queue.held_bytes()
     }
 
-    /// What was to leave the host's queue before `bound` has left.
+    /// Processes departures from the host's queue before `bound`.
     #[inline]
     pub fn catch_up_with_host_queue(&mut self, bound: Time) {
         if self.small_queue.catch_up(bound) {
@@ -80,7 +78,7 @@ impl Sender {
         }
     }
 
-    /// Whether the queue of its host has room for a packet of so much payload.
+    /// Whether the queue of its host has room for a packet with this payload.
     #[inline]
     pub(super) fn fits_host_queue(&mut self, payload_bytes: u32, is_again: bool) -> bool {
         self.small_queue.allows(&Candidate {
@@ -92,7 +90,7 @@ impl Sender {
         })
     }
 
-    /// The handshake gives the first pacing rate, of a controller that has none of its own.
+    /// Sets the initial pacing rate from the handshake, for a controller without its own.
     pub(super) fn init_pacing_rate(&mut self) {
         let is_wanted = self.small_queue.is_on() || self.bursts.is_some();
         if is_wanted && !self.cca.owns_recovery() {

@@ -1,5 +1,5 @@
-//! Bursts in the host's queue: the segments of each that have not left, and the memory that is freed with the
-//! last of them.
+//! Bursts in the host's queue: the segments of each that have not left, and the memory released with the
+//! last.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,17 @@ struct Burst {
 }
 
 impl Burst {
-    /// A segment is gone. Returns the memory of the burst if it was the last.
+    /// Removes a segment. Returns the memory of the burst if it was the last.
     fn remove_segment(&mut self) -> Option<u64> {
         self.segments = self.segments.checked_sub(1)?;
         (self.segments == 0).then_some(self.truesize_bytes)
     }
 }
 
-/// All bursts of a sender that are held there.
+/// All bursts of a sender in the host's queue.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HostQueueBursts {
-    /// The oldest; without segments for none. Few senders have more, and those lie elsewhere in memory.
+    /// The oldest; without segments if there is none. Few senders have more, which are stored elsewhere.
     first: Burst,
     others: VecDeque<Burst>,
 }
@@ -41,7 +41,7 @@ impl HostQueueBursts {
         }
     }
 
-    /// A segment of the oldest burst leaves. Returns the memory of that if it was the last.
+    /// A segment of the oldest burst leaves. Returns the memory of the burst with its last segment.
     #[inline]
     pub(super) fn leave(&mut self) -> Option<u64> {
         let left = self.first.remove_segment()?;
@@ -49,7 +49,7 @@ impl HostQueueBursts {
         Some(left)
     }
 
-    /// The same of the newest burst.
+    /// As `leave`, for the newest burst.
     pub(super) fn leave_last(&mut self) -> Option<u64> {
         let last = self.others.back_mut().unwrap_or(&mut self.first);
         let left = last.remove_segment()?;

@@ -1,19 +1,4 @@
-//! What the queue of its own host refuses: the sender hears of it at once, and it is not lost.
-//!
-//! | Linux 6.1 | here |
-//! | --- | --- |
-//! | the window is reduced as for a mark (`tcp_enter_cwr` in `__tcp_transmit_skb`) | yes |
-//! | new data are as if they had not been sent (`tcp_write_xmit` stops) | yes, and so pacing is |
-//! | what was to be sent again still is (`tcp_retransmit_skb`), and a write goes on without it | yes; a probe counts as sent |
-//! | nothing more is tried until something happens: an acknowledgement, and a write after it | yes |
-//! | with nothing out, a window probe tries again (`tcp_check_probe_timer`) | yes |
-//! | counters of segments and bytes have it (`segs_out`, `bytes_sent`) | yes |
-//! | what is refused wakes a sender that waits for room in its queue, each time (`tcp_wfree`) | once, until one of its packets has left |
-//! | what is dropped although it was taken (`NET_XMIT_CN` of `red`) is lost, and the window reduced | yes |
-//! | the same of `fq_codel` over its limit | no: lost, as elsewhere |
-//! | a retransmission timeout that is refused tries again after half a second | no: at the next one |
-//!
-//! Sources: net/ipv4/tcp_output.c, include/linux/netdevice.h.
+//! Drops by the queue of its own host: the sender is told at once, and the segment does not count as lost.
 
 use super::recovery::GoesFirst;
 use super::timers::Purpose;
@@ -22,8 +7,8 @@ use super::{PollHint, Sender};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// The last `pkts` segments it sent, one or those of an sk_buff, were refused by the queue of
-    /// its own host. Until something happens there is nothing to send.
+    /// The last `pkts` segments, one or those of an sk_buff, were dropped by the queue of its own host. There
+    /// is nothing to send until the next event.
     pub fn on_refused(&mut self, pkts: u32, is_again: bool, now: Time) {
         if is_again {
             self.take_back_again(pkts);
@@ -45,8 +30,8 @@ impl Sender {
         }
     }
 
-    /// A write in bursts that is going on tries again where it would be sent next, another one that is
-    /// longer than a segment at its end.
+    /// Whether a write in progress tries again: in bursts where it would be sent next, otherwise at its end
+    /// if longer than a segment.
     fn tries_again(&mut self) -> bool {
         if let Some(bursts) = &mut self.bursts
             && bursts.queue.writing() != WriteProgress::Nothing
@@ -57,14 +42,13 @@ impl Sender {
         std::mem::take(&mut self.has_written)
     }
 
-    /// One of its segments was taken by the queue of its own host and dropped there at once.
+    /// One of its segments was accepted by the queue of its own host and dropped there at once.
     pub fn on_congested_host(&mut self, now: Time) {
         self.recheck_send();
         self.enter_cwr(now);
     }
 
-    /// More than windows and the queue of its host may hold back a segment now. Where nothing was to be sent,
-    /// nothing is.
+    /// More than windows and the host's queue may hold back a segment now; an idle hint stays.
     fn recheck_send(&mut self) {
         if self.quiet == PollHint::Going {
             self.quiet = PollHint::No;
@@ -82,7 +66,7 @@ impl Sender {
         }
         self.fin_sent &= end <= self.written;
         let payload_end = end.min(self.written);
-        // It was sent, all the same.
+        // It counts as sent.
         self.rare.statistics.sent_pkts += u64::from(pkts);
         self.rare.statistics.sent_payload_bytes += payload_end - self.next.min(payload_end);
         let ends_record = self.ends_record(payload_end);

@@ -1,20 +1,20 @@
-//! The next new segment, and whether anything holds it back.
+//! The next new segment, and the conditions for sending it.
 
 use super::Sender;
 use super::cork::{Cork, CorkedTail};
 use super::recovery::GoesFirst;
 
 impl Sender {
-    /// Whether the next new segment is a full one, and others follow: nothing but windows and the queue of its
-    /// host can hold it back.
+    /// Whether the next new segment is full, with more behind it: only windows and the host's queue can hold
+    /// it back.
     #[inline]
     pub(super) fn is_amid_full_segments(&self) -> bool {
         let after = self.next + u64::from(self.settings.mss_bytes);
         after < self.written && !self.goes_on_with_cut()
     }
 
-    /// Whether the congestion window lets a new segment go. In Linux it does not hold back the
-    /// segment with the FIN (`tcp_cwnd_test`).
+    /// Whether the congestion window allows a new segment. In Linux it does not hold back the segment with
+    /// the FIN (`tcp_cwnd_test`).
     pub(super) fn has_window(&self) -> bool {
         let has_room = self.board.in_flight() < self.window.cwnd_pkts;
         has_room || (self.settings.is_linux() && self.has_unsent() && self.next_is_last())
@@ -39,7 +39,7 @@ impl Sender {
         unsent.min(u64::from(self.settings.mss_bytes)) as u32
     }
 
-    /// Whether what comes next ends before a full segment, or with one, wherever `rare.cut` is.
+    /// Whether the next segment ends at `rare.cut`, or before a full segment.
     #[inline]
     pub(super) fn goes_on_with_cut(&self) -> bool {
         self.is_cut && self.rare.cut > self.next
@@ -50,7 +50,7 @@ impl Sender {
         self.is_closing && self.next + u64::from(self.next_bytes()) == self.written
     }
 
-    /// Whether all of the next new segment fits the receive window, its FIN too.
+    /// Whether the whole next new segment, FIN included, fits the receive window.
     pub(super) fn next_fits(&self) -> bool {
         let end = self.next + u64::from(self.next_bytes()) + u64::from(self.next_is_last());
         end <= self.window_end
@@ -62,8 +62,8 @@ impl Sender {
         self.has_unsent() && self.next_fits() && !is_corked && !self.waits_for_more()
     }
 
-    /// Nagle's algorithm, for the last segment of what was written. Linux's F-RTO does not ask it
-    /// (`tcp_xmit_recovery` with `TCP_NAGLE_OFF`).
+    /// Nagle's algorithm, for the last segment of a write. Linux's F-RTO ignores it (`tcp_xmit_recovery` with
+    /// `TCP_NAGLE_OFF`).
     pub(super) fn waits_for_more(&self) -> bool {
         let is_cut = match &self.bursts {
             Some(bursts) => !bursts.queue.is_last(),

@@ -6,7 +6,7 @@ use crate::segment::{Flags, Segment};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// Leaves refusing old timestamps to the `Receiver` of the same end.
+    /// Leaves the refusal of old timestamps to the `Receiver` of the same end.
     pub fn for_both_directions(mut self) -> Sender {
         self.is_one_way = false;
         self
@@ -17,9 +17,9 @@ impl Sender {
         is_refused && !self.is_overtaken_duplicate(segment, self.recent, self.peer_next)
     }
 
-    /// Whether a segment with an old timestamp is a duplicate acknowledgement that another has
-    /// overtaken, and is taken all the same (`tcp_disordered_ack`). `recent_ms` is TS.Recent, and `next`
-    /// expected next, of the `Receiver` of this end.
+    /// Whether a segment with an old timestamp is a reordered duplicate acknowledgement, which is accepted
+    /// (`tcp_disordered_ack`). `recent_ms` is TS.Recent, and `next` the expected sequence number, of this
+    /// end's `Receiver`.
     pub fn takes_though_old(&self, segment: &Segment, recent_ms: u32, next: u64) -> bool {
         self.is_overtaken_duplicate(segment, Recent::of_ms(recent_ms), next)
     }

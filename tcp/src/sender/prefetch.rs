@@ -1,12 +1,12 @@
-//! Prefetching the state of a sender (`dumbbell_core::prefetch`). Boxed state is found through pointers, so it
-//! takes several steps, some time apart.
+//! Prefetches the state of a sender (`dumbbell_core::prefetch`). Boxed state is found through pointers, so it
+//! takes several steps, separated in time.
 
 use super::Sender;
 use crate::cca::Cca;
 use dumbbell_core::prefetch::prefetch;
 
 impl Sender {
-    /// Has fetched what any event of its connection reads of it.
+    /// Prefetches what any event of its connection reads.
     #[inline]
     pub fn prefetch_pending(&self) {
         prefetch(&self.small_queue);
@@ -14,7 +14,7 @@ impl Sender {
         prefetch(&self.phase);
     }
 
-    /// Has fetched what lies beside it that an acknowledgement and a transmission read.
+    /// Prefetches boxed state that an acknowledgement and a transmission read.
     #[inline]
     pub fn prefetch_beside(&self) {
         self.board.prefetch_ends();
@@ -28,7 +28,7 @@ impl Sender {
         }
     }
 
-    /// Has fetched what is written and not sent, and what leaves next.
+    /// Prefetches unsent data, and the next departures.
     #[inline]
     pub fn prefetch_unsent(&self) {
         self.small_queue.prefetch_next();

@@ -2,21 +2,21 @@
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 9293 section 3.9.1, the end of what was written | the last byte of a write |
-//! | Linux, a program that waits until it may write again | the last byte that the buffer took |
-//! | Linux, much written since the last one (`forced_push`) | a full segment after more than half of the largest window offered |
-//! | Linux, a probe of the window takes part of a segment (`tcp_write_wakeup`) | both parts |
+//! | RFC 9293 section 3.9.1, the end of a write | its last byte |
+//! | Linux, a program waits until it may write again | the last byte that the buffer accepted |
+//! | Linux, much data since the last PSH (`forced_push`) | a full segment after more than half of the largest window offered |
+//! | Linux, a window probe sends part of a segment (`tcp_write_wakeup`) | both parts |
 //!
-//! A receiver on Linux acknowledges such a segment as soon as its program has read it, so where
-//! they are decides which packets are acknowledged in pairs.
+//! A receiver on Linux acknowledges such a segment as soon as its program has read it, so they determine
+//! which packets are acknowledged in pairs.
 
 use dumbbell_core::prefetch::prefetch;
 use std::collections::VecDeque;
 
-/// Where pushed segments end that may not be acknowledged yet.
+/// Ends of segments with PSH that may be unacknowledged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PushMarks {
-    /// No end lies between what was sent and here.
+    /// There is no end between the last sent byte and this.
     ahead: u64,
     /// None before the first write.
     ends: Option<Box<PushEnds>>,
@@ -24,12 +24,12 @@ pub(super) struct PushMarks {
 
 const _: () = assert!(size_of::<PushMarks>() <= 16);
 
-/// The ends, which few segments have.
+/// The ends; few segments have one.
 #[derive(Debug, Clone, PartialEq)]
 struct PushEnds {
     /// Ascending.
     rows: VecDeque<EvenlySpaced>,
-    /// The newest end ever (`pushed_seq`).
+    /// The newest end so far (`pushed_seq`).
     last: u64,
 }
 
@@ -37,14 +37,14 @@ impl Default for PushEnds {
     fn default() -> PushEnds {
         PushEnds {
             rows: VecDeque::new(),
-            // The SYN's number is not counted.
+            // Does not count the SYN.
             last: 1,
         }
     }
 }
 
-/// Ends at equal distances: a large write has one every half window, and writes that wait for room are
-/// mostly as long as each other.
+/// Ends at equal distances: a large write has one for every half window, and writes that wait for room mostly
+/// have equal size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EvenlySpaced {
     first: u64,
@@ -61,7 +61,7 @@ impl EvenlySpaced {
         }
     }
 
-    /// Takes an end beyond its last, where the distance is the same.
+    /// Adds an end after its last, if the distance is the same.
     fn takes(&mut self, end: u64) -> bool {
         let step = end - self.last;
         if self.first == self.last {
@@ -74,34 +74,34 @@ impl EvenlySpaced {
         is_next
     }
 
-    /// The first end beyond `start`, which is before its last.
+    /// The first end after `start`, which is before its last.
     fn after(&self, start: u64) -> u64 {
         let steps = (start + 1).saturating_sub(self.first).div_ceil(self.step);
         self.first + steps * self.step
     }
 }
 
-/// A write, as the rules need it.
+/// The parameters of a write.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Write {
-    /// First byte not acknowledged: what ends before is forgotten.
+    /// First unacknowledged byte: earlier ends are discarded.
     pub una: u64,
-    /// Where the segment begins that the write continues, or its first one.
+    /// Start of the segment that the write continues, or of its first one.
     pub segment_start: u64,
-    /// One past the last byte before the write, and after it.
+    /// One past the last byte before the write.
     pub before: u64,
-    /// As above.
+    /// One past the last byte of the write.
     pub after: u64,
-    /// Of a full segment.
+    /// Payload of a full segment.
     pub mss_bytes: u32,
-    /// The largest window the receiver has offered, bytes.
+    /// The largest window offered by the receiver, bytes.
     pub largest_window_bytes: u64,
 }
 
 impl PushEnds {
     fn write(&mut self, write: Write) {
         self.forget(write.una);
-        // The end of the last write, in a segment that is not full and goes on.
+        // The end of the last write, in a segment that is not full and continues.
         let goes_on = write.segment_start < write.before;
         if goes_on {
             self.take_back(write.before);
@@ -125,7 +125,7 @@ impl PushEnds {
         self.last = write.after;
     }
 
-    /// Takes off the newest end, if that is this one.
+    /// Removes the newest end, if it is this one.
     fn take_back(&mut self, end: u64) {
         match self.rows.back_mut() {
             Some(row) if row.last == end && row.first < end => row.last -= row.step,
@@ -152,7 +152,7 @@ impl PushEnds {
         self.last = self.last.max(segment_end);
     }
 
-    /// The first row that has an end beyond `at`. What is sent is near the first of them, and a buffer of many
+    /// The first row with an end after `at`. Transmissions are near the first rows, and a buffer of many
     /// writes has thousands.
     fn row_beyond(&self, at: u64) -> Option<&EvenlySpaced> {
         let is_passed = |place: usize| self.rows.get(place).is_some_and(|row| row.last <= at);
@@ -172,7 +172,7 @@ impl PushEnds {
         self.rows.get(low)
     }
 
-    /// The first beyond `end`, or 0 for none.
+    /// The first end after `end`, or 0 for none.
     fn next_beyond(&self, end: u64) -> u64 {
         self.row_beyond(end).map_or(0, |row| row.after(end))
     }
@@ -184,7 +184,7 @@ impl PushEnds {
 }
 
 impl PushMarks {
-    /// Has fetched where its ends are.
+    /// Prefetches the pointer to its ends.
     #[inline]
     pub fn prefetch_ends(&self) {
         if let Some(ends) = &self.ends {
@@ -192,7 +192,7 @@ impl PushMarks {
         }
     }
 
-    /// Has fetched the first end; `prefetch_ends` was some time ago.
+    /// Prefetches the first end, some time after `prefetch_ends`.
     #[inline]
     pub fn prefetch_first(&self) {
         if let Some(first) = self.ends.as_ref().and_then(|ends| ends.rows.front()) {
@@ -200,26 +200,25 @@ impl PushMarks {
         }
     }
 
-    /// What was sent last is to be sent once more.
+    /// Data sent last will be sent once more.
     pub fn forget_ahead(&mut self) {
         self.ahead = 0;
     }
 
-    /// Notes what a write pushes.
+    /// Records the ends of a write.
     pub fn write(&mut self, write: Write) {
         self.ends.get_or_insert_default().write(write);
     }
 
-    /// A probe of the window takes the bytes from `una` up to `part` of the segment that ends at
-    /// `segment_end`, or all of it: both ends are pushed (`tcp_write_wakeup`). Nothing else is out.
+    /// A window probe sends the bytes from `una` up to `part` of the segment that ends at `segment_end`, or
+    /// all of it: both parts carry PSH (`tcp_write_wakeup`). Nothing else is outstanding.
     pub fn split(&mut self, una: u64, part: u64, segment_end: u64) {
         let ends = self.ends.get_or_insert_default();
         ends.split(una, part, segment_end);
         self.ahead = 0;
     }
 
-    /// Whether a segment of new data from `start` up to `end`, which is sent now, has the last byte
-    /// of one.
+    /// Whether a new segment from `start` to `end`, which is sent now, contains an end.
     #[inline]
     pub fn any_in_new(&mut self, start: u64, end: u64) -> bool {
         if end < self.ahead {
@@ -230,7 +229,7 @@ impl PushMarks {
         self.any_in(start, end)
     }
 
-    /// Whether a segment from `start` up to `end` has the last byte of one.
+    /// Whether a segment from `start` to `end` contains an end.
     pub fn any_in(&self, start: u64, end: u64) -> bool {
         self.ends
             .as_ref()

@@ -1,12 +1,11 @@
-//! Records: the application says that one ends, and its last segment takes nothing of what is written next
-//! (`MSG_EOR`, send(2)).
+//! Records: the last segment of a record contains no data of the next write (`MSG_EOR`, send(2)).
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
-//! | a write begins another sk_buff behind a record's last (`tcp_skb_can_collapse_to`) | `write_record` |
-//! | a record may begin in the segment of the write before it, if that is not full | yes |
-//! | that segment is sent alone when it is lost (`tcp_retrans_try_collapse`) | yes: segments stay as they are |
-//! | its end waits for no more (`tcp_should_autocork`), but for Nagle's algorithm while it is the last | yes |
+//! | a write after a record starts a new sk_buff (`tcp_skb_can_collapse_to`) | `write_record` |
+//! | a record may start in the last segment of the previous write, if that is not full | yes |
+//! | the last segment of a record is retransmitted alone (`tcp_retrans_try_collapse`) | yes: segments keep their boundaries |
+//! | its end is not corked (`tcp_should_autocork`), except by Nagle's algorithm while it is the last | yes |
 
 use super::Sender;
 use super::cork::CorkedTail;
@@ -14,7 +13,7 @@ use super::write_queue::{FollowedBy, WriteBound};
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// As `write`, and what is written next begins another segment.
+    /// As `write`; the next write starts a new segment.
     pub fn write_record(&mut self, bytes: u64, now: Time) {
         match self.bursts.is_some() {
             true => {
@@ -28,7 +27,7 @@ impl Sender {
         }
     }
 
-    /// What was written last, which is so much, ends with a record.
+    /// The last write, of this size, ends a record.
     pub(super) fn end_record(&mut self, bytes: u64) {
         if bytes == 0 {
             return;
@@ -47,16 +46,16 @@ impl Sender {
         self.rare.record_ends.contains(&end)
     }
 
-    /// Where the segment begins that a write goes on with, or its own first one.
+    /// Start of the segment that a write continues, or of its first one.
     pub(super) fn segment_start(&self) -> u64 {
         let unsent_from = self.next.max(1).min(self.written);
-        // Most senders have none, and what is rare is not in the cache.
+        // Most senders have no records, and cold state is not in the cache.
         let last = self.is_cut.then(|| self.rare.record_ends.last().copied());
         let from = unsent_from.max(last.flatten().unwrap_or(0));
         self.written - (self.written - from) % u64::from(self.settings.mss_bytes)
     }
 
-    /// The next segment that is sent ends with the record that it is of, or where a probe of the window has cut it.
+    /// Finds the end of the next segment: of its record, or where a window probe has split it.
     pub(super) fn find_record_end(&mut self) {
         let goes_on = self.goes_on_with_cut();
         let next = self.next;

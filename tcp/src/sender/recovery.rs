@@ -1,16 +1,16 @@
-//! Loss recovery: its states and what leads from one to the other. What is taken for lost is in
-//! `losses`, undoing what was for nothing in `undo`.
+//! Loss recovery: states and transitions. Loss detection is in `losses`, undo of spurious reductions in
+//! `undo`.
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | RFC 5681 section 3.2, fast retransmit | as RFC 6675: losses by SACK, or by RACK |
-//! | RFC 8985 section 9.3 (Interaction with Congestion Control) | RACK finds losses; PRR says when they are sent again |
-//! | RFC 5681 section 4.3 (Loss Recovery Mechanisms): a reduction for each window that loses | yes; also with a lost retransmission, by RACK |
-//! | RFC 2018 section 5, reneging | `is_reneging`: a timer, then all SACKs are forgotten |
+//! | RFC 8985 section 9.3 (Interaction with Congestion Control) | RACK detects losses; PRR decides when they are retransmitted |
+//! | RFC 5681 section 4.3 (Loss Recovery Mechanisms): a reduction for each window with losses | yes; also for a lost retransmission, by RACK |
+//! | RFC 2018 section 5, reneging | `is_reneging`: a timer, then all SACKs are discarded |
 //! | RFC 5682 section 3.1, F-RTO (section 2.1 without SACK) | `on_alert_in_loss` |
-//! | RFC 3168 section 6.1.2, ECN echo | the window is reduced once a round-trip time |
+//! | RFC 3168 section 6.1.2, ECN echo | the window is reduced once per round-trip time |
 //!
-//! The states and what leads from one to the other are Linux's (`tcp_fastretrans_alert`).
+//! States and transitions are those of Linux (`tcp_fastretrans_alert`).
 
 mod losses;
 mod undo;
@@ -26,66 +26,66 @@ use dumbbell_spec::tcp::Prr as Description;
 use losses::Judged;
 use undo::Undo;
 
-/// A duplicate of what was sent, sent to find out whether the tail was lost (RFC 8985 section 7).
+/// A tail loss probe (RFC 8985 section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Probe {
-    /// Everything sent when the probe was: TLP.end_seq.
+    /// One past the last byte sent before the probe: TLP.end_seq.
     pub(super) end: u64,
-    /// Whether it repeated a segment: TLP.is_retrans.
+    /// Whether it was a retransmission: TLP.is_retrans.
     pub(super) is_retransmission: bool,
 }
 
-/// What an acknowledgement lets go first (`tcp_xmit_recovery`).
+/// What an acknowledgement allows first (`tcp_xmit_recovery`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoesFirst {
-    /// What is lost.
+    /// Lost packets.
     Lost,
     /// New data (F-RTO step 2b).
     New,
-    /// New data, and nothing that is lost before something else happens: it may only be late.
+    /// New data, and no lost packets until the next event: they may only be late.
     NewAlone,
-    /// New data, as long as a write goes on: what is lost was refused in the middle of it, and a write
-    /// sends only what is new (`tcp_sendmsg_locked`).
+    /// New data during a write: lost packets were dropped in the middle of the write, and a write sends new
+    /// data only (`tcp_sendmsg_locked`).
     NewOfWrite,
-    /// What is lost, and nothing new before something else happens: a timer of Linux's does not look at
-    /// what waits (`tcp_retransmit_timer`, `tcp_rack_reo_timeout`).
+    /// Lost packets, and no new data until the next event: Linux's timers do not look at unsent data
+    /// (`tcp_retransmit_timer`, `tcp_rack_reo_timeout`).
     LostAlone,
 }
 
-/// What a sender does about losses: of this every acknowledgement asks something.
+/// Recovery state that every acknowledgement reads.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Recovery {
     pub(super) state: CaState,
-    /// When this is acknowledged, recovery is over (`high_seq`, RecoveryPoint).
+    /// Recovery ends when this is acknowledged (`high_seq`, RecoveryPoint).
     pub(super) point: u64,
-    /// DupThresh, raised when reordering is seen.
+    /// DupThresh, increased when reordering is seen.
     pub(super) reordering_pkts: u32,
     pub(super) reordering_seen: bool,
     pub(super) is_reneging: bool,
     pub(super) is_frto: bool,
     pub(super) goes_first: GoesFirst,
-    /// A tail loss probe that is out, and whether it repeated a segment (TLP.is_retrans).
+    /// The outstanding tail loss probe: whether it was a retransmission (TLP.is_retrans).
     probe_repeats: Option<bool>,
-    /// Everything sent when it was (TLP.end_seq).
+    /// One past the last byte sent before it (TLP.end_seq).
     probe_end: u64,
 }
 
 const _: () = assert!(size_of::<Recovery>() <= 32);
 
-/// What is read and changed only while something is missing.
+/// State used only during recovery.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RepairState {
     pub(super) undo: Undo,
     pub(super) prr: Prr,
-    /// The blocks of the last acknowledgement: what lies in them has been entered.
+    /// The SACK blocks of the last acknowledgement, which have been processed.
     pub(super) sack_cache: SackBlocks,
-    /// Segments that were reported to have come twice.
+    /// Number of segments reported as duplicates.
     pub(super) duplicates_reported: u64,
     pub(super) judged: Judged,
 }
 
 impl Recovery {
-    /// Nothing is missing.
+    /// The initial state.
     pub(super) fn new() -> Recovery {
         Recovery {
             state: CaState::Open,
@@ -100,7 +100,7 @@ impl Recovery {
         }
     }
 
-    /// The probe that is out.
+    /// The outstanding probe.
     pub(super) fn probe(&self) -> Option<Probe> {
         self.probe_repeats.map(|is_retransmission| Probe {
             end: self.probe_end,
@@ -108,24 +108,24 @@ impl Recovery {
         })
     }
 
-    /// Whether one is out.
+    /// Whether a probe is outstanding.
     #[inline(always)]
     pub(super) fn has_probe(&self) -> bool {
         self.probe_repeats.is_some()
     }
 
-    /// A probe goes out.
+    /// A probe is sent.
     pub(super) fn begin_probe(&mut self, probe: Probe) {
         self.probe_repeats = Some(probe.is_retransmission);
         self.probe_end = probe.end;
     }
 
-    /// None is out any more.
+    /// The probe is no longer outstanding.
     pub(super) fn end_probe(&mut self) {
         self.probe_repeats = None;
     }
 
-    /// The queue of its host has room again: what is lost is first, also where it waited for what is said of new
+    /// The host's queue has room again: lost packets go first, also if they waited for the response to new
     /// data (`tcp_tsq_write`).
     pub(super) fn end_waiting(&mut self) {
         if self.goes_first == GoesFirst::NewAlone {
@@ -133,25 +133,25 @@ impl Recovery {
         }
     }
 
-    /// A write goes on no longer: what is lost is first again.
+    /// A write has ended: lost packets go first again.
     pub(super) fn end_write(&mut self) {
         if self.goes_first == GoesFirst::NewOfWrite {
             self.goes_first = GoesFirst::Lost;
         }
     }
 
-    /// Whether the window is being brought down.
+    /// Whether the window is being reduced.
     pub(super) fn is_reducing(&self) -> bool {
         matches!(self.state, CaState::Cwr | CaState::Recovery)
     }
 
-    /// Nothing is missing any more.
+    /// Returns to the initial state.
     fn open(&mut self) {
         self.state = CaState::Open;
         self.is_reneging = false;
     }
 
-    /// Enters a state, of which `next` is the end.
+    /// Enters a state that ends at `next`.
     pub(super) fn enter(&mut self, state: CaState, next: u64) {
         self.state = state;
         self.point = next;
@@ -172,9 +172,9 @@ impl RepairState {
 }
 
 impl Sender {
-    /// Whether it finds out that pacing holds it back, so that it goes on when the timer of that is due:
-    /// of what is new before it looks at a window (`tcp_write_xmit`), of what is lost where it would
-    /// send that next (`tcp_xmit_recovery`). Behind F-RTO's new data it waits for what is said of them.
+    /// Whether it discovers that pacing holds it back, so that it continues when the pacing timer expires:
+    /// for new data before the windows are checked (`tcp_write_xmit`), for lost packets at the next
+    /// transmission (`tcp_xmit_recovery`). After F-RTO's new data it waits for the response.
     pub(super) fn waits_for_pacing(&self) -> bool {
         let looks_for_lost = match self.recovery.goes_first {
             GoesFirst::Lost | GoesFirst::LostAlone => true,
@@ -186,7 +186,7 @@ impl Sender {
             || (self.recovery.goes_first != GoesFirst::LostAlone && self.has_unsent())
     }
 
-    /// Something other than an ordinary acknowledgement in the state Open.
+    /// Processes anything but an ordinary acknowledgement in the state Open.
     pub(super) fn on_alert(&mut self, prior_una: u64, now: Time, summary: &mut AckSummary) {
         let is_duplicate = summary.is_duplicate_ack();
         summary.judges_by_count =
@@ -219,11 +219,11 @@ impl Sender {
         }
     }
 
-    /// What was out when the state began has been acknowledged. Returns whether nothing more is
-    /// to be done.
+    /// All data outstanding at the start of the state has been acknowledged. Returns whether processing is
+    /// complete.
     fn leave(&mut self, now: Time) -> bool {
         match self.recovery.state {
-            // One more, so that the receiver has seen CWR.
+            // One more acknowledgement, so that the receiver has seen CWR.
             CaState::Cwr if self.una != self.recovery.point => {
                 self.end_reduction(now);
                 self.notify_state(CaState::Open, now);
@@ -295,8 +295,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6675 section 5 judges by every acknowledgement; Linux by duplicates, and by what shows
-    /// that DupThresh segments above the first one have come (`tcp_force_fast_retransmit`).
+    /// RFC 6675 section 5 evaluates every acknowledgement; Linux duplicates, and acknowledgements showing
+    /// that DupThresh segments above the first have arrived (`tcp_force_fast_retransmit`).
     fn judges_always(&self) -> bool {
         !self.settings.is_linux()
     }
@@ -315,7 +315,7 @@ impl Sender {
             return;
         }
         if self.recovery.is_frto {
-            // Step 3b: what was not sent again is arriving, so the timeout was spurious.
+            // Step 3b: data that was not retransmitted is arriving, so the timeout was spurious.
             if summary.original_delivered && self.try_undo_loss(true, now) {
                 return;
             }
@@ -325,7 +325,7 @@ impl Sender {
                 }
             } else if summary.advances && !is_recovered {
                 self.recovery.point = self.next;
-                // Step 2b: new data, to see what they bring.
+                // Step 2b: sends new data to see the response.
                 if self.has_data() && self.window_end > self.next {
                     self.recovery.goes_first = GoesFirst::New;
                     return;
@@ -374,7 +374,7 @@ impl Sender {
         self.recovery.state = CaState::Recovery;
     }
 
-    /// RFC 3168 section 6.1.2: as for a loss, once a round-trip time, without sending again.
+    /// RFC 3168 section 6.1.2: as for a loss, once per round-trip time, without retransmission.
     pub(super) fn enter_cwr(&mut self, now: Time) {
         self.rare.repair.undo.set_prior_ssthresh(None);
         if self.recovery.state < CaState::Cwr {
@@ -412,8 +412,7 @@ impl Sender {
         self.cca.on_exit_recovery(&mut self.window, &snapshot);
     }
 
-    /// A probe repaired a loss: the window is reduced as by fast recovery (RFC 8985 section
-    /// 7.4.2).
+    /// A probe repaired a loss: the window is reduced as in fast recovery (RFC 8985 section 7.4.2).
     pub(super) fn judge_probe(&mut self, ack: u64, now: Time, summary: &AckSummary) {
         let Some(probe) = self.recovery.probe().filter(|probe| ack >= probe.end) else {
             return;
@@ -435,7 +434,7 @@ impl Sender {
         }
     }
 
-    /// The threshold a later undo restores: in slow start three quarters of the window are good
+    /// The threshold that a later undo restores: in slow start three quarters of the window
     /// (`tcp_current_ssthresh`).
     pub(super) fn current_ssthresh(&self) -> u32 {
         let window = &self.window;
@@ -459,7 +458,7 @@ impl Sender {
         }
     }
 
-    /// Open, or Disorder while something is missing.
+    /// Sets the state to Open, or to Disorder if there are holes.
     fn keep_open(&mut self, now: Time) {
         let is_missing = self.board.sacked_out() + self.board.lost_out() > 0;
         let state = if is_missing || self.is_any_retransmitted() {
@@ -474,8 +473,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6675's reneging, with a little patience: a timer of half a round-trip time, at least
-    /// 10 ms, after which everything SACKed is forgotten (`tcp_check_sack_reneging`).
+    /// Reneging of RFC 6675, after a delay: a timer of half a round-trip time, at least 10 ms, after which
+    /// all SACKs are discarded (`tcp_check_sack_reneging`).
     fn delay_for_reneging(&mut self, now: Time) -> bool {
         let half_us = (self.rtt.srtt_8us() >> 4).max(10_000);
         self.timers

@@ -1,4 +1,4 @@
-//! SACK blocks (RFC 2018), duplicates among them (RFC 2883), and what they say about reordering.
+//! SACK blocks (RFC 2018), DSACK (RFC 2883), and the detection of reordering.
 
 use super::Sender;
 use super::acknowledge::AckSummary;
@@ -6,11 +6,12 @@ use crate::cca::CaState;
 use crate::segment::{SackBlock, SackBlocks};
 use std::ops::Range;
 
-/// Widest reordering that is believed, packets (`tcp_max_reordering`).
+/// Maximum of DupThresh, packets (`tcp_max_reordering`).
 pub(super) const MOST_REORDERING_PKTS: u32 = 300;
 
 impl Sender {
-    /// Enters the blocks of an acknowledgement. `prior_una` is what was acknowledged before it.
+    /// Processes the SACK blocks of an acknowledgement. `prior_una` is the first unacknowledged byte before
+    /// it.
     pub(super) fn enter_sack(
         &mut self,
         blocks: &SackBlocks,
@@ -30,7 +31,7 @@ impl Sender {
             if self.enter_duplicate(first, prior_una, summary) {
                 duplicate = self.is_out(first, prior_una).then_some(first);
             } else if first.start >= ack {
-                // Not a believable duplicate: an ordinary block.
+                // Not a plausible duplicate: an ordinary block.
                 rest = blocks;
             }
         }
@@ -44,12 +45,11 @@ impl Sender {
                 entered.push(*block, usize::MAX);
             }
         }
-        // In the order in which they were sent: what one acknowledgement reports together has
-        // not overtaken itself.
+        // In the order in which they were sent: packets reported together have not overtaken each other.
         entered
             .as_mut_slice()
             .sort_unstable_by_key(|block| block.start);
-        // Linux sorts the duplicate among the blocks, and counts it with the one before it, too.
+        // Linux sorts the duplicate among the blocks, and counts it with the one before it too.
         let is_before = |block: &&SackBlock| match duplicate {
             Some(duplicate) if self.settings.is_linux() => block.start < duplicate.start,
             _ => false,
@@ -71,8 +71,8 @@ impl Sender {
         }
     }
 
-    /// Enters what of a block was not in the acknowledgement before. A duplicate that comes next is entered with
-    /// the packets that are walked, and once more for each known block that the walk passes
+    /// Processes the part of a block that was not in the previous acknowledgement. A duplicate that follows
+    /// is processed with the packets that are walked, and again for each known block that the walk passes
     /// (`tcp_sacktag_walk`, `tcp_maybe_skipping_dsack`).
     fn enter_block(
         &mut self,
@@ -88,7 +88,7 @@ impl Sender {
         };
         let mut from = block.start;
         while from < block.end {
-            // The known block that holds `from`, or else the next one.
+            // The known block that contains `from`, or else the next one.
             let holding = known
                 .as_slice()
                 .iter()
@@ -143,7 +143,7 @@ impl Sender {
         self.rate.on_delivered(&was, &mut summary.delivery);
         self.board.count_rate(number);
         if !was_again {
-            // A hole below filled without having been sent again: reordering.
+            // A lower hole filled without a retransmission: reordering.
             if was.seq < highest {
                 summary.lowest_reordered = summary.lowest_reordered.min(was.seq);
             }
@@ -153,7 +153,7 @@ impl Sender {
         }
         let joined = self.board.join_sacked(number);
         if joined.before {
-            // The sk_buff that takes it in has no more to say (`tcp_shifted_skb`).
+            // The sk_buff that absorbs it has no rate sample left (`tcp_shifted_skb`).
             self.board.count_rate(number - 1);
         }
         if joined.behind {
@@ -164,16 +164,15 @@ impl Sender {
         self.rate.delivered_pkts += 1;
     }
 
-    /// What is SACKed already is entered once more. If it was sent again since, by a probe, that is a sample of
-    /// the rate (`tcp_rate_skb_delivered`).
+    /// Processes a packet that is SACKed already. If a probe has retransmitted it since, it is a rate sample
+    /// (`tcp_rate_skb_delivered`).
     fn deliver_again(&mut self, number: u64, summary: &mut AckSummary) {
         let sent = self.board.get(number);
         self.rate.on_delivered(&sent, &mut summary.delivery);
         self.board.count_rate(number);
     }
 
-    /// Counts a duplicate (RFC 2883 section 4). Returns whether it can be due to what was sent
-    /// again.
+    /// Counts a DSACK (RFC 2883 section 4). Returns whether a retransmission may have caused it.
     fn enter_duplicate(
         &mut self,
         block: SackBlock,
@@ -208,7 +207,7 @@ impl Sender {
         true
     }
 
-    /// A duplicate of what was out before this acknowledgement, which may be what covers it.
+    /// A DSACK for data outstanding before this acknowledgement, which may cover it.
     fn enter_duplicate_out(&mut self, block: Option<SackBlock>, summary: &mut AckSummary) {
         let Some(block) = block else {
             return;
@@ -227,7 +226,7 @@ impl Sender {
         }
     }
 
-    /// A packet lies in a duplicate: if it was sent again, that was for nothing (`tcp_sacktag_one`).
+    /// A packet in a DSACK: if it was retransmitted, that was spurious (`tcp_sacktag_one`).
     fn count_duplicate(&mut self, number: u64, summary: &mut AckSummary) {
         let sent = self.board.get(number);
         let was_again = match self.settings.is_linux() {
@@ -245,22 +244,21 @@ impl Sender {
         }
     }
 
-    /// Whether a duplicate was out before this acknowledgement, and is about what is known.
+    /// Whether the data of a DSACK was outstanding before this acknowledgement, and is known.
     fn is_out(&self, block: SackBlock, prior_una: u64) -> bool {
         block.end > prior_una && block.end <= self.next && self.is_known(block)
     }
 
-    /// Whether a duplicate lies above the acknowledgement, or below it and not before what an undo
-    /// is about (`tcp_is_sackblock_valid`).
+    /// Whether a DSACK is above the acknowledgement, or below it but within the range of a possible undo
+    /// (`tcp_is_sackblock_valid`).
     fn is_known(&self, block: SackBlock) -> bool {
         let is_undoable = self.rare.repair.undo.is_about(block.end);
         block.start > self.una || (block.end <= self.una && is_undoable)
     }
 
-    /// Raises DupThresh to the distance by which packets were reordered
-    /// (`tcp_check_sack_reordering`).
+    /// Raises DupThresh to the reordering distance (`tcp_check_sack_reordering`).
     pub(super) fn check_reordering(&mut self, lowest: u64) {
-        // Without SACK Linux has the first segment that is out in its place.
+        // Without SACK Linux uses the first outstanding segment.
         let sacked = self.board.highest_sacked_end().filter(|_| self.is_sack());
         let highest = sacked.unwrap_or(self.una);
         if lowest >= highest {
@@ -276,8 +274,8 @@ impl Sender {
     }
 }
 
-/// RFC 2883 section 4: the first block reports a duplicate when it lies below the
-/// acknowledgement or within the second block.
+/// RFC 2883 section 4: the first block reports a duplicate if it is below the acknowledgement or within the
+/// second block.
 fn is_duplicate(blocks: &[SackBlock], ack: u64) -> bool {
     let first = blocks[0];
     let is_within = |second: &SackBlock| first.start >= second.start && first.end <= second.end;

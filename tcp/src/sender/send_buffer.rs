@@ -1,37 +1,38 @@
-//! The send buffer: how much an application may write before it has to wait.
+//! The send buffer: how much an application may write before it must wait.
 //!
-//! Linux counts memory: of each packet its payload and the structures around it.
+//! Linux accounts memory: the payload of each packet and its structures.
 
 use super::Sender;
 use super::write_queue::{FollowedBy, WriteBound};
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::time::Time;
 
-/// Memory at most (`tcp_wmem[2]`), bytes.
+/// Maximum memory (`tcp_wmem[2]`), bytes.
 const LARGEST_MEMORY_BYTES: u64 = 4 << 20;
-/// Segments it holds at least.
+/// Minimum capacity in segments.
 const LEAST_PKTS: u32 = 10;
 
-/// How much memory there is.
+/// State of the send buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SendBuffer {
     pub(super) memory_bytes: u64,
-    /// Whether the size was asked for: then it stays.
+    /// Whether the size was set: then it is fixed.
     is_fixed: bool,
-    /// Whether an application waits that found it full.
+    /// Whether an application waits because it was full.
     pub(super) is_full: bool,
-    /// Something has come from the receiver, and what it lets go was not sent yet.
+    /// Whether something has arrived from the receiver, and the transmissions that it allows are not
+    /// complete.
     pub(super) is_to_check: bool,
-    /// What writes could not take, until their application asks, bytes.
+    /// Bytes of writes not accepted yet, until the application asks.
     refused_bytes: u32,
 }
 
 impl SendBuffer {
-    /// Of a size that was asked for, or 0 for one that follows the window.
+    /// A buffer of the requested size, or 0 for auto-tuning.
     pub(super) fn new(asked_bytes: u64) -> SendBuffer {
         SendBuffer {
-            // The kernel doubles what it is asked for, to make room for its own structures
-            // (socket(7), SO_SNDBUF).
+            // The kernel doubles the requested size, to make room for its own structures (socket(7),
+            // SO_SNDBUF).
             memory_bytes: 2 * asked_bytes,
             is_fixed: asked_bytes > 0,
             is_full: false,
@@ -40,7 +41,7 @@ impl SendBuffer {
         }
     }
 
-    /// There is room for the given number of packets of that memory, unless the size was asked for. It never shrinks.
+    /// Makes room for this number of packets of this memory, unless the size is fixed. It never shrinks.
     fn hold(&mut self, pkts: u64, packet_memory_bytes: u64) {
         if !self.is_fixed {
             let memory_bytes = (pkts * packet_memory_bytes).min(LARGEST_MEMORY_BYTES);
@@ -50,12 +51,12 @@ impl SendBuffer {
 }
 
 impl Sender {
-    /// Bytes the application may still write before its send buffer is full: the last segment
-    /// may be beyond (`sk_stream_memory_free`).
+    /// Bytes that the application may still write before the buffer is full: the last segment may exceed it
+    /// (`sk_stream_memory_free`).
     pub fn room_bytes(&self) -> u64 {
         let memory_bytes = self.send_buffer.memory_bytes;
         if self.bursts.is_some() {
-            // The last sk_buff is filled first, whatever the memory.
+            // The last sk_buff is filled first, regardless of memory.
             let (room, full) = self.burst_room();
             let free = memory_bytes.saturating_sub(self.used_memory_bytes() + room);
             return room + free.div_ceil(full + STRUCTURE_BYTES) * full;
@@ -69,7 +70,7 @@ impl Sender {
         }
     }
 
-    /// Bytes that what is written next has room for in the last segment, or burst, that is not sent.
+    /// Room in the last unsent segment or burst, bytes.
     pub fn room_of_last_bytes(&self) -> u64 {
         if self.bursts.is_some() {
             return self.burst_room().0;
@@ -80,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// What may be written until so much waits to be sent, where segments go as they are written, bytes.
+    /// Room until this amount is unsent, where segments are sent as written, bytes.
     fn room_behind_unsent(&self, most_bytes: u64) -> u64 {
         let mss_bytes = u64::from(self.settings.mss_bytes);
         let by_window = self.window_end.saturating_sub(self.next);
@@ -90,12 +91,13 @@ impl Sender {
         room.div_ceil(mss_bytes) * mss_bytes
     }
 
-    /// It takes more only while less than so much waits to be sent (`TCP_NOTSENT_LOWAT`, tcp(7)).
+    /// Accepts writes only while less than this is unsent (`TCP_NOTSENT_LOWAT`, tcp(7)).
     pub fn limit_unsent(&mut self, most_bytes: u32) {
         self.rare.most_unsent_bytes = most_bytes;
     }
 
-    /// Whether less than half of that waits: so Linux wakes who waits to write (`tcp_stream_memory_free`).
+    /// Whether less than half of that limit is unsent: Linux then wakes the writer
+    /// (`tcp_stream_memory_free`).
     fn waits_for_little(&self) -> bool {
         let most_bytes = self.rare.most_unsent_bytes;
         most_bytes == u32::MAX || 2 * self.unsent_bytes() < u64::from(most_bytes)
@@ -105,44 +107,43 @@ impl Sender {
         u64::from(self.rare.most_unsent_bytes)
     }
 
-    /// Holds so much memory from now on, whatever the window (`SO_SNDBUF`, doubled).
+    /// Fixes the size of the buffer (`SO_SNDBUF`, doubled).
     pub fn fix_send_buffer(&mut self, memory_bytes: u64) {
         self.send_buffer.memory_bytes = memory_bytes;
         self.send_buffer.is_fixed = true;
     }
 
-    /// Holds so much memory at least (`tcp_wmem`, the second).
+    /// Sets the minimum memory (`tcp_wmem`, the second value).
     pub fn with_send_memory(mut self, memory_bytes: u64) -> Sender {
         self.send_buffer.memory_bytes = self.send_buffer.memory_bytes.max(memory_bytes);
         self
     }
 
-    /// Memory that is free: an sk_buff more may begin where some is.
+    /// Free memory: a new sk_buff may start while there is any.
     pub(super) fn free_memory_bytes(&self) -> u64 {
         let memory_bytes = self.send_buffer.memory_bytes;
         memory_bytes.saturating_sub(self.used_memory_bytes())
     }
 
-    /// Whether an application waits that found it full (`SOCK_NOSPACE`).
+    /// Whether an application waits because it was full (`SOCK_NOSPACE`).
     pub fn is_full(&self) -> bool {
         self.send_buffer.is_full
     }
 
-    /// An application waits that could not write all that it wanted.
+    /// An application waits that could not write everything.
     pub fn wait_for_space(&mut self) {
         self.send_buffer.is_full = true;
     }
 
-    /// A buffer that its application found full grows, unless the congestion window is full: behind each
-    /// sk_buff that is sent, and when what an acknowledgement lets go is sent (`tcp_check_space`,
-    /// `tcp_should_expand_sndbuf`).
+    /// Grows a buffer that was found full, unless the congestion window is full: after each sk_buff sent, and
+    /// after the transmissions of an acknowledgement (`tcp_check_space`, `tcp_should_expand_sndbuf`).
     pub(super) fn check_space(&mut self) {
         if self.send_buffer.is_full && self.board.in_flight() < self.window.cwnd_pkts {
             self.expand_send_buffer();
         }
     }
 
-    /// All that can go now is sent.
+    /// All that can be sent now is sent.
     pub(super) fn after_sending(&mut self) {
         if std::mem::take(&mut self.send_buffer.is_to_check) {
             self.check_space();
@@ -150,14 +151,14 @@ impl Sender {
         self.send_buffer.is_full |= self.send_buffer.refused_bytes > 0;
     }
 
-    /// The application writes `bytes` bytes, of which the send buffer takes what it has room for. Where
-    /// sk_buffs hold several segments, that is looked at for each as they are sent, since those that are cut
-    /// have structures of their own. Ask `take_refused` for the rest when nothing more is to be sent.
+    /// The application writes `bytes` bytes, of which the buffer accepts what fits. With sk_buffs of several
+    /// segments this is evaluated for each as it is sent, because split sk_buffs have structures of their
+    /// own. Call `take_refused` for the rest when nothing more can be sent.
     pub fn write_what_fits(&mut self, bytes: u32, now: Time) {
         self.write_what_fits_before(bytes, FollowedBy::Anything, now);
     }
 
-    /// The same, which the application says that this follows.
+    /// As `write_what_fits`, with what the application says follows.
     pub fn write_what_fits_before(&mut self, bytes: u32, followed_by: FollowedBy, now: Time) {
         if self.bursts.is_some() {
             self.begin_write(now);
@@ -173,31 +174,31 @@ impl Sender {
             FollowedBy::Record | FollowedBy::Anything => self.write(taken, now),
         }
         self.send_buffer.refused_bytes += bytes - taken as u32;
-        // Otherwise it is full when what was taken is sent.
+        // Otherwise it becomes full when the accepted data is sent.
         self.send_buffer.is_full |= taken == 0;
     }
 
-    /// The rest of a write finds it full.
+    /// The buffer is full for the rest of a write.
     pub(super) fn refuse(&mut self, bytes: u32) {
         self.send_buffer.refused_bytes += bytes;
         self.send_buffer.is_full |= bytes > 0;
     }
 
-    /// What writes could not take since this was asked last, bytes.
+    /// Bytes of writes not accepted since the last call.
     pub fn take_refused(&mut self) -> u32 {
         std::mem::take(&mut self.send_buffer.refused_bytes)
     }
 
-    /// Whether an application that waits is woken to write: a third of the buffer is free
-    /// (`sk_stream_is_writeable`), and less than half of what may wait to be sent does.
+    /// Whether a waiting application is woken to write: a third of the buffer is free
+    /// (`sk_stream_is_writeable`), and less than half of the unsent limit is used.
     pub fn is_writable(&self) -> bool {
         let used = self.used_memory_bytes();
         let has_room = self.send_buffer.memory_bytes.saturating_sub(used) >= used / 2;
         has_room && self.waits_for_little()
     }
 
-    /// Memory of what was written and is not acknowledged. Of a packet that is SACKed after its
-    /// neighbour only the payload is left: the two become one (`tcp_shift_skb_data`).
+    /// Memory of written, unacknowledged data. A packet SACKed after its neighbour counts only its payload,
+    /// because both are merged (`tcp_shift_skb_data`).
     fn used_memory_bytes(&self) -> u64 {
         let mss_bytes = u64::from(self.settings.mss_bytes);
         if let Some(bursts) = &self.bursts {
@@ -215,13 +216,12 @@ impl Sender {
         used.saturating_sub(merged_pkts * STRUCTURE_BYTES)
     }
 
-    /// Bytes written and not acknowledged: the payload in its send buffer.
+    /// Bytes written and not acknowledged.
     pub fn unacknowledged_bytes(&self) -> u64 {
         self.written + self.uncopied_bytes() - self.una.clamp(1, self.written)
     }
 
-    /// The buffer follows the window, with room for two of them, or three with BBR
-    /// (`tcp_sndbuf_expand`).
+    /// Grows the buffer to two windows, or three with BBR (`tcp_sndbuf_expand`).
     pub(super) fn expand_send_buffer(&mut self) {
         let pkts = self.window.cwnd_pkts.max(LEAST_PKTS);
         let pkts = pkts.max(self.recovery.reordering_pkts + 1);

@@ -1,5 +1,5 @@
-//! What is shown to a controller that sees the sender, as one written for the kernel does
-//! (`cca::external`). For all others there is nothing to do.
+//! The sender's state as passed to controllers that read it, such as those written for the kernel
+//! (`cca::external`). For others there is nothing to do.
 
 use super::Sender;
 use super::acknowledge::AckSummary;
@@ -9,7 +9,7 @@ use crate::rtt::from_us;
 use dumbbell_core::time::Time;
 
 impl Sender {
-    /// Before the controller is told of anything.
+    /// Updates it before an event of the controller.
     #[inline(always)]
     pub(super) fn update_view(&mut self, now: Time) {
         if self.sees_sender() {
@@ -61,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// The sender will do this about losses from now on (`tcp_set_ca_state`).
+    /// The recovery state is about to change (`tcp_set_ca_state`).
     pub(super) fn notify_state(&mut self, state: CaState, now: Time) {
         if self.sees_sender() {
             self.notify_view(Event::State(state), now);
@@ -71,8 +71,8 @@ impl Sender {
         }
     }
 
-    /// What an acknowledgement acknowledges has been taken off the scoreboard (`pkts_acked`), and after that the
-    /// acknowledgement itself (`in_ack_event`): the order of Linux 6.1.192; older releases tell it first.
+    /// The scoreboard is updated for an acknowledgement (`pkts_acked`), then the acknowledgement itself
+    /// (`in_ack_event`): the order of Linux 6.1.192; older releases have the reverse order.
     #[inline(always)]
     pub(super) fn notify_acked(&mut self, summary: &AckSummary, now: Time) {
         if self.sees_sender() {
@@ -98,7 +98,7 @@ impl Sender {
         self.notify_ack_arrival(summary, now);
     }
 
-    /// An acknowledgement has come, also where nothing was out (`tcp_in_ack_event`).
+    /// An acknowledgement has arrived, with or without packets outstanding (`tcp_in_ack_event`).
     pub(super) fn notify_ack_arrival(&mut self, summary: &AckSummary, now: Time) {
         if self.sees_sender() {
             let begins = AckBegins {
@@ -125,7 +125,7 @@ impl Sender {
         }
     }
 
-    /// It may have asked for the window to be reduced.
+    /// Processes requests of the controller to reduce the window.
     #[inline(always)]
     pub(super) fn grant_requests(&mut self, now: Time) {
         if matches!(&self.cca, Cca::External(external) if external.requests_reduction()) {

@@ -1,15 +1,4 @@
-//! The one timer of a sender: retransmission timeout, tail loss probe, reordering, closed window.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 6298 section 5.1 to 5.3, starting and stopping | yes; the timer starts again on every acknowledgement of new data |
-//! | RFC 6298 section 5.4 to 5.6, first packet again, backing off | `on_rto` |
-//! | RFC 5682 section 2.1 and 3.1 step 1, F-RTO | `on_rto` |
-//! | RFC 8985 section 7.2, probe timeout | 2 SRTT + 2 ms; with one packet out, + `min_rto` for its receiver's delay |
-//! | RFC 8985 section 8 (Managing RACK-TLP Timers) | one timer, and what it is for |
-//! | RFC 9293 section 3.8.6.1, probing a closed window | from RTO on, doubled |
-//!
-//! As in Linux only one of them is pending (`icsk_pending`).
+//! The timer of a sender: retransmission timeout, tail loss probe, reordering, zero window probe.
 
 use super::recovery::GoesFirst;
 use super::{ForcedSegment, Phase, PollHint, Sender};
@@ -18,11 +7,11 @@ use crate::rtt::{INITIAL_RTO, LARGEST_RTO, as_us, from_us};
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::{Clock, Slot};
 
-/// Least time to a timeout by time (`TCP_TIMEOUT_MIN_US`), microseconds.
+/// Minimum time to a timeout (`TCP_TIMEOUT_MIN_US`), microseconds.
 const LEAST_TIMEOUT_US: u64 = 2_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What the pending timer is for.
+/// Purpose of the pending timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Retransmit,
@@ -31,26 +20,26 @@ pub(super) enum Purpose {
     WindowProbe,
 }
 
-/// The timer and what it depends on.
+/// State of the timer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Timers {
-    /// Where the kernel's timer lies, but for what was set since; at first `NEVER`.
+    /// Slot of the kernel's timer, before later changes; at first `NEVER`.
     slot: Slot,
-    /// When it was set since, `NEVER` for not at all, and for how long: one acknowledgement sets it up to
-    /// three times in its instant, and only the last counts.
+    /// When it was last set, `NEVER` for not at all, and for how long: one acknowledgement sets it up to
+    /// three times at its instant, and only the last counts.
     set_at: Time,
     set_span: Time,
-    /// The retransmission timeout, backed off.
+    /// The retransmission timeout, with backoff.
     pub(super) rto: Time,
-    /// When pacing lets the next packet go; `NEVER` when nothing waits for that.
+    /// When pacing allows the next packet; `NEVER` if none waits for it.
     pub(super) paced: Time,
-    /// How often in a row it was doubled, and window probes were sent.
+    /// Consecutive doublings, or window probes.
     backoff: u16,
-    /// Timeouts in a row without progress (`icsk_retransmits`).
+    /// Consecutive timeouts without progress (`icsk_retransmits`).
     pub(super) retransmits: u16,
-    /// What runs out then, if anything does.
+    /// Purpose of the timer, if pending.
     pending: Option<Purpose>,
-    /// Whether it was set for different ticks in that instant, so that it lies in no slot of before.
+    /// Whether it was set to different ticks at that instant, so that it leaves its old slot.
     has_moved: bool,
 }
 
@@ -82,7 +71,7 @@ impl Timers {
         self.pending == Some(purpose)
     }
 
-    /// When what is pending is due; `NEVER` for nothing.
+    /// When the pending timer is due; `NEVER` for none.
     #[inline]
     fn due(&self, clock: Clock) -> Time {
         match self.pending {
@@ -92,8 +81,8 @@ impl Timers {
         }
     }
 
-    /// Where the timer lies by what was set. Set again for the same tick, it stays in its slot, which may
-    /// be a coarser one (`__mod_timer`).
+    /// The slot of the timer as set. Set again for the same tick, it keeps its slot, which may be coarser
+    /// (`__mod_timer`).
     #[inline(never)]
     fn settled(&self, clock: Clock) -> Slot {
         let set = clock.set(self.set_at, self.set_span);
@@ -101,7 +90,7 @@ impl Timers {
         if stays { self.slot } else { set }
     }
 
-    /// Nothing more is set in this instant.
+    /// The timer is not set again at this instant.
     #[inline]
     pub(super) fn settle(&mut self, clock: Clock) {
         if self.set_at != Time::NEVER {
@@ -110,17 +99,17 @@ impl Timers {
         }
     }
 
-    /// It ran out, or a window was probed: the next one is later.
+    /// A timeout or window probe: increases the backoff.
     fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// There is progress.
+    /// There is progress: resets the backoff.
     pub(super) fn end_backoff(&mut self) {
         self.backoff = 0;
     }
 
-    /// A segment was sent again because it ran out.
+    /// Counts a retransmission after a timeout.
     pub(super) fn count_timeout(&mut self) {
         self.retransmits = self.retransmits.saturating_add(1);
     }
@@ -148,7 +137,7 @@ impl Timers {
 }
 
 impl Sender {
-    /// When it wants to be woken (`on_timer`); `NEVER` for not at all.
+    /// Time of the next `on_timer`; `NEVER` for none.
     #[inline]
     pub fn next_timer(&self) -> Time {
         let woken = self.small_queue.wake_due();
@@ -163,14 +152,14 @@ impl Sender {
         due
     }
 
-    /// When a retransmission, a reordering timeout or a probe is due: not what is paced.
+    /// When a retransmission, a reordering timeout or a probe is due, excluding pacing.
     pub fn pending_timer(&self) -> Time {
         self.timers.due(self.settings.clock)
     }
 
-    /// It is `now`. Does what is due, if anything; call `poll_transmit` afterwards.
+    /// Processes what is due at `now`, if anything; call `poll_transmit` afterwards.
     pub fn on_timer(&mut self, now: Time) {
-        // It may be asked early, or for what it has heard of since.
+        // The call may be early, or for something reported since.
         if self.next_timer() > now {
             return;
         }
@@ -179,8 +168,7 @@ impl Sender {
         self.small_queue.wake(now);
         if self.timers.paced <= now {
             self.timers.paced = Time::NEVER;
-            // When pacing lets go, what is lost is first again, also behind F-RTO's new data
-            // (`tcp_tsq_write`).
+            // When pacing allows, lost packets go first again, also after F-RTO's new data (`tcp_tsq_write`).
             self.recovery.goes_first = GoesFirst::Lost;
         }
         self.timers.settle(self.settings.clock);
@@ -215,20 +203,20 @@ impl Sender {
         self.retransmits_only();
     }
 
-    /// A timer of Linux's sends again, and nothing new.
+    /// Linux's timers send retransmissions only.
     pub(super) fn retransmits_only(&mut self) {
         if self.settings.is_linux() {
             self.recovery.goes_first = GoesFirst::LostAlone;
         }
     }
 
-    /// Everything may be lost (`tcp_enter_loss`).
+    /// Enters loss state (`tcp_enter_loss`).
     fn enter_loss(&mut self, now: Time) {
         let begins = self.recovery.state < CaState::Recovery;
         let snapshot = self.snapshot(now);
         self.lose_all(as_us(now));
-        // RFC 5681 section 3.1: the threshold falls when a segment's first timer runs out. In Linux
-        // it does not fall again where the losses of that window have lowered it in recovery.
+        // RFC 5681 section 3.1: the threshold is reduced at the first timeout of a segment. In Linux it is
+        // not reduced again if recovery has done so for that window.
         let is_first = self.timers.retransmits == 0;
         let falls_in_recovery = self.recovery.state == CaState::Loss || !self.settings.is_linux();
         if self.recovery.state <= CaState::Disorder
@@ -259,14 +247,14 @@ impl Sender {
         self.recovery.enter(CaState::Loss, self.next);
         self.recovery.end_probe();
         self.cwr_due = self.ecn;
-        // RFC 5682 section 3.1 step 1, in Linux section 2.1 too: without SACK the profile of the RFCs
-        // is NewReno (RFC 6582) and no more, as of hosts that have no SACK either.
+        // RFC 5682 section 3.1 step 1, in Linux also section 2.1. Without SACK the profile `rfc` is plain
+        // NewReno (RFC 6582).
         let has_frto = self.is_sack() || self.settings.is_linux();
         self.recovery.is_frto = has_frto && (begins || self.timers.retransmits > 0);
     }
 
-    /// RFC 8985 section 7.3: one probe at a time. Its timer counts as pending until another one is
-    /// set: that runs from when the first packet was sent.
+    /// RFC 8985 section 7.3: one probe at a time. Its timer counts as pending until another is set, which
+    /// then runs from the first packet's send time.
     fn on_probe_timeout(&mut self, now: Time) {
         if self.recovery.has_probe() || self.board.packets_out() == 0 {
             self.rearm_rto(now);
@@ -299,8 +287,8 @@ impl Sender {
             .set(Purpose::WindowProbe, clock, now, span + held);
     }
 
-    /// Whole ticks until the pacing rate lets the next packet go, be that TCP's timer or the queue of its host. All
-    /// timers but those of a timeout and of reordering run longer by them (`tcp_pacing_delay`).
+    /// Whole ticks until the pacing rate allows the next packet, by TCP's timer or the host's queue. All
+    /// timers except timeouts and reordering are extended by them (`tcp_pacing_delay`).
     fn held_by_pacing(&self, now: Time) -> Time {
         let is_timed = self.pacing.has_timer() && self.settings.is_linux();
         if !is_timed && !self.pacing.is_by_host_queue() {
@@ -311,7 +299,7 @@ impl Sender {
         Time::from_ns(held.as_ns() / tick_ns * tick_ns)
     }
 
-    /// With nothing out, an acknowledgement has come: is the window open?
+    /// An acknowledgement has arrived with nothing outstanding: checks whether the window is open.
     pub(super) fn on_window_of_idle(&mut self, now: Time) {
         if !self.has_unsent() {
             return;
@@ -327,8 +315,7 @@ impl Sender {
         }
     }
 
-    /// Nothing is out, and the window is closed, or the application holds back what is left: it is to be
-    /// probed.
+    /// With nothing outstanding, and the window closed or the rest corked: starts probing.
     pub(super) fn watch_window(&mut self, now: Time) {
         let is_stuck = self.board.packets_out() == 0
             && self.has_unsent()
@@ -338,8 +325,8 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer starts again (RFC 6298 section 5.3). After another timer it runs
-    /// from when the first packet was sent.
+    /// Restarts the retransmission timer (RFC 6298 section 5.3). After another timer it runs from the first
+    /// packet's send time.
     pub(super) fn rearm_rto(&mut self, now: Time) {
         let Some(head) = self.board.first() else {
             self.timers.pending = None;
@@ -366,14 +353,14 @@ impl Sender {
         self.timers.pending = None;
     }
 
-    /// After progress: a loss probe, or the retransmission timeout.
+    /// After progress: sets a loss probe, or the retransmission timeout.
     pub(super) fn set_timer(&mut self, now: Time) {
         if !self.schedule_probe(true, now) {
             self.rearm_rto(now);
         }
     }
 
-    /// RFC 8985 section 7 asks for RACK, Linux for SACK alone (`tcp_schedule_loss_probe`).
+    /// RFC 8985 section 7 requires RACK, Linux only SACK (`tcp_schedule_loss_probe`).
     fn probes_tail(&self) -> bool {
         let can = if self.settings.is_linux() {
             self.is_sack()
@@ -383,8 +370,8 @@ impl Sender {
         self.probes && can
     }
 
-    /// RFC 8985 section 7.2. Returns whether a probe is due. With `advances` the retransmission
-    /// timeout would start now.
+    /// RFC 8985 section 7.2. Returns whether a probe is scheduled. With `advances` the retransmission timeout
+    /// would start now.
     pub(super) fn schedule_probe(&mut self, advances: bool, now: Time) -> bool {
         let is_calm = matches!(self.recovery.state, CaState::Open | CaState::Cwr);
         if !self.probes_tail() || self.board.packets_out() == 0 || !is_calm {

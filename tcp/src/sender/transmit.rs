@@ -1,14 +1,4 @@
-//! What is sent when: what must be, then what is lost, then new data.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 5681 section 3.1, window | packets in flight below the congestion window |
-//! | RFC 3042, limited transmit | follows: SACKed packets are not in flight |
-//! | RFC 9293 section 3.8.6.2.1, silly windows | a segment is sent when all of it fits the window |
-//! | RFC 896, Nagle, with Minshall's change | a small segment waits for the small one before it |
-//! | RFC 2861, after idling and when not used | `linux-6.1`: halved for each timeout; `rfc`: RFC 5681 section 4.1 |
-//! | `tcp_small_queue_check` | not while the host's own queue holds enough (`tcp::small_queue`) |
-//! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
+//! The order of transmissions: forced segments, lost packets, then new data.
 
 use super::bursts::Push;
 use super::recovery::GoesFirst;
@@ -18,18 +8,18 @@ use crate::segment::{Flags, Header};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
-/// What a sender sends.
+/// A segment sent by a sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transmission {
-    /// On the wire.
+    /// The header.
     pub header: Header,
-    /// Whether what it carries was sent before.
+    /// Whether it is a retransmission.
     pub is_again: bool,
-    /// Payload that is sent for the first time.
+    /// Payload transmitted for the first time.
     pub new_payload_bytes: u32,
 }
 
-/// What is decided of a segment to be sent; the rest of its header is the same for all.
+/// The variable parts of an outgoing segment; the rest of its header is constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct OutgoingSegment {
     pub(super) seq: u64,
@@ -81,7 +71,7 @@ impl Sender {
         })
     }
 
-    /// Whether `poll_transmit` has nothing to give, since nothing has happened.
+    /// Whether `poll_transmit` returns None because no event has occurred.
     #[inline]
     pub fn has_nothing_to_send(&mut self, now: Time) -> bool {
         if self.quiet == PollHint::Limited {
@@ -90,8 +80,8 @@ impl Sender {
         !matches!(self.quiet, PollHint::No | PollHint::Going)
     }
 
-    /// As `poll_general`, of full segments after an acknowledgement that was expected; None when that has to
-    /// be asked. In debug builds both ways are gone and compared.
+    /// As `poll_general`, for full segments after a predicted acknowledgement; None if the general path is
+    /// needed. Debug builds take both paths and compare.
     #[inline(always)]
     fn poll_after_predicted_ack(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.quiet != PollHint::Going {
@@ -123,12 +113,12 @@ impl Sender {
             Phase::Closed => None,
             Phase::SynSent => self.transmit_syn(now),
             Phase::Established | Phase::Finished => {
-                // The kernel ends the handshake before the application hears of it.
+                // The kernel completes the handshake before the application is told.
                 if std::mem::take(&mut self.must_open) {
                     return self.transmit_ack();
                 }
-                // Without them polling twice does no more than polling once. Where bursts wait for
-                // more, only what happens is to let them go, and pacing's timer is.
+                // Without bursts polling twice equals polling once. With deferred bursts only an event
+                // releases them, and the pacing timer is one.
                 let is_paced = self.pacing.has_timer() && self.bursts.is_none();
                 let can_be_quiet = self.recovery.goes_first != GoesFirst::New && !is_paced;
                 let segment = self.transmit_data(now);
@@ -151,14 +141,14 @@ impl Sender {
         }
     }
 
-    /// What a timer sends again is sent, and that says nothing of how much of the window is used.
+    /// The retransmissions of a timer are sent; they do not count for window usage.
     fn end_timer(&mut self) {
         (self.burst_pkts, self.had_data) = (0, false);
         self.recovery.goes_first = GoesFirst::Lost;
         self.quiet = PollHint::Idle;
     }
 
-    /// Nothing can be sent until something happens.
+    /// Nothing can be sent until the next event.
     fn mark_idle(&mut self) {
         let is_limited = self.is_held_by_window() && self.has_unsent();
         self.quiet = if is_limited {
@@ -184,10 +174,10 @@ impl Sender {
             }
         }
         if let Some(due) = self.pacing.not_before(now) {
-            // A write is copied whether something of it may go or not.
+            // A write is copied whether or not it may be sent.
             self.copy_all();
             if self.waits_for_pacing() && self.timers.paced == Time::NEVER {
-                // Once set it runs out, whatever happens before (`hrtimer_is_queued`).
+                // Once set it expires, whatever happens before (`hrtimer_is_queued`).
                 self.timers.paced = due;
             }
             return None;
@@ -208,7 +198,7 @@ impl Sender {
                     return Some(segment);
                 }
                 if self.next > self.recovery.point {
-                    // A write that comes first sends no more than new data, too (`tcp_write_xmit`).
+                    // A preceding write also sends new data only (`tcp_write_xmit`).
                     self.recovery.goes_first = GoesFirst::NewAlone;
                     return None;
                 }
@@ -219,7 +209,7 @@ impl Sender {
         self.transmit_lost(now).or_else(|| self.transmit_new(now))
     }
 
-    /// The rest of a burst.
+    /// Sends the rest of a burst.
     fn transmit_going(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.take_going_new() {
             self.burst_pkts += 1;
@@ -232,7 +222,7 @@ impl Sender {
         None
     }
 
-    /// Whatever the congestion window says.
+    /// Sends a segment regardless of the congestion window.
     fn transmit_forced(&mut self, forced: ForcedSegment, now: Time) -> Option<OutgoingSegment> {
         match forced {
             ForcedSegment::Head => {
@@ -245,8 +235,8 @@ impl Sender {
             ForcedSegment::Probe => self.transmit_probe(now),
             ForcedSegment::WindowProbe => {
                 let segment = self.transmit_window_probe(now);
-                // Nothing goes with it (`tcp_write_wakeup`), also where the host's queue had refused
-                // what would fit the window.
+                // Nothing else is sent with it (`tcp_write_wakeup`), even if the window has room for data
+                // that the host's queue dropped.
                 if segment.is_some() && self.settings.is_linux() {
                     self.quiet = PollHint::Idle;
                 }
@@ -255,7 +245,7 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
+    /// RFC 8985 section 7.3: new data if available, otherwise the last segment again.
     fn transmit_probe(&mut self, now: Time) -> Option<OutgoingSegment> {
         if self.board.packets_out() == 0 {
             self.forget_timer();
@@ -294,9 +284,9 @@ impl Sender {
         Some(segment)
     }
 
-    /// Whether pacing lets a probe of new data go, which may be a burst, and the host's queue has room for it.
+    /// Whether pacing and the host's queue allow a probe of new data, which may be a burst.
     fn may_probe(&mut self, now: Time) -> bool {
-        // `tcp_pacing_check`: its timer sends them instead.
+        // `tcp_pacing_check`: the pacing timer sends them instead.
         if self.pacing.not_before(now).is_some() {
             return false;
         }
@@ -307,7 +297,7 @@ impl Sender {
         }
     }
 
-    /// Where the new segments end that are going out.
+    /// End of the new segments of the present burst.
     fn end_of_going(&self) -> u64 {
         let left = self.going_new_pkts();
         let first_end = self
@@ -320,8 +310,8 @@ impl Sender {
         }
     }
 
-    /// RFC 9293 section 3.8.6.1. Where the window has no room at all, an old sequence number
-    /// makes the receiver answer (`tcp_xmit_probe_skb`).
+    /// RFC 9293 section 3.8.6.1. With a zero window an old sequence number makes the receiver answer
+    /// (`tcp_xmit_probe_skb`).
     fn transmit_window_probe(&mut self, now: Time) -> Option<OutgoingSegment> {
         if !self.has_unsent() || self.board.packets_out() > 0 {
             return None;
@@ -332,8 +322,8 @@ impl Sender {
         Some(OutgoingSegment::without_payload(self.una - 1, Flags::ACK))
     }
 
-    /// What the window has room for of a segment. The rest stays a segment of its own when data
-    /// follow it.
+    /// Sends the part of a segment that fits the window. The rest stays a segment of its own if data follows
+    /// it.
     fn transmit_part(&mut self, now: Time) -> OutgoingSegment {
         let segment_end = self.next + u64::from(self.next_bytes());
         let part = segment_end.min(self.window_end);
@@ -380,7 +370,7 @@ impl Sender {
         segment
     }
 
-    /// Sends a packet again. A probe does not count as a copy in flight.
+    /// Retransmits a packet. A probe does not count in `retrans_out`.
     fn retransmit(&mut self, number: u64, is_counted: bool, now: Time) -> OutgoingSegment {
         let sent = self.board.get(number);
         let payload_bytes = self.written.min(sent.end()).saturating_sub(sent.seq) as u32;
@@ -423,7 +413,7 @@ impl Sender {
         Some(segment)
     }
 
-    /// As `transmit_new`, of a full segment that others follow.
+    /// As `transmit_new`, for a full segment with more behind it.
     fn transmit_full(&mut self, now: Time) -> Option<OutgoingSegment> {
         let mss_bytes = self.settings.mss_bytes;
         let has_room = self.board.in_flight() < self.window.cwnd_pkts;
@@ -456,7 +446,7 @@ impl Sender {
         self.send_from_next(end, payload_bytes, now)
     }
 
-    /// Sends what is up to `end`, for the first time.
+    /// Sends data up to `end` for the first time.
     fn send_from_next(&mut self, end: u64, payload_bytes: u32, now: Time) -> OutgoingSegment {
         let seq = self.next;
         let was_empty = self.board.packets_out() == 0;
@@ -506,8 +496,7 @@ impl Sender {
         outgoing
     }
 
-    /// Whether a packet that is sent now carries PSH: marked so when it was written, or the last of
-    /// several.
+    /// Whether a packet sent now carries PSH: marked when written, or the last of several.
     fn is_pushed_in_burst(&self, number: u64) -> bool {
         let ends_burst = self
             .bursts
@@ -516,8 +505,8 @@ impl Sender {
         ends_burst || self.board.get(number).is_pushed()
     }
 
-    /// The given number of packets leave at once, with the given payload together. A FIN by itself is none of those
-    /// that are counted (`data_segs_out`).
+    /// This number of packets leave at once, with this payload in total. A FIN alone does not count
+    /// (`data_segs_out`).
     pub(super) fn pace(&mut self, pkts: u32, payload_bytes: u32, now: Time) {
         if self.pacing.is_on() && pkts > 0 {
             self.rare.bare_pkts += u64::from(payload_bytes == 0);
@@ -529,7 +518,7 @@ impl Sender {
         }
     }
 
-    /// Returns when the segment counts as sent, in microseconds.
+    /// Returns the send time of the segment, in microseconds.
     fn before_send(&mut self, payload_bytes: u32, now: Time) -> u64 {
         if self.bursts.is_none() {
             self.pace(1, payload_bytes, now);
@@ -539,7 +528,7 @@ impl Sender {
         as_us(self.stamp(now, true))
     }
 
-    /// Of [seq, end), for the first time.
+    /// A new segment of [seq, end).
     fn outgoing(&mut self, seq: u64, end: u64, is_pushed: bool) -> OutgoingSegment {
         let mut flags = Flags::ACK;
         let mut payload_end = end;
@@ -570,7 +559,7 @@ impl Sender {
         self.recovery.is_reducing()
     }
 
-    /// Whether the window is full, or has less room than a burst that waits for more needs.
+    /// Whether the window is full, or has less room than a deferred burst needs.
     fn is_held_by_window(&self) -> bool {
         let waits = self
             .bursts

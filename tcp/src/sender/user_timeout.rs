@@ -1,29 +1,29 @@
-//! `TCP_USER_TIMEOUT` (tcp(7), RFC 5482): how long data may go unacknowledged, or a closed window be probed, until the
-//! connection is given up.
+//! `TCP_USER_TIMEOUT` (tcp(7), RFC 5482): how long data may stay unacknowledged, or a closed window be
+//! probed, before the connection is given up.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
-//! | a timeout, not the first, so long after something was sent again first (`retransmits_timed_out`) | `gives_up` |
-//! | the next timeout is no later than that (`tcp_clamp_rto_to_user_timeout`) | `clamped_rto` |
-//! | a probe of the window so long after the first (`tcp_probe_timer`), answered or not | `gives_up_probing` |
-//! | the next probe is no later than that (`tcp_clamp_probe0_to_user_timeout`) | `clamped_probe` |
-//! | how often a connection without it sends again (`tcp_retries2`, 15 minutes) | no: for ever |
-//! | while the connection opens | no |
+//! | a timeout, not the first, this long after the first retransmission (`retransmits_timed_out`) | `gives_up` |
+//! | the next timeout is not later than that (`tcp_clamp_rto_to_user_timeout`) | `clamped_rto` |
+//! | a window probe this long after the first (`tcp_probe_timer`), answered or not | `gives_up_probing` |
+//! | the next probe is not later than that (`tcp_clamp_probe0_to_user_timeout`) | `clamped_probe` |
+//! | retransmission limit without it (`tcp_retries2`, 15 minutes) | no: unlimited |
+//! | during connection setup | no |
 
 use super::{Phase, Sender};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
-/// The timers' least, in their ticks (`TCP_TIMEOUT_MIN`).
+/// Minimum of the timers, in ticks (`TCP_TIMEOUT_MIN`).
 const LEAST_TICKS: u64 = 2;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What is known of it.
+/// State of the user timeout.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct UserTimeout {
     /// 0 for none.
     limit_ms: u32,
-    /// When the first probe of the window in a row was due (`icsk_probes_tstamp`).
+    /// When the first of consecutive window probes was due (`icsk_probes_tstamp`).
     probing_since: Option<Time>,
     has_expired: bool,
 }
@@ -34,7 +34,7 @@ impl Sender {
         self.rare.user_timeout.limit_ms = limit_ms;
     }
 
-    /// Whether it has run out: nothing is sent any more.
+    /// Whether it has expired: nothing is sent any more.
     pub fn has_given_up(&self) -> bool {
         self.rare.user_timeout.has_expired
     }
@@ -44,13 +44,13 @@ impl Sender {
         self.phase = Phase::Closed;
     }
 
-    /// Since something was sent again first, milliseconds.
+    /// Time since the first retransmission, milliseconds.
     fn unrepaired_ms(&self, now: Time) -> u32 {
         let since_ms = self.rare.repair.undo.first_retransmitted_ms();
         since_ms.map_or(0, |since_ms| timestamp_ms(now).wrapping_sub(since_ms))
     }
 
-    /// A retransmission timeout: whether it is the one too many.
+    /// At a retransmission timeout: whether to give up.
     pub(super) fn gives_up(&mut self, now: Time) -> bool {
         let limit_ms = self.rare.user_timeout.limit_ms;
         let gives_up =
@@ -61,7 +61,7 @@ impl Sender {
         gives_up
     }
 
-    /// The timeout behind a timeout, which may not wait longer than is left.
+    /// The timeout after a timeout, limited to the remaining time.
     pub(super) fn clamped_rto(&self, rto: Time, now: Time) -> Time {
         match self.rare.user_timeout.limit_ms {
             0 => rto,
@@ -72,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// A closed window is to be probed: whether it has been for too long.
+    /// At a window probe: whether to give up.
     pub(super) fn gives_up_probing(&mut self, now: Time) -> bool {
         let user_timeout = &mut self.rare.user_timeout;
         let limit = Time::from_ns(u64::from(user_timeout.limit_ms) * NS_PER_MS);
@@ -84,12 +84,12 @@ impl Sender {
         gives_up
     }
 
-    /// The window is open, or something is out.
+    /// The window is open, or data is outstanding.
     pub(super) fn end_probing(&mut self) {
         self.rare.user_timeout.probing_since = None;
     }
 
-    /// The wait until the next probe.
+    /// The limited wait until the next probe.
     pub(super) fn clamped_probe(&self, wait: Time, now: Time) -> Time {
         let user_timeout = &self.rare.user_timeout;
         match (user_timeout.limit_ms, user_timeout.probing_since) {

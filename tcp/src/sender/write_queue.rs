@@ -1,65 +1,55 @@
-//! What is written and not sent: a queue of sk_buffs (`sk_write_queue`).
-//!
-//! | Linux 6.1, net/ipv4/tcp.c | here |
-//! | --- | --- |
-//! | a write fills the last sk_buff first (`tcp_sendmsg_locked`) | `copy` |
-//! | a full one that is the first goes, or a part of it, before the write goes on (`tcp_push_one`) | `WriteProgress::PushesOne` |
-//! | as does all that can after more than half of the largest window (`forced_push`) | `WriteProgress::PushesAll` |
-//! | the end of a write, and what was forced, carries PSH (`tcp_mark_push`) | `push_last` |
-//! | a later write takes PSH off the one that it goes on with | `write` |
-//! | the end of a write that is to go on carries none (`MSG_MORE`) | `FollowedBy::More` |
-//! | none goes on with a record's last, nor with what is cut off behind it (`tcp_skb_can_collapse_to`, `tcp_skb_fragment_eor`) | `SkBuff::ends_record` |
+//! Data written and not sent: a queue of sk_buffs (`sk_write_queue`).
 
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::prefetch::prefetch;
 use std::collections::VecDeque;
 
-/// sk_buffs that are told apart; a write that would make more has them in one.
+/// Maximum number of sk_buffs; a write that needs more uses one for the rest.
 const MOST_BUFFERS: usize = 1 << 16;
 
-/// In place of an end.
+/// Marks the absence of an end.
 const NONE: u64 = u64::MAX;
 
-/// What of a write is being done.
+/// Progress of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteProgress {
-    /// Everything that was written is copied.
+    /// All written data is copied.
     Nothing,
-    /// Copying goes on when nothing more can be sent.
+    /// Copying continues when nothing more can be sent.
     Copying,
-    /// The first sk_buff is full, and something of it goes.
+    /// The first sk_buff is full, and part of it is sent.
     PushesOne,
-    /// Much has been copied, and everything goes that can.
+    /// Much has been copied, and everything possible is sent.
     PushesAll,
 }
 
-/// What the application says of what it writes next (send(2)).
+/// What the application says of its next write (send(2)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FollowedBy {
     /// Nothing.
     #[default]
     Anything,
-    /// `MSG_MORE`: there is more, for which the end waits.
+    /// `MSG_MORE`: more data follows, and the end is held for it.
     More,
-    /// `MSG_EOR`: another record, which does not begin in the same segment.
+    /// `MSG_EOR`: another record, which starts a new segment.
     Record,
 }
 
-/// How much a write takes.
+/// The limit of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteBound {
-    /// All of it, whatever the send buffer holds.
+    /// None, whatever the send buffer holds.
     None,
-    /// What the send buffer has memory for, looked at before each sk_buff (`sk_stream_memory_free`).
+    /// Memory of the send buffer, checked before each sk_buff (`sk_stream_memory_free`).
     Memory,
 }
 
-/// What bounds a write that does not take all.
+/// The limits of a write that is not unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WriteBudget {
-    /// Memory of the send buffer that is free, bytes.
+    /// Free memory of the send buffer, bytes.
     pub(super) memory_bytes: u64,
-    /// It goes on only while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes.
+    /// Continues only while less than this is unsent (`TCP_NOTSENT_LOWAT`), bytes.
     pub(super) most_unsent_bytes: u64,
 }
 
@@ -74,26 +64,25 @@ struct SkBuff {
     ends_record: bool,
 }
 
-/// The sk_buffs of a sender that are not sent. The first begins with what is sent next, the last may
-/// grow.
+/// The unsent sk_buffs of a sender. The first starts with the next byte to send; the last may grow.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct WriteQueue {
     buffers: VecDeque<SkBuff>,
-    /// Where the first of them ends, which all that is sent asks; `NONE` for none. So they are not looked
-    /// up, where many connections have them elsewhere in memory.
+    /// End of the first sk_buff, cached because every transmission reads it; `NONE` for none. With many
+    /// connections the sk_buffs are elsewhere in memory.
     first_end: u64,
     writing: WriteProgress,
-    /// Written, and not copied yet.
+    /// Bytes written and not copied yet.
     to_copy: u64,
-    /// Where a write ends that is not copied whole.
+    /// The limit of a write that is not copied completely.
     bound: WriteBound,
     /// What follows it.
     followed_by: FollowedBy,
-    /// Of a write that ended there, what was not copied, until it is taken.
+    /// Bytes of an ended write that were not copied, until they are taken.
     refused: u64,
-    /// One past the last byte that was copied.
+    /// One past the last byte copied.
     written: u64,
-    /// Where the last one ended that was pushed (`pushed_seq`).
+    /// The last end with PSH (`pushed_seq`).
     pushed: u64,
 }
 
@@ -114,35 +103,35 @@ impl Default for WriteQueue {
 }
 
 impl WriteQueue {
-    /// What comes before has been sent with the SYN.
+    /// Data before `seq` was sent with the SYN.
     pub(super) fn begin(&mut self, seq: u64) {
         (self.written, self.pushed) = (seq, seq);
     }
 
-    /// What of a write is being done.
+    /// Progress of the present write.
     pub(super) fn writing(&self) -> WriteProgress {
         self.writing
     }
 
-    /// Where the sk_buff ends that is sent next.
+    /// End of the next sk_buff to send.
     #[inline]
     pub(super) fn first_end(&self) -> Option<u64> {
         (self.first_end != NONE).then_some(self.first_end)
     }
 
-    /// Has the first fetched.
+    /// Prefetches the first sk_buff.
     pub(super) fn prefetch_first(&self) {
         if let Some(first) = self.buffers.front() {
             prefetch(first);
         }
     }
 
-    /// The first is another now, or longer.
+    /// Updates the cached end of the first.
     fn note_first(&mut self) {
         self.first_end = self.buffers.front().map_or(NONE, |first| first.end);
     }
 
-    /// How many there are.
+    /// Number of sk_buffs.
     pub(super) fn buffers(&self) -> u64 {
         self.buffers.len() as u64
     }
@@ -152,12 +141,12 @@ impl WriteQueue {
         self.buffers.len() <= 1
     }
 
-    /// Written, and not copied yet.
+    /// Bytes written and not copied yet.
     pub(super) fn to_copy(&self) -> u64 {
         self.to_copy
     }
 
-    /// Everything before `next` is sent. Returns whether that was the end of one that is pushed.
+    /// Everything before `next` is sent. Returns whether it ended an sk_buff with PSH.
     #[inline]
     pub(super) fn advance(&mut self, next: u64) -> bool {
         if next < self.first_end {
@@ -172,7 +161,7 @@ impl WriteQueue {
         is_pushed
     }
 
-    /// The one that was sent last, up to `end`, was not sent after all.
+    /// The sk_buff sent last, up to `end`, was not sent after all.
     pub(super) fn take_back(&mut self, end: u64, is_pushed: bool, ends_record: bool) {
         self.buffers.push_front(SkBuff {
             end,
@@ -182,7 +171,7 @@ impl WriteQueue {
         self.note_first();
     }
 
-    /// The first ends here, and another follows (`tso_fragment`).
+    /// Splits the first sk_buff (`tso_fragment`).
     pub(super) fn cut(&mut self, at: u64) {
         if self.first_end().is_some_and(|end| at < end) {
             self.buffers.push_front(SkBuff {
@@ -194,8 +183,7 @@ impl WriteQueue {
         }
     }
 
-    /// A probe of the window takes the first, or its beginning: both parts are pushed
-    /// (`tcp_write_wakeup`).
+    /// A window probe sends the first sk_buff, or its beginning: both parts carry PSH (`tcp_write_wakeup`).
     pub(super) fn cut_and_push(&mut self, at: u64) {
         if let Some(first) = self.buffers.front_mut() {
             first.is_pushed = true;
@@ -207,7 +195,7 @@ impl WriteQueue {
         }
     }
 
-    /// Where the last begins, if what is sent next is `next`.
+    /// Start of the last, if `next` is sent next.
     fn last_start(&self, next: u64) -> Option<u64> {
         match self.buffers.len() {
             0 => None,
@@ -216,20 +204,20 @@ impl WriteQueue {
         }
     }
 
-    /// Bytes of the last, if what is sent next is `next`.
+    /// Bytes of the last, if `next` is sent next.
     pub(super) fn last_bytes(&self, next: u64) -> u64 {
         let start = self.last_start(next);
         start.map_or(0, |start| self.written.saturating_sub(start))
     }
 
-    /// Bytes that the last has room for, if what is sent next is `next` and a full one holds `full`.
+    /// Room in the last, if `next` is sent next and a full one holds `full`.
     pub(super) fn room(&self, next: u64, full: u64) -> u64 {
         let is_open = self.buffers.back().is_some_and(|last| !last.ends_record);
         let start = self.last_start(next).filter(|_| is_open);
         start.map_or(0, |start| full.saturating_sub(self.written - start))
     }
 
-    /// What of a write found no memory since this was asked.
+    /// Bytes of a write that found no memory since the last call.
     pub(super) fn take_refused(&mut self) -> u64 {
         std::mem::take(&mut self.refused)
     }
@@ -239,7 +227,7 @@ impl WriteQueue {
         self.followed_by
     }
 
-    /// `bytes` bytes are written, and nothing of them is copied yet.
+    /// `bytes` bytes are written, none of them copied yet.
     pub(super) fn write(
         &mut self,
         bytes: u64,
@@ -261,8 +249,8 @@ impl WriteQueue {
         self.writing = WriteProgress::Copying;
     }
 
-    /// Copies until something is to be sent, or all is copied, or nothing of what is free is left to begin
-    /// one more sk_buff in. Returns how many bytes.
+    /// Copies until something must be sent, all is copied, or no memory is left for another sk_buff. Returns
+    /// the number of bytes.
     pub(super) fn copy(
         &mut self,
         next: u64,
@@ -279,12 +267,12 @@ impl WriteQueue {
                 used_bytes >= free.memory_bytes || unsent_bytes >= free.most_unsent_bytes;
             if self.room(next, full) == 0 && is_bounded && self.bound == WriteBound::Memory {
                 self.refused += std::mem::take(&mut self.to_copy);
-                // Who waits for room lets go what there is.
+                // A writer that waits for room releases what is held.
                 self.followed_by = FollowedBy::Anything;
                 break;
             }
             let is_filled = self.copy_some(next, full);
-            // At the end of the write all is pushed in any case.
+            // At the end of the write everything carries PSH in any case.
             if !is_filled || self.to_copy == 0 {
                 continue;
             }
@@ -308,7 +296,7 @@ impl WriteQueue {
         self.written - before
     }
 
-    /// Copies what fits the last one, or a new one. Returns whether that is full now.
+    /// Copies into the last sk_buff or a new one. Returns whether it is full now.
     fn copy_some(&mut self, next: u64, full: u64) -> bool {
         let room = self.room(next, full);
         let bytes = match self.buffers.len() >= MOST_BUFFERS {

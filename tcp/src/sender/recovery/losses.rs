@@ -1,10 +1,4 @@
-//! What is taken for lost, and duplicates where there is no SACK.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 6675 section 4, IsLost | DupThresh SACKed packets above (`judge_by_count`) |
-//! | RFC 6582, NewReno | without SACK: the first packet on each partial acknowledgement |
-//! | RFC 8985, RACK | `judge_by_time` |
+//! Loss detection, and duplicates without SACK.
 
 use super::super::acknowledge::AckSummary;
 use super::super::sack::MOST_REORDERING_PKTS;
@@ -15,18 +9,17 @@ use crate::rack::Reordering;
 use crate::rtt::as_us;
 use dumbbell_core::time::Time;
 
-/// Without RACK: how far packets have been judged.
+/// Progress of loss detection without RACK.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::sender) struct Judged {
-    /// Packets from here on have not been judged lost; when all before are acknowledged it may stay
-    /// behind.
+    /// Packets from here on have not been judged; may lag behind when all before are acknowledged.
     next: u64,
-    /// Number of those before that are SACKed.
+    /// Number of SACKed packets among those before.
     sacked_pkts: u32,
 }
 
 impl Judged {
-    /// All before `head` are acknowledged: nothing else was judged.
+    /// All packets before `head` are acknowledged; no others were judged.
     pub(in crate::sender) fn restart(&mut self, head: u64) {
         *self = Judged {
             next: head,
@@ -41,7 +34,7 @@ impl Judged {
         }
     }
 
-    /// The packet behind `number` has become part of it.
+    /// The packet behind `number` was merged into it.
     pub(in crate::sender) fn on_collapsed(&mut self, number: u64) {
         self.next -= u64::from(self.next > number + 1);
     }
@@ -53,7 +46,7 @@ impl Judged {
 }
 
 impl Sender {
-    /// Without SACK a duplicate acknowledgement says that one more packet has arrived.
+    /// Without SACK, a duplicate acknowledgement means that one more packet has arrived.
     pub(super) fn add_duplicate(&mut self, is_duplicate: bool) {
         if is_duplicate && !self.is_sack() {
             let before = self.board.sacked_out();
@@ -63,7 +56,7 @@ impl Sender {
         }
     }
 
-    /// No more duplicates than packets beside the holes; more of them mean reordering
+    /// Limits duplicates to the packets besides the holes; more of them mean reordering
     /// (`tcp_check_reno_reordering`).
     pub(in crate::sender) fn limit_duplicates(&mut self, acked_pkts: u32) {
         let out = self.board.packets_out();
@@ -80,8 +73,8 @@ impl Sender {
         }
     }
 
-    /// Takes a packet for lost. In Linux one that was sent again and, by an undo, is not taken for
-    /// lost any more keeps its copy (`tcp_mark_skb_lost`).
+    /// Marks a packet as lost. In Linux a retransmitted packet whose loss mark an undo removed keeps its
+    /// retransmission (`tcp_mark_skb_lost`).
     pub(in crate::sender) fn lose(&mut self, number: u64) {
         let sent = self.board.get(number);
         let has_copy = sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked();
@@ -93,7 +86,7 @@ impl Sender {
         }
     }
 
-    /// Looks for losses after an acknowledgement.
+    /// Detects losses after an acknowledgement.
     pub(super) fn judge(&mut self, now: Time, summary: &mut AckSummary) {
         if self.board.packets_out() == 0 {
             return;
@@ -113,8 +106,7 @@ impl Sender {
         }
     }
 
-    /// NewReno (RFC 6582): the first packet, on entering recovery and on each partial
-    /// acknowledgement.
+    /// NewReno (RFC 6582): the first packet, at the start of recovery and on each partial acknowledgement.
     pub(super) fn judge_without_sack(&mut self, advances: bool) {
         let begins = self.recovery.state < CaState::Recovery
             && self.board.sacked_out() >= self.recovery.reordering_pkts;
@@ -125,7 +117,7 @@ impl Sender {
         }
     }
 
-    /// RACK (RFC 8985 section 6.2 step 5). Returns for how long to wait for what may still come,
+    /// RACK (RFC 8985 section 6.2 step 5). Returns how long to wait for packets that may still arrive,
     /// microseconds.
     pub(in crate::sender) fn judge_by_time(&mut self, now_us: u64) -> Option<u64> {
         let window_us = self.rack.window_us(Reordering {
@@ -153,8 +145,8 @@ impl Sender {
         (wait_us > 0).then_some(wait_us)
     }
 
-    /// RFC 6675 section 4: a packet is lost when DupThresh packets above it are SACKed. With
-    /// `begins`, the first is lost in any case.
+    /// RFC 6675 section 4: a packet is lost if DupThresh packets above it are SACKed. With `begins`, the
+    /// first is lost in any case.
     pub(super) fn judge_by_count(&mut self, begins: bool) {
         if self.is_rack() || !self.is_sack() {
             return;
@@ -185,8 +177,8 @@ impl Sender {
         }
     }
 
-    /// After a timeout: what was sent longer than a round-trip time ago is lost, with RACK (RFC
-    /// 8985 section 6.3), and everything without (RFC 6675 section 5.1).
+    /// After a timeout: with RACK packets sent longer than a round-trip time ago are lost (RFC 8985 section
+    /// 6.3), without it all (RFC 6675 section 5.1).
     pub(in crate::sender) fn lose_all(&mut self, now_us: u64) {
         let head = self.board.head();
         self.recovery.is_reneging = self.board.first().is_some_and(|sent| sent.is_sacked());

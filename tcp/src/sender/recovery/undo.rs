@@ -1,38 +1,30 @@
-//! Undoing a reduction that was for nothing.
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 2883 section 5 (Detection of Duplicate Packets), RFC 3708: by DSACK | every copy was reported to be a duplicate |
-//! | RFC 3522, RFC 4015, Eifel | the echoed timestamp is older than the first copy |
-//! | RFC 5682, F-RTO | `try_undo_loss`, told by the recovery |
+//! Undo of spurious reductions.
 
 use super::super::Sender;
 use crate::cca::CaState;
 use dumbbell_core::time::Time;
 
-/// What may undo a reduction of the window.
+/// State for undoing a reduction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::sender) struct Undo {
-    /// First byte that was not acknowledged when the reduction began; None when it cannot be
-    /// undone (`undo_marker`).
+    /// First unacknowledged byte at the start of the reduction; None if it cannot be undone (`undo_marker`).
     marker: Option<u64>,
-    /// Segments sent again that no duplicate has been reported for; None before the first
-    /// (`undo_retrans`).
+    /// Retransmissions not reported as duplicates; None before the first (`undo_retrans`).
     unanswered: Option<u32>,
-    /// The threshold before the reduction; None: not to be restored (`prior_ssthresh`).
+    /// The threshold before the reduction; None if it is not restored (`prior_ssthresh`).
     prior_ssthresh_pkts: Option<u32>,
-    /// Timestamp of the first segment sent again (`retrans_stamp`).
+    /// Timestamp of the first retransmission (`retrans_stamp`).
     first_retransmitted_ms: Option<u32>,
 }
 
 impl Undo {
-    /// A reduction begins, with `copies` copies out.
+    /// A reduction begins, with `copies` retransmissions outstanding.
     fn begin(&mut self, una: u64, copies: u32) {
         self.marker = Some(una);
         self.unanswered = (copies > 0).then_some(copies);
     }
 
-    /// There is nothing to be undone.
+    /// There is nothing to undo.
     pub(super) fn forget(&mut self) {
         self.marker = None;
     }
@@ -42,40 +34,40 @@ impl Undo {
         self.marker.is_some()
     }
 
-    /// Whether what ends at `end` was out when the reduction that can be undone began.
+    /// Whether data ending at `end` was outstanding when the reduction began.
     pub(in crate::sender) fn is_about(&self, end: u64) -> bool {
         self.marker.is_some_and(|marker| end > marker)
     }
 
-    /// A segment is sent again.
+    /// A segment is retransmitted.
     pub(in crate::sender) fn on_retransmission(&mut self, stamp_ms: u32) {
         self.first_retransmitted_ms.get_or_insert(stamp_ms);
         self.unanswered = Some(self.unanswered.unwrap_or(0) + 1);
     }
 
-    /// Timestamp of the first segment sent again.
+    /// Timestamp of the first retransmission.
     pub(in crate::sender) fn first_retransmitted_ms(&self) -> Option<u32> {
         self.first_retransmitted_ms
     }
 
-    /// Nothing that was sent again is out.
+    /// No retransmission is outstanding.
     pub(super) fn forget_retransmission(&mut self) {
         self.first_retransmitted_ms = None;
     }
 
-    /// Duplicates of `pkts` copies were reported.
+    /// `pkts` retransmissions were reported as duplicates.
     pub(in crate::sender) fn answer(&mut self, pkts: u32) {
         if let Some(unanswered) = &mut self.unanswered {
             *unanswered = unanswered.saturating_sub(pkts);
         }
     }
 
-    /// Whether every copy was reported to be a duplicate (RFC 3708).
+    /// Whether every retransmission was reported as a duplicate (RFC 3708).
     fn is_answered(&self) -> bool {
         self.unanswered == Some(0)
     }
 
-    /// What an undo restores the threshold to; None for leaving it.
+    /// The threshold that an undo restores; None to leave it.
     pub(super) fn set_prior_ssthresh(&mut self, pkts: Option<u32>) {
         self.prior_ssthresh_pkts = pkts;
     }
@@ -96,8 +88,8 @@ impl Sender {
         self.board.retrans_out() > 0 || head.is_some_and(|sent| sent.was_ever_retransmitted())
     }
 
-    /// Whether what arrived was only late: nothing was sent again, or the timestamp echoed is
-    /// older than the first copy (Eifel, RFC 3522).
+    /// Whether data was only late: nothing was retransmitted, or the echoed timestamp is older than the first
+    /// retransmission (Eifel, RFC 3522).
     pub(super) fn was_only_late(&self) -> bool {
         match self.rare.repair.undo.first_retransmitted_ms {
             Some(first_ms) => self.echo_ms.is_some_and(|echo_ms| echo_ms.get() < first_ms),
@@ -127,8 +119,8 @@ impl Sender {
         self.rack.set_advanced();
     }
 
-    /// At the end of recovery. Returns whether the state is held until more is acknowledged:
-    /// without SACK, late duplicates must not begin another (RFC 6582 section 4.1).
+    /// At the end of recovery. Returns whether the state is held until more is acknowledged: without SACK,
+    /// late duplicates must not start another recovery (RFC 6582 section 4.1).
     pub(super) fn try_undo_recovery(&mut self, now: Time) -> bool {
         if self.may_undo() {
             self.undo_reduction(false);
@@ -151,7 +143,7 @@ impl Sender {
         holds
     }
 
-    /// Every copy was reported to be a duplicate (RFC 3708).
+    /// Every retransmission was reported as a duplicate (RFC 3708).
     pub(super) fn try_undo_by_duplicates(&mut self) -> bool {
         let undo = &self.rare.repair.undo;
         let can = undo.is_possible() && undo.is_answered();
@@ -179,10 +171,10 @@ impl Sender {
         true
     }
 
-    /// A partial acknowledgement in recovery, of what was only late. Returns whether nothing more
-    /// is to be done.
+    /// A partial acknowledgement in recovery, of data that was only late. Returns whether processing is
+    /// complete.
     pub(super) fn try_undo_partial(&mut self, prior_una: u64, now: Time) -> bool {
-        // The hole filled by itself: reordering.
+        // The hole filled without a retransmission: reordering.
         self.check_reordering(prior_una);
         if self.board.retrans_out() > 0 {
             return true;
