@@ -1,6 +1,6 @@
-//! Every packet at a queue, seen twice: when it comes (a copy that a filter before the queue
-//! sends to a device of its own) and when the device behind the queue takes it. From both follow
-//! sojourn times and drops, whoever sent it.
+//! Observes every packet at a queue twice: on arrival (a filter in front of the queue sends a copy to a
+//! separate device) and when the device behind the queue takes it. From both follow sojourn times and drops,
+//! whoever sent the packet.
 
 use crate::capture_file::CaptureFile;
 use crate::error::{ErrorContext, GuestError};
@@ -19,8 +19,8 @@ const CONGESTION_EXPERIENCED: u8 = 0b11;
 /// How many IP identification values there are; between two hosts they then begin again (RFC 791 section 3.1).
 const NUMBERS: usize = 1 << 16;
 
-/// What tells a packet from others: its addresses, its number and part of a datagram, its ports
-/// and sequence number. Not its ECN field, which a queue may change.
+/// Identity of a packet: its addresses, IP identification, fragment offset, ports and sequence number. Not
+/// its ECN field, which a queue may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Identity {
     addresses: u64,
@@ -29,7 +29,7 @@ struct Identity {
 }
 
 impl Identity {
-    /// Of the segment behind one with so much payload: the number of the IP packet is one more, and the
+    /// Identity of the segment behind one with this payload: the IP identification is one more, and the
     /// sequence number is in the lower half.
     fn next(self, payload_bytes: u32) -> Identity {
         let number = (self.number >> 32) as u16;
@@ -44,7 +44,7 @@ impl Identity {
     }
 }
 
-/// A packet as it passed a place.
+/// A packet seen at a point.
 #[derive(Debug, Clone, Copy)]
 struct Sighting {
     at: Time,
@@ -55,53 +55,53 @@ struct Sighting {
     source: Source,
 }
 
-/// Whose packet it is.
+/// The sender of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// Of this protocol, TCP or UDP, from one socket to another.
+    /// TCP or UDP (protocol number), source and destination socket.
     Sockets(u8, SocketAddrV4, SocketAddrV4),
     /// Of ICMP with this identifier.
     Echo(u16),
-    /// A later fragment of the datagram of this number, or of no known protocol.
+    /// A later fragment of the datagram with this number, or a packet of an unknown protocol.
     Fragment(u16),
 }
 
 /// A packet at a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct QueuedPacket {
-    /// It came.
+    /// Arrival at the queue.
     pub arrived: Time,
-    /// The device took it; `NEVER` when it did not.
+    /// When the device took it; `NEVER` if it did not.
     pub taken: Time,
     /// With the IP header.
     pub bytes: u32,
-    /// Whose it is.
+    /// Its sender.
     pub source: Source,
     /// Whether the queue marked it.
     pub marked: bool,
 }
 
-/// The two places at one queue.
+/// The two observation points of a queue.
 struct Watch {
     queue: usize,
     before: Ring,
     after: Ring,
     pairing: Pairing,
-    /// Number of the first of its two interfaces in the capture file; none when it is not there.
+    /// First of its two interfaces in the capture file; None if not captured.
     captured: Option<u32>,
 }
 
-/// All queues that are watched.
+/// All watched queues.
 pub struct Captures {
     watches: Vec<Watch>,
-    /// What the wall clock shows at the run's time zero.
+    /// Wall clock at the run's time zero.
     zero_wall_ns: u64,
-    /// None where no link asks for it.
+    /// None if no link asks for a capture.
     file: Option<CaptureFile>,
 }
 
 impl Captures {
-    /// Opens the places; nothing has passed yet.
+    /// Opens the observation points.
     pub fn new(job: &Job, experiment: &Experiment, hosts: &Hosts) -> Result<Captures, GuestError> {
         let names = experiment.queue_names();
         let ends: Vec<_> = experiment.link_ends().map(|(_, _, end)| end).collect();
@@ -141,17 +141,17 @@ impl Captures {
         })
     }
 
-    /// Says when the run's time zero is, on the monotonic clock.
+    /// Sets the run's time zero, on the monotonic clock.
     pub fn start(&mut self, zero_ns: u64) {
         self.zero_wall_ns = zero_ns + sys::wall_ahead_ns();
     }
 
-    /// Whether anything is watched.
+    /// Whether nothing is watched.
     pub fn is_empty(&self) -> bool {
         self.watches.is_empty()
     }
 
-    /// Takes what has passed, and writes what is captured. To be done before the rings are full.
+    /// Processes packets seen so far, and writes the capture. Must be called before the rings are full.
     pub fn drain(&mut self) -> Result<(), GuestError> {
         let zero = self.zero_wall_ns;
         let mut keep = |interface: Option<u32>, frame: &Frame<'_>| {
@@ -181,7 +181,7 @@ impl Captures {
         self.file.as_mut().map_or(Ok(()), CaptureFile::write_kept)
     }
 
-    /// Queue and packets of each that missed none.
+    /// Packets of each queue at which no packet was missed.
     pub fn passages(mut self) -> Result<Vec<(usize, Vec<QueuedPacket>)>, GuestError> {
         self.drain()?;
         let mut all = Vec::new();
@@ -206,7 +206,7 @@ impl Captures {
     }
 }
 
-/// What a frame is; None for what is not IPv4, and for what came before time zero.
+/// Parses a frame; None if it is not IPv4, or was seen before time zero.
 fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
     let at_ns = frame.at_ns.checked_sub(zero_wall_ns)?;
     let ip = frame.head.get(ETHERNET_BYTES..)?;
@@ -245,7 +245,7 @@ fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
     })
 }
 
-/// Of IP and TCP; None where it is not TCP.
+/// Length of the IP and TCP headers; None if not TCP.
 fn tcp_headers_bytes(frame: &Frame<'_>) -> Option<u32> {
     let ip = frame.head.get(ETHERNET_BYTES..)?;
     let header = usize::from(ip.first()? & 0xf) * 4;
@@ -254,23 +254,23 @@ fn tcp_headers_bytes(frame: &Frame<'_>) -> Option<u32> {
     is_tcp.then_some(header as u32 + 4 * tcp_words)
 }
 
-/// Finds each packet that came among those that went; equal ones in their order. What is kept of a
-/// packet that has gone is its passage: all sightings of a minute at 100 Mbit/s would not fit.
+/// Matches arrivals with departures; equal identities in order. Only one record is kept for a departed
+/// packet: all sightings of a minute at 100 Mbit/s would not fit memory.
 #[derive(Default)]
 struct Pairing {
     passages: Vec<QueuedPacket>,
-    /// Of those that have not gone, the places in `passages`, and the ECN fields they came with.
+    /// Index in `passages` and ECN field of packets that have not departed.
     waiting: HashMap<Identity, VecDeque<(usize, u8)>>,
     /// Whether the queue flips bits of packets.
     finds_damaged: bool,
-    /// By addresses and number, whose the first fragment was.
+    /// Senders by addresses and IP identification, from first fragments.
     datagrams: HashMap<(u64, u64), Source>,
 }
 
 impl Pairing {
-    /// A packet that the device took may be several segments, each of which came as one (the device that
-    /// gets copies has them cut). All but the last are as long as the first, and the fields that tell them
-    /// apart are those that cutting gives them (`tcp_gso_segment`, `inet_gso_segment`).
+    /// A departing packet may consist of several segments that arrived individually (the device that receives
+    /// copies has them segmented). All but the last are as long as the first, and their identities follow
+    /// from segmentation (`tcp_gso_segment`, `inet_gso_segment`).
     fn went_whole(&mut self, sighting: &Sighting, headers_bytes: u32) {
         let Some(first) = self.waiting_bytes(&sighting.identity) else {
             return self.went(sighting);
@@ -300,7 +300,7 @@ impl Pairing {
         found.unwrap_or(identity)
     }
 
-    /// Of the first that waits with this identity.
+    /// Bytes of the first waiting packet with this identity.
     fn waiting_bytes(&self, identity: &Identity) -> Option<u32> {
         let (place, _) = self.waiting.get(identity)?.front()?;
         Some(self.passages[*place].bytes)
@@ -310,7 +310,7 @@ impl Pairing {
         let identity = sighting.identity;
         let datagram = (identity.addresses, identity.number >> 32);
         let source = match sighting.source {
-            // Only the first fragment has ports, and it comes first.
+            // Only the first fragment has ports, and it arrives first.
             Source::Fragment(_) => self.datagrams.get(&datagram).copied(),
             known => {
                 self.datagrams.insert(datagram, known);
@@ -319,8 +319,8 @@ impl Pairing {
         };
         let place = self.passages.len();
         let equal = self.waiting.entry(identity).or_default();
-        // What came before the numbers began again and has not gone was dropped, or this one's departure
-        // would be taken for its.
+        // A packet that arrived before the identification wrapped and has not departed was dropped; otherwise
+        // it would be matched with this departure.
         while equal
             .front()
             .is_some_and(|(before, _)| place - before >= NUMBERS)

@@ -1,5 +1,5 @@
-//! The capture of a run: one pcapng, with two interfaces for each captured queue, before and
-//! after it. Times count from the run's time zero, as in the tables.
+//! The capture file of a run: one pcapng file with two interfaces for each captured queue, before and after
+//! it. Times count from the run's time zero, as in the tables.
 
 use crate::checksum;
 use crate::error::{ErrorContext, GuestError};
@@ -10,34 +10,34 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// What Python looks for in the output folder.
+/// File name, which Python expects in the output folder.
 const NAME: &str = "capture.pcapng";
 /// Headers with all their options: Ethernet 14, IPv4 20 (Linux sends no options), TCP at most 60.
 const SNAP_BYTES: usize = 128;
 
-/// A packet that was seen and not written yet.
+/// A packet seen and not written yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct UnwrittenPacket {
     at_ns: u64,
     interface: u32,
-    /// Where its bytes lie.
+    /// Offset of its bytes.
     begin: usize,
     end: usize,
     original_bytes: u32,
 }
 
-/// A capture under way.
+/// A capture in progress.
 pub struct CaptureFile {
     writer: PcapngWriter<BufWriter<File>>,
     end: Time,
-    /// By interface.
+    /// Packets written by interface.
     written: Vec<u64>,
     kept: Vec<UnwrittenPacket>,
     bytes: Vec<u8>,
 }
 
 impl CaptureFile {
-    /// Begins the file. Packets from the run's end on are not written.
+    /// Creates the file. Packets after the end of the run are not written.
     pub fn create(folder: &Path, end: Time) -> Result<CaptureFile, GuestError> {
         let file = File::create(folder.join(NAME)).context(what)?;
         let writer = PcapngWriter::new(BufWriter::new(file), "dumbbell");
@@ -50,7 +50,7 @@ impl CaptureFile {
         })
     }
 
-    /// Adds a queue; returns the interface before it, which the one after it follows.
+    /// Adds a queue. Returns the interface before it; the one after it has the next number.
     pub fn add_queue(&mut self, name: &str) -> Result<u32, GuestError> {
         let mut add = |place: &str| {
             let name = format!("{name} {place}");
@@ -63,7 +63,7 @@ impl CaptureFile {
         Ok(first)
     }
 
-    /// Keeps the headers of a packet, unless it passed before or after the run.
+    /// Stores the headers of a packet, unless it was seen before or after the run.
     pub fn keep(&mut self, interface: u32, zero_wall_ns: u64, frame: &Frame<'_>) {
         let Some(at_ns) = frame.at_ns.checked_sub(zero_wall_ns) else {
             return;
@@ -86,8 +86,8 @@ impl CaptureFile {
         });
     }
 
-    /// Writes what has been kept, in the order of time; at one instant before a queue first. To be
-    /// called when every place has been looked at: nothing earlier comes then.
+    /// Writes the stored packets in order of time; at one instant, before a queue first. Call it after
+    /// draining every point, so that no earlier packet follows.
     pub fn write_kept(&mut self) -> Result<(), GuestError> {
         self.kept.sort_unstable();
         for kept in self.kept.drain(..) {
@@ -101,7 +101,7 @@ impl CaptureFile {
         Ok(())
     }
 
-    /// Ends the file with what was seen and what was missed, by interface.
+    /// Ends the file with the number of packets seen and missed by interface.
     pub fn finish(self, missed: &[u32]) -> Result<(), GuestError> {
         let counts = self.written.iter().zip(missed);
         let counts: Vec<_> = counts

@@ -1,5 +1,5 @@
-//! The checksum of UDP and TCP that Linux leaves to the network card: a packet socket sees the sum
-//! of the pseudo header in its place. A capture is to hold what a card would have sent.
+//! Completes UDP and TCP checksums that Linux leaves to the network card: a packet socket sees only the sum
+//! of the pseudo header. A capture must contain what a card would have sent.
 //!
 //! Sources: RFC 1071; RFC 768 and RFC 9293 section 3.1 on the pseudo header; the kernel's
 //! documentation of checksum offloads on CHECKSUM_PARTIAL.
@@ -8,8 +8,8 @@ const ETHERNET_BYTES: usize = 14;
 const UDP: u8 = libc::IPPROTO_UDP as u8;
 const TCP: u8 = libc::IPPROTO_TCP as u8;
 
-/// Finishes the checksum in the beginning of a frame, in which the sum of the pseudo header
-/// stands. What lies behind the beginning must be zeros, as every payload here is.
+/// Completes the checksum at the start of a frame, which holds the sum of the pseudo header. The rest of the
+/// frame must be zeros, as all payload here is.
 pub fn finish(head: &mut [u8]) {
     let Some(first) = head.get(ETHERNET_BYTES) else {
         return;

@@ -1,9 +1,9 @@
-//! Holds a kernel, seen from the host a process like any other, to the files that it needs.
+//! Confines a kernel, which is an ordinary process of the host, to the files that it needs.
 //!
-//! A guest's files are the host's (hostfs), and whoever is root inside can mount all of them again.
-//! So what it may read and write is decided here, on the host, before the kernel begins:
-//! `dumbbell-guest confine WANTED PROGRAM ARGUMENTS` restricts itself and becomes the program.
-//! `WANTED` is JSON, see [`ConfinementRequest`]. `dumbbell-guest confine ask` says what this machine offers.
+//! A guest's files are those of the host (hostfs), and root in the guest can mount all of them again. So
+//! access is restricted here, on the host, before the kernel starts: `dumbbell-guest confine WANTED PROGRAM
+//! ARGUMENTS` restricts itself and executes the program. `WANTED` is JSON, see [`ConfinementRequest`].
+//! `dumbbell-guest confine ask` prints what this machine supports.
 
 mod calls;
 mod capabilities;
@@ -20,59 +20,59 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The first argument that leads here.
+/// The subcommand.
 pub const WORD: &str = "confine";
 const ASK: &str = "ask";
 
 /// The one device that the kernel opens for its consoles.
 const NULL: &str = "/dev/null";
-/// It tries on a new terminal whether the host tells it when there is something to read.
+/// The kernel tests on a new terminal whether the host signals input.
 const TERMINALS: &str = "/dev/ptmx";
 const TERMINALS_FOLDER: &str = "/dev/pts";
-/// The memory of the process itself, which is the kernel's. Process 1 of a guest looks into it
-/// before it has mounted a `/proc` of its own (Rust's runtime asks glibc for the stack); refused
-/// this, it allocates otherwise, and runs differ from those of a guest that is not confined.
+/// The memory map of the process. Process 1 of a guest reads it before it has mounted its own `/proc` (Rust's
+/// runtime asks glibc for the stack). If refused, it allocates differently, and runs differ from those of an
+/// unconfined guest.
 const ITS_MEMORY: &str = "/proc/self/maps";
-/// It looks up what the processor can do.
+/// The kernel reads the processor's features.
 const PROCESSOR: &str = "/proc/cpuinfo";
 
-/// By what a process is held to its files.
+/// How a process is confined to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfinementMethod {
-    /// Rules on the process (landlock(7)) and refused system calls, since those rules know nothing
-    /// of owners, modes and stamps.
+    /// Landlock rules on the process (landlock(7)), plus refused system calls, because Landlock does not
+    /// cover owners, modes and time stamps.
     Landlock,
-    /// A root of its own in which there is nothing else (mount_namespaces(7)).
+    /// A root file system of its own with only these files (mount_namespaces(7)).
     MountNamespace,
-    /// Nothing: it reads and writes whatever its user may.
+    /// No confinement.
     Nothing,
 }
 
-/// How a program is to be confined.
+/// A confinement request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfinementRequest {
     means: ConfinementMethod,
-    /// Files, and folders with all that is in them. What is not there is left out.
+    /// Readable files and folders, recursively. Missing ones are skipped.
     readable: Vec<PathBuf>,
-    /// The one folder for reading and writing.
+    /// The only writable folder.
     folder: PathBuf,
-    /// A descriptor to which is written why it fails; it is closed when the program begins.
+    /// A descriptor for the error message; closed when the program starts.
     #[serde(default)]
     failure_fd: Option<i32>,
-    /// As if the host had no later version of Landlock: for tests of older hosts.
+    /// Limits Landlock to this version, for tests of older hosts.
     #[serde(default)]
     landlock_version: Option<u8>,
 }
 
-/// What this machine offers, the first that works.
+/// The first method that works on this machine.
 #[derive(Debug, Serialize)]
 struct ConfinementOffer {
     means: ConfinementMethod,
-    /// Which version of Landlock.
+    /// Its version of Landlock.
     landlock_version: Option<u8>,
-    /// Why the means before it do not work.
+    /// Why earlier methods do not work.
     refused: Vec<MethodRefusal>,
 }
 
@@ -82,13 +82,13 @@ struct MethodRefusal {
     why: String,
 }
 
-/// Why a program is not confined, or not run.
+/// Why a program is not confined or not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfineError {
     /// The arguments are not those that `launch` gives.
     #[error("dumbbell-guest confine ask, or: confine WANTED PROGRAM ARGUMENTS ({0})")]
     Arguments(String),
-    /// The host has no Landlock.
+    /// The host does not support Landlock.
     #[error("this kernel has no Landlock, or it is not switched on (lsm=landlock)")]
     NoLandlock,
     /// Landlock refused the rules.
@@ -100,14 +100,14 @@ pub enum ConfineError {
     /// The host refused something else.
     #[error("{what}: {source}")]
     System {
-        /// What was asked of it.
+        /// The operation.
         what: String,
-        /// What it said.
+        /// The error of the system call.
         source: io::Error,
     },
 }
 
-/// Does what the arguments after [`WORD`] ask for; returns only when there is no program to become.
+/// Executes the subcommand; returns only on failure.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     match arguments {
         [word] if word == ASK => {
@@ -142,7 +142,7 @@ fn become_program(arguments: &[OsString]) -> Result<std::convert::Infallible, Co
         Err(error) => error,
     };
     if let Some(mut failure) = failure {
-        // Nobody may be left to read it.
+        // The reader may have gone.
         let _ = write!(failure, "{error}");
     }
     Err(error)
@@ -165,8 +165,8 @@ fn restrict(wanted: &ConfinementRequest) -> Result<(), ConfineError> {
     calls::refuse(cuts_off)
 }
 
-/// Tries each on this process: what is refused leaves it as it was, but for namespaces that it
-/// is alone in.
+/// Tries each method on this process. A refused method leaves the process unchanged, except for private
+/// namespaces.
 fn offer() -> ConfinementOffer {
     let mut refused = Vec::new();
     let mut not = |means, error: ConfineError| {

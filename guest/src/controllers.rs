@@ -1,4 +1,4 @@
-//! Congestion controllers that are modules of the kernel.
+//! Congestion controllers that are kernel modules.
 
 use crate::error::{ErrorContext, GuestError};
 use crate::job::Controller;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Messages of the kernel below this level are printed (proc_sys_kernel(5)).
 const PRINTED_LEVEL: &str = "/proc/sys/kernel/printk";
 
-/// Loads them, before the first socket asks for one, and has their flows ask by the kernel's names.
+/// Loads them before the first socket is created, and sets the kernel's names in the flows.
 pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(), GuestError> {
     if !controllers.is_empty() {
         print_faults()?;
@@ -30,12 +30,12 @@ pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(
     Ok(())
 }
 
-/// Where a module has crashed is said in lines of a level that is not printed otherwise.
+/// Raises the print level so that the crash report of a module is printed.
 pub fn print_faults() -> Result<(), GuestError> {
     fs::write(PRINTED_LEVEL, "8").context(|| format!("writing {PRINTED_LEVEL}"))
 }
 
-/// Tells them when the run begins, on the monotonic clock.
+/// Sets the run's time zero in each module, on the monotonic clock.
 pub fn set_zero(controllers: &[Controller], zero_ns: u64) -> Result<(), GuestError> {
     for controller in controllers {
         let place = format!("/sys/module/{}/parameters/zero_ns", controller.name);
@@ -44,7 +44,7 @@ pub fn set_zero(controllers: &[Controller], zero_ns: u64) -> Result<(), GuestErr
     Ok(())
 }
 
-/// Copies what they have recorded of their events, where they were made to.
+/// Copies the event records of modules built to record.
 pub fn keep_records(controllers: &[Controller], output: &Path) -> Result<(), GuestError> {
     for controller in controllers {
         let records: PathBuf = ["/proc", &controller.name].iter().collect();

@@ -1,22 +1,21 @@
-//! What disciplines say of themselves besides what every queue counts: the `xstats` of
-//! linux/pkt_sched.h, Linux 6.1.
+//! Statistics of disciplines beyond the common counters: the `xstats` of linux/pkt_sched.h, Linux 6.1.
 
-/// A discipline's own numbers.
+/// Statistics of a discipline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Own {
-    /// Dropped by its algorithm, not for want of room.
+    /// Dropped by its algorithm, not at a limit.
     pub dropped_by_algorithm: u32,
     /// Marked instead of dropped.
     pub marked: u32,
-    /// Probability of a drop, in parts of 2^64.
+    /// Drop probability in units of 2^-64.
     pub drop_probability: Option<u64>,
-    /// What it takes its queueing delay for.
+    /// Its own estimate of the queueing delay.
     pub delay_ns: Option<u64>,
 }
 
 impl Own {
-    /// Reads the numbers of a discipline of this name, which has dropped `drops` altogether.
-    /// None when it has none, or not those of Linux 6.1.
+    /// Reads the statistics of a discipline of this kind, which has dropped `drops` in total. None if it has
+    /// none, or not those of Linux 6.1.
     pub fn read(kind: &str, drops: u32, xstats: &[u8]) -> Option<Own> {
         let u32_at = |at: usize| {
             let bytes = xstats.get(at..at + 4)?;
@@ -52,7 +51,7 @@ impl Own {
             },
             // tc_fq_pie_xstats
             "fq_pie" => Own {
-                // Among those dropped are those over the limit (sch_fq_pie.c).
+                // The drops include those at the limit (sch_fq_pie.c).
                 dropped_by_algorithm: u32_at(4)?.wrapping_sub(u32_at(8)?),
                 marked: u32_at(16)?,
                 ..Own::default()
@@ -61,7 +60,7 @@ impl Own {
         })
     }
 
-    /// The numbers of a discipline and its children together.
+    /// Sum over a discipline and its children.
     pub fn with(self, child: Own) -> Own {
         Own {
             dropped_by_algorithm: self.dropped_by_algorithm + child.dropped_by_algorithm,

@@ -1,53 +1,53 @@
-//! What can go wrong inside the kernel.
+//! Errors inside the kernel.
 
 use std::io;
 
-/// Why a run gave no result. Its text is what the person at the host reads.
+/// Why a run gave no result; the user reads the text.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The job, or the description in it, cannot be read.
     #[error("the job cannot be read: {0}")]
     Job(String),
-    /// The kernel refused something.
+    /// A system call failed.
     #[error("{what}: {source}")]
     System {
-        /// What was asked of it.
+        /// The operation.
         what: String,
-        /// What it said.
+        /// The error of the system call.
         source: io::Error,
     },
-    /// A set-up line was refused.
+    /// A set-up line was refused by `ip` or `tc`.
     #[error("{tool} refused `{line}` at host {host}: {said}")]
     SetUp {
         /// `ip` or `tc`.
         tool: String,
         /// Index of the host.
         host: usize,
-        /// Which line; empty when the program did not say.
+        /// The line; empty if unknown.
         line: String,
-        /// What it printed.
+        /// The program's output.
         said: String,
     },
     /// A program of the description failed.
     #[error("program {name} ({kind}): {how}; {said}")]
     Program {
-        /// In the description.
+        /// Name in the description.
         name: String,
-        /// Which program.
+        /// Kind of the program.
         kind: String,
-        /// What it did.
+        /// How it failed.
         how: String,
-        /// What it printed last.
+        /// Its last output.
         said: String,
     },
-    /// Something that should not happen.
+    /// A bug.
     #[error("{0}")]
     Internal(String),
 }
 
-/// Says what was being done when the kernel refused it.
+/// Adds context to errors.
 pub trait ErrorContext<T> {
-    /// Adds the words.
+    /// Describes the failed operation.
     fn context(self, what: impl FnOnce() -> String) -> Result<T, GuestError>;
 }
 

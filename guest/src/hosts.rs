@@ -21,8 +21,8 @@ const GRO: u32 = 0x2c;
 #[derive(Debug)]
 pub struct Hosts(Vec<File>);
 
-/// What process 1 needs before anything else. `/tmp` stays the host's: a run's folder may be
-/// there, all that can be written to (`confine`).
+/// Mounts the file systems that process 1 needs. `/tmp` stays that of the host: the run's folder may be
+/// there, which is the only writable one (`confine`).
 pub fn mount_all() -> Result<(), GuestError> {
     for (kind, target) in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")] {
         sys::mount(kind, target, kind, false).context(|| format!("mounting {target}"))?;
@@ -31,10 +31,10 @@ pub fn mount_all() -> Result<(), GuestError> {
 }
 
 impl Hosts {
-    /// Makes `count` namespaces, named `h0`, `h1`, ...
+    /// Creates `count` namespaces, named `h0`, `h1`, ...
     pub fn new(count: usize, settings: &[Setting]) -> Result<Hosts, GuestError> {
         std::fs::create_dir_all(NAMED).context(|| format!("making {NAMED}"))?;
-        // Some are the kernel's as a whole, and are only found in the first network.
+        // Some settings are global and exist only in the first network namespace.
         for setting in settings {
             apply(setting)?;
         }
@@ -53,20 +53,20 @@ impl Hosts {
         Ok(Hosts(hosts))
     }
 
-    /// Sets values of one host.
+    /// Sets values of a host.
     pub fn set(&self, host: usize, settings: &[Setting]) -> Result<(), GuestError> {
         self.enter(host)?;
         settings.iter().try_for_each(apply)
     }
 
-    /// Goes to a host: what is opened from now on is there.
+    /// Enters a host: sockets opened from now on belong to it.
     pub fn enter(&self, host: usize) -> Result<(), GuestError> {
         let namespace = self.0.get(host);
         let namespace = namespace.ok_or_else(|| GuestError::Job(format!("no host {host}")))?;
         sys::enter_network(namespace).context(|| format!("entering host {host}"))
     }
 
-    /// Runs set-up lines, one process for many: starting one costs a tenth of a second here.
+    /// Runs set-up lines in one process, because starting a process takes a tenth of a second here.
     pub fn run(&self, step: &Step) -> Result<(), GuestError> {
         self.enter(step.host)?;
         let what = || format!("running {}", step.tool);
@@ -79,7 +79,7 @@ impl Hosts {
             .context(what)?;
         let mut input = child.stdin.take().expect("it was asked for");
         let text: String = step.lines.iter().map(|line| format!("{line}\n")).collect();
-        // A program that ends early says why on its own output.
+        // A program that ends early reports the reason on its output.
         let _ = input.write_all(text.as_bytes());
         drop(input);
         let output = child.wait_with_output().context(what)?;
@@ -96,7 +96,7 @@ impl Hosts {
         })
     }
 
-    /// Whether a device segments TCP, and merges frames. Without both one packet stays one packet.
+    /// Turns TSO and GRO of a device on or off. Without both, one packet stays one packet.
     pub fn set_offloads(
         &self,
         host: usize,
@@ -106,11 +106,11 @@ impl Hosts {
     ) -> Result<(), GuestError> {
         self.enter(host)?;
         let socket = Socket::udp().context(|| "opening a socket".to_owned())?;
-        // TCP makes sk_buffs of several segments without GSO too (`sk_setup_caps`).
+        // TCP also builds sk_buffs of several segments without GSO (`sk_setup_caps`).
         for (command, is_on) in [(TSO, tso), (GSO, tso), (GRO, gro)] {
             let what = || format!("switching an offload of {device}");
             match sys::set_offload(&socket, device, command, is_on) {
-                Err(error) if error.raw_os_error() == Some(95) => {} // it has none
+                Err(error) if error.raw_os_error() == Some(95) => {} // not supported by the device
                 other => other.context(what)?,
             }
         }
@@ -118,7 +118,7 @@ impl Hosts {
     }
 }
 
-/// The line that a batch ended at: `Command failed -:3` names the third.
+/// The line at which a batch stopped: `Command failed -:3` means the third.
 fn refused_line<'a>(said: &str, lines: &'a [String]) -> &'a str {
     let number = said.rsplit_once("-:").map(|(_, after)| after.trim());
     let number: Option<usize> = number.and_then(|number| number.parse().ok());

@@ -1,5 +1,5 @@
-//! Round trips that the program `irtt` measures: its server and its clients run in the hosts, and
-//! what the clients write about every round trip is read when they have ended.
+//! Round-trip times measured by the program `irtt`: its server and clients run in the hosts, and the reports
+//! of the clients are read at the end.
 //!
 //! Sources: irtt(1), irtt-client(1), irtt-server(1) of irtt 0.9.
 
@@ -15,23 +15,23 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// Where a server listens, unless it is told otherwise.
+/// Default port of the server.
 pub const SERVER_PORT: u16 = 2112;
-/// So much of what a program printed goes into an error.
+/// Bytes of a program's output quoted in an error.
 const SAID_BYTES: usize = 300;
 
 /// All servers and clients.
 pub struct Sessions {
-    /// The program; none where no probe asks for it.
+    /// Path of the program; None if no probe uses it.
     program: Option<String>,
     folder: PathBuf,
     servers: Vec<(Ipv4Addr, Child)>,
     clients: Vec<Client>,
-    /// What the wall clock shows at the run's time zero.
+    /// Wall clock at the run's time zero.
     zero_wall_ns: u64,
 }
 
-/// A client under way, or one that has ended.
+/// A running or ended client.
 struct Client {
     probe: usize,
     name: String,
@@ -39,7 +39,7 @@ struct Client {
     status: Option<ExitStatus>,
 }
 
-/// What a client is to do.
+/// Parameters of a client.
 pub struct ClientRequest<'a> {
     /// Index of the probe.
     pub index: usize,
@@ -47,16 +47,16 @@ pub struct ClientRequest<'a> {
     pub probe: &'a Probe,
     /// Its host.
     pub from: usize,
-    /// What it sends from.
+    /// Source port.
     pub port: u16,
-    /// Where the server is.
+    /// Address of the server.
     pub to: Ipv4Addr,
-    /// How long it sends.
+    /// Duration of sending.
     pub length: Time,
 }
 
 impl Sessions {
-    /// None yet.
+    /// No sessions.
     pub fn new(program: Option<String>, folder: PathBuf) -> Sessions {
         Sessions {
             program,
@@ -67,13 +67,13 @@ impl Sessions {
         }
     }
 
-    /// Starts a server at an address of a host, unless there is one.
+    /// Starts a server at an address of a host, unless it is running.
     pub fn serve(&mut self, host: usize, at: Ipv4Addr, hosts: &Hosts) -> Result<(), GuestError> {
         if self.servers.iter().any(|(address, _)| *address == at) {
             return Ok(());
         }
         hosts.enter(host)?;
-        // No least interval between packets, and no end of a session that waits.
+        // No minimum interval, and no timeout of sessions.
         let words = ["server", "-i", "0", "--timeout=0"].map(str::to_owned);
         let bind = ["-b".to_owned(), format!("{at}:{SERVER_PORT}")];
         let child = self.spawn(&format!("irtt-server-{at}"), words.into_iter().chain(bind))?;
@@ -81,20 +81,20 @@ impl Sessions {
         Ok(())
     }
 
-    /// Says when the run's time zero is, on the monotonic clock.
+    /// Sets the run's time zero, on the monotonic clock.
     pub fn set_zero(&mut self, zero_ns: u64) {
-        // Reading clocks takes time, which a run without a session does not spend.
+        // Reading clocks takes virtual time, so a run without sessions does not.
         if !self.servers.is_empty() {
             self.zero_wall_ns = zero_ns + sys::wall_ahead_ns();
         }
     }
 
-    /// Starts a client. Its first request leaves a round trip later: a session is opened first.
+    /// Starts a client. Its first request leaves one round trip later, because a session is opened first.
     pub fn start(&mut self, asked: &ClientRequest<'_>, hosts: &Hosts) -> Result<(), GuestError> {
         hosts.enter(asked.from)?;
         let report = self.report(asked.index);
         let (port, server) = (asked.port, asked.to);
-        // What irtt calls DSCP is the whole byte of the IP header.
+        // irtt's DSCP option is the whole TOS byte.
         let class = asked.probe.dscp << 2;
         let words = format!(
             "client -4 -Q --local=:{port} --dscp={class:#04x} -i {}ns -d {}ns -l {} -o",
@@ -118,7 +118,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Whether a client has not ended.
+    /// Whether a client is still running.
     pub fn are_running(&mut self) -> Result<bool, GuestError> {
         let mut running = false;
         for client in &mut self.clients {
@@ -131,7 +131,7 @@ impl Sessions {
         Ok(running)
     }
 
-    /// Probe and round trips of every session.
+    /// Probe index and round trips of every session.
     pub fn into_echoes(self) -> Result<Vec<(usize, Vec<Echo>)>, GuestError> {
         let read = |client: &Client| {
             if !client.status.is_some_and(|status| status.success()) {
@@ -189,7 +189,7 @@ impl Sessions {
         ))
     }
 
-    /// The beginning of what a program printed: its usage would follow.
+    /// The start of a program's output, without its usage text.
     fn said(&self, log: &str) -> String {
         let said = std::fs::read(self.log(log)).unwrap_or_default();
         let said = String::from_utf8_lossy(&said[..said.len().min(SAID_BYTES)]);
@@ -202,14 +202,14 @@ impl Drop for Sessions {
         let clients = self.clients.iter_mut().map(|client| &mut client.child);
         let servers = self.servers.iter_mut().map(|(_, child)| child);
         for child in clients.chain(servers) {
-            // One that has ended is not there to be killed.
+            // A process that has ended cannot be killed.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// Of what a client writes, what is read here.
+/// The fields read from a client's report.
 #[derive(Deserialize)]
 struct IrttOutput {
     round_trips: Vec<RoundTrip>,
@@ -223,7 +223,7 @@ struct RoundTrip {
 
 #[derive(Deserialize)]
 struct Delay {
-    /// Nanoseconds; not there when the packet was lost. It leaves out what the server took.
+    /// Nanoseconds, excluding the server's processing time; missing if the packet was lost.
     rtt: Option<u64>,
 }
 

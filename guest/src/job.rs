@@ -1,4 +1,4 @@
-//! What the host asks for: one replication of one experiment.
+//! The job of the guest: one replication of one experiment.
 
 use crate::error::GuestError;
 use serde::Deserialize;
@@ -9,111 +9,111 @@ use std::path::PathBuf;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// The resolved description, as text.
+    /// The resolved description as JSON text.
     pub resolved: String,
-    /// Which replication.
+    /// Number of the replication.
     pub replication: u64,
     /// Lines of `ip` and `tc`, in order.
     pub steps: Vec<Step>,
-    /// What is to be run later, in order.
+    /// Changes during the run, in order.
     pub changes: Vec<Change>,
-    /// Values for files under `/proc/sys`, in every host.
+    /// Values under `/proc/sys` for every host.
     pub sysctl: Vec<Setting>,
-    /// As above, besides those, by host.
+    /// Additional values by host.
     pub host_sysctl: Vec<Vec<Setting>>,
-    /// Where results go.
+    /// Output folder.
     pub output: PathBuf,
-    /// What answers to which host: the IPv4 addresses flows and probes are sent to.
+    /// IPv4 destination addresses of flows.
     pub flow_addresses: Vec<String>,
-    /// As above, for probes.
+    /// IPv4 destination addresses of probes.
     pub probe_addresses: Vec<String>,
-    /// Where each queue's counters are.
+    /// Discipline of each queue, for its counters.
     pub queues: Vec<QueuePlace>,
-    /// Queues at which every packet is looked at.
+    /// Queues at which every packet is observed.
     pub watched: Vec<Watched>,
-    /// `irtt` by its path, where a probe asks for it.
+    /// Path of `irtt`, if a probe uses it.
     #[serde(default)]
     pub irtt: Option<String>,
-    /// What makes hosts such that one logs in to them, where programs of any kind are to run.
+    /// Setup of hosts with a file system, for running programs.
     #[serde(default)]
     pub login: Option<crate::login::LoginSpec>,
-    /// For a session of shells, which takes the place of the description's traffic.
+    /// A session of shells, which replaces the description's traffic.
     #[serde(default)]
     pub shell: Option<crate::shell::SessionSpec>,
     /// Programs of the description.
     #[serde(default)]
     pub programs: Option<crate::programs::ProgramsSpec>,
-    /// Congestion controllers that the kernel has to load first.
+    /// Congestion controllers to load.
     #[serde(default)]
     pub controllers: Vec<Controller>,
-    /// The module that reads and writes for flows over TCP; none where process 1 does.
+    /// Kernel module that reads and writes for TCP flows; None if process 1 does.
     #[serde(default)]
     pub traffic_module: Option<PathBuf>,
-    /// Whether it is loaded and left idle. Loading one moves the kernel's random numbers, so a test that holds
-    /// both ways against each other where some are drawn loads it for both.
+    /// Whether the module is loaded but not used. Loading a module changes the kernel's random numbers, so a
+    /// test that compares both modes loads it in both.
     #[serde(default)]
     pub traffic_module_idle: bool,
 }
 
-/// A congestion controller that is a module of the kernel.
+/// A congestion controller that is a kernel module.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
     /// The module.
     pub module: PathBuf,
-    /// What the module and `TCP_CONGESTION` call it.
+    /// Name of the module and for `TCP_CONGESTION`.
     pub name: String,
-    /// Indices of the flows that have it.
+    /// Indices of the flows that use it.
     pub flows: Vec<usize>,
 }
 
-/// A queue at which every packet is looked at.
+/// A queue at which every packet is observed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watched {
-    /// Which queue.
+    /// Index of the queue.
     pub queue: usize,
     /// Index of its host.
     pub host: usize,
     /// The device behind the queue.
     pub device: String,
-    /// The device that gets a copy of whatever comes to the queue.
+    /// The device that receives a copy of every packet that arrives at the queue.
     pub copies: String,
 }
 
-/// Lines for one program in one host.
+/// Command lines for one program in one host.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Index of the host; one more than the last is a place without devices.
+    /// Index of the host; one past the last is a namespace without devices.
     pub host: usize,
-    /// `ip` or `tc`, by its path.
+    /// Path of `ip` or `tc`.
     pub tool: String,
-    /// Each what one would type after the program's name.
+    /// Arguments of each command.
     pub lines: Vec<String>,
 }
 
-/// Lines to be run at an instant.
+/// Command lines to run at an instant.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When.
+    /// The instant.
     pub at_ns: u64,
-    /// What.
+    /// The commands.
     pub step: Step,
 }
 
-/// A value of a file under `/proc/sys`; a file that is not there is left out.
+/// A value of a file under `/proc/sys`; a missing file is skipped.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     /// Path under `/proc/sys`, or an absolute one.
     pub path: String,
-    /// What is written.
+    /// The value.
     pub value: String,
 }
 
-/// Where the counters of a queue are.
+/// The place of a queue's counters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueuePlace {
@@ -121,19 +121,19 @@ pub struct QueuePlace {
     pub host: usize,
     /// Its device.
     pub device: String,
-    /// Handle of the discipline that queues.
+    /// Handle of the queue's discipline.
     pub handle: u32,
-    /// Host, device and handle of the one that delays and loses; none without one.
+    /// Host, device and handle of the discipline that delays and loses packets, if any.
     pub propagation: Option<(usize, String, u32)>,
     /// Whether the device sends super-packets uncut.
     #[serde(default)]
     pub tso: bool,
-    /// Whether it merges frames that it receives.
+    /// Whether it merges received frames.
     #[serde(default)]
     pub gro: bool,
 }
 
-/// An address of the job.
+/// Parses an address of the job.
 pub fn ipv4(text: &str) -> Result<Ipv4Addr, GuestError> {
     let parsed = text.parse();
     parsed.map_err(|_| GuestError::Job(format!("{text} is no address")))

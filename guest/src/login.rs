@@ -1,17 +1,17 @@
-//! Hosts as one logs in to them: programs of any kind find there what they expect of a machine.
+//! Hosts with a file system and processes, in which ordinary programs can run.
 //!
-//! A host of an experiment is a network ([`crate::hosts`]). Here it gets the rest: a name, a root of
-//! its own, processes of its own.
+//! A host of an experiment is a network namespace ([`crate::hosts`]). Here it also gets a host name, a root
+//! file system and a process namespace.
 //!
 //! | what | how |
 //! | --- | --- |
 //! | host name | a UTS namespace |
-//! | processes: `ps` and `killall` see those of the host | a PID namespace, whose first process is ours |
-//! | `/usr`, `/bin`, `/lib`, tables of `/etc` | the host machine's, as far as the job names them; they cannot be written to, since the kernel itself cannot |
-//! | `/etc/hosts`, `/etc/hostname`, `/etc/passwd`, ... | written here |
-//! | `/root` (home), `/tmp`, `/var`, `/run`, `/dev/shm` | empty, in memory, bounded |
+//! | processes: `ps` and `killall` see those of the host | a PID namespace with our init process |
+//! | `/usr`, `/bin`, `/lib`, tables of `/etc` | the machine's, as listed in the job; read-only, because the kernel itself cannot write them |
+//! | `/etc/hosts`, `/etc/hostname`, `/etc/passwd`, ... | generated |
+//! | `/root` (home), `/tmp`, `/var`, `/run`, `/dev/shm` | empty, in memory, limited in size |
 //! | `/dev`, `/dev/pts`, `/proc`, `/sys` | the guest kernel's own, of this host |
-//! | `sudo` | a small script that runs its command: everybody here is root |
+//! | `sudo` | a script that runs its command: every user is root |
 //!
 //! ```text
 //! let mut logins = Logins::new(&asked, &hosts)?;
@@ -20,11 +20,10 @@
 //! logins.keep_homes(now)?;                      // to the folder of the job
 //! ```
 //!
-//! A program gets a session and process group of its own. What it leaves behind ends when `Logins` is
-//! dropped, or the guest ends: the first process of each host is killed, and with it all others there.
-//! What a program may write is bounded: files by `RLIMIT_FSIZE` ([`LoginSpec::most_file_bytes`]), homes by
-//! the size of their file system. It is bounded in virtual time by whoever started it, in wall time by
-//! whoever started the guest.
+//! A program gets its own session and process group. Processes that it leaves end when `Logins` is dropped or
+//! the guest ends: the init process of each host is killed, and with it all others. Limits: files by
+//! `RLIMIT_FSIZE` ([`LoginSpec::most_file_bytes`]), homes by the size of their file system, virtual time by
+//! the caller, wall time by whoever started the guest.
 
 pub mod enter;
 mod keep;
@@ -43,14 +42,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// The guest's own program, under whatever name it was started.
+/// The guest's own executable.
 const OURSELVES: &str = "/proc/self/exe";
-/// Where a user finds himself; he is root.
+/// Home directory of root.
 pub const HOME: &str = "/root";
-/// Programs of ours come first.
+/// Our own programs come first.
 pub const PATH: &str =
     "/run/dumbbell/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The environment of every program; nothing of the machine's gets in.
+/// The environment of every program; nothing is inherited from the machine.
 const ENVIRONMENT: [(&str, &str); 9] = [
     ("HOME", HOME),
     ("LANG", "C.UTF-8"),
@@ -63,32 +62,31 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ("USER", "root"),
 ];
 
-/// What the job says of hosts that one logs in to.
+/// The part of the job about such hosts.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginSpec {
-    /// Names, in the order of the description's hosts.
+    /// Names of the hosts, in the order of the description.
     pub names: Vec<String>,
     /// `/etc/hosts` of each.
     pub hosts_files: Vec<String>,
-    /// Files and folders of the machine that are seen in every host, at their places; what is not
-    /// there is left out. The kernel can read no others.
+    /// Files and folders of the machine shown in every host at the same path; missing ones are skipped. The
+    /// kernel can read no others.
     pub shown: Vec<PathBuf>,
-    /// A folder of the machine: homes are kept there, each in a folder of the host's name.
+    /// Folder of the machine to which homes are copied, one subfolder per host.
     pub homes: PathBuf,
-    /// Bytes of each home at most, and of `/tmp`.
+    /// Size limit of each home, and of `/tmp`, bytes.
     pub home_bytes: u64,
-    /// Bytes of any file that a program writes, its output included; it is ended by SIGXFSZ.
+    /// Size limit of any file written by a program, bytes; exceeding it sends SIGXFSZ.
     pub most_file_bytes: u64,
-    /// Whether a program may start others. A program that computes without end would stand in the way of
-    /// process 1, which is to tell of it: time stands still, so Linux 6.12 takes no processor away.
-    /// Where each is alone, programs give way to whoever is woken. One that looks again and again
-    /// whether its child has ended would wait for ever, for its child gives way to it: so there
-    /// process 1 goes first, and programs share the processor as on any machine.
+    /// Whether a program may start others. A program that spins would block process 1, because time stands
+    /// still and Linux 6.12 never preempts it. If each program is alone, programs yield to every woken
+    /// process. But a program that polls for the end of its child would then wait forever, because the child
+    /// yields to it: so here process 1 has priority, and programs share the processor as usual.
     pub starts_others: bool,
 }
 
-/// The hosts, ready for programs. All that runs in them ends when it is dropped.
+/// Hosts ready for programs. All their processes end when it is dropped.
 #[derive(Debug)]
 pub struct Logins<'a> {
     asked: &'a LoginSpec,
@@ -96,18 +94,18 @@ pub struct Logins<'a> {
     first: Vec<InitProcess>,
     own_processes: File,
     keeper: keep::Keeper,
-    /// What was started; some of them have been waited for.
+    /// Process ids started; some have been waited for.
     started: RefCell<Vec<u32>>,
 }
 
-/// The first process of a host: it holds the namespaces and reaps orphans.
+/// The init process of a host: it holds the namespaces and reaps orphans.
 #[derive(Debug)]
 struct InitProcess {
     child: Child,
     processes: File,
 }
 
-/// A program to be started.
+/// Parameters for starting a program.
 #[derive(Debug)]
 pub struct ProgramStart<'a> {
     name: &'a str,
@@ -121,8 +119,8 @@ pub struct ProgramStart<'a> {
 }
 
 impl<'a> ProgramStart<'a> {
-    /// A program, found in [`PATH`], and its arguments; `name` is what messages call it. It reads
-    /// nothing, and what it prints is lost.
+    /// A program, found in [`PATH`], and its arguments; `name` is for messages. By default its input is empty
+    /// and its output is discarded.
     pub fn new(name: &'a str, words: &'a [String]) -> ProgramStart<'a> {
         ProgramStart {
             name,
@@ -136,37 +134,37 @@ impl<'a> ProgramStart<'a> {
         }
     }
 
-    /// Bytes of any file that it writes, in place of [`LoginSpec::most_file_bytes`].
+    /// Overrides [`LoginSpec::most_file_bytes`].
     pub fn most_file_bytes(mut self, most: u64) -> ProgramStart<'a> {
         self.most_file_bytes = Some(most);
         self
     }
 
-    /// Reads from there.
+    /// Sets its standard input.
     pub fn input(mut self, from: impl Into<Stdio>) -> ProgramStart<'a> {
         self.input = from.into();
         self
     }
 
-    /// Its standard output.
+    /// Sets its standard output.
     pub fn output(mut self, to: impl Into<Stdio>) -> ProgramStart<'a> {
         self.output = to.into();
         self
     }
 
-    /// Its standard error.
+    /// Sets its standard error.
     pub fn errors(mut self, to: impl Into<Stdio>) -> ProgramStart<'a> {
         self.errors = to.into();
         self
     }
 
-    /// One more variable of its environment.
+    /// Adds an environment variable.
     pub fn variable(mut self, name: &'a str, value: &'a str) -> ProgramStart<'a> {
         self.environment.push((name, value));
         self
     }
 
-    /// All three are this terminal of the host (`/dev/pts/0`), which controls it.
+    /// Uses a terminal of the host (`/dev/pts/0`) for all three, as controlling terminal.
     pub fn terminal(mut self, path: &'a str) -> ProgramStart<'a> {
         self.terminal = Some(path);
         self
@@ -174,7 +172,7 @@ impl<'a> ProgramStart<'a> {
 }
 
 impl<'a> Logins<'a> {
-    /// Makes all hosts ready. To be called by process 1, after their networks were made.
+    /// Prepares all hosts. Call it from process 1, after their networks exist.
     pub fn new(asked: &'a LoginSpec, hosts: &'a Hosts) -> Result<Logins<'a>, GuestError> {
         if asked.starts_others {
             sys::go_first().context(|| "going before all programs".to_owned())?;
@@ -214,7 +212,7 @@ impl<'a> Logins<'a> {
         sys::loopback_up().context(what)?;
         sys::new_processes().context(what)?;
         let child = Command::new(OURSELVES)
-            // What `ps` shows of it.
+            // Name shown by `ps`.
             .arg0("init")
             .arg(place::WORD)
             .stdin(Stdio::piped())
@@ -227,7 +225,7 @@ impl<'a> Logins<'a> {
         input.write_all(&wanted).context(what)?;
         drop(input);
         let mut said = String::new();
-        // It closes its output when it is ready.
+        // It closes its output when ready.
         let mut output = child.stdout.take().expect("it was asked for");
         output.read_to_string(&mut said).context(what)?;
         if said != place::READY {
@@ -242,7 +240,7 @@ impl<'a> Logins<'a> {
 
     /// Starts a program in a host.
     ///
-    /// One that is not there, or cannot be run, says so on its standard error and ends with status
+    /// A program that is missing or cannot be executed reports it on its standard error and exits with status
     /// 127, as in a shell.
     pub fn start(&self, host: usize, start: ProgramStart<'_>) -> Result<Program, GuestError> {
         let what = || format!("starting {}", start.name);
@@ -277,7 +275,7 @@ impl<'a> Logins<'a> {
         })
     }
 
-    /// Opens a new terminal of a host: our side of it, and its path there.
+    /// Opens a new terminal of a host. Returns our side, and its path in the host.
     pub fn open_terminal(&self, host: usize) -> Result<(File, String), GuestError> {
         let first = self.first.get(host);
         let first = first.ok_or_else(|| GuestError::Job(format!("no host {host}")))?;
@@ -285,15 +283,15 @@ impl<'a> Logins<'a> {
         sys::new_terminal(&path).context(|| format!("opening a terminal of host {host}"))
     }
 
-    /// Where a host's files are for process 1: `/root` is its home.
+    /// Path of a host's root for process 1; `/root` there is its home.
     pub fn root(&self, host: usize) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root", self.first[host].child.id()))
     }
 
-    /// Copies what is in the homes to the folder of the job: files and folders, nothing else. What
-    /// was copied before and has not changed is left alone, what is gone is removed.
+    /// Copies the files and folders of the homes to the job's folder. Unchanged files are skipped, removed
+    /// ones are deleted.
     ///
-    /// `now` is what the wall clock shows, since 1970: looking takes time here.
+    /// `now` is the wall clock since 1970, because reading it takes virtual time.
     pub fn keep_homes(&mut self, now: Duration) -> Result<(), GuestError> {
         for (host, name) in self.asked.names.iter().enumerate() {
             let home = self.root(host).join(HOME.trim_start_matches('/'));
@@ -308,10 +306,10 @@ impl<'a> Logins<'a> {
 impl Drop for Logins<'_> {
     fn drop(&mut self) {
         for first in &mut self.first {
-            // All processes of the namespace are killed with its first.
+            // Killing the init process of a PID namespace kills all its processes.
             let _ = first.child.kill();
         }
-        // It ends when all others have been waited for: those that came from here by us.
+        // It ends when all others have been reaped, including those that we started.
         for pid in self.started.borrow().iter().filter_map(|pid| process(*pid)) {
             let _ = waitpid(Some(pid), WaitOptions::empty());
         }
@@ -321,7 +319,7 @@ impl Drop for Logins<'_> {
     }
 }
 
-/// A program that was started. It goes on when this is dropped, until its host ends.
+/// A started program. It continues when this is dropped, until its host ends.
 #[derive(Debug)]
 pub struct Program {
     name: String,
@@ -330,17 +328,17 @@ pub struct Program {
 }
 
 impl Program {
-    /// What messages call it.
+    /// Name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its number, as process 1 sees it.
+    /// Process id as seen by process 1.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended; none while it runs.
+    /// Exit status; None while running.
     pub fn status(&mut self) -> Result<Option<ExitStatus>, GuestError> {
         if self.ended.is_none() {
             let ended = self.child.try_wait();
@@ -349,10 +347,10 @@ impl Program {
         Ok(self.ended)
     }
 
-    /// Sends a signal to it and to what it started in its group.
+    /// Sends a signal to its process group.
     pub fn signal(&self, signal: Signal) {
         if self.ended.is_some() {
-            return; // Its number may be somebody else's by now.
+            return; // the pid may have been reused
         }
         let Some(pid) = process(self.child.id()) else {
             return;
@@ -362,7 +360,7 @@ impl Program {
         let _ = kill_process(pid, signal);
     }
 
-    /// Kills it and its group, and reaps it.
+    /// Kills its process group and reaps it.
     pub fn kill(&mut self) -> Result<ExitStatus, GuestError> {
         self.signal(Signal::KILL);
         let ended = self
@@ -378,13 +376,13 @@ fn process(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
-/// The end of what a program has written to a file, as text: for errors.
+/// The last part of a file written by a program, as text for errors.
 pub fn last_of(path: &Path, most_bytes: u64) -> String {
     use std::io::{Seek, SeekFrom};
     let mut last = Vec::new();
     if let Ok(mut file) = File::open(path) {
         let length = file.seek(SeekFrom::End(0)).unwrap_or(0);
-        // What can be read is shown.
+        // Errors are ignored: the readable part is returned.
         let _ = file.seek(SeekFrom::Start(length.saturating_sub(most_bytes)));
         let _ = file.take(most_bytes).read_to_end(&mut last);
     }

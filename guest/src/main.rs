@@ -1,15 +1,14 @@
-//! Process 1 of the virtual-time kernel: builds the hosts, makes the traffic, writes what
-//! happened, ends.
+//! Process 1 of the virtual-time kernel: sets up the hosts, runs the traffic, writes the results, and ends.
 //!
-//! `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). Where it is not process 1 it
-//! mounts nothing and runs in real time: `unshare -n -m dumbbell-guest JOB`, for work on itself.
+//! Usage: `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). If it is not process 1 it mounts
+//! nothing and runs in real time, for development: `unshare -n -m dumbbell-guest JOB`.
 //!
-//! `dumbbell-guest packet-scripts JOB` runs packetdrill's scripts instead.
+//! `dumbbell-guest packet-scripts JOB` runs packetdrill scripts instead.
 //!
-//! `dumbbell-guest place ...` and `dumbbell-guest enter ...` are started by it: the first process of a host
-//! that one logs in to, and what goes there and becomes a program.
+//! `dumbbell-guest place ...` and `dumbbell-guest enter ...` are started by it: the init process of a host,
+//! and the launcher of a program in it.
 //!
-//! `dumbbell-guest confine ...` runs on the host: it holds the kernel to the files that it needs.
+//! `dumbbell-guest confine ...` runs on the host: it restricts the kernel to the files that it needs.
 
 mod capture;
 mod capture_file;
@@ -54,7 +53,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static MEMORY: sys::PagesAtOnce = sys::PagesAtOnce;
 
-/// Three for each of the most flows that a description may have on the kernel, and some.
+/// Three for each of the largest number of flows on the kernel, with a margin.
 const MOST_OPEN_FILES: u64 = 1 << 16;
 
 fn main() -> ExitCode {
@@ -77,7 +76,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The console is a file of the host, and its disk may be full.
+            // The console is a file of the host, whose disk may be full.
             let _ = writeln!(std::io::stdout(), "dumbbell-guest: {error}");
             ExitCode::FAILURE
         }
@@ -119,9 +118,9 @@ fn run() -> Result<(), GuestError> {
     output::write(&job.output, &report.tables(), report.writes(), result)
 }
 
-/// The hosts, their devices, queues and routes.
+/// Sets up the hosts, their devices, queues and routes.
 fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
-    // One more, which stays empty: links are made there, since `ip` refuses to make one whose
+    // One extra namespace without devices: links are created there, because `ip` refuses to create one whose
     // name is taken where it runs.
     let hosts = Hosts::new(experiment.hosts.len() + 1, &job.sysctl)?;
     for (host, settings) in job.host_sysctl.iter().enumerate() {
@@ -134,7 +133,7 @@ fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
         hosts.set_offloads(queue.host, &queue.device, queue.tso, queue.gro)?;
     }
     for watched in &job.watched {
-        // Copies of what one sk_buff of several segments holds are seen as segments too.
+        // Copies of an sk_buff of several segments are seen as segments too.
         hosts.set_offloads(watched.host, &watched.copies, false, false)?;
     }
     Ok(hosts)

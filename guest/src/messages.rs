@@ -1,22 +1,22 @@
-//! What is sent, and how it is known again.
+//! Datagrams and echo requests: content, and identification on arrival.
 
 use dumbbell_core::time::Time;
 use dumbbell_spec::SizeAt;
 
-/// Ethernet, IP and UDP headers: what a size on the wire has besides its payload.
+/// Ethernet, IP and UDP headers: the difference between the size on the wire and the payload.
 pub const HEADERS_ON_WIRE: u32 = 42;
 /// A datagram.
 #[derive(Debug, Clone, Copy)]
 pub struct Datagram {
-    /// Bytes as drawn.
+    /// Size as drawn, bytes.
     pub size: u32,
-    /// When it was due to be sent.
+    /// Planned send time.
     pub created: Time,
-    /// When it was received; `NEVER` while it was not.
+    /// Receive time; `NEVER` if not received.
     pub delivered: Time,
 }
 
-/// What is sent of a size: a size on the wire is at least its headers.
+/// Payload for a size: a size on the wire is at least its headers.
 pub fn payload_bytes(size: u32, size_at: SizeAt) -> usize {
     let payload = match size_at {
         SizeAt::Payload => size,
@@ -25,8 +25,8 @@ pub fn payload_bytes(size: u32, size_at: SizeAt) -> usize {
     payload as usize
 }
 
-/// Which datagram arrived. Its length and as much of its number as it has room for must agree, and
-/// it is after the last one seen; only where a delay has become shorter may it be an earlier one.
+/// Index of the datagram that arrived. Its length, and its number as far as the payload holds it, must match.
+/// It follows the last one seen, unless a delay has become shorter.
 pub fn find(
     datagrams: &[Datagram],
     seen: usize,

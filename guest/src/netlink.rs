@@ -19,20 +19,20 @@ const TCA_STATS_PKT64: u16 = 8;
 const HEADER: usize = 16;
 const TCMSG: usize = 20;
 
-/// What a discipline has counted.
+/// Counters of a discipline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QdiscCounters {
-    /// Sent on.
+    /// Bytes sent.
     pub bytes: u64,
-    /// Sent on.
+    /// Packets sent.
     pub packets: u64,
-    /// Held now.
+    /// Present backlog, packets.
     pub backlog_pkts: u32,
-    /// Held now.
+    /// Present backlog, bytes.
     pub backlog_bytes: u32,
-    /// Dropped.
+    /// Packets dropped.
     pub drops: u32,
-    /// What the discipline and its children say besides.
+    /// Statistics of the discipline and its children.
     pub own: Own,
 }
 
@@ -46,13 +46,13 @@ pub struct QdiscEntry {
 /// (device index, handle) to counters.
 pub type Disciplines = HashMap<(u32, u32), QdiscEntry>;
 
-/// The counters of a discipline, with what its children say of themselves.
+/// The counters of a discipline, with the statistics of its children.
 pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> QdiscCounters {
     let Some(found) = disciplines.get(&(device, handle)) else {
         return QdiscCounters::default();
     };
     let mut counted = found.counted;
-    // A child's parent is a class of the discipline: the same number before the colon.
+    // The parent of a child is a class of the discipline: the same major number.
     let is_child = |(key, child): &(&(u32, u32), &QdiscEntry)| {
         key.0 == device && key.1 != handle && child.parent >> 16 == handle >> 16
     };
@@ -65,14 +65,14 @@ pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> QdiscCount
     counted
 }
 
-/// Packets that disciplines hold, each counted by itself and its parents.
+/// Packets in disciplines; parents count those of their children too.
 pub fn held(disciplines: &Disciplines) -> u64 {
     let backlogs = disciplines.values();
     let backlogs = backlogs.map(|found| u64::from(found.counted.backlog_pkts));
     backlogs.sum()
 }
 
-/// Asks for every discipline of the socket's namespace.
+/// Requests all disciplines of the socket's namespace.
 pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
     let what = || "reading counters of queues".to_owned();
     let mut request = [0u8; HEADER + TCMSG];
@@ -82,7 +82,7 @@ pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
     socket.send(&request).context(what)?;
     let mut found = Disciplines::new();
     let mut buffer = vec![0u8; 1 << 16];
-    // The kernel answers a dump piece by piece as it is read; it never has to be waited for.
+    // The kernel answers a dump synchronously, so no waiting is needed.
     while let Some(length) = socket.receive(&mut buffer).context(what)? {
         if messages(&buffer[..length.min(buffer.len())], &mut found) {
             return Ok(found);
@@ -93,7 +93,7 @@ pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
     ))
 }
 
-/// Returns whether the last message was among them.
+/// Parses messages. Returns whether the last one was among them.
 fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;

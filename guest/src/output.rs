@@ -1,5 +1,5 @@
-//! Results as the host reads them: the bytes of every column one after the other, and beside
-//! them a description in JSON, which is written last.
+//! Results for the host: the bytes of all columns in one file, and a description in JSON, which is written
+//! last.
 
 use crate::error::{ErrorContext, GuestError};
 use dumbbell_core::table::{Table, Tables, Values};
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes `columns.bin` and `result.json`. A table `beside` the others is not in the digest.
+/// Writes `columns.bin` and `result.json`. A table `beside` the others is not part of the digest.
 pub fn write(
     folder: &Path,
     tables: &Tables,

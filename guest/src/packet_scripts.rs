@@ -1,9 +1,9 @@
-//! packetdrill's scripts, one after the other, each in a network of its own.
+//! Runs packetdrill scripts in sequence, each in a network namespace of its own.
 //!
-//! `dumbbell-guest packet-scripts JOB` as process 1 of the kernel. What a script leaves behind ends
-//! with its network; its processes are killed, files in `/tmp` removed, parameters of the kernel's
-//! modules written back. What came of it is a line of JSON in the job's output as soon as it has
-//! ended, so that a script that takes the kernel with it costs no other one.
+//! `dumbbell-guest packet-scripts JOB` runs as process 1 of the kernel. After each script its network is
+//! removed, its processes are killed, files in `/tmp` removed, and parameters of kernel modules restored. The
+//! outcome is written as a line of JSON to the job's output as soon as the script ends, so a script that
+//! crashes the kernel affects no other.
 
 use crate::error::{ErrorContext, GuestError};
 use crate::{hosts, sys};
@@ -16,16 +16,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// The first argument that leads here.
+/// The subcommand.
 pub const WORD: &str = "packet-scripts";
 
-/// How often it is asked whether a script has ended, in virtual time.
+/// Polling interval for the end of a script, in virtual time.
 const ASKED_EVERY: Duration = Duration::from_millis(20);
-/// Bytes of what a script says that are kept.
+/// Bytes kept of a script's output.
 const MOST_SAID_BYTES: u64 = 64 << 10;
-/// Bytes of its record of assertions; one with more has not been judged.
+/// Size limit of its assertion record; a larger one is not judged.
 const MOST_RECORD_BYTES: u64 = 64 << 20;
-/// What scripts say goes to a file here.
+/// Folder for the output of scripts.
 const TEMPORARY: &str = "/tmp";
 const SAID: &str = "/tmp/said";
 /// packetdrill's record of fields and assertions.
@@ -33,28 +33,28 @@ const RECORD_PREFIX: &str = "code_";
 /// Programs, and those of a system's administrator.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What the host asks for.
+/// The job.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Job {
     /// packetdrill, built for this kernel.
     packetdrill: PathBuf,
-    /// Besides those that are the guest's own.
+    /// Arguments besides those of the guest.
     arguments: Vec<String>,
-    /// Folders that scripts lie in or read, and that of the output.
+    /// Folders of scripts and their includes, and of the output.
     folders: Vec<PathBuf>,
-    /// A file that gets a line for each script, and records beside it.
+    /// File that gets a line for each script; records are stored beside it.
     output: PathBuf,
-    /// As `ip link` has it; the kernel's own when there is none.
+    /// As of `ip link`; None for the kernel's default.
     gso_max_segs: Option<u32>,
-    /// Whether the device takes segments of many packets.
+    /// Whether the device accepts GSO packets.
     offloads: bool,
-    /// Virtual seconds that one may take.
+    /// Limit of virtual seconds per script.
     limit_s: u64,
     scripts: Vec<Script>,
 }
 
-/// One of them.
+/// A script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Script {
@@ -63,22 +63,22 @@ struct Script {
     path: PathBuf,
 }
 
-/// What came of it.
+/// The outcome of a script.
 #[derive(Debug, Serialize)]
 struct ScriptOutcome {
     index: usize,
-    /// Exit status; none when a signal ended it.
+    /// Exit status; None if a signal ended it.
     status: Option<i32>,
     signal: Option<i32>,
-    /// Whether it was ended because of the limit.
+    /// Whether it was killed at the limit.
     timed_out: bool,
-    /// What it printed.
+    /// Its output.
     said: String,
-    /// File with its assertions, beside the output.
+    /// File of its assertions, beside the output.
     record: Option<String>,
 }
 
-/// Runs the job of that file.
+/// Runs the job in this file.
 pub fn main(job: &OsStr) -> Result<(), GuestError> {
     let refused = |error: &dyn std::fmt::Display| GuestError::Job(format!("{job:?}: {error}"));
     let text = fs::read_to_string(job).map_err(|error| refused(&error))?;
@@ -105,7 +105,7 @@ fn mount_devices() -> Result<(), GuestError> {
     sys::mount("devtmpfs", "/dev", "devtmpfs", false).context(|| "mounting /dev".to_owned())
 }
 
-/// Puts an empty file system over `/tmp`, in which only these folders are as before.
+/// Mounts an empty file system over `/tmp`, in which these folders stay visible.
 fn cover_temporary(folders: &[PathBuf]) -> Result<(), GuestError> {
     let below = |path: &&PathBuf| path.starts_with(TEMPORARY) && *path != Path::new(TEMPORARY);
     let mut kept = Vec::new();
@@ -125,7 +125,7 @@ fn cover_temporary(folders: &[PathBuf]) -> Result<(), GuestError> {
     Ok(())
 }
 
-/// The parameters of TCP's modules, which belong to the kernel as a whole.
+/// Parameters of TCP modules, which are global.
 struct Parameters(Vec<(PathBuf, Vec<u8>)>);
 
 impl Parameters {
@@ -145,7 +145,7 @@ impl Parameters {
         Parameters(found)
     }
 
-    /// Those that cannot be written cannot have been changed either.
+    /// Parameters that cannot be written cannot have changed.
     fn write_back(&self) {
         for (file, value) in &self.0 {
             let _ = fs::write(file, value);
@@ -183,7 +183,7 @@ impl Job {
     fn command(&self, script: &Script, said: File) -> Command {
         let mut command = Command::new(&self.packetdrill);
         let folder = script.path.parent().unwrap_or(Path::new("/"));
-        // Assertions are judged by the host.
+        // The host judges the assertions.
         command.args(&self.arguments);
         command.arg("--code_command=:").arg(&script.path);
         command.current_dir(folder).env_clear().env("PATH", PATH);
@@ -202,7 +202,7 @@ impl Job {
         command
     }
 
-    /// How it ended, and whether it had to be ended.
+    /// Waits for the end. Returns the status, and whether it was killed.
     fn wait(&self, child: &mut Child) -> std::io::Result<(ExitStatus, bool)> {
         let end_ns = sys::monotonic_ns() + self.limit_s * 1_000_000_000;
         loop {
@@ -217,7 +217,7 @@ impl Job {
         }
     }
 
-    /// The record of the assertions, to where the host finds it; its name there.
+    /// Moves the assertion record next to the output. Returns its name there.
     fn keep_record(&self, index: usize) -> Result<Option<String>, GuestError> {
         let is_record = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -237,13 +237,13 @@ impl Job {
 fn read_some(path: &Path, most_bytes: u64) -> Vec<u8> {
     let mut content = Vec::new();
     if let Ok(file) = File::open(path) {
-        // What could be read is shown.
+        // Errors are ignored: the readable part is returned.
         let _ = file.take(most_bytes).read_to_end(&mut content);
     }
     content
 }
 
-/// What a script has left in `/tmp`. Folders that are shown there again are not touched.
+/// Removes what a script has left in `/tmp`, except for visible folders.
 fn clear_temporary(folders: &[PathBuf]) {
     for path in files_of(Path::new(TEMPORARY)) {
         let is_shown = folders.iter().any(|folder| folder.starts_with(&path));

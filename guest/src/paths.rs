@@ -1,35 +1,35 @@
-//! Which queues packets pass, and where their instants there are known.
+//! The queues that packets pass, and where the times of packets at them are known.
 //!
-//! A host sees when it sends and when it receives, not what happens between. But where only one
-//! queue of a way holds packets back, nothing is lost on purpose and links do not change, the instants at every hop
-//! follow: those before that queue from the sending, those after it from the receiving.
+//! A host sees only when it sends and receives. But if only one queue of a path can hold packets, there is no
+//! loss and links do not change, the times at every hop follow: before that queue from the send time, after
+//! it from the receive time.
 
 use dumbbell_core::datagram;
 use dumbbell_core::time::Time;
 use dumbbell_spec::route::Routes;
 use dumbbell_spec::{Experiment, Flow, LinkEnd, ProbeKind, SizeAt, Transport};
 
-/// One way of one conversation.
+/// One direction of a conversation.
 #[derive(Debug)]
 pub struct PathLeg {
     /// Flows, then probes.
     pub conversation: usize,
-    /// Answers to echo requests, acknowledgements.
+    /// Whether it carries replies or acknowledgements.
     pub reply: bool,
     /// Queues in the order passed.
     pub path: Vec<usize>,
-    /// The queue of it that may hold packets back, as a place in the path.
+    /// The queue that may hold packets, as an index in the path.
     pub holding: Option<usize>,
-    /// Whether the instants at its queues can be known.
+    /// Whether the times at its queues can be computed.
     pub known: bool,
 }
 
-/// Whether a queue may hold packets back, or a policer keep them.
+/// Whether a queue may hold packets, or a policer drop them.
 pub fn holds(end: &LinkEnd) -> bool {
     end.rate_bps > 0 || end.police.is_some() || !end.qdisc.is_plain_fifo()
 }
 
-/// Every way in use.
+/// All directions in use.
 pub fn legs(experiment: &Experiment) -> Vec<PathLeg> {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let hops = experiment.hops();
@@ -70,7 +70,8 @@ pub fn legs(experiment: &Experiment) -> Vec<PathLeg> {
     legs
 }
 
-/// Whether it is known when a conversation sends: of TCP only the kernel knows, of irtt only irtt.
+/// Whether the send times of a conversation are known: those of TCP only to the kernel, those of irtt only to
+/// irtt.
 fn is_planned(experiment: &Experiment, conversation: usize) -> bool {
     match experiment.flows.get(conversation) {
         Some(flow) => flow.transport != Transport::Tcp,
@@ -81,14 +82,14 @@ fn is_planned(experiment: &Experiment, conversation: usize) -> bool {
     }
 }
 
-/// Smallest MTU of a way.
+/// Smallest MTU of a path.
 pub fn mtu(experiment: &Experiment, leg: &PathLeg) -> u32 {
     let ends: Vec<&LinkEnd> = experiment.link_ends().map(|(_, _, end)| end).collect();
     let mtus = leg.path.iter().map(|queue| ends[*queue].mtu_bytes);
     mtus.min().expect("a path has a link")
 }
 
-/// IP packets of a datagram: how many, and their bytes together. An ideal packet is one.
+/// Number of IP packets of a datagram, and their total bytes. An ideal packet is one.
 pub fn packets(size: u32, size_at: SizeAt, mtu: u32) -> (u64, u64) {
     match size_at {
         SizeAt::Wire => (1, u64::from(size)),

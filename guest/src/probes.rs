@@ -1,5 +1,5 @@
-//! Echo requests and their answers: over ICMP, where the kernel answers, and over UDP, where
-//! this program does; or round trips that `irtt` measures.
+//! Echo requests and replies: over ICMP, answered by the kernel; over UDP, answered by this program; or
+//! measured by `irtt`.
 
 use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
@@ -10,19 +10,19 @@ use dumbbell_core::time::Time;
 use dumbbell_spec::{self as spec, ProbeKind};
 use std::net::SocketAddrV4;
 
-/// Where UDP is echoed (RFC 862).
+/// Port of the UDP echo service (RFC 862).
 pub const ECHO_PORT: u16 = 7;
-/// Probe i asks from this port and i more.
+/// Source port of probe 0; probe i uses the i-th port after it.
 pub const FIRST_PORT: u16 = 30_000;
 
-/// An echo request and its answer; `NEVER` where something did not arrive.
+/// An echo request and its reply; `NEVER` for a missing arrival.
 #[derive(Debug, Clone, Copy)]
 pub struct Echo {
-    /// The request was due to be sent.
+    /// Planned send time of the request.
     pub sent: Time,
-    /// It reached the host that answers.
+    /// Arrival at the answering host.
     pub answered: Time,
-    /// The answer was received.
+    /// Arrival of the reply.
     pub received: Time,
 }
 
@@ -34,32 +34,32 @@ struct Probe {
     count: u64,
     payload_bytes: usize,
     class: u8,
-    /// Of a probe over UDP.
+    /// UDP probes only.
     socket: Option<Socket>,
     echoes: Vec<Echo>,
 }
 
-/// What the events of its sockets are called: each with the number of a host or probe added.
+/// Token bases of its sockets; the index of the host or probe is added.
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens {
-    /// An echo request or answer came to a host.
+    /// ICMP echo traffic at a host.
     pub icmp: u64,
-    /// A UDP request came to a host.
+    /// A UDP request at a host.
     pub request: u64,
-    /// A UDP answer came to a probe.
+    /// A UDP reply at a probe.
     pub answer: u64,
 }
 
 /// All probes.
 pub struct Probes {
     probes: Vec<Probe>,
-    /// By host, where probes start or end.
+    /// ICMP sockets by host.
     icmp: Vec<Option<Socket>>,
-    /// By host, where UDP is echoed.
+    /// UDP echo sockets by host.
     echoing: Vec<Option<Socket>>,
     tokens: Tokens,
     sessions: irtt::Sessions,
-    /// Messages sent and received.
+    /// Number of messages sent and received.
     pub events: u64,
 }
 
@@ -150,17 +150,17 @@ impl Probes {
         Ok(socket)
     }
 
-    /// Says when the run's time zero is, on the monotonic clock.
+    /// Sets the run's time zero, on the monotonic clock.
     pub fn set_zero(&mut self, zero_ns: u64) {
         self.sessions.set_zero(zero_ns);
     }
 
-    /// Whether requests are sent by another program.
+    /// Whether irtt sends the requests.
     pub fn is_session(&self, index: usize) -> bool {
         self.probes[index].kind == ProbeKind::Irtt
     }
 
-    /// Starts the program that sends the requests, until a probe without a count is to end.
+    /// Starts irtt, with a duration if the probe has no count.
     pub fn start_session(
         &mut self,
         index: usize,
@@ -183,12 +183,12 @@ impl Probes {
         self.sessions.start(&asked, hosts)
     }
 
-    /// Whether a program that sends requests has not ended.
+    /// Whether an irtt client is still running.
     pub fn are_sessions_running(&mut self) -> Result<bool, GuestError> {
         self.sessions.are_running()
     }
 
-    /// Sends the request that is due. Returns when the next one is.
+    /// Sends the due request. Returns the time of the next.
     pub fn send(&mut self, index: usize, due: Time) -> Result<Option<Time>, GuestError> {
         let what = || "sending an echo request".to_owned();
         let probe = &mut self.probes[index];
@@ -220,7 +220,7 @@ impl Probes {
         Ok(more.then(|| due.saturating_add(probe.interval)))
     }
 
-    /// Something came to a host's ICMP socket.
+    /// Receives from a host's ICMP socket.
     pub fn receive_icmp(&mut self, host: usize, now: Time) -> Result<(), GuestError> {
         let mut head = [0u8; 68];
         loop {
@@ -248,7 +248,7 @@ impl Probes {
         }
     }
 
-    /// Requests came to a host over UDP: they are sent back.
+    /// Echoes UDP requests that arrived at a host.
     pub fn answer_udp(&mut self, host: usize, now: Time) -> Result<(), GuestError> {
         let what = || "echoing a datagram".to_owned();
         let mut message = vec![0u8; 1 << 16];
@@ -272,7 +272,7 @@ impl Probes {
         }
     }
 
-    /// Answers came to a probe over UDP.
+    /// Receives UDP replies of a probe.
     pub fn receive_udp(&mut self, index: usize, now: Time) -> Result<(), GuestError> {
         let mut head = [0u8; 4];
         let probe = &mut self.probes[index];
@@ -290,8 +290,8 @@ impl Probes {
         }
     }
 
-    /// What was seen, by probe, and the messages that other programs sent and received. Of irtt
-    /// the round trips that began before the end: it begins later than it is told to.
+    /// Echoes by probe, and the number of messages of irtt. For irtt only round trips that began before the
+    /// end count, because it starts later than asked.
     pub fn into_echoes(self, end: Time) -> Result<(Vec<Vec<Echo>>, u64), GuestError> {
         let mut echoes: Vec<_> = self.probes.into_iter().map(|probe| probe.echoes).collect();
         let mut events = self.events;
@@ -304,8 +304,8 @@ impl Probes {
     }
 }
 
-/// The latest request whose number, as far as it is known, is this one; with no room for a number
-/// the earliest one that waits.
+/// The latest request whose number matches as far as the payload holds it; without a number the earliest one
+/// waiting.
 fn asked<'a>(echoes: &'a mut [Echo], sequence: &[u8], is_answer: bool) -> Option<&'a mut Echo> {
     if sequence.is_empty() {
         let waits = |echo: &&mut Echo| match is_answer {

@@ -1,12 +1,10 @@
-//! Programs of the machine in hosts of the experiment: servers, clients, captures, and what reads
-//! their logs afterwards. Which command lines there are, the job says; here they are run, waited for,
-//! and held to their bounds.
+//! Runs programs of the machine in hosts of the experiment: servers, clients, captures, and log readers
+//! afterwards. The job has the command lines; here they are started, waited for, and limited.
 //!
-//! Every program is reaped the instant it ends, by a descriptor that the loop waits for with the
-//! sockets. One that ends with another status than it may ends the run, with its name and what it
-//! printed last; so does one that has not ended long after the run. What spins without asking for the
-//! time stops the guest's clock: whoever started the guest ends it by its limit of wall time, and finds
-//! in [`UNDER_WAY`] who had not ended.
+//! Every program is reaped as soon as it ends, via a pidfd in the event loop. A program that exits with an
+//! unexpected status ends the run, with its name and last output; so does one that has not ended long after
+//! the run. A program that spins without reading the clock stops virtual time: the caller then ends the guest
+//! by its wall-time limit and finds the running programs in [`UNDER_WAY`].
 
 use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
@@ -24,20 +22,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// So much of what a program printed goes into an error.
+/// Bytes of a program's output quoted in an error.
 const SAID_BYTES: u64 = 800;
-/// Names of the programs under way, a line each, in the folder of the job.
+/// File in the job's folder with the names of running programs, one per line.
 const UNDER_WAY: &str = "under-way";
-/// What is interrupted has so long to write what it has, then it is killed.
+/// Time between SIGINT and SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
-/// What reads logs afterwards may take so long.
+/// Time limit of log readers.
 const READING: Duration = Duration::from_secs(3600);
 
-/// What the job says of programs.
+/// The part of the job about programs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramsSpec {
-    /// Command lines, in the order in which those of one instant begin.
+    /// Command lines; those of one instant start in this order.
     pub tasks: Vec<Task>,
 }
 
@@ -49,39 +47,39 @@ pub struct Task {
     pub name: String,
     /// Its kind.
     pub kind: String,
-    /// The program as messages call it.
+    /// Name of the executable for messages.
     pub tool: String,
-    /// Where it is, and what one would type after it.
+    /// Path and arguments.
     pub words: Vec<String>,
     /// Index of the host.
     pub host: usize,
-    /// File, in the folder of the job, for what it prints.
+    /// Output file in the job's folder.
     pub output: String,
-    /// Another one for its standard error; none for the same.
+    /// File for standard error; None for the output file.
     pub errors: Option<String>,
-    /// File there that it reads as its standard input.
+    /// Input file in the job's folder.
     pub input: Option<String>,
-    /// When it is started.
+    /// When it starts.
     pub when: When,
-    /// Its instant.
+    /// Start time.
     pub start_ns: u64,
     /// How it ends.
     pub ends: Ends,
-    /// Statuses with which it may end, besides 0.
+    /// Allowed exit statuses besides 0.
     pub may_exit: Vec<i32>,
-    /// Bytes of any file that it writes.
+    /// Size limit of files that it writes, bytes.
     pub most_bytes: u64,
 }
 
-/// When a command line is run.
+/// When a command line is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
     /// Before time zero.
     Before,
-    /// At its instant.
+    /// At its start time.
     AtStart,
-    /// When all others have ended.
+    /// After all others have ended.
     Afterwards,
 }
 
@@ -89,22 +87,22 @@ pub enum When {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ends {
-    /// When it has done what it was told.
+    /// On its own.
     ByItself,
-    /// By SIGINT when all those have ended.
+    /// By SIGINT after the others have ended.
     Interrupted,
 }
 
-/// What came of them.
+/// Results of the programs.
 #[derive(Debug)]
 pub struct ProgramResults {
-    /// When each command line began and how it ended.
+    /// Start and end of each command line.
     pub ended: Value,
-    /// What the wall clock showed at the run's time zero.
+    /// Wall clock at the run's time zero.
     pub zero_wall_ns: u64,
 }
 
-/// One that was started.
+/// A running program.
 #[derive(Debug)]
 struct RunningProgram {
     program: login::Program,
@@ -123,8 +121,7 @@ pub struct Programs<'a> {
 }
 
 impl<'a> Programs<'a> {
-    /// Makes the hosts ready, and starts what is to be there before time zero; none where the job has
-    /// no programs.
+    /// Prepares the hosts, and starts programs that start before time zero; None if the job has none.
     pub fn of_job(
         job: &'a Job,
         hosts: &'a Hosts,
@@ -148,7 +145,7 @@ impl<'a> Programs<'a> {
         Ok(Some(programs))
     }
 
-    /// Those that are started while the run goes, with their instants.
+    /// Tasks that start during the run, with their times.
     pub fn planned(&self) -> Vec<(usize, Time)> {
         let tasks = self.asked.tasks.iter().enumerate();
         let later = tasks.filter(|(_, task)| task.when == When::AtStart);
@@ -157,7 +154,7 @@ impl<'a> Programs<'a> {
             .collect()
     }
 
-    /// Starts one; the poll tells by its token when it has ended.
+    /// Starts a task; its end is reported by its token.
     pub fn start(&mut self, index: usize, poll: &Poll, first_token: u64) -> Result<(), GuestError> {
         let running = self.begin(index)?;
         poll.add(&running.descriptor, first_token + index as u64)
@@ -194,7 +191,7 @@ impl<'a> Programs<'a> {
         })
     }
 
-    /// Some have ended, by their tokens: they are reaped, and their statuses looked at.
+    /// Reaps the programs with these tokens, and checks their exit statuses.
     pub fn have_ended(
         &mut self,
         ready: &[u64],
@@ -223,15 +220,14 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Whether one that ends by itself has not.
+    /// Whether a program that should end on its own is running.
     pub fn are_running(&self) -> bool {
         let ends = |index: &usize| self.asked.tasks[*index].ends == Ends::ByItself;
         let mut running = self.running.iter();
         running.any(|(index, each)| each.ended.is_none() && ends(index))
     }
 
-    /// Interrupts what is still there, runs what reads logs, and says when each began and how it
-    /// ended, from time zero.
+    /// Interrupts the remaining programs, runs log readers, and returns start and end times from time zero.
     pub fn finish(mut self, zero_ns: u64) -> Result<ProgramResults, GuestError> {
         self.refuse_running()?;
         let left: Vec<usize> = self
@@ -280,11 +276,11 @@ impl<'a> Programs<'a> {
         })
     }
 
-    /// What should have ended by itself and has not is a fault of its own.
+    /// Fails if a program that should have ended is still running.
     fn refuse_running(&self) -> Result<(), GuestError> {
         for (index, running) in &self.running {
             if running.ended.is_none() && self.asked.tasks[*index].ends == Ends::ByItself {
-                return Err(self.failed(*index, "did not end: it hangs"));
+                return Err(self.failed(*index, "did not end"));
             }
         }
         Ok(())
@@ -325,7 +321,7 @@ impl<'a> Programs<'a> {
         }
     }
 
-    /// Writes who is under way, for whoever ends the guest by its limit of wall time.
+    /// Writes the names of running programs, for whoever ends the guest by its wall-time limit.
     fn tell(&self) -> Result<(), GuestError> {
         let under_way = self.running.iter().filter(|(_, each)| each.ended.is_none());
         let lines = under_way.map(|(index, _)| {
@@ -339,7 +335,7 @@ impl<'a> Programs<'a> {
 }
 
 impl RunningProgram {
-    /// Waits for its end, so long at most.
+    /// Waits for its end, at most this long.
     fn wait(&mut self, most: Duration) -> Result<Option<ExitStatus>, GuestError> {
         let until = sys::monotonic_ns() + most.as_nanos() as u64;
         loop {
@@ -356,7 +352,7 @@ impl RunningProgram {
     }
 }
 
-/// Text for a console: what is no printable character is written as Rust would.
+/// Escapes nonprintable characters for a console.
 fn printable(text: &str) -> String {
     let shown = |letter: char| match letter {
         '\n' => " | ".to_owned(),

@@ -1,4 +1,4 @@
-//! What a run on the kernel noted, before it becomes tables.
+//! Raw measurements of a run on the kernel, from which tables are made.
 
 use crate::capture::QueuedPacket;
 use crate::messages::Datagram;
@@ -7,28 +7,28 @@ use crate::probes::Echo;
 use crate::tcp_flow::TcpRecord;
 use dumbbell_core::time::Time;
 
-/// What one flow did.
+/// Measurements of a UDP flow.
 #[derive(Debug, Default)]
 pub struct FlowRecord {
     /// In the order sent.
     pub datagrams: Vec<Datagram>,
-    /// Sent in the measured window, by the instants planned.
+    /// Datagrams sent in the measured window, by planned times.
     pub sent_datagrams: u64,
-    /// Their sizes.
+    /// Total size of those.
     pub sent_bytes: u64,
 }
 
-/// Counters of a queue's discipline and of what delays after it.
+/// Counters of a queue's discipline and of the discipline that delays after it.
 pub type QueueCounters = (QdiscCounters, QdiscCounters);
 
 /// Everything that was seen.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// Of the description's programs.
+    /// Results of the description's programs.
     pub programs: Option<crate::programs::ProgramResults>,
-    /// By flow; empty of those over TCP.
+    /// By flow; empty for TCP.
     pub flows: Vec<FlowRecord>,
-    /// By flow; None of those over UDP.
+    /// By flow; None for UDP.
     pub tcp: Vec<Option<TcpRecord>>,
     /// By probe.
     pub probes: Vec<Vec<Echo>>,
@@ -38,10 +38,10 @@ pub struct Records {
     pub at_end: Vec<QueueCounters>,
     /// Counters at the sampling instants.
     pub samples: Vec<(Time, Vec<QueueCounters>)>,
-    /// Queues at which every packet was seen, and the packets.
+    /// Packets at watched queues, by queue.
     pub passages: Vec<(usize, Vec<QueuedPacket>)>,
-    /// Messages sent and received.
+    /// Number of messages sent and received.
     pub events: u64,
-    /// The longest that something was done after it was due.
+    /// The largest delay of an action after its planned time.
     pub latest: Time,
 }

@@ -1,7 +1,7 @@
-//! What happened at each queue, from when packets were sent and received.
+//! Reconstructs what happened at each queue from send and receive times.
 //!
-//! Where the instants are known (see `paths`), the packets are led through the engine's own
-//! statistics, so that a column means here what it means in the simulator.
+//! Where the times are known (see `paths`), the packets are fed into the engine's own statistics, so a column
+//! has the same meaning as in the simulator.
 
 use crate::messages::{Datagram, HEADERS_ON_WIRE};
 use crate::paths::{self, PathLeg};
@@ -17,19 +17,19 @@ use std::collections::VecDeque;
 /// A packet at a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Crossing {
-    /// When it came.
+    /// Arrival at the queue.
     pub arrived: Time,
-    /// When its transmission ended; `NEVER` when it was dropped.
+    /// End of its transmission; `NEVER` if it was dropped.
     pub departed: Time,
-    /// When the queue dropped it after it had taken it; `NEVER` when it did not.
+    /// When the queue dropped it after accepting it; `NEVER` if it did not.
     pub dropped: Time,
-    /// On this link's wire.
+    /// Bytes on this link's wire.
     pub bytes: u32,
-    /// Of all segments that the device sends as one packet with it.
+    /// Bytes of all segments that the device sends as one packet with it.
     pub sent_with_bytes: u32,
-    /// Flows, then probes.
+    /// Index of its flow, then probe.
     pub conversation: usize,
-    /// Of the datagram or request, from 1.
+    /// Number of the datagram or request, from 1.
     pub number: u32,
     /// Whether the queue marked it.
     pub marked: bool,
@@ -38,26 +38,26 @@ pub struct Crossing {
 /// A row of `packets`.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// When.
+    /// Time of the event.
     pub time: Time,
     /// 0 enqueue, 1 dequeue, 2 drop.
     pub event: i8,
-    /// Which packet.
+    /// The packet.
     pub crossing: Crossing,
-    /// In the system afterwards.
+    /// Packets in the system after the event.
     pub system_pkts: u32,
 }
 
 /// A row of `queue_samples`.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Levels at the instant.
+    /// Levels at this instant.
     pub level: Level,
-    /// Sent so far.
+    /// Packets sent so far.
     pub departed_pkts: u64,
-    /// Sent so far.
+    /// Bytes sent so far.
     pub departed_bytes: u64,
-    /// Refused so far.
+    /// Packets dropped so far.
     pub dropped_pkts: u64,
     /// Seconds; NaN where unknown.
     pub sojourn_sum_s: f64,
@@ -68,32 +68,32 @@ pub struct Sample {
 /// A queue whose packets are known.
 #[derive(Debug, Default)]
 pub struct ReplayedQueue {
-    /// As the simulator keeps them.
+    /// The simulator's statistics.
     pub statistics: LinkStatistics,
     /// Sum of all sojourn times, picoseconds.
     pub sojourn_total: u128,
     /// At the sampling instants.
     pub samples: Vec<Sample>,
-    /// Where they were asked for.
+    /// Rows of `packets`, if requested.
     pub rows: Vec<Row>,
 }
 
-/// One packet of a way, from end to end.
+/// A packet from end to end.
 #[derive(Debug, Clone, Copy)]
 pub struct Journey {
-    /// Its sender made it.
+    /// Creation at its sender.
     pub created: Time,
-    /// It arrived; `NEVER` when it did not.
+    /// Arrival; `NEVER` if it was lost.
     pub delivered: Time,
-    /// With the IP header; of an ideal source on the wire.
+    /// Bytes with the IP header; for an ideal source on the wire.
     pub bytes: u32,
-    /// Whether a link's overhead is in the bytes already.
+    /// Whether the bytes include the link overhead.
     pub ideal: bool,
-    /// Of the datagram or request, from 1.
+    /// Number of the datagram or request, from 1.
     pub number: u32,
 }
 
-/// Queues whose every packet has known instants.
+/// Queues at which the times of every packet are known.
 pub fn known_queues(experiment: &Experiment, records: &Records, legs: &[PathLeg]) -> Vec<bool> {
     let mut known = vec![true; experiment.links.len() * 2];
     for leg in legs {
@@ -104,7 +104,7 @@ pub fn known_queues(experiment: &Experiment, records: &Records, legs: &[PathLeg]
     known
 }
 
-/// Whether a datagram of several packets was lost: which of them were is not seen.
+/// Whether a fragmented datagram was lost: it is unknown which fragments were.
 fn lost_in_part(experiment: &Experiment, records: &Records, leg: &PathLeg) -> bool {
     let Some(flow) = experiment.flows.get(leg.conversation) else {
         return false;
@@ -120,7 +120,7 @@ fn lost_in_part(experiment: &Experiment, records: &Records, leg: &PathLeg) -> bo
     size_at == SizeAt::Payload && lost.any(|sent| sent.size + 28 > mtu)
 }
 
-/// The packets of every queue, in the order they came.
+/// The packets of every queue, in order of arrival.
 pub fn crossings(
     experiment: &Experiment,
     records: &Records,
@@ -178,9 +178,10 @@ pub fn crossings(
     queues
 }
 
-/// The packets of a way, in the order they were made.
+/// The packets of a direction, in order of creation.
 ///
-/// The fragments of a datagram are made at one instant, so they pass the queue one right after
+/// The fragments of a datagram are created at one instant, so they pass the queue back to back: the last
+/// arrives with the datagram, and each of the others earlier by the transmission time of those behind it.
 /// the other: the last arrived with the datagram, each of the others as much earlier as the
 /// transmission of those behind it takes.
 pub fn journeys(experiment: &Experiment, records: &Records, leg: &PathLeg) -> Vec<Journey> {
@@ -250,7 +251,7 @@ fn echo_journeys(
         .collect()
 }
 
-/// Of the transmitter, whoever is it; 0 for none.
+/// Rate of the transmitter, whether link or discipline; 0 for none.
 fn rate_bps(end: &LinkEnd) -> u64 {
     match &end.qdisc {
         Qdisc::Netem(netem) if end.rate_bps == 0 => netem.rate_bps,
@@ -258,7 +259,7 @@ fn rate_bps(end: &LinkEnd) -> u64 {
     }
 }
 
-/// Leads the packets of a queue through the simulator's statistics.
+/// Feeds the packets of a queue into the simulator's statistics.
 pub fn replay(experiment: &Experiment, end: &LinkEnd, crossings: &[Crossing]) -> ReplayedQueue {
     let warm_up = Time::from_ns(experiment.warm_up_ns);
     let over = Time::from_ns(experiment.duration_ns);
@@ -313,7 +314,7 @@ enum Step {
     Comes,
 }
 
-/// What happens before the end, in order.
+/// Events before the end, in order.
 fn steps(crossings: &[Crossing], over: Time) -> Vec<(Time, Step, usize)> {
     let mut steps = Vec::with_capacity(2 * crossings.len());
     for (index, crossing) in crossings.iter().enumerate() {
@@ -322,7 +323,7 @@ fn steps(crossings: &[Crossing], over: Time) -> Vec<(Time, Step, usize)> {
         steps.push((crossing.dropped, Step::IsDropped, index));
     }
     steps.retain(|(time, ..)| *time < over);
-    // At one instant what leaves makes room for what comes; but nothing leaves before it came.
+    // At one instant departures make room for arrivals; but no packet leaves before it arrived.
     steps.sort_by_key(|&(time, step, index)| {
         let at_once = crossings[index].departed == crossings[index].arrived;
         let order = match step {
@@ -336,7 +337,7 @@ fn steps(crossings: &[Crossing], over: Time) -> Vec<(Time, Step, usize)> {
     steps
 }
 
-/// A queue that never holds any.
+/// A queue that never holds packets.
 fn pass(
     replayed: &mut ReplayedQueue,
     experiment: &Experiment,
@@ -355,7 +356,7 @@ fn pass(
     replayed.statistics.finish(over);
 }
 
-/// Samples and the end of the warm-up, between packets.
+/// Samples and the end of the warm-up.
 struct Clock {
     warm_up: Option<Time>,
     interval: Time,
@@ -376,7 +377,7 @@ impl Clock {
         }
     }
 
-    /// Does what is due before something happens at `now`.
+    /// Processes what is due before `now`.
     fn advance(&mut self, now: Time, replayed: &mut ReplayedQueue) {
         loop {
             let warm_up = self.warm_up.filter(|at| *at <= now);
@@ -418,12 +419,11 @@ impl Clock {
 /// The packets in a queue and its transmitter.
 struct Server {
     rate: Option<Rate>,
-    /// Whether the one in transmission is the discipline's no more.
+    /// Whether the packet in transmission has left the discipline.
     transmitter: bool,
     present: u32,
     bytes: u64,
-    /// Bytes of those that are still to leave, in the order in which they will: the first of
-    /// those present is in transmission.
+    /// Bytes of packets in order of departure: the first present one is in transmission.
     leaving: VecDeque<u32>,
 }
 

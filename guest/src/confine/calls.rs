@@ -1,8 +1,4 @@
-//! System calls that are refused with EPERM, for what no rule on files covers: seccomp(2).
-//!
-//! Landlock, "Current limitations" (Documentation/userspace-api/landlock.rst): neither owner, mode,
-//! stamps nor extended attributes are covered; before version 3 nor is cutting a file off. In a
-//! root of its own a link could be laid for whoever reads the folder afterwards.
+//! Refuses system calls (EPERM) that no file rule covers: seccomp(2).
 
 use super::ConfineError;
 use seccompiler::{
@@ -11,9 +7,9 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Calls for a register file twice as narrow have this bit and do the same.
+/// The x32 variants of calls have this bit.
 const X32: i64 = 0x4000_0000;
-/// Newer than the library's list of names.
+/// Newer than the library's table of names.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const FILE_SETATTR: i64 = 469;
@@ -46,22 +42,22 @@ const REFUSED: [i64; 32] = [
     libc::SYS_linkat,
     libc::SYS_mknod,
     libc::SYS_mknodat,
-    // Says in memory what to do with a file, where no filter looks.
+    // Its arguments are in memory, where a filter cannot inspect them.
     libc::SYS_openat2,
     libc::SYS_io_uring_setup,
-    // It has no network but the one inside it.
+    // It has no network but its own.
     libc::SYS_socket,
     libc::SYS_mount,
     libc::SYS_move_mount,
 ];
 
-/// With a name instead of an open file.
+/// Calls that truncate by name instead of by descriptor.
 const CUTTING_OFF: [i64; 2] = [libc::SYS_truncate, libc::SYS_creat];
 
-/// Refuses them to this process and all that it starts, for ever.
+/// Refuses these calls permanently for this process and its descendants.
 ///
-/// What runs inside the guest does not notice: the kernel there answers its calls itself. With
-/// `cutting_off` a file is not emptied by its name either: the kernel opens it and does it then.
+/// Programs inside the guest do not notice, because the guest kernel answers their calls itself. With
+/// `cutting_off`, truncation by name is refused too: the kernel opens the file and truncates it then.
 pub fn refuse(cutting_off: bool) -> Result<(), ConfineError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in REFUSED {
@@ -89,7 +85,7 @@ pub fn refuse(cutting_off: bool) -> Result<(), ConfineError> {
     Ok(seccompiler::apply_filter(&program)?)
 }
 
-/// Whether a file that is opened is emptied.
+/// Whether the flags of an open call truncate the file.
 fn cuts_off(flags: u8) -> Result<SeccompRule, ConfineError> {
     let truncate = u64::from(libc::O_TRUNC.unsigned_abs());
     let masked = SeccompCmpOp::MaskedEq(truncate);

@@ -10,15 +10,15 @@ use rustix::io::Errno;
 use std::os::fd::IntoRawFd;
 use std::path::{Path, PathBuf};
 
-/// A version of Landlock: what it can forbid.
+/// A version of Landlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(ABI);
 
 impl Version {
-    /// The latest that is known here.
+    /// The latest version supported here.
     pub const LATEST: Version = Version(ABI::V9);
 
-    /// The version of that number, or the latest.
+    /// This version, or the latest.
     pub fn new(number: u8) -> Version {
         Version(ABI::from(i32::from(number)))
     }
@@ -28,22 +28,23 @@ impl Version {
         self.0 as u8
     }
 
-    /// Whether it knows of files that are emptied.
+    /// Whether it covers truncation.
     pub fn forbids_cutting_off(self) -> bool {
         self.0 >= ABI::V3
     }
 }
 
-/// What a guest does in its folder; no links, pipes or devices, which would be traps for whoever
-/// reads there afterwards.
+/// Operations of a guest in its folder: no links, pipes or devices, which would be a risk for later readers
+/// of the folder.
 const IN_FOLDER: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
     ReadFile | ReadDir | WriteFile | Truncate | MakeReg | MakeDir | MakeSock | RemoveFile | RemoveDir
 });
 const ON_DEVICE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | WriteFile | IoctlDev});
 
-/// Restricts this process and all that it starts, for ever.
+/// Restricts this process and its descendants permanently.
 ///
-/// Everything that this version or an older one can forbid is forbidden: all files but these,
+/// Everything that this version can restrict is forbidden: all other files, TCP connections and servers,
+/// signals to other processes.
 /// connections and servers over TCP, signals to others.
 pub fn restrict(
     readable: &[PathBuf],
@@ -81,8 +82,8 @@ pub fn restrict(
     }
 }
 
-/// A rule holds for a file as the host's kernel knows it, and it forgets a file of `/proc` that
-/// nobody has open: this one stays open in what the process becomes.
+/// A rule applies to an inode, and the kernel drops the inode of a `/proc` file that is not open. So this
+/// file stays open in the executed program.
 fn keep_its_memory() -> Result<(), ConfineError> {
     let failed = |error: Errno| ConfineError::System {
         what: format!("keeping {ITS_MEMORY} open"),
@@ -93,7 +94,7 @@ fn keep_its_memory() -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// A folder that is not there is an error of the program that looks for it.
+/// A missing folder is left to the program that opens it.
 fn folder_rule(
     folder: &Path,
     access: BitFlags<AccessFs>,

@@ -1,4 +1,4 @@
-//! A root of its own, in which there is nothing else: mount_namespaces(7), user_namespaces(7).
+//! A root file system with only the given files: mount_namespaces(7), user_namespaces(7).
 
 use super::{ConfineError, ITS_MEMORY, NULL, PROCESSOR, TERMINALS, TERMINALS_FOLDER};
 use rustix::fs::{StatVfsMountFlags, statvfs};
@@ -15,10 +15,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The new root grows here, where every system has a folder; nobody else sees it.
+/// Mount point of the new root, which exists on every system; private to this process.
 const NEW: &str = "/tmp";
 const OLD: &str = "/before";
-/// Places on which a guest mounts its own.
+/// Mount points of the guest's own file systems.
 const EMPTY: [&str; 6] = [TERMINALS_FOLDER, "/mnt", "/proc", "/run", "/sys", "/tmp"];
 const MOST_LINKS: usize = 40;
 
@@ -35,7 +35,7 @@ impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
     }
 }
 
-/// Gives this process, and all that it starts, a root with these files in it.
+/// Gives this process and its descendants a root with only these files.
 pub fn restrict(readable: &[PathBuf], folder: &Path) -> Result<(), ConfineError> {
     let mut view = View::default();
     for path in readable
@@ -61,7 +61,8 @@ pub fn restrict(readable: &[PathBuf], folder: &Path) -> Result<(), ConfineError>
     std::env::set_current_dir(&folder).context(|| format!("going to {}", folder.display()))
 }
 
-/// Root makes mounts as it is; anybody else as root of a user namespace, where he keeps his number.
+/// As root, creates the mount namespace directly; otherwise within a user namespace that maps the user to the
+/// same id.
 #[expect(unsafe_code, reason = "unshare of a process without threads")]
 fn enter_namespace() -> Result<(), ConfineError> {
     // SAFETY: no descriptors are unshared.
@@ -107,7 +108,7 @@ fn forget_the_old_root() -> Result<(), ConfineError> {
     mount_remount("/", flags, c"").context(what)
 }
 
-/// New terminals only: those of the host are somebody's.
+/// A private devpts, without the host's terminals.
 fn terminals() -> Result<(), ConfineError> {
     let data = c"newinstance,ptmxmode=0666";
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
@@ -116,7 +117,7 @@ fn terminals() -> Result<(), ConfineError> {
     std::os::unix::fs::symlink("pts/ptmx", TERMINALS).context(|| format!("making {TERMINALS}"))
 }
 
-/// Shows a file or folder of the old root at its place in the new one; `flags` remount it so.
+/// Bind-mounts a file or folder of the old root into the new one; `flags` are for the remount.
 fn bind(path: &Path, flags: Option<MountFlags>) -> Result<(), ConfineError> {
     let what = || format!("showing {}", path.display());
     let source = Path::new(OLD).join(path.strip_prefix("/").unwrap_or(path));
@@ -132,7 +133,7 @@ fn bind(path: &Path, flags: Option<MountFlags>) -> Result<(), ConfineError> {
     mount_remount(path, flags, c"").context(what)
 }
 
-/// What a mount has of these cannot be taken from it in a user namespace, and has to be named.
+/// Mount flags that a user namespace may not clear, so that they must be repeated.
 fn locked_flags(path: &Path) -> io::Result<MountFlags> {
     let has = statvfs(path)?.f_flag;
     let flags = [
@@ -148,7 +149,7 @@ fn locked_flags(path: &Path) -> io::Result<MountFlags> {
     Ok(flags.fold(MountFlags::empty(), |all, (_, flag)| all | flag))
 }
 
-/// What is to be seen, by its real paths, and the symbolic links on the way there.
+/// Files to show, by real path, and the symbolic links leading to them.
 #[derive(Debug, Default)]
 struct View {
     places: BTreeSet<PathBuf>,
@@ -156,7 +157,7 @@ struct View {
 }
 
 impl View {
-    /// Follows a path; one that leads nowhere is left out.
+    /// Adds a path and follows links; dangling ones are skipped.
     fn add(&mut self, path: &Path) {
         let mut ahead: VecDeque<PathBuf> = parts(path).collect();
         let mut at = PathBuf::from("/");
@@ -186,10 +187,10 @@ impl View {
         }
     }
 
-    /// Makes it, in the new root.
+    /// Creates the mounts in the new root.
     fn build(&self) -> Result<(), ConfineError> {
         let mut last: Option<&PathBuf> = None;
-        // In order, so that what lies in a folder that is seen already comes after it.
+        // Sorted, so that a nested mount follows the one of its parent folder.
         for place in &self.places {
             if last.is_none_or(|last| !place.starts_with(last)) {
                 bind(place, Some(MountFlags::RDONLY | MountFlags::NOSUID))?;

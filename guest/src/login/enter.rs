@@ -1,4 +1,4 @@
-//! Goes to a host and becomes a program there: `dumbbell-guest enter WANTED PROGRAM ARGUMENTS`.
+//! Enters a host and executes a program: `dumbbell-guest enter WANTED PROGRAM ARGUMENTS`.
 
 use crate::sys;
 use rustix::process::{Resource, Rlimit, ioctl_tiocsctty, setrlimit, setsid};
@@ -12,28 +12,28 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-/// The first argument that leads here.
+/// The subcommand.
 pub const WORD: &str = "enter";
-/// What a shell says of a program that is not there, and of one that cannot be run.
+/// Exit status of a shell for a missing program, and for one that cannot be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
 const FAILED: u8 = 125;
 
-/// Where to, and how.
+/// The target and its parameters.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnterRequest {
-    /// Whose namespaces are entered; that of processes has been, by who started us.
+    /// Process whose namespaces are entered; the PID namespace was entered by the caller.
     pub first_process: u32,
-    /// What controls the program.
+    /// Controlling terminal of the program.
     pub terminal: Option<String>,
-    /// Of a file that it writes.
+    /// Size limit of files that it writes.
     pub most_file_bytes: u64,
-    /// Whether whoever else is woken goes before it.
+    /// Whether it yields to every woken process.
     pub gives_way: bool,
 }
 
-/// Does it; returns only when there is no program to become.
+/// Executes the subcommand; returns only on failure.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let [wanted, program, rest @ ..] = arguments else {
         eprintln!("dumbbell-guest enter WANTED PROGRAM ARGUMENTS");
@@ -64,7 +64,7 @@ fn go(wanted: &EnterRequest) -> io::Result<()> {
         ("net", LinkNameSpaceType::Network),
         ("mnt", LinkNameSpaceType::Mount),
     ];
-    // After the last there is no `/proc` in which the others are found.
+    // After the last namespace there is no `/proc` to find the others.
     let mut files = Vec::new();
     for (name, kind) in places {
         let path = format!("/proc/{}/ns/{name}", wanted.first_process);
@@ -77,11 +77,11 @@ fn go(wanted: &EnterRequest) -> io::Result<()> {
     if wanted.gives_way {
         sys::give_way()?;
     } else {
-        // What it prints is carried to its terminal by a thread of the kernel. Where a program spins no time
-        // passes, and so its turn has no end.
+        // A kernel thread forwards its output to the terminal. A program that spins never ends its time
+        // slice, because no time passes.
         sys::take_long_turns()?;
     }
-    // Process 1 has been woken already, and goes on first.
+    // Process 1 has been woken already and runs first.
     std::thread::yield_now();
     if let Some(path) = &wanted.terminal {
         let terminal = OpenOptions::new().read(true).write(true).open(path)?;

@@ -1,4 +1,4 @@
-//! Keeps what is in homes in a folder of the machine, now and then and at the end.
+//! Copies homes to a folder of the machine, at times and at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -8,20 +8,20 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// So deep are folders followed.
+/// Maximum depth of folders.
 const MOST_DEPTH: usize = 32;
-/// A file's stamp may be as much older than the clock as a tick of the slowest kernel.
+/// A file's time stamp may be a tick of the slowest kernel older than the clock.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What was kept, so that it is not kept again.
+/// Records what was copied, so that it is not copied again.
 ///
-/// It is remembered here and not looked up there: a system call that fails takes a microsecond of
-/// virtual time (um_udelay in arch/um/kernel/skas/syscall.c) and lets others run, and how often homes are
-/// kept is not the same in a session that is typed and in a script of it.
+/// The record is kept here instead of checking the destination, because a failing system call takes a
+/// microsecond of virtual time (um_udelay in arch/um/kernel/skas/syscall.c) and lets other processes run. How
+/// often homes are copied differs between a typed session and its script.
 #[derive(Debug, Default)]
 pub struct Keeper(BTreeMap<PathBuf, KeptEntry>);
 
-/// What lies where something is kept.
+/// A copied entry.
 #[derive(Debug, PartialEq, Eq)]
 enum KeptEntry {
     Folder,
@@ -29,7 +29,7 @@ enum KeptEntry {
     File(Option<Stamp>),
 }
 
-/// Of a file when it was copied.
+/// Stamp of a file when it was copied.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -38,10 +38,10 @@ struct Stamp {
 }
 
 impl Keeper {
-    /// Makes the second folder like the first: files and folders; links, pipes and sockets are left
-    /// out, for they would be traps to whoever reads there. Nobody else may write to the second.
+    /// Makes the second folder equal to the first: files and folders only. Links, pipes and sockets are
+    /// skipped, because they would be a risk for later readers. Nothing else may write to the second folder.
     ///
-    /// `now` is what the wall clock shows, since 1970.
+    /// `now` is the wall clock since 1970.
     pub fn mirror(&mut self, from: &Path, to: &Path, now: Duration) -> io::Result<()> {
         self.folder(from, to, now, MOST_DEPTH)
     }
@@ -77,7 +77,7 @@ impl Keeper {
             fs::remove_dir_all(&target)?;
             self.forget(&target);
         }
-        // A pipe that took the file's place meanwhile must not be waited for.
+        // Must not block on a pipe that replaced the file.
         let mut input = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
@@ -93,11 +93,11 @@ impl Keeper {
         {
             return Ok(());
         }
-        // Of two files, not of a file and a reader, it would first try copy_file_range(2) in vain.
+        // Between two files, `io::copy` would first try copy_file_range(2) and fail.
         let reader: &mut dyn Read = &mut input;
         io::copy(reader, &mut File::create(&target)?)?;
-        // Time stands still while commands are typed: a file that changed just now may change again
-        // and have the same stamp.
+        // Time stands still while commands are typed: a file that changed just now may change again with the
+        // same stamp.
         let settled = SystemTime::UNIX_EPOCH + now.saturating_sub(TICK);
         let stamp = (has.modified()? < settled).then_some(stamp);
         self.0.insert(target, KeptEntry::File(stamp));

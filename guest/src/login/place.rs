@@ -1,8 +1,8 @@
-//! The first process of a host that one logs in to: it makes the place, and stays.
+//! The init process of a host with a file system: it sets up the namespaces, and stays.
 //!
-//! `dumbbell-guest place`, as the first process of a PID namespace, in the host's network. What is
-//! wanted ([`HostRootSpec`]) it reads, as JSON.
-//! Orphans of the host become its children; it ignores how they end, so they need not be waited for.
+//! `dumbbell-guest place` runs as the first process of a PID namespace, in the host's network. It reads its
+//! parameters ([`HostRootSpec`]) as JSON. Orphans of the host become its children; it ignores SIGCHLD, so
+//! they need not be waited for.
 
 use super::HOME;
 use crate::sys;
@@ -20,16 +20,16 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The first argument that leads here.
+/// The subcommand.
 pub const WORD: &str = "place";
-/// What is printed when programs may come; anything else is why not.
+/// Printed when the host is ready; any other text is an error.
 pub const READY: &str = "ready";
 
-/// The new root grows here; nobody else sees it.
+/// Mount point of the new root; private to this process.
 const NEW: &str = "/run/place";
 const OLD: &str = "before";
 const SUDO: &str = "run/dumbbell/bin/sudo";
-/// Everybody is root here: what is asked for is run as it is.
+/// Every user is root, so commands are executed as they are.
 const SUDO_SCRIPT: &str = r#"#!/bin/sh
 # In a host of dumbbell everybody is root: sudo runs its command.
 while [ $# -gt 0 ]; do
@@ -68,7 +68,7 @@ rpc: files
 ";
 const NO_NAME_SERVER: &str = "# No name server: names are those of /etc/hosts.\n";
 
-/// How the place is to be.
+/// Parameters of the host's root.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostRootSpec {
@@ -76,13 +76,13 @@ pub struct HostRootSpec {
     pub name: String,
     /// Its `/etc/hosts`.
     pub hosts_file: String,
-    /// What of the machine is seen.
+    /// Files and folders of the machine to show.
     pub shown: Vec<PathBuf>,
-    /// Bytes of the home at most.
+    /// Size limit of the home, bytes.
     pub home_bytes: u64,
 }
 
-/// What was being done, and what the kernel said to it.
+/// An operation and the error of its system call.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {source}")]
 struct PlaceError {
@@ -103,7 +103,7 @@ impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
     }
 }
 
-/// Makes the place, says so, and stays until it is killed.
+/// Sets up the host, reports it, and stays until killed.
 pub fn main() -> ExitCode {
     let Ok(wanted) = serde_json::from_reader::<_, HostRootSpec>(io::stdin()) else {
         println!("dumbbell-guest place: no JSON that is understood");
@@ -114,7 +114,7 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     let said = write!(io::stdout(), "{READY}").and_then(|()| io::stdout().flush());
-    // Whoever started us waits for the end of this.
+    // The caller waits for the end of the output.
     if said.and_then(|()| sys::close_output()).is_err() {
         return ExitCode::FAILURE;
     }
@@ -173,7 +173,7 @@ fn make(wanted: &HostRootSpec) -> Result<(), PlaceError> {
     std::env::set_current_dir(HOME).context(what)
 }
 
-/// Shows a file or folder of the machine at its place in the new root; a link stays one.
+/// Shows a file or folder of the machine at its path in the new root; links are recreated.
 fn show(path: &Path, new: &Path) -> Result<(), PlaceError> {
     let Ok(kind) = fs::symlink_metadata(path) else {
         return Ok(());
@@ -219,11 +219,11 @@ fn write_files(wanted: &HostRootSpec, new: &Path) -> Result<(), PlaceError> {
         .context(|| format!("making {} a program", sudo.display()))
 }
 
-/// Devices of this kernel, and terminals of this host.
+/// Device nodes of this kernel, and the host's terminals.
 fn devices(dev: &Path) -> Result<(), PlaceError> {
     make_folder(dev)?;
     in_memory(dev, "mode=0755,size=1m")?;
-    // The kernel's own list of devices: one for all hosts, so that its nodes are shown one by one.
+    // devtmpfs is shared by all hosts, so its nodes are bind-mounted individually.
     let all = Path::new("/run/devices");
     make_folder(all)?;
     own("devtmpfs", "devtmpfs", all, "")?;
