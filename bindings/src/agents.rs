@@ -1,4 +1,4 @@
-//! Runs that Python lets go on from instant to instant, in which it sets the windows or rates of some flows.
+//! Runs that Python advances step by step, setting the windows or rates of some flows.
 
 use crate::batch::Completed;
 use crate::errors;
@@ -11,17 +11,17 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Events between two looks at signals: about a tenth of a second.
+/// Events between two checks for signals: about a tenth of a second.
 const EVENTS_BETWEEN_SIGNALS: u64 = 1 << 18;
 const NS_PER_S: f64 = 1e9;
 const BITS_PER_BYTE: f64 = 8.0;
 
-/// What happened to a flow in a monitor interval.
+/// Measurements of a flow in a monitor interval.
 #[pyclass(frozen, module = "dumbbell._engine")]
 struct Interval(EngineInterval);
 
 impl Interval {
-    /// Payload of full packets a second.
+    /// Payload rate of full packets.
     fn rate_bps(&self, pkts: u64) -> f64 {
         if self.0.duration_ns == 0 {
             return 0.0;
@@ -113,7 +113,7 @@ impl Interval {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 #[pyclass(frozen, module = "dumbbell._engine")]
 struct AgentRun {
     run: Mutex<Option<EngineRun<Arc<Monitor>>>>,
@@ -175,7 +175,7 @@ impl AgentRun {
         })
     }
 
-    /// Does all that happens until an instant and in it. Returns whether there is more to do.
+    /// Processes events up to and including an instant. Returns whether more are left.
     fn advance_through(&self, py: Python<'_>, until_ns: u64) -> PyResult<bool> {
         loop {
             let advance = || {
@@ -197,12 +197,12 @@ impl AgentRun {
         self.of(agent, |run| run.has_begun(agent))
     }
 
-    /// Whether an agent's flow has nothing more to carry.
+    /// Whether an agent's flow has nothing more to send.
     fn is_over(&self, agent: usize) -> PyResult<bool> {
         self.of(agent, |run| run.is_over(agent))
     }
 
-    /// The window of an agent from its next acknowledgement on.
+    /// Sets the window of an agent from its next acknowledgement on.
     fn set_cwnd(&self, agent: usize, cwnd_pkts: u32) -> PyResult<()> {
         if !(1..=LARGEST_CWND_PKTS).contains(&cwnd_pkts) {
             let text = format!("cwnd_pkts {cwnd_pkts}: 1 to {LARGEST_CWND_PKTS} is allowed");
@@ -211,7 +211,7 @@ impl AgentRun {
         self.of(agent, |run| run.set_cwnd(agent, cwnd_pkts))
     }
 
-    /// The pacing rate of an agent from its next acknowledgement on.
+    /// Sets the pacing rate of an agent from its next acknowledgement on.
     fn set_pacing_rate(&self, agent: usize, bytes_per_s: u64) -> PyResult<()> {
         if !(1..=FASTEST_BYTES_PER_S).contains(&bytes_per_s) {
             let text = format!("{bytes_per_s} bytes/s: 1 to {FASTEST_BYTES_PER_S} is allowed");
@@ -220,12 +220,12 @@ impl AgentRun {
         self.of(agent, |run| run.set_pacing_rate(agent, bytes_per_s))
     }
 
-    /// What has happened to an agent's flow since it was last asked.
+    /// Measurements of an agent's flow since the last call.
     fn interval(&self, agent: usize) -> PyResult<Interval> {
         Ok(Interval(self.of(agent, |run| run.interval(agent))?))
     }
 
-    /// Does the rest, and gives its tables.
+    /// Runs to the end and returns the tables.
     fn finish(&self, py: Python<'_>) -> PyResult<Completed> {
         let run = self.locked()?.take();
         let over = || PyRuntimeError::new_err("the run has been finished");

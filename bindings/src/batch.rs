@@ -1,5 +1,4 @@
-//! Batches of runs for Python: the calling thread polls signals and progress, the workers
-//! never touch Python.
+//! Batches of runs for Python: the calling thread checks signals and progress; the workers do not use Python.
 
 use crate::controllers::AvailableControllers;
 use crate::errors;
@@ -23,11 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long the calling thread sleeps between two looks at signals.
+/// Interval between two checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Bytes of a capture written to disk at once.
+/// Buffer size of capture files.
 const WRITTEN_AT_ONCE: usize = 1 << 20;
-/// Descriptions already read, kept because replications share one.
+/// Number of parsed descriptions cached, because replications share one.
 const READ_KEPT: usize = 64;
 
 /// Asks a batch to stop; may be set from any thread or a signal handler.
@@ -53,7 +52,7 @@ impl Cancel {
     }
 }
 
-/// How far a batch is: the engine's own numbers, which know nothing of Python.
+/// Progress of a batch: the engine's numbers.
 #[pyclass(frozen, name = "Progress", module = "dumbbell._engine")]
 struct BatchProgress(Progress);
 
@@ -119,7 +118,7 @@ impl From<&EngineError> for RunFailure {
     }
 }
 
-/// A run that has come to its end.
+/// A run that has ended.
 #[pyclass(module = "dumbbell._engine")]
 pub struct Completed {
     #[pyo3(get)]
@@ -137,7 +136,7 @@ pub struct Completed {
     #[pyo3(get)]
     memory_bytes: u64,
     tables: Option<Tables>,
-    /// Until the tables are taken, what they take is on the batch's account.
+    /// Keeps the tables' memory on the batch's account until they are taken.
     monitor: Option<Arc<Monitor>>,
 }
 
@@ -172,7 +171,7 @@ impl From<EngineCompleted> for Completed {
 
 #[pymethods]
 impl Completed {
-    /// The columns, handed over without a copy: a second call fails.
+    /// The columns, passed without a copy; a second call fails.
     fn take_tables<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tables = self.tables.take();
         let tables =
@@ -201,7 +200,7 @@ impl Completed {
     }
 }
 
-/// Description, replication and, where there may be a capture, the file for it.
+/// Description, replication, and the file of a capture, if any.
 #[derive(FromPyObject)]
 enum Job {
     Plain(String, u64),
@@ -220,12 +219,12 @@ struct State {
     batch: Batch,
     read: HashMap<String, Arc<Experiment>>,
     exhausted: bool,
-    /// What the caller asked for; `u64::MAX` for nothing.
+    /// Memory limit requested by the caller; `u64::MAX` for none.
     most_memory_bytes: u64,
 }
 
 impl RunStream {
-    /// Gives the workers something to do, reading jobs on the calling thread.
+    /// Submits work, reading jobs on the calling thread.
     fn feed(&self, py: Python<'_>) -> PyResult<()> {
         loop {
             let wants = {
@@ -235,7 +234,7 @@ impl RunStream {
             if !wants {
                 return Ok(());
             }
-            // The iterator is the caller's code: the state must not be locked meanwhile.
+            // The iterator is the caller's code: the state must not be locked while it runs.
             let mut jobs = self.jobs.bind(py).clone();
             let Some(job) = jobs.next() else {
                 self.lock()?.exhausted = true;
@@ -333,7 +332,7 @@ impl RunStream {
         }
     }
 
-    /// So much memory is left, bytes: what runs use already comes on top.
+    /// Sets the memory left, bytes, in addition to what runs use already.
     fn set_memory_left(&self, left_bytes: u64) -> PyResult<()> {
         let state = self.lock()?;
         let memory = state.batch.memory();

@@ -1,4 +1,4 @@
-//! Captures read for Python.
+//! Reads captures for Python.
 
 use dumbbell_capture::analysis::{Analysis, ViewCounts, copy_view};
 use dumbbell_capture::decode::{ICMPV6, Undecoded};
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 create_exception!(dumbbell._engine, CaptureError, PyValueError);
 
 const BUFFER_BYTES: usize = 1 << 18;
-/// Packets between two looks at signals: some tens of milliseconds.
+/// Packets between two checks for signals: some tens of milliseconds.
 const STEP_PKTS: u64 = 1 << 16;
 
 type Source = BufReader<Box<dyn Read + Send + Sync>>;
@@ -31,10 +31,10 @@ fn opened(path: &PathBuf) -> io::Result<Source> {
     Ok(BufReader::with_capacity(BUFFER_BYTES, Box::new(file)))
 }
 
-/// A file that Python reads: its reads are interrupted by signals, also while nothing comes.
+/// A file read through Python. Signals interrupt reads, even without data.
 struct PythonFile {
     file: Py<PyAny>,
-    /// What Python raised, kept apart from the errors of reading.
+    /// An exception raised by Python, separate from read errors.
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 
@@ -64,7 +64,7 @@ fn format_name(format: Format) -> &'static str {
     }
 }
 
-/// Address and port as one writes them.
+/// Address and port as text.
 fn end(address: IpAddr, port: u16) -> String {
     match port {
         0 => address.to_string(),
@@ -72,7 +72,7 @@ fn end(address: IpAddr, port: u16) -> String {
     }
 }
 
-/// A flow's name: who spoke first, and to whom, and what, where it is not TCP.
+/// A flow's label: initiator, responder, and the protocol if it is not TCP.
 fn label(row: &FlowRow) -> String {
     let ends = match row.is_reply {
         false => row.ends,
@@ -113,7 +113,7 @@ fn analyze_capture<'py>(
         Some(error) => Err(error),
         None => Ok(()),
     };
-    // Of a pipe the other end may be another thread of this program.
+    // The other end of a pipe may be another thread of this program.
     let analysis = py.detach(|| Analysis::new(from));
     check_raised()?;
     let mut analysis = analysis.map_err(|error| CaptureError::new_err(error.to_string()))?;
@@ -173,7 +173,7 @@ fn described<'py>(py: Python<'py>, analysis: &Analysis<Source>) -> PyResult<Boun
     Ok(found)
 }
 
-/// A row for each interval in which something was seen, and the flow's name of each.
+/// One row for each interval with traffic, and the flow labels.
 fn intervals<'py>(
     py: Python<'py>,
     analysis: &Analysis<Source>,

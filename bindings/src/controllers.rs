@@ -1,4 +1,4 @@
-//! Controllers that are not of the simulator: those in C, from shared objects, and classes.
+//! Controllers outside the simulator: C controllers from shared objects, and Python classes.
 
 use crate::python_controllers::{self, Class};
 use dumbbell_engine::cca::external::{Module, ModuleLoader};
@@ -10,15 +10,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What runs may name.
+/// The controllers that runs may name.
 pub struct AvailableControllers {
     objects: Objects,
-    /// By the SHA-256 of the source and the name of the class.
+    /// By SHA-256 of the source and class name.
     classes: HashMap<(String, String), Arc<Class>>,
 }
 
 impl AvailableControllers {
-    /// Shared objects by the SHA-256 of their sources, and classes.
+    /// From shared objects by the SHA-256 of their sources, and classes.
     pub fn new(
         objects: HashMap<String, PathBuf>,
         classes: HashMap<(String, String), Class>,
@@ -45,8 +45,8 @@ impl ModuleLoader for AvailableControllers {
     }
 }
 
-/// Its name, whether it asks for pacing, whether it owns recovery, whether it needs the simulator,
-/// and of each parameter name, least, most and usual value.
+/// Name, whether it requests pacing, owns recovery, needs the simulator; for each parameter name, minimum,
+/// maximum and default.
 type FactsTuple = (String, bool, bool, bool, Vec<(String, i64, i64, i64)>);
 
 #[pyfunction]

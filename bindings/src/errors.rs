@@ -1,4 +1,4 @@
-//! Rust errors as Python exceptions with the same parts.
+//! Rust errors as Python exceptions with the same fields.
 
 use dumbbell_engine::EngineError;
 use dumbbell_engine::spec::SpecError;
@@ -23,30 +23,30 @@ fn with_parts(error: PyErr, path: &str, value: &str, allowed: &str, hint: Option
     })
 }
 
-/// About a description.
+/// For a description.
 pub fn spec_invalid(path: &str, value: &str, allowed: &str, hint: Option<&str>) -> PyErr {
     let message = format!("{path}: {value} is not allowed here; {allowed}");
     with_parts(SpecInvalid::new_err(message), path, value, allowed, hint)
 }
 
-/// What an error about a text has besides its message.
+/// The fields of an error about a text besides its message.
 pub struct Parts<'a> {
-    /// What was refused.
+    /// The refused value.
     pub value: &'a str,
-    /// What is allowed instead.
+    /// The allowed values.
     pub allowed: &'a str,
-    /// What was probably meant.
+    /// The probably intended value.
     pub hint: Option<&'a str>,
-    /// Why, where tc reads it.
+    /// The reason, if tc accepts the value.
     pub reason: Option<String>,
 }
 
-/// About a unit.
+/// For a unit.
 pub fn unit(message: String, parts: Parts) -> PyErr {
     about_text(UnitError::new_err(message), parts)
 }
 
-/// About tc text.
+/// For tc text.
 pub fn qdisc(message: String, parts: Parts) -> PyErr {
     about_text(QdiscError::new_err(message), parts)
 }
@@ -59,12 +59,12 @@ fn about_text(error: PyErr, parts: Parts) -> PyErr {
     })
 }
 
-/// About a place of a description.
+/// For a place in a description.
 pub fn from_spec(error: &SpecError) -> PyErr {
     spec_invalid(&error.path, &error.value, &error.allowed, None)
 }
 
-/// About a run.
+/// For a run.
 pub fn from_engine(error: EngineError) -> PyErr {
     match &error {
         EngineError::Spec(error) => from_spec(error),

@@ -1,4 +1,4 @@
-//! The Python module `dumbbell._engine`: thin. Texts and numbers in, columns out.
+//! The Python module `dumbbell._engine`, a thin layer: texts and numbers in, columns out.
 
 mod agents;
 mod batch;
@@ -19,7 +19,7 @@ use dumbbell_tc::Notice;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
-/// What a run will cost.
+/// Estimated cost of a run.
 #[pyclass(frozen, get_all, module = "dumbbell._engine")]
 struct Estimate {
     events: u64,
@@ -50,8 +50,8 @@ fn check(resolved_json: &str, simulated: bool) -> PyResult<Estimate> {
     })
 }
 
-/// Filters that no flow and no probe has packets for: of each the path of its discipline, and a list
-/// of one notice as JSON.
+/// Filters that match no packet of any flow or probe: for each the path of its discipline, and a JSON list of
+/// one notice.
 #[pyfunction]
 fn unmatched_filters(resolved_json: &str) -> PyResult<Vec<(String, String)>> {
     let experiment = Experiment::from_json(resolved_json);

@@ -1,5 +1,5 @@
-//! Controllers in Python, as the sender knows controllers: one call for each event that a class
-//! heeds, with arguments that are made once for each connection.
+//! Controllers in Python: one call for each event that a class handles. Argument objects are created once per
+//! connection.
 
 use dumbbell_engine::cca::external::{Event, EventContext, ExternalCode, Module, Traits};
 use dumbbell_engine::cca::{self, CaState};
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Last characters of a traceback that are kept.
+/// Characters of a traceback that are kept, from its end.
 const LONGEST_TRACEBACK: usize = 8000;
 
 fn ns(time: Option<Time>) -> Option<u64> {
     time.map(Time::as_ns)
 }
 
-/// What a controller and its sender share.
+/// The window shared by a controller and its sender.
 #[pyclass(module = "dumbbell._engine", name = "Window")]
 struct WindowView(cca::Window);
 
@@ -110,7 +110,7 @@ impl WindowView {
     }
 }
 
-/// What the sender does about losses.
+/// The sender's loss recovery state.
 #[pyclass(frozen, eq, eq_int, hash, module = "dumbbell._engine")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::upper_case_acronyms, reason = "constants of a Python enum")]
@@ -134,7 +134,7 @@ impl From<CaState> for SenderState {
     }
 }
 
-/// A class whose attributes, which cannot be set, are read from the engine's own value.
+/// Declares a class with read-only attributes of an engine value.
 macro_rules! view {
     ($(#[$doc:meta])* $view:ident($of:ty) = $name:literal {
         $($field:ident: $type:ty = $value:expr;)+
@@ -145,7 +145,7 @@ macro_rules! view {
 
         impl $view {
             fn of(&self) -> PyResult<&$of> {
-                let over = "it is of a call that has returned";
+                let over = "it belongs to a call that has returned";
                 self.0.as_ref().ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err(over))
             }
         }
@@ -162,7 +162,7 @@ macro_rules! view {
 }
 
 view! {
-    /// How fast data were delivered over the flight of one packet.
+    /// Delivery rate over the flight of one packet.
     RateSampleView(cca::RateSample) = "RateSample" {
         delivered_pkts: Option<i64> = |rate| (rate.delivered_pkts >= 0).then_some(rate.delivered_pkts);
         prior_delivered_pkts: u64 = |rate| rate.prior_delivered_pkts;
@@ -178,7 +178,7 @@ view! {
 }
 
 view! {
-    /// A round-trip time that an acknowledgement measured.
+    /// A round-trip time measured by an acknowledgement.
     RttSampleView(cca::RttSample) = "RttSample" {
         now_ns: u64 = |sample| sample.now.as_ns();
         rtt_ns: u64 = |sample| sample.rtt.as_ns();
@@ -211,7 +211,7 @@ view! {
 }
 
 view! {
-    /// The connection when something other than an acknowledgement happens.
+    /// State of the connection at an event other than an acknowledgement.
     SnapshotView(cca::Snapshot) = "Snapshot" {
         now_ns: u64 = |snapshot| snapshot.now.as_ns();
         srtt_ns: Option<u64> = |snapshot| ns(snapshot.srtt);
@@ -225,7 +225,7 @@ view! {
     }
 }
 
-/// What a controller may know from its connection's beginning.
+/// Properties of a connection known at its start.
 #[pyclass(module = "dumbbell._engine", name = "Connection")]
 struct ConnectionView {
     stream: Stream,
@@ -255,12 +255,12 @@ impl ConnectionView {
     }
 }
 
-/// A class as `dumbbell.backends.native` hands it over.
+/// A class as passed by `dumbbell.backends.native`.
 #[derive(FromPyObject)]
 pub struct Class {
-    /// The class: called with a connection.
+    /// The class, called with a connection.
     make: Py<PyAny>,
-    /// Names of methods that are called; others have their default.
+    /// Names of the methods that it defines; others have defaults.
     heeds: Vec<String>,
     wants_pacing: bool,
     owns_recovery: bool,
@@ -276,7 +276,7 @@ impl fmt::Debug for Class {
 /// The first error of a run, with its traceback.
 type Failure = Arc<OnceLock<String>>;
 
-/// A class with values of its parameters, in one run.
+/// A class with parameter values, in one run.
 #[derive(Debug)]
 struct OfRun {
     class: Arc<Class>,
@@ -324,7 +324,7 @@ impl ExternalCode for OfRun {
         Some(Module(Arc::new(self.connection())))
     }
 
-    /// Python's lock, which the thread has for one event after the other.
+    /// Holds Python's GIL for a batch of events.
     fn run_locked(&self, events: &mut dyn FnMut()) {
         Python::attach(|_| events());
     }
@@ -346,12 +346,12 @@ impl ExternalCode for OfRun {
     }
 }
 
-/// Its methods, and what they are called with.
+/// Its methods, and their argument objects.
 struct LiveInstance {
     methods: Methods,
     window: Py<WindowView>,
     ack: Py<AckView>,
-    /// Window and acknowledgement, which most calls have.
+    /// Arguments window and acknowledgement, for most calls.
     on_ack: Py<PyTuple>,
     rtt: Py<RttSampleView>,
     snapshot: Py<SnapshotView>,
@@ -359,7 +359,7 @@ struct LiveInstance {
 
 macro_rules! methods {
     ($($name:ident),+) => {
-        /// Bound methods that are heeded.
+        /// Bound methods that it defines.
         struct Methods {
             $($name: Option<Py<PyAny>>,)+
         }
@@ -392,7 +392,7 @@ methods!(
     least_burst_pkts
 );
 
-/// A controller of one connection, made at its first event.
+/// A controller of one connection, created at its first event.
 struct OfConnection {
     class: Arc<Class>,
     parameters: BTreeMap<String, i64>,
@@ -472,7 +472,7 @@ impl OfConnection {
             Event::Undo => &methods.on_undo,
             Event::TransmitStart(..) => &methods.on_transmit_start,
             Event::IdleRestart(_) => &methods.on_idle_restart,
-            // For a controller that sees the sender.
+            // For controllers that read the sender's state.
             Event::State(_) | Event::AckBegins(_) | Event::Acked(_) => return Ok(false),
         };
         let Some(method) = method else {
@@ -514,7 +514,7 @@ impl OfConnection {
         Ok(true)
     }
 
-    /// What a call gives, if it and none before it failed.
+    /// The result of a call, unless it or an earlier one failed.
     fn called<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.failure.get().is_some() {
             return None;
@@ -541,7 +541,7 @@ impl ExternalCode for OfConnection {
         window: &mut cca::Window,
         asked: &mut EventContext,
     ) -> bool {
-        // After a failure nothing changes any more until the run ends.
+        // After a failure nothing changes until the run ends.
         self.called(|py| self.told(py, event, window, asked))
             .unwrap_or(true)
     }
@@ -565,7 +565,7 @@ impl ExternalCode for OfConnection {
     }
 }
 
-/// As Python prints it; its end, where that is long.
+/// The exception as Python prints it; only the end if long.
 fn with_traceback(py: Python<'_>, error: &PyErr) -> String {
     let lines = || -> PyResult<Vec<String>> {
         let traceback = py.import("traceback")?;

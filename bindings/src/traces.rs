@@ -1,4 +1,4 @@
-//! Traces of links: read from files, and what follows from them.
+//! Traces of links: parsing of files, and derived properties.
 
 use crate::errors;
 use dumbbell_engine::sim::random::Stream;
@@ -11,7 +11,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A trace from the pieces of a file: its resolved description in JSON.
+/// Parses a trace from the blocks of a file. Returns its resolved description in JSON.
 #[pyfunction]
 fn read_trace(pieces: &Bound<'_, PyAny>) -> PyResult<String> {
     let mut reader = Reader::default();
@@ -25,7 +25,7 @@ fn read_trace(pieces: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(serde_json::to_string(&trace).expect("a trace is JSON"))
 }
 
-/// The service of a direction of a link, as it was resolved, in a run.
+/// The service of a resolved link direction in a run.
 fn service_of(end_json: &str, run: (u64, u64, &str, u64)) -> PyResult<Option<(Service, Step)>> {
     let (seed, replication, queue, end_ns) = run;
     let end: LinkEnd = serde_json::from_str(end_json)
@@ -41,7 +41,7 @@ fn service_of(end_json: &str, run: (u64, u64, &str, u64)) -> PyResult<Option<(Se
     Ok(trace.map(|trace| (trace.service(&own, end_ns, stream), own)))
 }
 
-/// Bits that a link with a trace can send between each edge and the next, in nanoseconds.
+/// Bits that a link with a trace can send between consecutive edges, which are in nanoseconds.
 #[pyfunction]
 fn trace_bits<'py>(
     py: Python<'py>,
@@ -58,10 +58,10 @@ fn trace_bits<'py>(
     Ok(PyArray1::from_vec(py, bits))
 }
 
-/// What a step says: when, ns; rate, bit/s; delay, ns; loss.
+/// A step: time, ns; rate, bit/s; delay, ns; loss.
 type StepTuple = (u64, Option<u64>, Option<u64>, Option<f64>);
 
-/// The steps of a link with a trace, this number at most; None where it has opportunities.
+/// The steps of a link with a trace, at most this number; None for opportunities.
 #[pyfunction]
 fn trace_steps(
     end_json: &str,

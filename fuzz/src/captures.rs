@@ -13,8 +13,8 @@ pub(crate) fn pcapng(bytes: &[u8]) {
     capture(bytes, Format::Pcapng);
 }
 
-/// A file is refused, or read up to its end or to an error in it: packets that it has, of which there are
-/// no more than it has bytes for, and the same however it is read.
+/// A file is refused, or read to its end or to an error: it cannot contain more packets than its size allows,
+/// and the result does not depend on how it is read.
 fn capture(bytes: &[u8], format: Format) {
     let Ok(mut reader) = Reader::new(bytes) else {
         assert!(Analysis::new(bytes).is_err());

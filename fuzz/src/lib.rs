@@ -1,19 +1,19 @@
-//! What must hold of any bytes that come from others: a function for each parser and reader, which
-//! panics where it does not.
+//! Properties that must hold for any external input: a function for each parser and reader, which panics on a
+//! violation.
 //!
-//! libFuzzer calls them with inputs that it makes by what the code does with them
-//! (`fuzz/libfuzzer`, `make fuzz`), and `cargo test` with the files that are kept in `fuzz/corpus`.
+//! libFuzzer calls them with inputs guided by code coverage (`fuzz/libfuzzer`, `make fuzz`), and `cargo test`
+//! with the files in `fuzz/corpus`.
 
 mod captures;
 mod packetdrill;
 mod texts;
 
-/// A parser or reader of what others wrote.
+/// A parser or reader of external input.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name: of its folder in `corpus` and of its program.
+    /// Its name, also that of its folder in `corpus` and of its program.
     pub name: &'static str,
-    /// Panics where what must hold does not.
+    /// Panics if a property is violated.
     pub check: fn(&[u8]),
 }
 
@@ -41,7 +41,7 @@ pub const TARGETS: [Target; 5] = [
     },
 ];
 
-/// The target of a name.
+/// The target with this name.
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.into_iter().find(|target| target.name == name)
 }

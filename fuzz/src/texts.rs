@@ -4,7 +4,7 @@ use dumbbell_spec::Experiment;
 use dumbbell_tc::{Police, Qdisc, parse_police, parse_qdisc, parse_qdisc_noting, script};
 use dumbbell_tc::{parse_rate_bps, parse_size_bytes, parse_time_ns};
 
-/// The longest error message: some lines of a terminal, whatever came in.
+/// Longest error message: a few lines of a terminal, for any input.
 const MAX_MESSAGE_BYTES: usize = 4096;
 
 fn check_message(error: &impl ToString) {
@@ -17,7 +17,7 @@ fn check_message(error: &impl ToString) {
     );
 }
 
-/// A description is refused with a path, or written out and read again it is the same.
+/// A description is refused with a path, or survives serialization and parsing unchanged.
 pub(crate) fn description(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;
@@ -38,8 +38,8 @@ pub(crate) fn description(bytes: &[u8]) {
     }
 }
 
-/// A discipline, policer, rate, size or time is refused with a message, or comes back from its own words
-/// and its JSON as it was.
+/// A discipline, policer, rate, size or time is refused with a message, or survives formatting and parsing,
+/// as text and as JSON.
 pub(crate) fn tc(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
         return;

@@ -1,12 +1,12 @@
-//! A session: shells in terminals of the hosts, typed into as the host machine says.
+//! A session: shells in terminals of the hosts, with input from the host machine.
 //!
-//! It takes the place of the description's traffic where the job asks for it. Orders come in files, `order-0`, `order-1`, ..., each a
-//! list of [`Order`]s in JSON; before it looks for the next one, `gate-N` is opened. Who holds that
-//! file back (a lease, fcntl(2)) holds the whole kernel, and with it virtual time: somebody may think for
-//! as long as he likes. What happens is told in `said`, a line of JSON an event ([`Event`]).
+//! It replaces the description's traffic if the job asks for it. Orders come in files `order-0`, `order-1`,
+//! ..., each a JSON list of [`Order`]s. Before looking for the next one, the guest opens `gate-N`. A process
+//! that holds that file back (a lease, fcntl(2)) stops the whole kernel, and with it virtual time, for as
+//! long as the user thinks. Events are written to `said`, one line of JSON each ([`Event`]).
 //!
-//! Time passes only here: each line takes [`TYPING_NS`] to be typed, a terminal's next line waits for its
-//! prompt, and there are orders to wait. So the same orders give the same events.
+//! Time passes only as follows: each line takes [`TYPING_NS`] to be typed, the next line of a terminal waits
+//! for its prompt, and there are orders to wait. So the same orders give the same events.
 
 mod orders;
 mod terminal;
@@ -25,45 +25,43 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use terminal::{State, Terminal};
 
-/// What a line takes to be typed, as by a person. Two programs that seed their random numbers by the second
-/// would otherwise send the same.
+/// Time to type a line, about that of a person. Otherwise two programs that seed their random numbers by the
+/// second would send the same.
 const TYPING_NS: u64 = 1_000_000_000;
-/// Between two orders. To ask for orders takes some microseconds, or more where homes are kept, and
-/// a session that is typed asks more often than a script: from the end of an order to the beginning of
-/// the next it is as long in both.
+/// Time between two orders. Asking for orders takes some microseconds, or more when homes are copied, and a
+/// typed session asks more often than a script. With this constant the pause is equal in both.
 const PAUSE_NS: u64 = 10_000_000;
-/// A machine that one logs in to has been up for a while; `ping` takes a clock below a second for one that was
-/// never read.
+/// Uptime at the start of a session: `ping` treats a clock below one second as never read.
 const UP_NS: u64 = 10_000_000_000;
-/// A shell has so long to show its first prompt.
+/// Time limit for a shell's first prompt.
 const STARTING_NS: u64 = 10_000_000_000;
-/// So often it is told how far time has come, and looked whether somebody wants it to stand still.
+/// Interval of progress events, and of checks for a wish to stop time.
 const BEAT_NS: u64 = 250_000_000;
 const TIMER: u64 = u64::MAX;
-/// Events are written when there are this number of bytes of them, or nothing else is to be done.
+/// Events are written when this number of bytes has accumulated, or there is nothing else to do.
 const WRITTEN_BYTES: usize = 1 << 16;
 
-/// What becomes of somebody's wish that time stand still.
+/// How a wait treats the user's wish to stop time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopWish {
-    /// A wait ends; how long it was is told, so that the same session gives the same again.
+    /// The wait ends and reports its duration, so that a replay gives the same.
     Heard,
-    /// What passes takes its time, and the wait behind it hears of the wish.
+    /// The wait continues; the following wait sees the wish.
     Left,
 }
 
-/// Why time passed no longer.
+/// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitOutcome {
-    /// What was waited for is there.
+    /// The condition is met.
     Done,
-    /// The time is up.
+    /// The time limit was reached.
     TimeUp,
-    /// Somebody wants it to stand still, after this number of nanoseconds, a whole number of beats.
+    /// The user stopped time after this number of nanoseconds, a whole number of intervals.
     Stopped(u64),
 }
 
-/// Whether to go on.
+/// Whether the session continues.
 #[derive(Debug, PartialEq, Eq)]
 enum SessionStep {
     Go,
@@ -96,7 +94,7 @@ pub fn run(job: &Job, hosts: &Hosts) -> Result<(), GuestError> {
     session.run(&login.names)
 }
 
-/// Whether something of that name lies in a folder.
+/// Whether a folder contains this name.
 fn is_in(folder: &Path, name: &str) -> Result<bool, GuestError> {
     let what = || format!("reading {}", folder.display());
     for entry in fs::read_dir(folder).context(what)? {
@@ -117,15 +115,15 @@ struct Session<'a> {
     terminals: Vec<Terminal>,
     poll: Poll,
     timer: Timer,
-    /// Events not yet written.
+    /// Events not written yet.
     said: Vec<u8>,
     said_file: PathBuf,
-    /// When the session began, on the monotonic clock.
+    /// Start of the session, on the monotonic clock.
     zero_ns: u64,
-    /// The last instant that was looked at. Looking takes time, so what may happen once more in one
-    /// session than in another does not look.
+    /// Last reading of the clock. Reading takes virtual time, so code whose repetition varies between
+    /// sessions does not read it.
     last_ns: Cell<u64>,
-    /// What the wall clock is ahead of the session's.
+    /// Offset of the wall clock from the session's time.
     wall_ahead_ns: u64,
 }
 
@@ -146,7 +144,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The next orders. The kernel stands still until they are there.
+    /// The next orders. The kernel stands still until they exist.
     fn orders(&mut self, number: usize) -> Result<Vec<Order>, GuestError> {
         self.flush_lines();
         self.say(&Event::Asking {
@@ -160,8 +158,8 @@ impl Session<'_> {
         let file = self.asked.folder.join(&name);
         loop {
             drop(File::open(&gate).context(|| format!("opening {}", gate.display()))?);
-            // Where nothing holds a gate, the host stops the kernel while it looks again and again. It does not
-            // try to open what may not be there: a system call that fails takes time (see `Keeper`).
+            // Without a gate, the host stops the kernel between polls. Opening a file that may not exist is
+            // avoided, because a failing system call takes virtual time (see `Keeper`).
             if !is_in(&self.asked.folder, &name)? {
                 continue;
             }
@@ -213,10 +211,10 @@ impl Session<'_> {
 
     /// Opens a file and closes it.
     ///
-    /// What a file of the machine took is freed later, by a thread that is woken for that (RCU), and where
-    /// nothing else runs, being woken starts the timer of Linux 6.12's fair server (dl_server_start in
-    /// kernel/sched/deadline.c), which goes on for seconds. It is to be woken after each order, whether or not
-    /// others are asked for in between.
+    /// Memory of a hostfs file is freed later by a thread woken for it (RCU). If nothing else runs, the
+    /// wakeup starts the timer of Linux 6.12's fair server (dl_server_start in kernel/sched/deadline.c),
+    /// which runs for seconds. It must be woken after each order, whether or not further orders are requested
+    /// in between.
     fn leave_something_to_free(&self) -> Result<(), GuestError> {
         let said = File::open(&self.said_file);
         said.map(drop)
@@ -317,7 +315,7 @@ impl Session<'_> {
         self.keep_homes()
     }
 
-    /// Lets time pass until something holds, for a while, or until it is to stand still.
+    /// Lets time pass until a condition is met, a time limit is reached, or time must stop.
     fn pass(
         &mut self,
         is_over: impl Fn(&Session<'_>) -> bool,
@@ -356,7 +354,7 @@ impl Session<'_> {
         }
     }
 
-    /// What a terminal has to say.
+    /// Reads a terminal's output.
     fn read(&mut self, index: usize) -> Result<(), GuestError> {
         let at_ns = self.now_ns();
         let most = self.asked.most_output_bytes;
@@ -372,7 +370,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The terminal there; a new one is opened where there is none, and its prompt waited for.
+    /// The terminal at a place; opens a new one and waits for its prompt if there is none.
     fn terminal(&mut self, place: TerminalPlace, names: &[String]) -> Result<usize, GuestError> {
         let same = |terminal: &Terminal| terminal.place == place && terminal.state != State::Closed;
         if let Some(index) = self.terminals.iter().position(same) {
@@ -409,7 +407,7 @@ impl Session<'_> {
         self.logins.keep_homes(Duration::from_nanos(wall_ns))
     }
 
-    /// Lines that have no end yet are told as far as they go.
+    /// Reports incomplete lines.
     fn flush_lines(&mut self) {
         let at_ns = self.last_ns.get();
         let mut events = Vec::new();
@@ -427,7 +425,7 @@ impl Session<'_> {
         self.said.push(b'\n');
     }
 
-    /// Closing the file has it written.
+    /// Closing the file writes it.
     fn write_said(&mut self) -> Result<(), GuestError> {
         if self.said.is_empty() {
             return Ok(());

@@ -37,7 +37,7 @@ fn c_string(text: &str) -> io::Result<CString> {
     CString::new(text).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
 }
 
-/// A descriptor that whoever started this process left open for it; it is not left to others.
+/// A descriptor left open by the parent process; closed on exec.
 pub fn inherited(fd: RawFd) -> io::Result<File> {
     // SAFETY: no memory is involved; what is no open descriptor is refused.
     checked(unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) })?;
@@ -71,7 +71,7 @@ pub fn load_module(module: &File) -> io::Result<()> {
     checked(result as libc::c_int).map(drop)
 }
 
-/// Lets the process have `most` open files: a flow over TCP has three.
+/// Raises the limit of open files: a TCP flow needs three.
 pub fn open_files(most: u64) -> io::Result<()> {
     let limit = libc::rlimit {
         rlim_cur: most,
@@ -81,40 +81,40 @@ pub fn open_files(most: u64) -> io::Result<()> {
     checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).map(drop)
 }
 
-/// Puts this process into a network namespace of its own.
+/// Enters a new network namespace.
 pub fn new_network() -> io::Result<()> {
     // SAFETY: no memory is involved.
     checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(|_| ())
 }
 
-/// Puts this process into a network namespace.
+/// Enters a network namespace.
 pub fn enter_network(namespace: &File) -> io::Result<()> {
     // SAFETY: no memory is involved; the descriptor is open.
     checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(|_| ())
 }
 
-/// Processes that this one starts from now on are in a namespace of their own.
+/// Child processes are created in a new PID namespace from now on.
 pub fn new_processes() -> io::Result<()> {
     // SAFETY: no memory is involved.
     checked(unsafe { libc::unshare(libc::CLONE_NEWPID) }).map(|_| ())
 }
 
-/// Processes that this one starts from now on are in that namespace of processes.
+/// Child processes are created in this PID namespace from now on.
 pub fn enter_processes(namespace: &File) -> io::Result<()> {
     // SAFETY: no memory is involved; the descriptor is open.
     checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWPID) }).map(|_| ())
 }
 
-/// Whoever else is woken goes before this process from now on, and before what it becomes and starts
-/// (`SCHED_IDLE`, sched(7)).
+/// This process, its program and its children yield to every woken process from now on (`SCHED_IDLE`,
+/// sched(7)).
 pub fn give_way() -> io::Result<()> {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads the structure, which lives as long as the call.
     checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) }).map(|_| ())
 }
 
-/// Whenever this process is woken it goes before all others, but not what it starts (`SCHED_FIFO`
-/// with `SCHED_RESET_ON_FORK`, sched(7)).
+/// This process, but not its children, has priority over all others when woken (`SCHED_FIFO` with
+/// `SCHED_RESET_ON_FORK`, sched(7)).
 pub fn go_first() -> io::Result<()> {
     let lowest = libc::sched_param { sched_priority: 1 };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
@@ -122,7 +122,7 @@ pub fn go_first() -> io::Result<()> {
     checked(unsafe { libc::sched_setscheduler(0, policy, &raw const lowest) }).map(|_| ())
 }
 
-/// `struct sched_attr` of sched_setattr(2), as long as its first version.
+/// The first version of `struct sched_attr` of sched_setattr(2).
 #[repr(C)]
 #[derive(Default)]
 struct SchedulingAttributes {
@@ -136,11 +136,11 @@ struct SchedulingAttributes {
     period_ns: u64,
 }
 
-/// Whoever takes shorter turns goes before this process, and what it becomes and starts, when he is woken.
+/// Threads with shorter time slices preempt this process, its program and its children when woken.
 ///
-/// From Linux 6.12 on `sched_runtime` of an ordinary process is how long its turns are; a thread that is woken
-/// and wants a shorter one does not wait for the end of this one (`do_preempt_short` in kernel/sched/fair.c).
-/// 6.1 takes the number and does nothing with it: there whoever is woken goes first.
+/// From Linux 6.12 on `sched_runtime` of an ordinary process is its time slice; a woken thread with a shorter
+/// slice preempts it (`do_preempt_short` in kernel/sched/fair.c). 6.1 ignores the value: there every woken
+/// thread preempts.
 pub fn take_long_turns() -> io::Result<()> {
     let wanted = SchedulingAttributes {
         size: u32::try_from(size_of::<SchedulingAttributes>()).expect("48"),
@@ -156,13 +156,13 @@ pub fn take_long_turns() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives this process mounts and a host name of its own.
+/// Enters new mount and UTS namespaces.
 pub fn new_mounts_and_name() -> io::Result<()> {
     // SAFETY: no memory is involved, and no thread shares a file system's place with this one.
     checked(unsafe { libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWUTS) }).map(|_| ())
 }
 
-/// Children that end are forgotten by the kernel: nobody waits for them.
+/// Ended children are reaped by the kernel.
 pub fn ignore_children() -> io::Result<()> {
     // SAFETY: no handler is installed.
     if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR {
@@ -171,14 +171,14 @@ pub fn ignore_children() -> io::Result<()> {
     Ok(())
 }
 
-/// Says to whoever reads what this process prints that nothing more will come.
+/// Closes standard output, so that its reader sees the end.
 pub fn close_output() -> io::Result<()> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nowhere)?;
     Ok(())
 }
 
-/// A new terminal of the terminals of that `ptmx`: our side, and what is its path among them.
+/// Opens a new terminal through this `ptmx`. Returns our side, and its number as a path.
 pub fn new_terminal(ptmx: &str) -> io::Result<(File, String)> {
     let flags = libc::O_NOCTTY | libc::O_NONBLOCK;
     let file = File::options()
@@ -193,7 +193,7 @@ pub fn new_terminal(ptmx: &str) -> io::Result<(File, String)> {
     Ok((file, format!("/dev/pts/{number}")))
 }
 
-/// Switches the loopback device of this network on.
+/// Brings up the loopback device of this network.
 pub fn loopback_up() -> io::Result<()> {
     let socket = Socket::udp()?;
     // SAFETY: an all-zero ifreq is valid; the name is shorter than its place, and the calls read and
@@ -209,8 +209,7 @@ pub fn loopback_up() -> io::Result<()> {
     }
 }
 
-/// Kills every other process and forgets those that were this one's. For process 1 only: elsewhere
-/// they would be somebody's.
+/// Kills all other processes and reaps those that are children. For process 1 only.
 pub fn kill_all_others() {
     if std::process::id() != 1 {
         return;
@@ -222,7 +221,7 @@ pub fn kill_all_others() {
     }
 }
 
-/// A path by which this process finds an open file again, wherever it lies.
+/// A path that refers to an open file, wherever it is.
 pub fn path_of(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
@@ -232,8 +231,8 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// What the wall clock is ahead of the monotonic one. A reading takes as long as another, so it
-/// lies in the middle of two others.
+/// Offset of the wall clock from the monotonic clock. Readings take equal time, so it is taken between two
+/// others.
 pub fn wall_ahead_ns() -> u64 {
     let before = monotonic_ns();
     let wall = clock_ns(libc::CLOCK_REALTIME);
@@ -270,7 +269,7 @@ impl Timer {
         owned(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) }).map(Timer)
     }
 
-    /// Sets it to an instant of the monotonic clock. What it had counted is forgotten.
+    /// Sets it to an instant of the monotonic clock; clears its count.
     pub fn set(&self, at_ns: u64) -> io::Result<()> {
         // An instant of zero would switch it off.
         let at_ns = at_ns.max(1);
@@ -308,23 +307,23 @@ impl Poll {
         Ok(Poll { fd, events })
     }
 
-    /// Waits also for this one to be readable, and calls it `token`.
+    /// Adds a descriptor, waiting for it to be readable, with this token.
     pub fn add(&self, fd: &impl AsRawFd, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN, token)
     }
 
-    /// Waits also for this one to take something.
+    /// Adds a descriptor, waiting for it to be writable.
     pub fn add_writer(&self, fd: &impl AsRawFd, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLOUT, token)
     }
 
-    /// Goes on waiting for it to take something, or no more.
+    /// Turns waiting for writability on or off.
     pub fn set_writer(&self, fd: &impl AsRawFd, token: u64, wanted: bool) -> io::Result<()> {
         let events = if wanted { libc::EPOLLOUT } else { 0 };
         self.control(libc::EPOLL_CTL_MOD, fd, events, token)
     }
 
-    /// Waits for this one no more.
+    /// Removes a descriptor.
     pub fn remove(&self, fd: &impl AsRawFd) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_DEL, fd, 0, 0)
     }
@@ -339,7 +338,7 @@ impl Poll {
         checked(unsafe { libc::epoll_ctl(poll, what, fd, &mut event) }).map(|_| ())
     }
 
-    /// Waits, without end, and returns the tokens of those that can be read.
+    /// Waits without limit, and returns the tokens of ready descriptors.
     pub fn wait(&mut self) -> io::Result<impl Iterator<Item = u64> + '_> {
         let room = self.events.len() as libc::c_int;
         let count = loop {
@@ -361,7 +360,7 @@ impl AsRawFd for Poll {
     }
 }
 
-/// Waits for a descriptor to be readable, so long at most.
+/// Waits for a descriptor to be readable, at most this long.
 pub fn wait_readable(fd: &impl AsRawFd, most: std::time::Duration) -> io::Result<()> {
     let mut wanted = libc::pollfd {
         fd: fd.as_raw_fd(),
@@ -446,14 +445,14 @@ impl Socket {
         checked(result).map(|_| value)
     }
 
-    /// No socket buffer may be a second queue beside those under test.
+    /// Large socket buffers, which must not act as a second queue beside those under test.
     fn large_buffers(&self) -> io::Result<()> {
         const MOST: i32 = 1 << 30;
         self.option(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, MOST)?;
         self.option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, MOST)
     }
 
-    /// DSCP and ECN of what is sent.
+    /// Sets the TOS byte of outgoing packets.
     pub fn traffic_class(&self, byte: u8) -> io::Result<()> {
         self.option(libc::IPPROTO_IP, libc::IP_TOS, i32::from(byte))
     }
@@ -485,14 +484,14 @@ impl Socket {
         checked_size(sent).map(|_| ())
     }
 
-    /// Sends to whom the socket speaks by its nature.
+    /// Sends to the connected peer.
     pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
         let fd = self.0.as_raw_fd();
         // SAFETY: the pointer is to this number of bytes that outlive the call.
         checked_size(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), 0) }).map(|_| ())
     }
 
-    /// Receives the beginning of a message, and says how long it was; None when there is none.
+    /// Receives the start of a message; returns the length of the message; None if there is none.
     pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let fd = self.0.as_raw_fd();
         let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
@@ -507,7 +506,7 @@ impl Socket {
 }
 
 impl Socket {
-    /// Receives a message whole with its sender's address; None when there is none.
+    /// Receives a whole message with its sender's address; None if there is none.
     pub fn receive_from(&self, into: &mut [u8]) -> io::Result<Option<(usize, SocketAddrV4)>> {
         // SAFETY: an all-zero sockaddr_in is valid.
         let mut from: libc::sockaddr_in = unsafe { zeroed() };
@@ -560,7 +559,7 @@ pub fn device_index(name: &str) -> io::Result<u32> {
     Ok(index)
 }
 
-/// Switches an offload of a device on or off (`ETHTOOL_S...`). A device that has none says so.
+/// Turns an offload of a device on or off (`ETHTOOL_S...`); an error if it is not supported.
 pub fn set_offload(socket: &Socket, device: &str, command: u32, is_on: bool) -> io::Result<()> {
     #[repr(C)]
     struct EthtoolValue {

@@ -1,6 +1,6 @@
-//! A flow over the kernel's own TCP: when connections are made, what is handed to them, what
-//! arrives. Sizes, thinking times and the instants of writes and of transfers are the engine's
-//! generators' and come from the same named streams as in the simulator.
+//! A flow over the kernel's own TCP: when connections are opened, what is written to them, what arrives.
+//! Sizes, think times and the times of writes and transfers come from the engine's generators with the same
+//! named streams as in the simulator.
 
 use crate::error::{ErrorContext, GuestError};
 use crate::sys::{Poll, Socket};
@@ -15,104 +15,103 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::rc::Rc;
 
-/// As much as a write or a read hands over at once.
+/// Bytes of a write or read.
 const CHUNK: usize = 1 << 18;
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
-/// What the events of a flow's sockets are called.
+/// Token bases of a flow's sockets.
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens {
-    /// A connection was made.
+    /// A connection was accepted.
     pub listener: u64,
-    /// The sender of connection 0 takes more.
+    /// The sender of connection 0 is writable.
     pub sender: u64,
-    /// Something arrived over connection 0.
+    /// Data arrived over connection 0.
     pub receiver: u64,
-    /// What is added for each connection.
+    /// Added for each connection.
     pub connection: u64,
 }
 
-/// ConnectionNumber of a flow's connections: the number of its transfer, from 1, where several may be open at
-/// a time, and 0 where one follows the other.
+/// Number of a connection in a flow: that of its transfer, from 1, if connections may overlap; 0 if they
+/// follow each other.
 pub type ConnectionNumber = u32;
-/// Number of tokens there is room for.
+/// Number of connections for which there are tokens.
 pub const MOST_CONNECTIONS: ConnectionNumber = 1 << 24;
 
-/// A transfer from its beginning.
+/// A transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct TransferRecord {
     /// Payload.
     pub bytes: u64,
-    /// Its connection was begun.
+    /// Start of its connection.
     pub started: Time,
-    /// All of it was received; `NEVER` while it was not.
+    /// When all of it was received; `NEVER` if it was not.
     pub completed: Time,
 }
 
 /// Sums over the connections of a flow.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Totals {
-    /// Segments that the sender made.
+    /// Segments sent by the sender.
     pub created_pkts: u64,
-    /// Segments that the receiver got.
+    /// Segments received by the receiver.
     pub delivered_pkts: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmitted_pkts: u64,
-    /// Payload sent, what was sent again too.
+    /// Payload sent, retransmissions included.
     pub payload_sent: u64,
-    /// Payload sent again.
+    /// Payload retransmitted.
     pub payload_retransmitted: u64,
-    /// Payload that the application got.
+    /// Payload read by the application.
     pub received_payload_bytes: u64,
     /// Writes of sources with a schedule.
     pub writes: u64,
-    /// Payload that `write()` took.
+    /// Payload accepted by `write()`.
     pub written_payload_bytes: u64,
-    /// Connections.
+    /// Number of connections.
     pub connections: u64,
 }
 
-/// What was seen of a flow.
+/// Measurements of a TCP flow.
 #[derive(Debug, Default)]
 pub struct TcpRecord {
-    /// At the end of the warm-up.
+    /// Totals at the end of the warm-up.
     pub at_warm_up: Totals,
-    /// At the end of the run.
+    /// Totals at the end of the run.
     pub at_end: Totals,
-    /// At the sampling instants; None while there is no connection.
+    /// Totals and sender state at the sampling instants; None while there is no connection.
     pub samples: Vec<(Totals, Option<TcpSample>)>,
-    /// The first connection was begun; None before.
+    /// Start of the first connection; None before.
     pub first_sent: Option<Time>,
-    /// Something was received last.
+    /// Time of the last reception.
     pub last_received: Option<Time>,
-    /// Of sized and closed-loop sources, and of arrivals.
+    /// Transfers of sized and closed-loop sources, and of arrivals.
     pub transfers: Vec<TransferRecord>,
 }
 
-/// A connection under way. What is to be sent and was received is the module's to know where it reads
-/// and writes.
+/// An open connection. If the module reads and writes, it keeps the amounts to send and received.
 struct Connection {
     sender: Socket,
-    /// The sender's, by which the receiving host knows whose a connection is.
+    /// The sender's port, by which the receiving host identifies the connection.
     port: u16,
     receiver: Option<Socket>,
-    /// Not yet handed to TCP.
+    /// Bytes not yet handed to TCP.
     to_send: u64,
     received: u64,
-    /// Of a write under way that has a size.
+    /// Bytes left of a write of fixed size.
     write_left: u64,
-    /// Whether the sender is waited for.
+    /// Whether the poll waits for the sender to be writable.
     waited_for: bool,
 }
 
-/// Of a connection.
+/// An end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Sender,
     Receiver,
 }
 
-/// A flow under way.
+/// A flow during the run.
 pub struct TcpFlow {
     settings: spec::Tcp,
     class: u8,
@@ -121,18 +120,18 @@ pub struct TcpFlow {
     tokens: Tokens,
     supply: Supply,
     listener: Socket,
-    /// That reads and writes; None where this process does.
+    /// The module that reads and writes; None if this process does.
     module: Option<Rc<TrafficModule>>,
     connections: BTreeMap<ConnectionNumber, Connection>,
     closed: Totals,
-    /// How often the module did something for connections that are over.
+    /// Number of services by the module for closed connections.
     served: u64,
-    /// What was seen.
+    /// The measurements.
     pub record: TcpRecord,
 }
 
 impl TcpFlow {
-    /// A flow that has not begun. `listener` is a socket of the receiving host.
+    /// A flow before its start. `listener` is a socket of the receiving host.
     pub fn new(
         flow: &spec::Flow,
         streams: FlowStreams,
@@ -169,12 +168,12 @@ impl TcpFlow {
         Ok(tcp_flow)
     }
 
-    /// The sending host, where the next connection is made.
+    /// The sending host, where the next connection is opened.
     pub fn host(&self) -> usize {
         self.from
     }
 
-    /// What has to be set before a connection is made, at both ends.
+    /// Sets socket options before a connection is opened, at both ends.
     fn set(&self, socket: &Socket, end: End) -> Result<(), GuestError> {
         let settings = &self.settings;
         let what = || format!("setting up TCP with {}", settings.congestion_control);
@@ -208,7 +207,7 @@ impl TcpFlow {
         Ok(())
     }
 
-    /// What each write has, where that is said.
+    /// Size of each write, if fixed.
     fn write_bytes(&self) -> Option<u64> {
         match &self.supply {
             Supply::Schedule(_) => None,
@@ -216,16 +215,16 @@ impl TcpFlow {
         }
     }
 
-    /// When the source acts first, by the start of the flow.
+    /// Time of the source's first action.
     pub fn first(&mut self, start: Time) -> Time {
         match &mut self.supply {
-            // The connection is made at the start, whenever the first write is.
+            // The connection is opened at the start, whenever the first write is.
             Supply::Schedule(_) => start,
             Supply::Transfers(transfers) => start.saturating_add(transfers.first_pause()),
         }
     }
 
-    /// The source acts: it makes a connection or writes. Returns when it acts next.
+    /// Performs the source's action: opens a connection or writes. Returns the time of the next.
     pub fn act(&mut self, poll: &Poll, now: Time) -> Result<Option<Time>, GuestError> {
         let is_connected = !self.connections.is_empty();
         let bytes = match &mut self.supply {
@@ -238,7 +237,7 @@ impl TcpFlow {
             Supply::Schedule(_) => Some(0),
             Supply::Transfers(transfers) if transfers.has_rest() => {
                 transfers.first_write = None;
-                // A connection that has broken is gone.
+                // A broken connection is gone.
                 if is_connected {
                     self.send_more(poll, u64::MAX)?;
                 }
@@ -312,7 +311,7 @@ impl TcpFlow {
         Ok(())
     }
 
-    /// A sender takes more, or its connection has broken.
+    /// A sender is writable, or its connection has broken.
     pub fn is_ready(&mut self, poll: &Poll, which: ConnectionNumber) -> Result<(), GuestError> {
         let what = || "looking after a connection".to_owned();
         if let Some(connection) = self.connections.get(&which) {
@@ -324,7 +323,7 @@ impl TcpFlow {
         self.write(poll, which)
     }
 
-    /// Hands TCP what it takes.
+    /// Hands TCP as much as it accepts.
     fn write(&mut self, poll: &Poll, which: ConnectionNumber) -> Result<(), GuestError> {
         let what = || "writing to a connection".to_owned();
         let token = token(self.tokens.sender, self.tokens, which);
@@ -345,7 +344,7 @@ impl TcpFlow {
             match connection.sender.write(&ZEROS[..chunk]) {
                 Ok(Some(taken)) => {
                     connection.write_left = connection.write_left.saturating_sub(taken as u64);
-                    // One that has a size and was not taken whole waits, as it would in a program.
+                    // A fixed-size write that was not accepted completely blocks, as in a program.
                     full |= write_bytes.is_some() && taken < chunk;
                     self.closed.written_payload_bytes += taken as u64;
                     if connection.to_send == u64::MAX {
@@ -373,7 +372,7 @@ impl TcpFlow {
         let what = || "accepting a connection".to_owned();
         while let Some((receiver, port)) = self.listener.accept().context(what)? {
             let mut all = self.connections.iter();
-            // The sender of any other has given it up.
+            // Other connections were given up by their senders.
             let Some((&which, _)) = all.find(|(_, one)| one.port == port) else {
                 continue;
             };
@@ -393,13 +392,13 @@ impl TcpFlow {
         Ok(())
     }
 
-    /// Waits for connections from now on.
+    /// Starts waiting for connections.
     pub fn wait_for_connections(&self, poll: &Poll) -> Result<(), GuestError> {
         poll.add(&self.listener, self.tokens.listener)
             .context(|| "waiting for connections".to_owned())
     }
 
-    /// Something has arrived. Returns when the source acts next, if that follows from it.
+    /// Data has arrived. Returns the time of the source's next action, if it follows.
     pub fn receive(
         &mut self,
         which: ConnectionNumber,
@@ -438,7 +437,7 @@ impl TcpFlow {
         }
     }
 
-    /// The transfer of a connection, where it has one.
+    /// The transfer of a connection, if it has one.
     fn transfer(&mut self, which: ConnectionNumber) -> Option<&mut TransferRecord> {
         match which {
             0 => self.record.transfers.last_mut(),
@@ -446,7 +445,7 @@ impl TcpFlow {
         }
     }
 
-    /// All of a transfer has arrived. Returns when the source acts next, if that follows from it.
+    /// All of a transfer has arrived. Returns the time of the source's next action, if it follows.
     pub fn complete(
         &mut self,
         which: ConnectionNumber,
@@ -463,12 +462,12 @@ impl TcpFlow {
         Ok(pause.map(|pause| now.saturating_add(pause)))
     }
 
-    /// Sums up to now.
+    /// Totals so far.
     pub fn totals(&self) -> Result<Totals, GuestError> {
         self.look().map(|(totals, _)| totals)
     }
 
-    /// Sums up to now, and what the sender knows where there is one at a time.
+    /// Totals so far, and the sender's state if there is one connection at a time.
     pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
         let mut totals = self.closed;
         let mut sample = None;
@@ -485,7 +484,7 @@ impl TcpFlow {
         Ok((totals, sample))
     }
 
-    /// What the module has done for a connection: of the sender, and of the receiver.
+    /// Counters of the module for a connection: of sender and receiver.
     fn by_module(
         &self,
         which: ConnectionNumber,
@@ -500,7 +499,7 @@ impl TcpFlow {
         Ok([sent, received])
     }
 
-    /// Ends a connection as an application does whose transfer is over.
+    /// Closes a connection, as an application does after a transfer.
     pub fn close(&mut self, which: ConnectionNumber) -> Result<(), GuestError> {
         if let Some(connection) = self.connections.remove(&which) {
             self.count_last(which, &connection)?;
@@ -508,7 +507,7 @@ impl TcpFlow {
         Ok(())
     }
 
-    /// Counts what a connection that is over has done.
+    /// Adds the counters of a closed connection.
     fn count_last(
         &mut self,
         which: ConnectionNumber,
@@ -526,12 +525,12 @@ impl TcpFlow {
         Ok(())
     }
 
-    /// How often the module did something for connections that are over.
+    /// Number of services by the module for closed connections.
     pub fn served(&self) -> u64 {
         self.served
     }
 
-    /// Ends all connections at once: nothing more is sent.
+    /// Aborts all connections: nothing more is sent.
     pub fn abort(&mut self) -> Result<(), GuestError> {
         for (which, connection) in std::mem::take(&mut self.connections) {
             self.count_last(which, &connection)?;
@@ -543,7 +542,7 @@ impl TcpFlow {
 }
 
 impl Totals {
-    /// Adds what a connection counted so far; returns what its sender knows.
+    /// Adds the counters of a connection so far; returns its sender's state.
     fn add(&mut self, connection: &Connection) -> Result<TcpSample, GuestError> {
         let what = || "asking TCP for its numbers".to_owned();
         let info = connection.sender.tcp_info().context(what)?;

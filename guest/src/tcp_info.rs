@@ -1,21 +1,21 @@
-//! What TCP says of a connection: `struct tcp_info` of linux/tcp.h, Linux 6.1.
+//! TCP's state of a connection: `struct tcp_info` of linux/tcp.h, Linux 6.1.
 
 use crate::sys::TCP_INFO_BYTES;
 use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
 
-/// `TCP_INFINITE_SSTHRESH` (net/tcp.h): none yet.
+/// `TCP_INFINITE_SSTHRESH` (net/tcp.h): not set.
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
-/// The least round-trip time while nothing was measured (`tcp_min_rtt`).
+/// Minimum round-trip time before a measurement (`tcp_min_rtt`).
 const NO_MIN_RTT: u32 = u32::MAX;
 const PACING_UNLIMITED: u64 = u64::MAX;
 
-/// The numbers of a connection.
+/// The fields of a connection's `tcp_info`.
 #[derive(Debug, Clone, Copy)]
 pub struct TcpInfo<'a>(&'a [u8; TCP_INFO_BYTES]);
 
 impl<'a> TcpInfo<'a> {
-    /// Reads what the kernel wrote.
+    /// Wraps what the kernel wrote.
     pub fn new(bytes: &'a [u8; TCP_INFO_BYTES]) -> TcpInfo<'a> {
         TcpInfo(bytes)
     }
@@ -32,12 +32,12 @@ impl<'a> TcpInfo<'a> {
         Time::from_ns(u64::from(self.u32(at)) * 1000)
     }
 
-    /// Whether the connection is no more: it was reset, or TCP gave up (`TCP_CLOSE`).
+    /// Whether the connection is closed: it was reset, or TCP gave up (`TCP_CLOSE`).
     pub fn is_closed(self) -> bool {
         self.0[0] == 7
     }
 
-    /// Segments sent, acknowledgements too.
+    /// Segments sent, acknowledgements included.
     pub fn segments_out(self) -> u64 {
         u64::from(self.u32(136))
     }
@@ -47,30 +47,29 @@ impl<'a> TcpInfo<'a> {
         u64::from(self.u32(140))
     }
 
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub fn retransmitted(self) -> u64 {
         u64::from(self.u32(100))
     }
 
-    /// Payload sent, that which was sent again too.
+    /// Payload sent, retransmissions included.
     pub fn payload_sent(self) -> u64 {
         self.u64(200)
     }
 
-    /// Payload sent again.
+    /// Payload retransmitted.
     pub fn payload_retransmitted(self) -> u64 {
         self.u64(208)
     }
 
-    /// `tcp_packets_in_flight`: sent, less what was acknowledged selectively or taken for lost,
-    /// and what of it was sent again.
+    /// `tcp_packets_in_flight`: sent minus SACKed and lost, plus retransmitted.
     pub fn in_flight(self) -> u32 {
         let (unacked, sacked, lost, again) =
             (self.u32(24), self.u32(28), self.u32(32), self.u32(36));
         (unacked + again).saturating_sub(sacked + lost)
     }
 
-    /// What a row of samples has of the sender.
+    /// The sampled state of the sender.
     pub fn sample(self) -> TcpSample {
         let measured = self.u32(68) > 0;
         let pacing = self.u64(104);

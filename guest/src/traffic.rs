@@ -1,11 +1,10 @@
-//! The run itself: every sender and every receiver in one process that sleeps until something
-//! is due. Time stands still while it computes, so it never loops on the clock.
+//! The run: all senders and receivers in one process, which sleeps until something is due. Virtual time
+//! stands still while it computes, so it never polls the clock.
 //!
-//! The instants at which sources send are those of the engine's generators and streams, and the
-//! next one is counted from the one planned, as in the simulator: a wake that is late by the
-//! price of a clock read does not move the packets after it. What is noted as the instant of
-//! sending is the one planned too, so that a late sender shows as delay and is not hidden; how
-//! late the latest was is part of the result.
+//! The send times of sources come from the engine's generators and streams, and each is computed from the
+//! previous planned time, as in the simulator: a wakeup delayed by the cost of a clock read does not shift
+//! later packets. The recorded send time is the planned one, so a late send counts as delay; the largest
+//! lateness is part of the result.
 
 use crate::capture::Captures;
 use crate::controllers;
@@ -36,16 +35,16 @@ use std::io::{Seek, Write};
 use std::net::SocketAddrV4;
 use std::rc::Rc;
 
-/// After the end, packets under way are waited for; looks at the queues are so far apart.
+/// Interval of checks for packets in flight after the end.
 const DRAIN_STEP: Time = Time::from_ns(100_000_000);
-/// The longest wait after the end, besides the run's own duration.
+/// Longest wait after the end, besides the run's own duration.
 const DRAIN_LONGEST: Time = Time::from_ns(60_000_000_000);
-/// Between two looks at what has passed watched queues: their rings hold 8192 packets.
+/// Interval of reading the rings of watched queues, which hold 8192 packets.
 const CAPTURE_STEP: Time = Time::from_ns(20_000_000);
-/// How often the host is told how far the run is.
+/// Number of progress reports to the host.
 const REPORTS: u64 = 50;
 
-/// What is due, in the simulator's order at one instant.
+/// Events in the simulator's order at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DueEvent {
     Change(usize),
@@ -66,7 +65,7 @@ enum Flow {
     Tcp(Box<TcpFlow>),
 }
 
-/// A run under way.
+/// A run in progress.
 pub struct Traffic<'a> {
     job: &'a Job,
     experiment: &'a Experiment,
@@ -77,12 +76,12 @@ pub struct Traffic<'a> {
     programs: Option<Programs<'a>>,
     captures: Captures,
     netlink: Vec<Socket>,
-    /// (host, device index, handle) by queue, and of what delays after it.
+    /// Discipline (host, device index, handle) of each queue, and of the one that delays after it.
     places: Vec<(QdiscPlace, Option<QdiscPlace>)>,
     due: BinaryHeap<Reverse<(Time, DueEvent)>>,
     timer: Timer,
     poll: Poll,
-    /// That reads and writes for flows over TCP, where it is asked for.
+    /// The module that reads and writes for TCP flows, if used.
     module: Option<Rc<TrafficModule>>,
     zero_ns: u64,
     end: Time,
@@ -173,7 +172,7 @@ impl<'a> Traffic<'a> {
         self.due.push(Reverse((time, what)));
     }
 
-    /// The start with its jitter, from the simulator's stream of that name.
+    /// The start time with jitter, from the simulator's stream of that name.
     fn start(&self, component: &str, start_ns: u64, jitter_ns: u64) -> Time {
         let (seed, replication) = (self.experiment.seed, self.job.replication);
         let share = Stream::new(seed, replication, &format!("{component}/start")).uniform();
@@ -295,9 +294,9 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// Runs to the end, and on until nothing is under way.
+    /// Runs to the end, and until no packets are in flight.
     pub fn run(mut self) -> Result<Records, GuestError> {
-        // From a whole second on: what the set-up took cannot move the run against the clock.
+        // Starts at a whole second, so that the duration of the set-up does not shift the clock's phase.
         self.zero_ns = (sys::monotonic_ns() / 1_000_000_000 + 2) * 1_000_000_000;
         controllers::set_zero(&self.job.controllers, self.zero_ns)?;
         self.captures.start(self.zero_ns);
@@ -311,7 +310,7 @@ impl<'a> Traffic<'a> {
             if let Some(module) = self.module.clone()
                 && let Told::Over { token, at } = module.wait()?
             {
-                // Without a reading of the clock, which the module has made.
+                // Without reading the clock; the module has.
                 self.is_over(token, at)?;
                 self.serve_rest(at)?;
                 continue;
@@ -320,13 +319,13 @@ impl<'a> Traffic<'a> {
             ready.splice(.., waited);
             ready.sort_unstable();
             let Some(now_ns) = sys::monotonic_ns().checked_sub(self.zero_ns) else {
-                // What is there before time zero are programs: one may have failed already.
+                // Only programs run before time zero: one may have failed.
                 self.programs_ended(&ready)?;
                 continue;
             };
             let now = Time::from_ns(now_ns);
             self.programs_ended(&ready)?;
-            // In the order of tokens: the module has all receivers and senders of TCP, or none.
+            // In the order of tokens: the module serves all TCP receivers and senders, or none.
             let after = ready.partition_point(|token| *token < TCP_RECEIVER * TOKEN_KIND);
             let (first, rest) = ready.split_at(after);
             first
@@ -364,7 +363,7 @@ impl<'a> Traffic<'a> {
         all.try_for_each(|each| each.have_ended(ready, &self.poll, PROGRAM * TOKEN_KIND))
     }
 
-    /// Has the module serve the rest of the ends that are ready, in between what follows from it.
+    /// Lets the module serve the remaining ready ends, and handles the results.
     fn serve_rest(&mut self, now: Time) -> Result<(), GuestError> {
         let Some(module) = self.module.clone() else {
             return Ok(());
@@ -375,8 +374,7 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// Does what follows where a receiver that the module has got all bytes, or a sender has no
-    /// connection any more.
+    /// Handles a receiver of the module that has all bytes, or a sender whose connection is gone.
     fn is_over(&mut self, token: u64, now: Time) -> Result<(), GuestError> {
         let (kind, index, connection) = parts(token);
         let Flow::Tcp(tcp) = &mut self.flows[index] else {
@@ -392,7 +390,7 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// Does what a socket waits for.
+    /// Handles a ready socket.
     fn is_ready(&mut self, token: u64, now: Time) -> Result<(), GuestError> {
         let (kind, index, connection) = parts(token);
         match kind {
@@ -419,7 +417,7 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// The source of a flow acts at this time, unless it has stopped by then.
+    /// Schedules the next action of a flow's source, unless it has stopped by then.
     fn plan_flow(&mut self, index: usize, time: Time) {
         let stop = Time::from_ns(self.experiment.flows[index].stop_ns).min(self.end);
         if time < stop {
@@ -500,7 +498,7 @@ impl<'a> Traffic<'a> {
         })
     }
 
-    /// The source of a flow sends, writes, or makes a connection.
+    /// Performs the action of a flow's source: sends, writes, or opens a connection.
     fn act(&mut self, index: usize, due: Time) -> Result<(), GuestError> {
         let next = match &mut self.flows[index] {
             Flow::Udp(_) => return self.send_datagram(index, due),
@@ -560,7 +558,7 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// Ends when no queue holds anything, and everything had time to arrive.
+    /// Ends when all queues are empty and everything had time to arrive.
     fn drain(&mut self, time: Time) -> Result<(), GuestError> {
         let (_, held) = self.counters()?;
         let longest = self.end.saturating_add(self.end) + DRAIN_LONGEST;
@@ -575,7 +573,7 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// The counters of every queue, and the packets that disciplines hold.
+    /// The counters of every queue, and the number of packets in disciplines.
     fn counters(&self) -> Result<(Vec<QueueCounters>, u64), GuestError> {
         let by_host = self.netlink.iter().map(netlink::disciplines);
         let by_host: Vec<Disciplines> = by_host.collect::<Result<_, _>>()?;

@@ -1,6 +1,6 @@
-//! The kernel's module that reads and writes for flows over TCP (`traffic/` of the kernel's recipe), so
-//! that a packet costs no turn between the kernel and this process. Sockets are made and set up here, as
-//! they are for a run without it; the module is handed them.
+//! The kernel module that reads and writes for TCP flows (`traffic/` of the kernel's recipe), which avoids
+//! switches between the kernel and this process. Sockets are created and configured here, as without the
+//! module, and then passed to it.
 
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Where it is asked.
+/// The module's file.
 const PLACE: &str = "/proc/dumbbell_traffic";
 
 /// The module, loaded.
@@ -20,25 +20,25 @@ pub struct TrafficModule {
     zero_ns: Cell<u64>,
 }
 
-/// What it did for an end.
+/// Counters of the module for an end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moved {
-    /// That TCP took of a sender, or that were received.
+    /// Bytes accepted by TCP from a sender, or received.
     pub bytes: u64,
-    /// Something was received last.
+    /// Time of the last reception.
     pub last: Option<Time>,
-    /// How often the end was ready.
+    /// Number of times the end was ready.
     pub served: u64,
 }
 
-/// What is to be done here.
+/// What to do next.
 #[derive(Debug)]
 pub enum Told {
-    /// Nothing: all that were ready have been served.
+    /// Nothing: all ready ends have been served.
     Nothing,
-    /// What `Poll` says.
+    /// Handle the descriptors of `Poll`.
     Others,
-    /// All bytes have come to a receiver, or the connection of a sender is no more.
+    /// A receiver has all bytes, or the connection of a sender is gone.
     Over {
         /// Of the end.
         token: u64,
@@ -48,7 +48,7 @@ pub enum Told {
 }
 
 impl TrafficModule {
-    /// Loads it; `poll` has the descriptors that are waited for besides.
+    /// Loads it; `poll` has the other descriptors to wait for.
     pub fn load(module: &Path, poll: &Poll) -> Result<TrafficModule, GuestError> {
         let what = || format!("loading {}", module.display());
         controllers::print_faults()?;
@@ -62,12 +62,12 @@ impl TrafficModule {
         })
     }
 
-    /// Says when the run's time zero is, on the monotonic clock.
+    /// Sets the run's time zero, on the monotonic clock.
     pub fn set_zero(&self, zero_ns: u64) {
         self.zero_ns.set(zero_ns);
     }
 
-    /// Has it write `bytes` bytes to a socket, `write_bytes` at a time where that is said.
+    /// Lets it write `bytes` bytes to a socket, in writes of `write_bytes` if nonzero.
     pub fn send(
         &self,
         token: u64,
@@ -80,8 +80,7 @@ impl TrafficModule {
             .context(|| "handing the module a sender".to_owned())
     }
 
-    /// Has it read from a socket, until all of `bytes` bytes have come. The window is held at
-    /// `window_bytes` if that is not 0.
+    /// Lets it read `bytes` bytes from a socket. The window is fixed at `window_bytes` if nonzero.
     pub fn receive(
         &self,
         token: u64,
@@ -94,14 +93,14 @@ impl TrafficModule {
             .context(|| "handing the module a receiver".to_owned())
     }
 
-    /// Has it write more to a socket that it has.
+    /// Lets it write more to one of its sockets.
     pub fn send_more(&self, token: u64, bytes: u64) -> Result<(), GuestError> {
         self.kernel
             .add_bytes(token, bytes)
             .context(|| "handing the module bytes".to_owned())
     }
 
-    /// What it did for an end so far.
+    /// Its counters for an end so far.
     pub fn moved(&self, token: u64) -> Result<Moved, GuestError> {
         let count = self.kernel.count(token);
         count
@@ -109,7 +108,7 @@ impl TrafficModule {
             .context(|| "asking the module for its numbers".to_owned())
     }
 
-    /// Takes a socket back; what it did for it.
+    /// Takes a socket back. Returns its counters.
     pub fn take_back(&self, token: u64) -> Result<Moved, GuestError> {
         let count = self.kernel.remove(token);
         count
@@ -126,12 +125,12 @@ impl TrafficModule {
         }
     }
 
-    /// Waits, and has the module read and write, until there is something to do here.
+    /// Waits, and lets the module read and write, until there is something to do here.
     pub fn wait(&self) -> Result<Told, GuestError> {
         self.told(self.kernel.wait())
     }
 
-    /// Has the module serve the rest of those that were ready when the last wait ended.
+    /// Lets the module serve the rest of the ends that were ready at the last wait.
     pub fn serve_rest(&self, now: Time) -> Result<Told, GuestError> {
         self.told(self.kernel.serve(self.zero_ns.get() + now.as_ns()))
     }

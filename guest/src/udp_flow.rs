@@ -1,4 +1,4 @@
-//! A flow over UDP: datagrams by a schedule, each with its number.
+//! A UDP flow: numbered datagrams on a schedule.
 
 use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
@@ -13,23 +13,23 @@ use std::net::SocketAddrV4;
 /// Longest datagram.
 const MOST_BYTES: usize = 1 << 16;
 
-/// A flow under way.
+/// A flow during the run.
 pub struct UdpFlow {
     generator: Generator,
     size_at: spec::SizeAt,
     stop: Time,
-    /// Statistics leave out what was sent before.
+    /// Datagrams sent earlier are excluded from statistics.
     warm_up: Time,
     sender: Socket,
     receiver: Socket,
     to: SocketAddrV4,
-    /// How many of the datagrams sent have been received or given up.
+    /// Number of datagrams received or given up.
     seen: usize,
     buffer: Vec<u8>,
 }
 
 impl UdpFlow {
-    /// Opens its sockets, of which `poll` waits for the receiver as `token`.
+    /// Opens its sockets; `poll` waits for the receiver with `token`.
     pub fn open(
         flow: &spec::Flow,
         streams: FlowStreams,
@@ -62,13 +62,13 @@ impl UdpFlow {
         })
     }
 
-    /// When it sends first, by the start of the flow.
+    /// Time of the first datagram, given the start of the flow.
     pub fn first(&mut self, start: Time) -> Time {
         let gap = self.generator.next_gap();
         gap.map_or(Time::NEVER, |gap| start.saturating_add(gap))
     }
 
-    /// Sends what is due. Returns when the next is.
+    /// Sends the due datagram. Returns the time of the next.
     pub fn send(&mut self, record: &mut FlowRecord, due: Time) -> Result<Option<Time>, GuestError> {
         let size = self.generator.next_size();
         let payload = messages::payload_bytes(size, self.size_at);
@@ -90,7 +90,7 @@ impl UdpFlow {
         Ok(next.filter(|next| *next < self.stop))
     }
 
-    /// Takes what has arrived; how many datagrams.
+    /// Receives what has arrived. Returns the number of datagrams.
     pub fn receive(&mut self, record: &mut FlowRecord, now: Time) -> Result<u64, GuestError> {
         let mut head = [0u8; 4];
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! From packets seen at a queue to their way through it.
+//! Derives the path of packets through a queue from observations at it.
 
 use crate::capture::{QueuedPacket, Source};
 use crate::irtt;
@@ -12,10 +12,10 @@ use dumbbell_tc::Qdisc;
 use std::collections::HashMap;
 use std::net::SocketAddrV4;
 
-/// Flows by the protocol and the socket at which they are received.
+/// Flows by protocol and receiving socket.
 pub type Receivers = HashMap<(u8, SocketAddrV4), usize>;
 
-/// All flows, of which the job says the addresses.
+/// All flows, with addresses from the job.
 pub fn receivers(job: &Job, experiment: &Experiment) -> Receivers {
     let flows = experiment.flows.iter().zip(&job.flow_addresses).enumerate();
     let receivers = flows.filter_map(|(index, (flow, address))| {
@@ -29,7 +29,7 @@ pub fn receivers(job: &Job, experiment: &Experiment) -> Receivers {
     receivers.collect()
 }
 
-/// The packets of a queue, in the order they came.
+/// The packets of a queue, in order of arrival.
 pub fn crossings(
     experiment: &Experiment,
     receivers: &Receivers,
@@ -70,13 +70,13 @@ pub fn crossings(
     crossings
 }
 
-/// Whether a discipline, or one within it, decides to drop when a packet would leave.
+/// Whether a discipline, or one of its descendants, drops at dequeue.
 fn drops_what_it_holds(config: &Qdisc) -> bool {
     let text = config.to_json();
     text.contains("codel") || text.contains("cake")
 }
 
-/// Such a discipline drops a packet when the next one of its flow is to leave.
+/// Such a discipline drops a packet when the next packet of its flow leaves.
 fn date_drops(crossings: &mut [Crossing], passages: &[QueuedPacket]) {
     let mut next: HashMap<Source, Time> = HashMap::new();
     for (crossing, passage) in crossings.iter_mut().zip(passages).rev() {
@@ -88,9 +88,9 @@ fn date_drops(crossings: &mut [Crossing], passages: &[QueuedPacket]) {
     }
 }
 
-/// From when packets were taken to when their transmission ended. The shaper that stands for the
-/// transmitter lets the second packet of a busy period go a byte's time early, for its bucket has
-/// room for one; `netem` at the far end begins with it when it has done with the first.
+/// Converts dequeue times to ends of transmission. The shaper that acts as transmitter releases the second
+/// packet of a busy period one byte time early, because its bucket holds one byte; `netem` at the far end
+/// starts with it after the first.
 fn transmit(rate_bps: u64, changes: &[Change], crossings: &mut [Crossing]) {
     let mut taken: Vec<&mut Crossing> = { crossings.iter_mut() }
         .filter(|crossing| crossing.departed < Time::NEVER)
@@ -112,8 +112,7 @@ fn transmit(rate_bps: u64, changes: &[Change], crossings: &mut [Crossing]) {
     }
 }
 
-/// Segments that the device took in one instant are one packet: a transmitter takes one at a time. They have
-/// all left when the last has.
+/// Segments taken by the device at one instant are one packet; all have left when the last has.
 fn send_together(crossings: &mut [Crossing], taken: &[Time]) {
     let mut together: HashMap<Time, (Time, u32)> = HashMap::new();
     for (crossing, at) in crossings.iter().zip(taken) {
@@ -130,7 +129,7 @@ fn send_together(crossings: &mut [Crossing], taken: &[Time]) {
     }
 }
 
-/// The number that stands for what programs send: one after all flows and probes; none without any.
+/// The conversation index of packets sent by programs: one past all flows and probes; None without programs.
 fn of_programs(experiment: &Experiment) -> Option<usize> {
     let all = experiment.flows.len() + experiment.probes.len();
     (!experiment.programs.is_empty()).then_some(all)
@@ -158,7 +157,7 @@ fn conversation(experiment: &Experiment, receivers: &Receivers, source: Source) 
     }
 }
 
-/// Whether a port is one at which probes are answered.
+/// Whether probes are answered at a port.
 fn answers(port: u16) -> bool {
     port == probes::ECHO_PORT || port == irtt::SERVER_PORT
 }

@@ -1,8 +1,8 @@
 //! Changes to a resolved description by path.
 //!
-//! A value stands in resolved units, with these exceptions: what a `qdisc` or `police` is may be tc
-//! text, and `flows[NAME].count` is the number of equal flows, which are called `NAME-1`, `NAME-2`
-//! and so on as in a file with `count`. A path into `flows[NAME]` is of all of them.
+//! Values are in resolved units, with two exceptions: a `qdisc` or `police` may be tc text, and
+//! `flows[NAME].count` is the number of equal flows, named `NAME-1`, `NAME-2` and so on as in a file with
+//! `count`. A path into `flows[NAME]` applies to all of them.
 
 use crate::path::{Step, steps};
 use crate::problem::{Problem, shown};
@@ -12,27 +12,27 @@ use dumbbell_tc as tc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// As a file may have (`count` of a flow).
+/// Limit of `count` of a flow, as in a file.
 const MOST_EQUAL_FLOWS: u64 = 10_000;
-/// Of all flows together, once their number was changed: more take seconds to describe.
+/// Limit of all flows together after a change of `count`: more take seconds to describe.
 const MOST_FLOWS: usize = 10_000;
-/// Keys that are left out of a resolved description where their list is empty.
+/// Keys omitted from a resolved description if their list is empty.
 const LEFT_OUT_WHEN_EMPTY: &[&str] = &["cwnd_changes"];
-/// Changes that are taken at once.
+/// Largest number of changes at once.
 const MOST_CHANGES: usize = 1000;
 
-/// A new value for what a path leads to.
+/// A new value at a path.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// Where.
     pub path: String,
-    /// What is to stand there.
+    /// The new value.
     pub value: Value,
 }
 
 impl Change {
-    /// What surprises in the tc text that it brings (`10Mbps`).
+    /// Notices about its tc text (`10Mbps`).
     pub fn notices(&self) -> Vec<String> {
         let Value::String(text) = &self.value else {
             return Vec::new();
@@ -50,7 +50,7 @@ impl Change {
     }
 }
 
-/// A description and the same checked.
+/// A description as JSON and checked.
 #[derive(Debug, Clone)]
 pub struct ChangedExperiment {
     /// As it stands in JSON.
@@ -59,11 +59,11 @@ pub struct ChangedExperiment {
     pub experiment: Experiment,
 }
 
-/// A description with changes, in their order.
+/// Applies changes to a description, in order.
 ///
 /// # Errors
-/// A path leads nowhere, or a value is not allowed there; the problem has the path of the change
-/// that brought it.
+/// A path does not exist, or a value is not allowed there; the problem has the path of the change that caused
+/// it.
 pub fn changed(base: &Value, changes: &[Change]) -> Result<ChangedExperiment, Problem> {
     if changes.len() > MOST_CHANGES {
         let allowed = format!("at most {MOST_CHANGES} changes");
@@ -78,7 +78,7 @@ pub fn changed(base: &Value, changes: &[Change]) -> Result<ChangedExperiment, Pr
             resolved,
             experiment,
         }),
-        // The engine cannot say where a value of another type stands.
+        // The engine cannot say where a value of a wrong type is.
         Err(problem) if problem.path.is_empty() => Err(blamed(base, changes, problem)),
         Err(problem) => Err(problem),
     }
@@ -90,7 +90,7 @@ fn checked(resolved: &Value) -> Result<Experiment, Problem> {
     Ok(experiment)
 }
 
-/// The problem at the change after which it is there.
+/// Finds the first change after which the problem occurs.
 fn blamed(base: &Value, changes: &[Change], problem: Problem) -> Problem {
     let mut resolved = base.clone();
     for change in changes {
@@ -127,7 +127,7 @@ fn apply(resolved: &mut Value, change: &Change) -> Result<(), Problem> {
     }
 }
 
-/// A flow without a `stop` of its own goes on to the end of the run, whenever that is.
+/// A flow without its own `stop` runs to the end of the run.
 fn set_duration(resolved: &mut Value, change: &Change) -> Result<(), Problem> {
     let before = resolved["duration_ns"].clone();
     for flow in list_of(resolved, "flows", &change.path)? {
@@ -143,7 +143,7 @@ fn list_of<'a>(value: &'a mut Value, key: &str, path: &str) -> Result<&'a mut Ve
     list.ok_or_else(|| Problem::new(path, key, "a description with such a list"))
 }
 
-/// The number behind a name: `bulk-7` of `bulk` is 7.
+/// The number after a name: `bulk-7` of `bulk` is 7.
 pub fn number_of(name: &str, of: &str) -> Option<u64> {
     let digits = name.strip_prefix(of)?.strip_prefix('-')?;
     let number: u64 = digits.parse().ok()?;
@@ -154,7 +154,7 @@ fn name_of(flow: &Value) -> &str {
     flow["name"].as_str().unwrap_or_default()
 }
 
-/// Places of the flow of that name or, if there is none, of those with a number behind it.
+/// Indices of the flow with that name or, if there is none, of those with a number after it.
 fn members(flows: &[Value], name: &str) -> Vec<usize> {
     let places = |is_one: &dyn Fn(&str) -> bool| -> Vec<usize> {
         let named = flows.iter().enumerate();
@@ -247,7 +247,7 @@ fn is_left_out(key: &str, rest: &[Step]) -> bool {
     rest.is_empty() && LEFT_OUT_WHEN_EMPTY.contains(&key)
 }
 
-/// The value for a key: tc text is read.
+/// The value for a key; tc text is parsed.
 fn read(key: &str, change: &Change) -> Result<Value, Problem> {
     let refused = |error| Problem::of_qdisc(&change.path, &error);
     let text = match (key, &change.value) {

@@ -1,8 +1,8 @@
-//! What JavaScript calls. Text and columns lie in two buffers whose places it asks for; nothing here
-//! follows a pointer, and the only unsafe thing is to give these functions their names.
+//! Functions called by JavaScript. Text and columns are in two buffers whose addresses are exported; no
+//! pointer is followed here, and only the export of names is unsafe.
 //!
-//! A request is written to `input(length)` as UTF-8, then one function is called, then its answer is
-//! read: `output_length()` bytes at `output()`. Both places hold until the next call.
+//! A request is written to `input(length)` as UTF-8, then one function is called, then its answer is read:
+//! `output_length()` bytes at `output()`. Both addresses are valid until the next call.
 #![expect(unsafe_code, reason = "names for the linker")]
 
 use crate::laboratory::{Laboratory, RunProgress};
@@ -20,12 +20,12 @@ thread_local! {
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "rule")]
 unsafe extern "C" {
-    /// Of the page: `count` numbers lie at `exchanged` (`rule::Fields`), which it reads and writes. It does
-    /// not return where the rule has failed: the instance is of no use then.
+    /// Implemented by the page: reads and writes `count` numbers at `exchanged` (`rule::Fields`). It does not
+    /// return if the rule fails; the instance is then unusable.
     safe fn heed(event: u32, exchanged: *mut f64, count: usize);
 }
 
-/// Elsewhere there is no page.
+/// Without a page.
 #[cfg(not(target_arch = "wasm32"))]
 fn heed(_event: u32, _exchanged: *mut f64, _count: usize) {}
 
@@ -37,7 +37,7 @@ fn ask_rule(event: RuleEvent, exchanged: &mut [f64], asked: &mut EventContext) {
     }
 }
 
-/// A random number from 0 to `n` - 1, of the run's seed; 0 where no rule is asked.
+/// A random integer from 0 to `n` - 1, from the run's seed; 0 outside a rule.
 #[unsafe(no_mangle)]
 pub extern "C" fn below(n: u32) -> u32 {
     ASKED.with_borrow_mut(|asked| match asked {
@@ -46,7 +46,7 @@ pub extern "C" fn below(n: u32) -> u32 {
     })
 }
 
-/// Says where a request of `length` bytes is to be written.
+/// Address for a request of `length` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -56,13 +56,13 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
     })
 }
 
-/// Where the answer lies.
+/// Address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
     OUTPUT.with_borrow(|output| output.as_ptr())
 }
 
-/// Bytes of the answer.
+/// Length of the answer, bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn output_length() -> usize {
     OUTPUT.with_borrow(Vec::len)
@@ -72,13 +72,13 @@ fn answer(bytes: Vec<u8>) {
     OUTPUT.set(bytes);
 }
 
-/// To be called once, before anything else: a fault of the simulator leaves its message as answer.
+/// Call it once before anything else: a panic of the simulator then leaves its message as the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() {
     std::panic::set_hook(Box::new(|fault| answer(fault.to_string().into_bytes())));
 }
 
-/// Does what the request says; the answer is JSON (`request::Request`).
+/// Processes the request; the answer is JSON (`request::Request`).
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() {
     let text = INPUT.take();
@@ -86,8 +86,8 @@ pub extern "C" fn ask() {
     answer(said.into_bytes());
 }
 
-/// Goes on with the run by `events` events: 0 there is more to do, 1 it is at its end, 2 it failed
-/// and the answer says why.
+/// Advances the run by `events` events. Returns 0 if more are left, 1 at the end, 2 on failure, with the
+/// reason as the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn advance(events: u32) -> u32 {
     let advanced = LABORATORY.with_borrow_mut(|laboratory| laboratory.advance(events));
@@ -101,8 +101,8 @@ pub extern "C" fn advance(events: u32) -> u32 {
     }
 }
 
-/// The values of a column, `TABLE.COLUMN` as the request; the answer is numbers of eight bytes
-/// (IEEE 754, little-endian). Whole numbers are exact below 2^53. 0 where there is no such column.
+/// The values of the column `TABLE.COLUMN` named in the request; the answer is 64-bit IEEE 754 numbers,
+/// little-endian. Integers are exact below 2^53. 0 if there is no such column.
 #[unsafe(no_mangle)]
 pub extern "C" fn column() -> u32 {
     let name = INPUT.take();

@@ -1,4 +1,4 @@
-//! What a page has in its hands: a description, changes to it, and one run at a time.
+//! The state of the page: a description, changes to it, and one run at a time.
 
 use crate::changes::{Change, ChangedExperiment, changed};
 use crate::numbers::{column, groups, numbers};
@@ -15,25 +15,25 @@ use serde_json::Value;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A tab may take no more for a run; the largest of the studies' is foreseen to take 750 MB.
+/// Memory limit of a run in a browser tab; the largest of the studies is estimated at 750 MB.
 const MOST_MEMORY_BYTES: u64 = 1 << 30;
-/// A run of more takes minutes in a browser.
+/// Larger runs take minutes in a browser.
 const MOST_EVENTS: u64 = 300_000_000;
-/// A request larger than this is no description that anybody waits for.
+/// Limit of a request's size.
 const LARGEST_REQUEST: usize = 8 << 20;
 
-/// How far a run is after a piece of it.
+/// Progress of a run after a step.
 #[derive(Debug)]
 pub enum RunProgress {
-    /// There is more to do.
+    /// More events are left.
     Going,
-    /// There is not.
+    /// The run has ended.
     AtItsEnd,
-    /// It is over, without tables.
+    /// The run has failed, without tables.
     Failed(Problem),
 }
 
-/// Everything that lasts from one request to the next.
+/// State kept between requests.
 #[derive(Debug)]
 pub struct Laboratory {
     ask: RuleFn,
@@ -45,7 +45,7 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// Nothing in its hands yet; `ask` asks rules of the page's own.
+    /// The initial state; `ask` calls rules of the page.
     pub fn new(ask: RuleFn) -> Laboratory {
         Laboratory {
             ask,
@@ -169,7 +169,7 @@ impl Laboratory {
         let expected = Estimate::of(&experiment);
         if expected.events > MOST_EVENTS || expected.memory_bytes > MOST_MEMORY_BYTES {
             let value = format!(
-                "{} events and {} MB are foreseen",
+                "{} events and {} MB are estimated",
                 expected.events,
                 expected.memory_bytes / 1_000_000
             );
@@ -192,7 +192,7 @@ impl Laboratory {
         })
     }
 
-    /// Gives flows a rule.
+    /// Applies a rule to flows.
     fn ruled(&self, experiment: &mut Experiment, rule: Rule) -> Result<Rules, Problem> {
         if rule.state_numbers > MOST_STATE_NUMBERS {
             let allowed = format!("at most {MOST_STATE_NUMBERS} numbers of state");
@@ -208,7 +208,7 @@ impl Laboratory {
         Ok(Rules::of(rule, self.ask))
     }
 
-    /// Goes on with the run by `events` events.
+    /// Advances the run by `events` events.
     pub fn advance(&mut self, events: u32) -> RunProgress {
         let Some(run) = &mut self.run else {
             return RunProgress::Failed(no_run());
@@ -281,7 +281,7 @@ impl Laboratory {
         })
     }
 
-    /// The values of a column, `TABLE.COLUMN`, as bytes.
+    /// The values of the column `TABLE.COLUMN`, as bytes.
     pub fn column(&self, name: &[u8]) -> Option<Vec<u8>> {
         let (table, name) = str::from_utf8(name).ok()?.split_once('.')?;
         let values = column(&self.tables, table, name)?;
@@ -289,7 +289,7 @@ impl Laboratory {
     }
 }
 
-/// Places of equal flows.
+/// Indices of equal flows.
 fn members(flows: &[Flow], group: &str) -> Result<Vec<usize>, Problem> {
     let members = groups(flows).into_iter().enumerate();
     let members = members.filter(|(_, name)| name == group);
@@ -304,7 +304,7 @@ fn no_run() -> Problem {
     Problem::new("", "nothing", "a run that has begun")
 }
 
-/// Records of one queue and no others.
+/// Turns on records for one queue only.
 fn record_only(experiment: &mut Experiment, queue: usize) {
     let ends = experiment.links.iter_mut();
     let ends = ends.flat_map(|link| [&mut link.forward, &mut link.reverse]);
@@ -315,7 +315,7 @@ fn record_only(experiment: &mut Experiment, queue: usize) {
     }
 }
 
-/// The queues that each flow's packets pass.
+/// The queues on each flow's path.
 fn ways(experiment: &Experiment) -> Vec<Vec<u32>> {
     let hosts = experiment.host_indices();
     let hops = experiment.hops();

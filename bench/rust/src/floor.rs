@@ -1,5 +1,5 @@
-//! Lindley's recursion: the least arithmetic that gives the same delays, with the engine's own
-//! sampler and histogram. No events, no packets, no queue: a floor, not a simulator.
+//! Lindley's recursion: the minimum arithmetic that gives the same delays, with the engine's own sampler and
+//! histogram. No events, packets or queue: a lower bound, not a simulator.
 
 use crate::workload::{ARRIVALS_PER_S, FLOW, LINK_BPS, MEAN_SIZE_BYTES, Workload};
 use dumbbell_engine::sim::histogram::Histogram;

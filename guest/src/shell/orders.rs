@@ -1,25 +1,25 @@
-//! What a session is told, and what it tells.
+//! The orders and events of a session.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the job says of a session.
+/// The part of the job about a session.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionSpec {
-    /// Where orders come from and events go.
+    /// Folder of orders and events.
     pub folder: PathBuf,
     /// The shell and its arguments.
     pub shell: Vec<String>,
-    /// Variables that it finds in its environment.
+    /// Environment variables of the shell.
     pub environment: Vec<(String, String)>,
-    /// Virtual nanoseconds that a wait without an end of its own may take.
+    /// Limit of a wait without its own limit, virtual nanoseconds.
     pub longest_wait_ns: u64,
-    /// Bytes that one typed line may print.
+    /// Output limit of a typed line, bytes.
     pub most_output_bytes: u64,
 }
 
-/// A terminal: of which host, and which of its terminals, from 1.
+/// A terminal of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TerminalPlace {
@@ -29,7 +29,7 @@ pub struct TerminalPlace {
     pub number: u32,
 }
 
-/// What is to be done.
+/// An order.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "order", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Order {
@@ -44,60 +44,60 @@ pub enum Order {
         place: TerminalPlace,
         /// Without its end.
         text: String,
-        /// Once its prompt is there; otherwise at once, to whatever runs there.
+        /// Whether to wait for the prompt; otherwise the text goes at once to the running program.
         at_prompt: bool,
-        /// Whether what is started serves others, so that nobody waits for its end.
+        /// Whether the command is a server, whose end no wait includes.
         serves: bool,
     },
-    /// Presses keys, such as Ctrl-C.
+    /// Sends key presses, such as Ctrl-C.
     Keys {
-        /// Where.
+        /// The terminal.
         place: TerminalPlace,
-        /// The characters they make.
+        /// The characters sent.
         keys: String,
     },
-    /// Waits no more for what runs there.
+    /// Excludes the running program from waits.
     Leave {
-        /// Where.
+        /// The terminal.
         place: TerminalPlace,
     },
     /// Lets time pass.
     Wait {
-        /// For what.
+        /// The condition.
         until: WaitFor,
-        /// So long at most.
+        /// The time limit.
         at_most_ns: Option<u64>,
     },
     /// Ends the session.
     End,
 }
 
-/// What is waited for.
+/// The condition of a wait.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WaitFor {
-    /// Every terminal has its prompt again, or runs what serves others.
+    /// Every terminal has its prompt again, or runs a server.
     All,
     /// These terminals have their prompts again.
     These {
-        /// Which.
+        /// The terminals.
         places: Vec<TerminalPlace>,
     },
-    /// Nothing but the time.
+    /// None; only the time limit.
     Time,
 }
 
-/// What happened. Instants are nanoseconds since the session began.
+/// An event. Times are nanoseconds since the start of the session.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// The next orders are wanted.
+    /// The next orders are requested.
     Asking {
         at_ns: u64,
         /// Their number.
         number: usize,
     },
-    /// A terminal was asked for.
+    /// A terminal was opened.
     Opened { at_ns: u64, place: TerminalPlace },
     /// A line was typed.
     Typed {
@@ -112,26 +112,26 @@ pub enum Event {
         place: TerminalPlace,
         keys: String,
     },
-    /// A line was to be typed at a prompt that does not come.
+    /// A line waits for a prompt that has not appeared.
     Busy { at_ns: u64, place: TerminalPlace },
-    /// A terminal printed this, one line or several; the last is not ended where `open` says so.
+    /// Output of a terminal, one or more lines; the last is incomplete if `open`.
     Printed {
         at_ns: u64,
         place: TerminalPlace,
         text: String,
         open: bool,
     },
-    /// A terminal shows its prompt; the status is that of the last command.
+    /// A terminal shows its prompt, with the status of the last command.
     Prompt {
         at_ns: u64,
         place: TerminalPlace,
         status: i32,
     },
-    /// A shell wants the rest of a command.
+    /// A shell waits for the rest of a command.
     Continued { at_ns: u64, place: TerminalPlace },
     /// A shell has ended.
     Closed { at_ns: u64, place: TerminalPlace },
-    /// What ran there was ended, since it printed too much.
+    /// A program was killed because it printed too much.
     Flooded {
         at_ns: u64,
         place: TerminalPlace,
@@ -139,22 +139,22 @@ pub enum Event {
     },
     /// The session ends.
     Ended { at_ns: u64 },
-    /// Time passes.
+    /// Progress of time.
     Beat { at_ns: u64 },
-    /// Time is let pass.
+    /// A wait begins.
     Waiting {
         at_ns: u64,
         until: WaitFor,
         at_most_ns: Option<u64>,
     },
-    /// An order to wait has ended.
+    /// A wait has ended.
     Waited {
         at_ns: u64,
-        /// Because somebody wanted time to stand still: then after how long.
+        /// The user stopped time: after this duration.
         stopped_after_ns: Option<u64>,
-        /// Because nothing came of it for the longest time.
+        /// Whether the time limit was reached.
         time_up: bool,
-        /// What did not end.
+        /// Terminals whose programs have not ended.
         running: Vec<TerminalPlace>,
     },
 }

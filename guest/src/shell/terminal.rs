@@ -1,8 +1,8 @@
 //! A terminal of a host, with a shell in it.
 //!
-//! The shell's prompts are marks that no program prints by accident: between two record separators
-//! (0x1e) `P` and the last command's status (`PS1`), or `C` where it wants the rest of a command
-//! (`PS2`). So it is seen, in the order of what is printed, when a command has ended.
+//! The shell's prompts are marks that no program prints by accident: between two record separators (0x1e),
+//! `P` and the last command's status (`PS1`), or `C` if it waits for the rest of a command (`PS2`). So the
+//! end of a command is detected in the order of the output.
 
 use super::orders::{Event, SessionSpec, TerminalPlace};
 use crate::error::{ErrorContext, GuestError};
@@ -14,7 +14,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 
 const MARK: u8 = 0x1e;
-/// With the marks: `P255`.
+/// Longest mark: `P255`.
 const LONGEST_MARK: usize = 6;
 const PROMPT: &str = "\u{1e}P$?\u{1e}";
 const CONTINUED: &str = "\u{1e}C\u{1e}";
@@ -24,40 +24,40 @@ const SIZE: Winsize = Winsize {
     ws_xpixel: 0,
     ws_ypixel: 0,
 };
-/// A line without an end is told in pieces of this number of bytes.
+/// Longer lines are reported in pieces of this size.
 const LONGEST_LINE: usize = 1 << 16;
 const READ_BYTES: usize = 1 << 14;
 
-/// What a terminal is doing.
+/// State of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// A shell comes up, or a command runs.
+    /// A shell starts, or a command runs.
     Running,
     /// The shell waits for a command, or for the rest of one.
     Prompt,
-    /// There is no shell any more.
+    /// The shell has ended.
     Closed,
 }
 
-/// One of them.
+/// A terminal.
 #[derive(Debug)]
 pub struct Terminal {
-    /// Where it is.
+    /// Its place.
     pub place: TerminalPlace,
-    /// What it does.
+    /// Its state.
     pub state: State,
-    /// Whether what runs there serves others.
+    /// Whether a server runs there.
     pub serves: bool,
     ours: File,
     shell: Program,
-    /// What was read and is not told yet.
+    /// Output read and not reported yet.
     pending: Vec<u8>,
-    /// What was printed since the last line was typed.
+    /// Bytes printed since the last line was typed.
     printed_bytes: u64,
 }
 
 impl Terminal {
-    /// Opens one in a host, and starts a shell there.
+    /// Opens a terminal in a host and starts a shell.
     pub fn open(
         place: TerminalPlace,
         name: &str,
@@ -71,7 +71,7 @@ impl Terminal {
             .terminal(&path)
             .variable("PS1", PROMPT)
             .variable("PS2", CONTINUED)
-            // A file in the home would be none of the user's.
+            // A history file in the home would not be the user's.
             .variable("HISTFILE", "");
         for (name, value) in &asked.environment {
             start = start.variable(name, value);
@@ -87,7 +87,7 @@ impl Terminal {
         })
     }
 
-    /// Our side of it.
+    /// Our side of the terminal.
     pub fn ours(&self) -> &impl AsRawFd {
         &self.ours
     }
@@ -104,17 +104,17 @@ impl Terminal {
         self.printed_bytes = 0;
     }
 
-    /// Types.
+    /// Sends input.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), GuestError> {
         match self.ours.write_all(bytes) {
-            // It takes no more while nobody reads it, as a terminal does; or its shell has ended.
+            // The input buffer is full because nothing reads it, or the shell has ended.
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(()),
             other => other.context(|| "typing into a terminal".to_owned()),
         }
     }
 
-    /// Reads all there is. What runs there is ended when it has printed more than `most_bytes`.
+    /// Reads all output. Kills the running program if it has printed more than `most_bytes`.
     pub fn read(
         &mut self,
         at_ns: u64,
@@ -147,7 +147,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Tells what is there of a line without an end.
+    /// Reports an incomplete line.
     pub fn flush(&mut self, at_ns: u64, events: &mut Vec<Event>) {
         self.tell(at_ns, events);
         let rest = std::mem::take(&mut self.pending);
@@ -162,7 +162,7 @@ impl Terminal {
                 at_ns,
                 place: self.place,
             });
-            // Reading it again and again would say the same.
+            // Further reads would fail in the same way.
             if let Ok(nowhere) = File::open("/dev/null") {
                 self.ours = nowhere;
             }
@@ -170,7 +170,7 @@ impl Terminal {
         }
     }
 
-    /// Kills what runs in the foreground; a shell only when it is that itself.
+    /// Kills the foreground program; the shell only if it is the foreground program.
     fn end_flood(&mut self) {
         match rustix::termios::tcgetpgrp(&self.ours) {
             Ok(group) => {
@@ -182,7 +182,7 @@ impl Terminal {
         self.pending.clear();
     }
 
-    /// Whole lines and marks of what is pending.
+    /// Reports complete lines and marks.
     fn tell(&mut self, at_ns: u64, events: &mut Vec<Event>) {
         while let Some(at) = self.pending.iter().position(|byte| *byte == MARK) {
             let inside = &self.pending[at + 1..];
@@ -245,7 +245,7 @@ impl Terminal {
     }
 }
 
-/// Nothing of what is typed is printed, and what is printed stays as it is.
+/// Turns off echo and output processing.
 fn set_up(ours: &File) -> std::io::Result<()> {
     let mut modes = rustix::termios::tcgetattr(ours)?;
     modes.local_modes -= LocalModes::ECHO;

@@ -1,17 +1,16 @@
-//! NewReno flows over one bottleneck with nothing around them: what the event loop costs when
-//! a packet is 24 bytes, moved by value between rings.
+//! NewReno flows over one bottleneck with a minimal event loop: the cost of a loop in which a packet has 24
+//! bytes and is copied between rings.
 //!
 //! ```text
 //! by_value FLOWS RATE_MBPS PACKETS
 //! ```
 //!
-//! A floor, not a simulator: one network, one congestion controller (RFC 6582, no SACK, no
-//! options, no handshake), every packet of 1500 bytes, an acknowledgement for each, and of all
-//! statistics a histogram of queueing delays. Flow `k` has a round-trip time of
-//! `20 + 8 (k mod 8)` ms, a quarter of it before the bottleneck, a quarter after it, and half on
-//! the way back; the queue holds what 50 ms of the rate are. Four events a delivered packet:
-//! arrival at the bottleneck, end of transmission, arrival at the receiver, arrival of the
-//! acknowledgement.
+//! A lower bound, not a simulator: one network, one congestion controller (RFC 6582, no SACK, no options, no
+//! handshake), packets of 1500 bytes, an acknowledgement for each, and only a histogram of queueing delays as
+//! statistics. Flow `k` has a round-trip time of `20 + 8 (k mod 8)` ms, a quarter of it before the
+//! bottleneck, a quarter after it, and half on the return path; the queue holds 50 ms of the rate. There are
+//! four events per delivered packet: arrival at the bottleneck, end of transmission, arrival at the receiver,
+//! arrival of the acknowledgement.
 
 #[path = "../measure.rs"]
 #[allow(dead_code)]
