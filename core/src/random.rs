@@ -1,5 +1,25 @@
 //! Random numbers: named streams of xoshiro256++ and the samplers from which every law is built.
 //!
+//! | what | method | source |
+//! | --- | --- | --- |
+//! | generator | xoshiro256++, 256 bits of state, period 2^256 - 1 | Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021 |
+//! | exponential, normal | ziggurat of 256 layers | Marsaglia and Tsang, "The ziggurat method for generating random variables", J. Stat. Soft. 5(8), 2000 |
+//! | gamma | cube of a shifted normal, squeezed | Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000 |
+//! | integers below n | multiply and reject | Lemire, "Fast random integer generation in an interval", ACM TOMACS 29(1), 2019 |
+//!
+//! Logarithms and exponentials come from the crate `libm`, and everything else is IEEE arithmetic in a fixed
+//! order, so a stream has the same bits on every platform. We use our own samplers because those of the
+//! distribution crates change with cargo features and versions.
+//! # Seeding
+//! The state is the SHA-256 of the seed, the replication and the component's name. A strong
+//! The state is the SHA-256 of the seed, the replication and the component's name. A cryptographic hash is
+//! needed because structure in these inputs (seeds 1, 2, 3; names that differ in one character) must not
+//! cause structure between streams. With sums or a chain of FNV, seed 1 with replication 2 would collide with
+//! seed 2 with replication 1, and with a 64-bit hash two of 2^32 streams would be equal. With 256 bits the
+//! probability that any two of 2^40 streams of 2^64 draws overlap is below 2^-110. Seeding costs some hundred
+//! nanoseconds per stream and nothing per draw. The name is hashed instead of an index, so an unrelated flow
+//! does not change other draws.
+//!
 //! | what | how | source |
 //! | --- | --- | --- |
 //! | generator | xoshiro256++, 256 bits of state, period 2^256 - 1 | Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021 |

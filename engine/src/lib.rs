@@ -44,7 +44,7 @@
 //!
 //! The disciplines, TCP and the descriptions are crates of their own and know nothing of the world.
 //!
-//! Guarantees
+//! # Guarantees
 //!
 //! - *Time* is a `u64` of picoseconds. A transmission time is exact over a run: the remainder of each
 //!   division goes to the next packet.

@@ -182,8 +182,6 @@ pub fn crossings(
 ///
 /// The fragments of a datagram are created at one instant, so they pass the queue back to back: the last
 /// arrives with the datagram, and each of the others earlier by the transmission time of those behind it.
-/// the other: the last arrived with the datagram, each of the others as much earlier as the
-/// transmission of those behind it takes.
 pub fn journeys(experiment: &Experiment, records: &Records, leg: &PathLeg) -> Vec<Journey> {
     let flows = experiment.flows.len();
     let Some(flow) = experiment.flows.get(leg.conversation) else {

@@ -1,4 +1,23 @@
 //! `dualpi2`: two queues with coupled PI2, one for L4S (L) and one classic (C) (RFC 9332, appendix A).
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 9332 section 2.3 (Traffic Classification), figure 3: ECT(1) and CE to L, all others to C; one limit for both, checked first | yes; in packets and memory, as `limit` and `memlimit` of tc |
+//! | RFC 9332 section 2.5.1 (Functional Requirements): coupling of marks in L to drops in C, p_C = (p_CL / k)^2 | yes |
+//! | RFC 9332 appendix A.1, figure 4: marks and drops at dequeue; L by max(p'_L, p_CL), C by p_C = p'^2 | yes |
+//! | figure 4: `recur`, which spaces marks evenly instead of at random | yes; Linux draws random numbers |
+//! | figure 5: a ramp from 800 us to 1200 us marks L | no: the step of its note c, as in Linux; 1 ms |
+//! | figure 6 and 8: p' is updated every `tupdate` from the delay of the oldest packet, p_CL = k p' | yes: see `pi` |
+//! | figure 7: an L queue of one packet is not marked by delay (`Th_len`) | `min_qlen_step`, evaluated at enqueue, as in Linux; 0 in both |
+//! | figure 7: from p_CL = 1 on, L drops with p_C, and C drops instead of marking | yes, `drop_on_overload`; `overflow` limits p' to 1/k |
+//! | appendix A.1: below 2 MTU in both queues no coupled signal and no drop | yes |
+//! | RFC 9332 section 4.2.2 (Avoiding Short-Term Classic Starvation: Sacrifice L4S Throughput or Delay?): a weighted scheduler | weighted round robin by bytes, `classic_protection` |
+//! | appendix A.1: the scheduler's credit changes only while both queues are backlogged; L goes first after idle | yes |
+//! | signals at enqueue (`drop_enqueue`) | yes |
+//! | RFC 9332 section 2.5.1.1 (Requirements in Unexpected Cases): other packets in L, by filters | no filters |
+//! | appendix B: Curvy RED instead of PI2 | no |
+//!
+//! Due updates are applied when a packet arrives or leaves, in closed form whatever their number (`pi.rs`).
 
 mod pi;
 

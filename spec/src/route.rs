@@ -62,7 +62,6 @@ impl Entering {
 ///
 /// A host with only one neighbour shares the table of that neighbour; the last hop is stored here. So there
 /// are tables for the routers of a network and none for its many end hosts.
-/// there are tables for the routers of a network and none for its many ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     slot: u32,

@@ -42,7 +42,7 @@
 //! segment to a file takes the low 32 bits. Congestion windows are in packets of one maximum segment, receive
 //! windows in bytes. Times are [`Time`], rates bytes per second.
 //!
-//! Index
+//! # Index
 //!
 //! | part | file | published in |
 //! | --- | --- | --- |

@@ -1,4 +1,14 @@
 //! Proportional rate reduction: reduces the window to the threshold during loss recovery.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 6937 section 3, proportional part | yes |
+//! | RFC 6937 section 3, CRB and SSRB | as Linux 6.1: SSRB when the acknowledgement advances and shows no new loss, CRB otherwise |
+//! | RFC 6937, first retransmission | at least one packet is sent on entering recovery |
+//! | RFC 9937 section 6.1, SafeACK | an acknowledgement that advances and shows no new loss |
+//! | RFC 9937 section 6.2, on every acknowledgement | `rfc9937`: sndcnt = MAX(prr_delivered - prr_out, DeliveredData), plus one for a SafeACK, at most up to the threshold |
+//! | RFC 9937 section 6.2, RecoverFS | FlightSize less what was SACKed before; `rfc6937` has the window before the reduction |
+//! | RFC 9937 section 6.2, at the end | window = threshold |
 
 use dumbbell_spec::tcp::Prr as Description;
 

@@ -1,4 +1,12 @@
 //! The engine on an M/M/1 queue, compared with the arithmetic lower bound, in one process.
+//!
+//! ```text
+//! mm1 engine PACKETS SEED          one run of the general engine, one line of JSON
+//! mm1 pairs PACKETS SEED PAIRS     engine and Lindley loop alternating, a line each
+//! ```
+//!
+//! Both make the same draws from the same streams, so they see the same arrivals and sizes and
+//! must report the same packets and the same mean, up to the engine's whole bytes.
 
 mod floor;
 mod measure;

@@ -2,6 +2,18 @@
 //!
 //! | clause of Linux 6.1 (`dev_gro_receive`, `tcp_gro_receive`, `skb_gro_receive`) | here |
 //! | --- | --- |
+//! | frames received since the last interrupt are processed in one poll; none is held beyond it | `interval` after the first frame; 0: frames of the same instant |
+//! | same connection and direction, next in sequence, not longer than the first | yes |
+//! | flags equal except PSH and FIN; acknowledgement, timestamps and SACK blocks equal | yes |
+//! | the ECN field equal (`inet_gro_receive`) | yes |
+//! | a shorter segment, PSH or FIN ends the merge | yes |
+//! | less than 65,536 bytes (`gro_max_size`) | yes: 45 segments of 1448 bytes |
+//! | a segment without payload is not merged and flushes what is held | yes |
+//! | a super-packet is passed on unchanged | yes |
+//! | eight connections per bucket, flushed bucket by bucket | any number, in the order of their first frames |
+//!
+//! | clause of Linux 6.1 (`dev_gro_receive`, `tcp_gro_receive`, `skb_gro_receive`) | here |
+//! | --- | --- |
 //! | what came since the last interrupt is taken in one poll, and nothing is held beyond it | `interval` after the first frame; 0: what came in the same instant |
 //! | of one connection and direction, next in sequence, no longer than the first | yes |
 //! | flags equal but for PSH and FIN; acknowledgement, timestamps and SACK blocks equal | yes |

@@ -1,4 +1,8 @@
 //! Refuses system calls (EPERM) that no file rule covers: seccomp(2).
+//!
+//! Landlock, "Current limitations" (Documentation/userspace-api/landlock.rst): neither owner, mode,
+//! stamps nor extended attributes are covered; before version 3 nor is cutting a file off. In a
+//! root of its own a link could be laid for whoever reads the folder afterwards.
 
 use super::ConfineError;
 use seccompiler::{

@@ -45,7 +45,6 @@ const ON_DEVICE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | Write
 ///
 /// Everything that this version can restrict is forbidden: all other files, TCP connections and servers,
 /// signals to other processes.
-/// connections and servers over TCP, signals to others.
 pub fn restrict(
     readable: &[PathBuf],
     folder: &Path,

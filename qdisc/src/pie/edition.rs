@@ -1,4 +1,16 @@
 //! Differences between the PIE of current kernels and the first version.
+//!
+//! | | Linux 6.1 | Linux 3.14 to 5.0 |
+//! | --- | --- | --- |
+//! | probability | 56 bits | 32 bits |
+//! | gains | halved below 10 %, quartered again below 1 %, 0.1 %, ... 0.0001 % | 1/2 below 10 %, 1/8 below 1 % |
+//! | decision | accumulated probability between 0.85 and 8.5 (RFC 8033 section 5.4) | independent for each packet |
+//! | decay while idle | by 1/64 | by 2 %, in 32 bits that overflow above 1.02 %: then to below 1 % at once |
+//! | burst allowance | 150 ms | 100 ms |
+//! | bytes over which the departure rate is measured | 16384 | 10000 |
+//! | step of the probability | 64 bits | 32 bits that wrap |
+//!
+//! The right column is from `net/sched/sch_pie.c` of Linux 4.4.
 
 use super::{Config, TICK_SHIFT, TICKS_PER_S, Ticks};
 use dumbbell_core::random::Stream;

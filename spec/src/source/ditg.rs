@@ -1,5 +1,16 @@
 //! The packets that ITGSend 2.8.1 really sends when asked for random gaps and sizes.
 //!
+//! | D-ITG | here |
+//! | --- | --- |
+//! | payload is the draw truncated to whole bytes, at least 20 (its own header), at most 64,000 | yes |
+//! | headers and IP fragments on the wire | yes, in `datagram` |
+//! | each gap is extended by the overshoot of the sleep (80 to 100 us on the machine measured) | `oversleep`, a law, off by default |
+//! | `-poll` (busy waiting, less overshoot) | another `oversleep` |
+//! | the signalling connection to port 9000 | no: a few packets at start and end |
+//!
+//! Sizes and overshoot were measured from captures of ITGSend 2.8.1 (Debian), `-E 110..2000 -e 512 -T UDP`.
+//! Asked for 2000 packets/s, it sent 1655 to 1750.
+//!
 //! | of D-ITG | here |
 //! | --- | --- |
 //! | payload is the draw cut to whole bytes, at least 20 (its own header), at most 64,000 | yes |

@@ -3,6 +3,14 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: parameters not given keep their values | yes |
+//! | `pfifo`, `bfifo`, `red`, `choke`: parameters not given get tc's defaults | yes |
+//! | `netem`: as `pfifo`, but `rate` keeps its value | yes |
+//! | `netem` that had a distribution or correlations, which the kernel keeps | refused |
+//! | others, and `class change` | refused |
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: parameters not given keep their values | yes |
 //! | `pfifo`, `bfifo`, `red`, `choke`: parameters not given get tc's default | yes |
 //! | `netem`: likewise, but `rate` keeps its value | yes |
 //! | `netem` that has a distribution, correlations or slots, which the kernel keeps too | refused |

@@ -1,4 +1,14 @@
 //! HighSpeed TCP (RFC 3649): Reno with increase and decrease parameters that depend on the window.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 3649 section 5 (Modifying the TCP Response Function): Low_Window 38, High_Window 83000, High_P 10^-7 | yes |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): High_Decrease 0.1 | yes |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): p(w) = 0.078/w^1.2 | yes |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): a(w) and b(w) | `rfc`: real numbers from the formulas, a(w) at least 1; `linux-6.1`: appendix B's table, up to 89053 packets; b(w) in 256ths |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): w + a(w)/w for each acknowledgement | yes, in both profiles: Linux also counts acknowledgements here |
+//! | RFC 3649 section 7 (Translating the HighSpeed Response Function into Congestion Control): (1 - b(w)) w at a loss | the decrease is rounded down; the result is at least 2 |
+//! | RFC 3649 section 10.1 (Slow-Start): slow start | Reno's; without Limited Slow-Start (RFC 3742), as in Linux |
 
 use super::reno::Reno;
 use super::window::Growth;

@@ -1,4 +1,16 @@
 //! When to send acknowledgements.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 5681 section 4.2, every second full segment | every `ack_every`th |
+//! | RFC 5681 section 4.2, within 500 ms | `linux-6.1`: after 40 ms or more, depending on the gaps between segments; `rfc`: 200 ms |
+//! | RFC 5681 section 4.2, at once when a gap appears or is filled | yes; `linux-6.1` from the fourth on at most every millisecond or twentieth of a round-trip time (`tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`) |
+//! | Linux, quick acknowledgements | up to 16 at the start, after duplicates and long pauses |
+//! | Linux, the end of a write (PSH) | acknowledged when the application has read it |
+//! | Linux, after a FIN or own data (`pingpong`) | not at once for these reasons: a segment of this end may carry it |
+//!
+//! After net/ipv4/tcp_input.c (`__tcp_ack_snd_check`, `tcp_event_data_recv`,
+//! `tcp_measure_rcv_mss`) and net/ipv4/tcp_output.c (`tcp_send_delayed_ack`).
 
 use super::window::ReceiveWindow;
 use crate::Settings;

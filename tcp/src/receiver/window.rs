@@ -1,4 +1,14 @@
 //! The receive window: fixed, or auto-tuned.
+//!
+//! | part | published in |
+//! | --- | --- |
+//! | offered window never shrinks | RFC 9293 section 3.8.6.2.2 |
+//! | initial window, scaling | net/ipv4/tcp_output.c, `tcp_select_initial_window`; RFC 7323 section 2 |
+//! | growth with each segment (`rcv_ssthresh`) | net/ipv4/tcp_input.c, `tcp_grow_window` |
+//! | buffer twice the data read in a round-trip time, and more while that grows | dynamic right-sizing (W. Feng, M. Fisk et al.); `tcp_rcv_space_adjust` |
+//!
+//! A socket buffer is accounted in memory, half of which is window (`tcp_adv_win_scale` 1). It starts at
+//! 131,072 bytes and grows to at most 6 MB (`tcp_rmem`).
 
 use super::reassembly::Reassembly;
 use crate::rtt::as_us;

@@ -3,7 +3,6 @@
 //! Linux stores written data in sk_buffs of up to 64 kB. Of each it sends as much as about a millisecond of
 //! the pacing rate, the windows and the queue of its own host allow. The send decision is per sk_buff: its
 //! segments leave back to back, and window openings smaller than a burst are deferred.
-//! opens by less than a burst, the sender waits for more.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |

@@ -1,4 +1,12 @@
 //! TCP Fast Open (RFC 7413): data sent before the handshake is complete.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 7413 section 4.2.1, the SYN-ACK acknowledges data of the SYN | `acknowledge_syn_data` |
+//! | RFC 7413 section 4.2.1, it does not: the data is sent again | `repeat_syn_data` |
+//! | RFC 7413 section 4.2.2, a server sends before its SYN-ACK is acknowledged | `open_unacknowledged` |
+//!
+//! The sender does not handle cookies.
 
 use super::{Phase, PollHint, Sender};
 use crate::rtt::as_us;

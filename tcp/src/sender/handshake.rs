@@ -1,4 +1,11 @@
 //! Connection setup: the SYN, its timer, and the SYN-ACK; or none of them.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 9293 section 3.10.7.3, SYN-SENT | `on_syn_ack` |
+//! | RFC 6298 section 5.7, SYN | 1 s, doubled |
+//! | RFC 3168 section 6.1.1 | ECN is offered by the first SYN only |
+//! | RFC 6928 section 2, RFC 5681 section 3.1 | the initial window |
 
 use super::transmit::OutgoingSegment;
 use super::{Phase, PollHint, Sender};

@@ -1,4 +1,19 @@
 //! Drops by the queue of its own host: the sender is told at once, and the segment does not count as lost.
+//!
+//! | Linux 6.1 | here |
+//! | --- | --- |
+//! | the window is reduced as for a mark (`tcp_enter_cwr` in `__tcp_transmit_skb`) | yes |
+//! | new data counts as not sent (`tcp_write_xmit` stops) | yes, also for pacing |
+//! | retransmissions stay pending (`tcp_retransmit_skb`), and a write continues without them | yes; a probe counts as sent |
+//! | no further attempt until an event: an acknowledgement, and a write after it | yes |
+//! | with nothing outstanding, a window probe tries again (`tcp_check_probe_timer`) | yes |
+//! | counters of segments and bytes include it (`segs_out`, `bytes_sent`) | yes |
+//! | each drop wakes a sender that waits for room in its queue (`tcp_wfree`) | once, until one of its packets has left |
+//! | a drop after acceptance (`NET_XMIT_CN` of `red`) is a loss, and the window is reduced | yes |
+//! | the same for `fq_codel` over its limit | no: a loss as elsewhere |
+//! | a dropped retransmission by timeout is tried again after half a second | no: at the next timeout |
+//!
+//! Sources: net/ipv4/tcp_output.c, include/linux/netdevice.h.
 
 use super::recovery::GoesFirst;
 use super::timers::Purpose;

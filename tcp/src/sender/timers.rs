@@ -1,4 +1,15 @@
 //! The timer of a sender: retransmission timeout, tail loss probe, reordering, zero window probe.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 6298 section 5.1 to 5.3, starting and stopping | yes; the timer starts again on every acknowledgement of new data |
+//! | RFC 6298 section 5.4 to 5.6, first packet again, backing off | `on_rto` |
+//! | RFC 5682 section 2.1 and 3.1 step 1, F-RTO | `on_rto` |
+//! | RFC 8985 section 7.2, probe timeout | 2 SRTT + 2 ms; with one packet out, + `min_rto` for its receiver's delay |
+//! | RFC 8985 section 8 (Managing RACK-TLP Timers) | one timer, and its purpose |
+//! | RFC 9293 section 3.8.6.1, probing a closed window | from RTO on, doubled |
+//!
+//! As in Linux only one purpose is pending at a time (`icsk_pending`).
 
 use super::recovery::GoesFirst;
 use super::{ForcedSegment, Phase, PollHint, Sender};

@@ -1,4 +1,14 @@
 //! The order of transmissions: forced segments, lost packets, then new data.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 5681 section 3.1, window | packets in flight below the congestion window |
+//! | RFC 3042, limited transmit | follows: SACKed packets are not in flight |
+//! | RFC 9293 section 3.8.6.2.1, silly window syndrome | a segment is sent when all of it fits the window |
+//! | RFC 896, Nagle, with Minshall's change | a small segment waits for the previous small one |
+//! | RFC 2861, idle and unused windows | `linux-6.1`: halved for each timeout; `rfc`: RFC 5681 section 4.1 |
+//! | `tcp_small_queue_check` | not while the host's own queue holds enough (`tcp::small_queue`) |
+//! | RFC 3168 section 6.1.2, 6.1.5 | ECT on new data only; CWR on the first after a reduction |
 
 use super::bursts::Push;
 use super::recovery::GoesFirst;

@@ -1,4 +1,14 @@
 //! Data written and not sent: a queue of sk_buffs (`sk_write_queue`).
+//!
+//! | Linux 6.1, net/ipv4/tcp.c | here |
+//! | --- | --- |
+//! | a write fills the last sk_buff first (`tcp_sendmsg_locked`) | `copy` |
+//! | a full first sk_buff, or a part of it, is sent before the write continues (`tcp_push_one`) | `WriteProgress::PushesOne` |
+//! | everything possible is sent after more than half of the largest window (`forced_push`) | `WriteProgress::PushesAll` |
+//! | the end of a write, and forced pushes, carry PSH (`tcp_mark_push`) | `push_last` |
+//! | a later write removes PSH from the sk_buff that it continues | `write` |
+//! | the end of a write with more to come carries none (`MSG_MORE`) | `FollowedBy::More` |
+//! | no write continues the last sk_buff of a record, or one split from it (`tcp_skb_can_collapse_to`, `tcp_skb_fragment_eor`) | `SkBuff::ends_record` |
 
 use crate::STRUCTURE_BYTES;
 use dumbbell_core::prefetch::prefetch;

@@ -1,4 +1,13 @@
 //! Nanoseconds per packet of every discipline, compared with the ordinary path of `pfifo`.
+//!
+//! ```text
+//! disciplines PACKETS SEED FLOWS ROUNDS
+//! ```
+//!
+//! The same Poisson arrivals of all flows together, 0.98 of a link of 100 Mbit/s, pass one
+//! discipline after the other, in as many rounds; a line of JSON each, with the least time of
+//! all rounds. The link has a delay of a microsecond, so that no departure is folded into an
+//! arrival and every packet takes the general path.
 
 #[path = "../measure.rs"]
 #[allow(dead_code)]

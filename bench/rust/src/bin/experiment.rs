@@ -1,4 +1,11 @@
 //! Runs any experiment on the engine and reports its results and its cost.
+//!
+//! ```text
+//! experiment QUEUE REPLICATION < resolved.json
+//! ```
+//!
+//! One line of JSON: packets and drops of the queue of this index, payload that flows received
+//! over the run's time, CPU time of the run with its tables and digest.
 
 #[path = "../measure.rs"]
 #[allow(dead_code)]

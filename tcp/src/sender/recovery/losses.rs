@@ -1,4 +1,10 @@
 //! Loss detection, and duplicates without SACK.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 6675 section 4, IsLost | DupThresh SACKed packets above (`judge_by_count`) |
+//! | RFC 6582, NewReno | without SACK: the first packet on each partial acknowledgement |
+//! | RFC 8985, RACK | `judge_by_time` |
 
 use super::super::acknowledge::AckSummary;
 use super::super::sack::MOST_REORDERING_PKTS;

@@ -1,4 +1,10 @@
 //! Undo of spurious reductions.
+//!
+//! | clause | here |
+//! | --- | --- |
+//! | RFC 2883 section 5 (Detection of Duplicate Packets), RFC 3708: by DSACK | every retransmission was reported as a duplicate |
+//! | RFC 3522, RFC 4015, Eifel | the echoed timestamp is older than the first retransmission |
+//! | RFC 5682, F-RTO | `try_undo_loss`, called by the recovery |
 
 use super::super::Sender;
 use crate::cca::CaState;
