@@ -47,7 +47,7 @@ pub struct TransmittedPacket {
 
 /// How the link forwards packets: the kind of its `LinkPath`, without the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forwarding {
+pub enum PathKind {
     /// Immediately: infinite rate, plain queue, no loss. Most links besides the bottleneck are like this. A
     /// propagation delay may follow.
     PassThrough,
@@ -308,12 +308,12 @@ impl Link {
 
     /// How it forwards packets.
     #[inline(always)]
-    pub fn forwarding(&self) -> Forwarding {
+    pub fn path_kind(&self) -> PathKind {
         match self.kind {
-            LinkPath::PassThrough => Forwarding::PassThrough,
-            LinkPath::Folded(_) => Forwarding::Folded,
-            LinkPath::Pipe(_) | LinkPath::Shaped(_) => Forwarding::Pipe,
-            LinkPath::Queued => Forwarding::Queued,
+            LinkPath::PassThrough => PathKind::PassThrough,
+            LinkPath::Folded(_) => PathKind::Folded,
+            LinkPath::Pipe(_) | LinkPath::Shaped(_) => PathKind::Pipe,
+            LinkPath::Queued => PathKind::Queued,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Links without events for departures: pass-through links and folded queues (`net/folded.rs`).
 
 use super::{HostArrival, Turn, World};
-use crate::net::link::{Forwarding, Link};
+use crate::net::link::{Link, PathKind};
 use crate::qdisc::DropReason;
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
@@ -15,7 +15,7 @@ impl World {
         let mut index = index;
         loop {
             let link = &mut self.links[index];
-            if link.forwarding() != Forwarding::PassThrough {
+            if link.path_kind() != PathKind::PassThrough {
                 return self.forward(index, packet);
             }
             let bytes = packet.wire_bytes(link.overhead_bytes);
@@ -88,10 +88,10 @@ impl World {
             }
         }
         for index in 0..self.links.len() {
-            match self.links[index].forwarding() {
-                Forwarding::Pipe => self.enter_before(index, bound),
-                Forwarding::Folded => self.catch_up(index, bound),
-                Forwarding::PassThrough | Forwarding::Queued => {}
+            match self.links[index].path_kind() {
+                PathKind::Pipe => self.enter_before(index, bound),
+                PathKind::Folded => self.catch_up(index, bound),
+                PathKind::PassThrough | PathKind::Queued => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{World, class};
 use crate::capture::CapturePoint;
 use crate::net::chains::Downstream;
-use crate::net::link::{Forwarding, OfferOutcome, TransmittedPacket};
+use crate::net::link::{OfferOutcome, PathKind, TransmittedPacket};
 use crate::net::propagation::Propagation;
 use crate::observe::records::Event;
 use crate::qdisc::DropReason;
@@ -18,19 +18,19 @@ impl World {
     /// callers but `offer` share one copy: instruction cache misses cost more than a call.
     #[inline(never)]
     pub(super) fn forward(&mut self, index: usize, packet: Packet) {
-        match self.links[index].forwarding() {
-            Forwarding::PassThrough => self.offer_at_once(index, packet),
-            Forwarding::Pipe => self.offer_to_pipe(index, packet),
-            Forwarding::Folded => self.offer_folded(index, packet),
-            Forwarding::Queued => self.offer_queued(index, packet),
+        match self.links[index].path_kind() {
+            PathKind::PassThrough => self.offer_at_once(index, packet),
+            PathKind::Pipe => self.offer_to_pipe(index, packet),
+            PathKind::Folded => self.offer_folded(index, packet),
+            PathKind::Queued => self.offer_queued(index, packet),
         }
     }
 
     /// As `forward`, for sources of ideal packets, which dominate some runs.
     #[inline(always)]
     pub(super) fn offer(&mut self, index: usize, packet: Packet) {
-        match self.links[index].forwarding() {
-            Forwarding::Folded => self.offer_folded(index, packet),
+        match self.links[index].path_kind() {
+            PathKind::Folded => self.offer_folded(index, packet),
             _ => self.forward(index, packet),
         }
     }
@@ -91,15 +91,15 @@ impl World {
     /// Processes the pending event of a link: a departure, or a poll of its discipline.
     #[inline(always)]
     pub(super) fn depart(&mut self, index: usize) {
-        match self.links[index].forwarding() {
-            Forwarding::Pipe => self.depart_from_pipe(index),
-            Forwarding::Folded => {
+        match self.links[index].path_kind() {
+            PathKind::Pipe => self.depart_from_pipe(index),
+            PathKind::Folded => {
                 self.catch_up(index, self.now + Time(1));
                 let link = &self.links[index];
                 self.tournament
                     .set(link.departure_leaf as usize, link.pending());
             }
-            Forwarding::PassThrough | Forwarding::Queued => {
+            PathKind::PassThrough | PathKind::Queued => {
                 if let Some(upstream) = self.links[index].lazy_upstream {
                     self.enqueue_deferred(index, upstream as usize, self.now);
                 }

@@ -1,7 +1,7 @@
 //! TCP flows at hosts: timers, arriving segments, and the segments they send.
 
 use super::{NO_TSQ_WAKEUP, Turn, World, class};
-use crate::net::link::Forwarding;
+use crate::net::link::PathKind;
 use crate::qdisc::DropReason;
 use crate::sim::packet::{Kind, Packet};
 use crate::sim::time::Time;
@@ -228,8 +228,8 @@ impl World {
         }
         self.refused = None;
         if is_whole {
-            match self.links[link].forwarding() {
-                Forwarding::Pipe => self.offer_gso_to_pipe(link, &segments),
+            match self.links[link].path_kind() {
+                PathKind::Pipe => self.offer_gso_to_pipe(link, &segments),
                 _ => self.offer_gso_queued(link, &mut segments),
             }
             segments.clear();
