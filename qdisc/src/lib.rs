@@ -42,7 +42,7 @@ pub mod token_bucket;
 pub use child::Child;
 pub use events::{DropReason, Events};
 pub use fq::paces;
-pub use passing_time::lets_time_pass;
+pub use passing_time::delays_packets;
 pub use setting::{Above, DEFAULT_TIMER_HZ, Ends, Setting};
 pub use timers::{MOST_UPDATES_A_PACKET, UPDATES_AN_EVENT, timer_period_ns};
 

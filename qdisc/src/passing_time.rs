@@ -19,10 +19,10 @@ pub(super) fn bucket_takes_tokens(rate_bps: u64) -> bool {
 
 /// Whether TCP packets with these headers are delayed: not necessarily each, but enough that every instant
 /// ends.
-pub fn lets_time_pass(config: &Config, header: &Header) -> bool {
+pub fn delays_packets(config: &Config, header: &Header) -> bool {
     let inside = || {
         let child = child_for(config, header);
-        child.is_some_and(|child| lets_time_pass(child, header))
+        child.is_some_and(|child| delays_packets(child, header))
     };
     match config {
         Config::Netem(netem) => netem::holds_back(netem) || inside(),
@@ -63,7 +63,7 @@ mod tests {
             tos,
             ..Header::default()
         };
-        lets_time_pass(&parse_qdisc(text).unwrap(), &header)
+        delays_packets(&parse_qdisc(text).unwrap(), &header)
     }
 
     #[test]

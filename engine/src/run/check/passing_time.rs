@@ -71,7 +71,7 @@ fn first_without_time(
                 tos: *class,
                 ..*header
             };
-            qdisc::lets_time_pass(&end.qdisc, &header)
+            qdisc::delays_packets(&end.qdisc, &header)
         })
     };
     if way.iter().any(holds_back) {
