@@ -3,7 +3,7 @@
 //! The sender fragments a datagram for the smallest MTU of the path, as a host does after path MTU discovery.
 //! Each fragment is queued, counted and dropped individually; a datagram is lost if any fragment is.
 
-use crate::packet::{Kind, Packet};
+use crate::packet::{Packet, PacketKind};
 use crate::time::Time;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub fn packets(
     (0..count).map(move |index| {
         let carried = most.min(body - index * most);
         let bytes = (carried + IP_HEADER_BYTES) as u16;
-        Packet::new(Kind::Udp, conversation, number, bytes, now)
+        Packet::new(PacketKind::Udp, conversation, number, bytes, now)
             .as_fragment(index as u16, count as u16)
     })
 }

@@ -22,7 +22,7 @@ use super::time::Time;
 /// The kind of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum PacketKind {
     /// A UDP datagram or one of its fragments.
     Udp = 0,
     /// An ICMP echo request or reply.
@@ -64,7 +64,7 @@ const _: () = assert!(size_of::<Packet>() == 32);
 impl Packet {
     /// A new packet of `bytes` including the IP header.
     #[inline]
-    pub fn new(kind: Kind, conversation: u32, number: u32, bytes: u16, now: Time) -> Packet {
+    pub fn new(kind: PacketKind, conversation: u32, number: u32, bytes: u16, now: Time) -> Packet {
         Packet {
             created: now,
             arrived: now,
@@ -184,11 +184,11 @@ impl Packet {
 
     /// The kind.
     #[inline]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PacketKind {
         match self.kind & KIND_MASK {
-            kind if kind == Kind::Echo as u8 => Kind::Echo,
-            kind if kind == Kind::Tcp as u8 => Kind::Tcp,
-            _ => Kind::Udp,
+            kind if kind == PacketKind::Echo as u8 => PacketKind::Echo,
+            kind if kind == PacketKind::Tcp as u8 => PacketKind::Tcp,
+            _ => PacketKind::Udp,
         }
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn only_capable_packets_are_marked() {
-        let mut packet = Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO);
+        let mut packet = Packet::new(PacketKind::Udp, 0, 1, 100, Time::ZERO);
         packet.traffic_class = 46 << 2;
         assert!(!packet.mark_congestion());
         assert_eq!(packet.traffic_class, 46 << 2);
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn a_segment_keeps_the_codepoint_if_it_is_capable() {
         for codepoint in [0b01, 0b10] {
-            let mut packet = Packet::new(Kind::Tcp, 0, 1, 100, Time::ZERO);
+            let mut packet = Packet::new(PacketKind::Tcp, 0, 1, 100, Time::ZERO);
             packet.traffic_class = 46 << 2 | codepoint;
             assert_eq!(packet.with_segment(1, true), {
                 packet.extra = 1;
@@ -282,26 +282,26 @@ mod tests {
 
     #[test]
     fn a_gso_packet_has_the_bytes_of_its_segments() {
-        let mut first = Packet::new(Kind::Tcp, 3, 77, 1500, Time(5));
+        let mut first = Packet::new(PacketKind::Tcp, 3, 77, 1500, Time(5));
         first.traffic_class = 0b10;
         let first = first.with_segment(9, true);
         let mut packet = first.into_gso(4, 45, 45 * 1500);
         assert!(packet.is_gso() && !first.is_gso());
-        assert_eq!((packet.gso_place(), packet.kind()), (4, Kind::Tcp));
+        assert_eq!((packet.gso_place(), packet.kind()), (4, PacketKind::Tcp));
         assert_eq!(packet.wire_bytes(14), 45 * 1514);
         assert!(packet.mark_congestion());
     }
 
     #[test]
     fn fields_do_not_disturb_each_other() {
-        let packet = Packet::new(Kind::Echo, 7, 9, 84, Time(5))
+        let packet = Packet::new(PacketKind::Echo, 7, 9, 84, Time(5))
             .as_fragment(3, 5)
             .into_reply();
-        assert_eq!(packet.kind(), Kind::Echo);
+        assert_eq!(packet.kind(), PacketKind::Echo);
         assert!(packet.is_reply());
         assert_eq!((packet.fragment_index(), packet.fragments()), (3, 5));
         assert_eq!(packet.wire_bytes(14), 98);
         assert_eq!(packet.with_size_on_wire().wire_bytes(14), 84);
-        assert_eq!(packet.with_size_on_wire().kind(), Kind::Echo);
+        assert_eq!(packet.with_size_on_wire().kind(), PacketKind::Echo);
     }
 }

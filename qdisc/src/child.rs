@@ -150,7 +150,7 @@ fn in_band<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
     use dumbbell_tc::qdisc::Pfifo;
 
     /// In the kernel a held packet is in the child's `qlen` and `backlog`, which limits use.
@@ -167,7 +167,7 @@ mod tests {
             let config = dumbbell_tc::parse_qdisc(text).unwrap();
             let mut child = Child::new(&config, &Setting::for_tests());
             let events = &mut Events::default();
-            let packet = |number| Packet::new(Kind::Udp, 0, number, 86, Time::ZERO);
+            let packet = |number| Packet::new(PacketKind::Udp, 0, number, 86, Time::ZERO);
             for number in 1..=3 {
                 let answer = child.enqueue(packet(number), Time::ZERO, events);
                 assert_eq!(answer, Ok(()), "{text}");
@@ -192,7 +192,7 @@ mod tests {
         let config = Config::Pfifo(Pfifo { limit_packets: 3 });
         let mut child = Child::new(&config, &Setting::for_tests());
         let events = &mut Events::default();
-        let packet = |number| Packet::new(Kind::Udp, 0, number, 86, Time::ZERO);
+        let packet = |number| Packet::new(PacketKind::Udp, 0, number, 86, Time::ZERO);
         for number in 1..=2 {
             assert_eq!(child.enqueue(packet(number), Time::ZERO, events), Ok(()));
         }

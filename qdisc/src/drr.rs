@@ -95,7 +95,7 @@ impl Discipline for Drr {
 mod tests {
     use super::*;
     use crate::Qdisc;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
     use dumbbell_tc::parse_qdisc;
 
     const TREE: &str = "root handle 1: drr; class add parent 1: classid 1:1 drr quantum 1000; \
@@ -105,7 +105,13 @@ mod tests {
 
     fn packet(tos: u8, wire_bytes: u32) -> Packet {
         let overhead = Setting::for_tests().overhead_bytes;
-        let mut packet = Packet::new(Kind::Udp, 0, 1, (wire_bytes - overhead) as u16, Time::ZERO);
+        let mut packet = Packet::new(
+            PacketKind::Udp,
+            0,
+            1,
+            (wire_bytes - overhead) as u16,
+            Time::ZERO,
+        );
         packet.traffic_class = tos;
         packet
     }

@@ -86,7 +86,7 @@ impl Discipline for Ets {
 mod tests {
     use super::*;
     use crate::Qdisc;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
     use dumbbell_tc::parse_qdisc;
     use std::collections::VecDeque;
 
@@ -97,7 +97,13 @@ mod tests {
     /// A packet of this number of bytes on the wire.
     fn packet(tos: u8, wire_bytes: u32) -> Packet {
         let overhead = Setting::for_tests().overhead_bytes;
-        let mut packet = Packet::new(Kind::Udp, 0, 1, (wire_bytes - overhead) as u16, Time::ZERO);
+        let mut packet = Packet::new(
+            PacketKind::Udp,
+            0,
+            1,
+            (wire_bytes - overhead) as u16,
+            Time::ZERO,
+        );
         packet.traffic_class = tos;
         packet
     }

@@ -133,10 +133,10 @@ impl Discipline for Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
 
     fn packet(bytes: u16) -> Packet {
-        Packet::new(Kind::Udp, 0, 1, bytes, Time::ZERO)
+        Packet::new(PacketKind::Udp, 0, 1, bytes, Time::ZERO)
     }
 
     fn enqueue(queue: &mut Fifo, bytes: u16) -> Result<(), DropReason> {

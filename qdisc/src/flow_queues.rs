@@ -357,7 +357,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
     use dumbbell_core::time::Time;
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn packets_leave_a_queue_at_both_ends() {
-        let packet = |number| Packet::new(Kind::Udp, 0, number, 100, Time::ZERO);
+        let packet = |number| Packet::new(PacketKind::Udp, 0, number, 100, Time::ZERO);
         let mut packets = Packets::new(14);
         let (mut one, mut other) = (QueueEnds::EMPTY, QueueEnds::EMPTY);
         for number in 1..=3 {

@@ -23,7 +23,7 @@
 
 use super::child::child_for;
 use super::{Build, Config, Dequeued, Discipline, DropReason, Events, Held, Setting};
-use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::packet::{Packet, PacketKind};
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Fq as Parameters;
 use dumbbell_tc::qdisc::filter::Header;
@@ -162,7 +162,7 @@ impl Limits {
 
     /// Earliest departure of a packet that arrives now; None beyond the horizon.
     fn admit(&self, packet: &Packet, now: Time) -> Option<Waiting> {
-        let is_timed = packet.kind() == Kind::Tcp && packet.created >= now;
+        let is_timed = packet.kind() == PacketKind::Tcp && packet.created >= now;
         let horizon = now.saturating_add(self.horizon);
         let mut leaves = if is_timed { packet.created } else { now };
         if leaves > horizon {

@@ -1,6 +1,6 @@
 //! Packet headers as filters see them, derived from the conversation.
 
-use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::packet::{Packet, PacketKind};
 use dumbbell_tc::qdisc::Filter;
 use dumbbell_tc::qdisc::filter::{Fragment, Header};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub fn first<'a>(filters: &'a [Filter], header: &Header) -> Option<&'a Filter> {
 /// The headers of a packet whose conversation has these forward headers.
 fn header_of(packet: &Packet, there: Header) -> Header {
     let fragment = match (packet.kind(), packet.fragments(), packet.fragment_index()) {
-        (Kind::Tcp, ..) | (_, 0 | 1, _) => Fragment::None,
+        (PacketKind::Tcp, ..) | (_, 0 | 1, _) => Fragment::None,
         (_, _, 0) => Fragment::First,
         _ => Fragment::Later,
     };
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn addresses_ports_and_protocol_of_both_directions() {
-        let mut there = Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO);
+        let mut there = Packet::new(PacketKind::Udp, 0, 1, 100, Time::ZERO);
         there.traffic_class = 0xb8;
         let back = there.into_reply();
         for (words, of_there, of_back) in [
@@ -163,7 +163,7 @@ mod tests {
     /// u32 compares bytes, where later fragments have payload; flower's dissector stops at fragments.
     #[test]
     fn ports_of_fragments() {
-        let whole = Packet::new(Kind::Udp, 0, 1, 1500, Time::ZERO);
+        let whole = Packet::new(PacketKind::Udp, 0, 1, 1500, Time::ZERO);
         let u32_of = "u32 match ip dport 10003 0xffff";
         let flower = "protocol ip flower ip_proto udp dst_port 10003";
         for (packet, by_u32, by_flower) in [
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn pings_have_a_type_and_no_port() {
-        let asked = Packet::new(Kind::Echo, 0, 1, 84, Time::ZERO);
+        let asked = Packet::new(PacketKind::Echo, 0, 1, 84, Time::ZERO);
         for (words, of_asked, of_answer) in [
             ("u32 match ip protocol 1 0xff", true, true),
             ("u32 match ip icmp_type 8 0xff", true, false),

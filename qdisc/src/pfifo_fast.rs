@@ -109,14 +109,14 @@ impl Discipline for PfifoFast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
 
     fn queue() -> PfifoFast {
         PfifoFast::build(&Parameters {}, &Setting::for_tests())
     }
 
     fn packet(tos: u8) -> Packet {
-        let mut packet = Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO);
+        let mut packet = Packet::new(PacketKind::Udp, 0, 1, 100, Time::ZERO);
         packet.traffic_class = tos;
         packet
     }

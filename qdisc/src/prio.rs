@@ -84,7 +84,7 @@ impl Discipline for Prio {
 mod tests {
     use super::*;
     use crate::Qdisc;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
     use dumbbell_tc::parse_qdisc;
 
     fn queue(text: &str) -> Qdisc {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn packet(tos: u8) -> Packet {
-        let mut packet = Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO);
+        let mut packet = Packet::new(PacketKind::Udp, 0, 1, 100, Time::ZERO);
         packet.traffic_class = tos;
         packet
     }

@@ -7,7 +7,7 @@
 //!
 //! A discipline without a line in `DISCIPLINES` is tried as its table's short example.
 
-use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::packet::{Packet, PacketKind};
 use dumbbell_core::time::Time;
 use dumbbell_qdisc::{Above, DEFAULT_TIMER_HZ, Dequeued, Events, Qdisc, Setting};
 use proptest::prelude::*;
@@ -144,7 +144,7 @@ fn lead_through(text: &str, arrivals: &Arrivals) -> Result<Course, TestCaseError
         while let (Some(instant), Some((number, (_, bytes, tos)))) = (next_at, next)
             && instant <= now
         {
-            let mut packet = Packet::new(Kind::Udp, 0, number as u32, *bytes, now);
+            let mut packet = Packet::new(PacketKind::Udp, 0, number as u32, *bytes, now);
             packet.traffic_class = *tos;
             match queue.enqueue(packet, now, &mut events) {
                 Ok(()) => taken += 1,
@@ -261,7 +261,7 @@ proptest! {
         let mut pfifo = queue(&format!("pfifo limit {limit}"));
         let mut bfifo = queue(&format!("bfifo limit {}", limit * 500));
         for (number, (_, bytes, _)) in arrivals.iter().enumerate() {
-            let packet = Packet::new(Kind::Udp, 0, number as u32, *bytes, Time::ZERO);
+            let packet = Packet::new(PacketKind::Udp, 0, number as u32, *bytes, Time::ZERO);
             let refused = [&mut pfifo, &mut bfifo].map(|queue| {
                 queue.enqueue(packet, Time::ZERO, events).is_err()
             });

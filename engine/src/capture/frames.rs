@@ -2,7 +2,7 @@
 
 use super::addresses::ConversationAddresses;
 use crate::sim::datagram::{IP_HEADER_BYTES, UDP_HEADER_BYTES};
-use crate::sim::packet::{Kind, Packet};
+use crate::sim::packet::{Packet, PacketKind};
 use crate::tcp::receiver::scale_of;
 use crate::tcp::segment::{Flags, Segment, TIMESTAMPS_BYTES};
 use crate::traffic::tcp_flow::TcpFlow;
@@ -80,14 +80,14 @@ pub fn frame<'a>(
     let length = ip_bytes + ETHERNET_BYTES as u32;
     let number = packet.number as u16;
     let bytes = match (packet.kind(), carried) {
-        (Kind::Tcp, Some(carried)) => tcp(maker, &outer, packet.is_reply(), carried, &seen),
-        (Kind::Echo, _) if seen.addressed.is_icmp => maker.echo(
+        (PacketKind::Tcp, Some(carried)) => tcp(maker, &outer, packet.is_reply(), carried, &seen),
+        (PacketKind::Echo, _) if seen.addressed.is_icmp => maker.echo(
             &outer,
             packet.is_reply(),
             seen.addressed.source_port,
             number,
         ),
-        (Kind::Udp, _) if packet.fragments() > 1 => {
+        (PacketKind::Udp, _) if packet.fragments() > 1 => {
             let index = packet.fragment_index();
             let is_last = index + 1 == packet.fragments();
             let (most, payload) = seen.fragmented;

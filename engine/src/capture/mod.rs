@@ -15,7 +15,7 @@ pub mod frames;
 mod tables;
 
 use crate::error::EngineError;
-use crate::sim::packet::{Kind, Packet};
+use crate::sim::packet::{Packet, PacketKind};
 use crate::sim::time::Time;
 use crate::spec::{Experiment, LinkEnd, Transport};
 use crate::traffic::conversation::{Application, Conversation};
@@ -188,7 +188,7 @@ impl Capture {
         let number = packet.conversation;
         let point = &self.points[queue];
         let most = conversation.mtu_bytes.saturating_sub(20) / 8 * 8;
-        let payload = if packet.kind() == Kind::Udp && packet.fragments() > 1 {
+        let payload = if packet.kind() == PacketKind::Udp && packet.fragments() > 1 {
             let known = self.datagrams.get(&(number, packet.number));
             // The size of a forgotten datagram is the largest that its fragments allow.
             known
@@ -268,7 +268,7 @@ fn failed(error: WriteError) -> EngineError {
 }
 
 fn carried(packet: &Packet, conversation: &Conversation) -> Option<CarriedSegment> {
-    if packet.kind() != Kind::Tcp {
+    if packet.kind() != PacketKind::Tcp {
         return None;
     }
     let Application::Tcp(flow) = &conversation.application else {

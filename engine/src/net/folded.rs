@@ -188,10 +188,10 @@ impl FoldedFifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::packet::Kind;
+    use crate::sim::packet::PacketKind;
 
     fn packet(bytes: u16) -> Packet {
-        Packet::new(Kind::Udp, 0, 1, bytes, Time::ZERO).with_size_on_wire()
+        Packet::new(PacketKind::Udp, 0, 1, bytes, Time::ZERO).with_size_on_wire()
     }
 
     /// 125 bytes take a millisecond.

@@ -24,7 +24,7 @@
 //! | what is a super-packet already goes on as it is | yes |
 //! | eight connections a bucket, flushed bucket by bucket | any number, in the order they began |
 
-use crate::sim::packet::{Kind, Packet};
+use crate::sim::packet::{Packet, PacketKind};
 use crate::sim::time::Time;
 use crate::tcp::segment::{Flags, Segment};
 
@@ -86,7 +86,7 @@ pub fn merged(frames: Vec<Packet>, header: impl Fn(&Packet) -> FrameHeader) -> V
     let mut done = Vec::new();
     let mut held: Vec<MergedFrames> = Vec::new();
     for frame in frames {
-        if frame.kind() != Kind::Tcp {
+        if frame.kind() != PacketKind::Tcp {
             done.push(vec![frame]);
             continue;
         }
@@ -179,7 +179,7 @@ mod tests {
     fn frame(headers: &[FrameHeader], at: usize) -> Packet {
         let header = &headers[at];
         let bytes = header.segment.payload_bytes as u16 + 52;
-        Packet::new(Kind::Tcp, 0, at as u32, bytes, Time::ZERO).with_segment(at as u32, false)
+        Packet::new(PacketKind::Tcp, 0, at as u32, bytes, Time::ZERO).with_segment(at as u32, false)
     }
 
     /// Consecutive full segments.
@@ -291,7 +291,7 @@ mod tests {
         let four = headers(4);
         let mut frames: Vec<_> = (0..4).map(|at| frame(&four, at)).collect();
         frames[2] = frames[2].into_gso(2, 2, 3000);
-        frames.push(Packet::new(Kind::Udp, 0, 1, 100, Time::ZERO));
+        frames.push(Packet::new(PacketKind::Udp, 0, 1, 100, Time::ZERO));
         assert_eq!(sizes_of(&four, frames), [2, 1, 1, 1]);
     }
 

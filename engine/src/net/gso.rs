@@ -185,11 +185,11 @@ fn cut<T>(all: &mut Vec<T>, mut segments: impl FnMut(&T) -> Vec<T>) {
 mod tests {
     use super::*;
     use crate::qdisc::DropReason;
-    use crate::sim::packet::Kind;
+    use crate::sim::packet::PacketKind;
     use crate::sim::time::Time;
 
     fn segments(count: u32) -> Vec<Packet> {
-        let segment = |number| Packet::new(Kind::Tcp, 0, number, 1500, Time(7));
+        let segment = |number| Packet::new(PacketKind::Tcp, 0, number, 1500, Time(7));
         (0..count).map(segment).collect()
     }
 

@@ -84,11 +84,11 @@ impl Propagation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::packet::Kind;
+    use crate::sim::packet::PacketKind;
 
     #[test]
     fn slab_places_are_used_again() {
-        let packet = |n| Packet::new(Kind::Udp, 0, n, 100, Time::ZERO);
+        let packet = |n| Packet::new(PacketKind::Udp, 0, n, 100, Time::ZERO);
         let mut slab = Slab::default();
         let (first, second) = (slab.insert(packet(1)), slab.insert(packet(2)));
         assert_eq!(slab.remove(first).unwrap().number, 1);

@@ -2,7 +2,7 @@
 //! `test_queue_networks.py` hold it against the kernel's.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use std::collections::HashMap;
 
 /// A queue on Ethernet; conversations have these ends.
@@ -24,7 +24,7 @@ fn cake(words: &str, ends: &[(u32, u32)]) -> Cake {
 }
 
 fn packet(conversation: u32, bytes: u16, now: Time) -> Packet {
-    Packet::new(Kind::Udp, conversation, 1, bytes, now)
+    Packet::new(PacketKind::Udp, conversation, 1, bytes, now)
 }
 
 fn with_dscp(mut packet: Packet, dscp: u8) -> Packet {

@@ -1,10 +1,10 @@
 //! The paper by its clauses.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 
 fn packet(conversation: u32, number: u32) -> Packet {
-    Packet::new(Kind::Udp, conversation, number, 986, Time::ZERO)
+    Packet::new(PacketKind::Udp, conversation, number, 986, Time::ZERO)
 }
 
 fn choke(words: &str, seed: u64) -> Choke {

@@ -1,13 +1,13 @@
 //! RFC 8289 by its clauses.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 
 const MS: u64 = 1_000_000;
 
 /// A packet of 1000 bytes on Ethernet, which arrived at `at_ns`.
 fn packet(number: u32, at_ns: u64) -> Packet {
-    let mut packet = Packet::new(Kind::Udp, 0, number, 986, Time::from_ns(at_ns));
+    let mut packet = Packet::new(PacketKind::Udp, 0, number, 986, Time::from_ns(at_ns));
     packet.arrived = Time::from_ns(at_ns);
     packet
 }

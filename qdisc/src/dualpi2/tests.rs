@@ -1,7 +1,7 @@
 //! RFC 9332 appendix A, packet by packet.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 
 const MS: u64 = 1_000_000;
 const NOT_ECT: u8 = 0b00;
@@ -18,7 +18,7 @@ fn dualpi2(words: &str) -> Dualpi2 {
 
 /// A packet of 1514 bytes on the wire, which arrived at `at_ns`.
 fn packet(number: u32, ecn: u8, at_ns: u64) -> Packet {
-    let mut packet = Packet::new(Kind::Udp, 0, number, 1500, Time::from_ns(at_ns));
+    let mut packet = Packet::new(PacketKind::Udp, 0, number, 1500, Time::from_ns(at_ns));
     packet.traffic_class = ecn;
     packet
 }

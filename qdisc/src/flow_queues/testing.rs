@@ -1,7 +1,7 @@
 //! Shared tests of disciplines with a queue per flow.
 
 use crate::{Dequeued, Discipline, Events};
-use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::packet::{Packet, PacketKind};
 use dumbbell_core::time::Time;
 use proptest::prelude::*;
 
@@ -21,7 +21,8 @@ pub fn backlogged_flows_get_the_same_bytes(
     for number in 0..2000 {
         for (flow, size) in sizes.iter().enumerate() {
             while waiting[flow] < 3 {
-                let arriving = Packet::new(Kind::Udp, flow as u32, number, size - 14, Time::ZERO);
+                let arriving =
+                    Packet::new(PacketKind::Udp, flow as u32, number, size - 14, Time::ZERO);
                 queue.enqueue(arriving, Time::ZERO, events).unwrap();
                 waiting[flow] += 1;
             }

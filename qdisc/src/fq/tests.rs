@@ -19,12 +19,12 @@ fn at(ns: u64) -> Time {
 
 /// 1014 bytes on the wire, made when it comes.
 fn udp(flow: u32, number: u32, now: Time) -> Packet {
-    Packet::new(Kind::Udp, flow, number, 1000, now)
+    Packet::new(PacketKind::Udp, flow, number, 1000, now)
 }
 
 /// The same of TCP, which may leave at `leaves`.
 fn tcp(flow: u32, number: u32, leaves: Time) -> Packet {
-    Packet::new(Kind::Tcp, flow, number, 1000, leaves)
+    Packet::new(PacketKind::Tcp, flow, number, 1000, leaves)
 }
 
 fn take(queue: &mut Fq, packet: Packet, now: Time) -> Result<(), DropReason> {

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::flow_queues::{memory_bytes, testing};
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
 /// A packet of `bytes` on Ethernet.
 fn packet(conversation: u32, number: u32, bytes: u16, at: Time) -> Packet {
-    Packet::new(Kind::Udp, conversation, number, bytes - 14, at)
+    Packet::new(PacketKind::Udp, conversation, number, bytes - 14, at)
 }
 
 /// With conversations in queues of their own.

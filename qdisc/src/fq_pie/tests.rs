@@ -1,14 +1,14 @@
 //! The rotation of RFC 8290 and the controller of RFC 8033, queue by queue.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
 /// A packet of `bytes` on Ethernet.
 fn packet(conversation: u32, number: u32, bytes: u16, at: Time) -> Packet {
-    let mut packet = Packet::new(Kind::Udp, conversation, number, bytes - 14, at);
+    let mut packet = Packet::new(PacketKind::Udp, conversation, number, bytes - 14, at);
     packet.arrived = at;
     packet
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Qdisc;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use dumbbell_tc::parse_qdisc;
 
 /// A leaf for TOS 0x10 and one for 0x08.
@@ -15,7 +15,13 @@ fn queue(classes: &str) -> Qdisc {
 
 fn packet(tos: u8, wire_bytes: u32) -> Packet {
     let overhead = Setting::for_tests().overhead_bytes;
-    let mut packet = Packet::new(Kind::Udp, 0, 1, (wire_bytes - overhead) as u16, Time::ZERO);
+    let mut packet = Packet::new(
+        PacketKind::Udp,
+        0,
+        1,
+        (wire_bytes - overhead) as u16,
+        Time::ZERO,
+    );
     packet.traffic_class = tos;
     packet
 }

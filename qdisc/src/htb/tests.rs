@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Qdisc;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use dumbbell_tc::parse_qdisc;
 
 const S: u64 = 1_000_000_000;
@@ -20,7 +20,7 @@ fn queue(text: &str) -> Qdisc {
 }
 
 fn packet(tos: u8, wire_bytes: u16) -> Packet {
-    let mut packet = Packet::new(Kind::Udp, 0, 1, wire_bytes - 14, Time::ZERO);
+    let mut packet = Packet::new(PacketKind::Udp, 0, 1, wire_bytes - 14, Time::ZERO);
     packet.traffic_class = tos;
     packet
 }

@@ -1,11 +1,11 @@
 //! netem as a whole: departures, duplicates, reordering and limits.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use dumbbell_tc::parse_qdisc;
 
 fn packet(number: u32, bytes: u16) -> Packet {
-    Packet::new(Kind::Udp, 0, number, bytes, Time::ZERO)
+    Packet::new(PacketKind::Udp, 0, number, bytes, Time::ZERO)
 }
 
 fn netem(text: &str) -> Netem {

@@ -131,7 +131,7 @@ impl TimeOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
 
     #[test]
     fn packets_leave_by_time_and_ties_as_in_the_kernel() {
@@ -146,7 +146,7 @@ mod tests {
             (6, 10),
             (7, 30),
         ] {
-            let packet = Packet::new(Kind::Udp, 0, number, 100, Time::ZERO);
+            let packet = Packet::new(PacketKind::Udp, 0, number, 100, Time::ZERO);
             queue.push(Time::from_ns(at), packet);
         }
         assert_eq!(queue.last(), Some(Time::from_ns(60)));

@@ -1,12 +1,12 @@
 //! RFC 8033 by its clauses.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 
 const MS: u64 = 1_000_000;
 
 fn packet(number: u32, at: Time) -> Packet {
-    Packet::new(Kind::Udp, 0, number, 986, at)
+    Packet::new(PacketKind::Udp, 0, number, 986, at)
 }
 
 fn pie_at(words: &str, timer_hz: u32) -> Pie {

@@ -1,13 +1,13 @@
 //! Floyd and Jacobson's paper by its sections.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
 fn packet(number: u32) -> Packet {
-    Packet::new(Kind::Udp, 0, number, 986, Time::ZERO)
+    Packet::new(PacketKind::Udp, 0, number, 986, Time::ZERO)
 }
 
 fn red(words: &str) -> Red {

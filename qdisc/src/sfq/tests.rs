@@ -2,12 +2,18 @@
 
 use super::*;
 use crate::flow_queues::testing;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use proptest::prelude::*;
 
 /// A packet of `bytes` on Ethernet.
 fn packet(conversation: u32, number: u32, bytes: u16) -> Packet {
-    Packet::new(Kind::Udp, conversation, number, bytes - 14, Time::ZERO)
+    Packet::new(
+        PacketKind::Udp,
+        conversation,
+        number,
+        bytes - 14,
+        Time::ZERO,
+    )
 }
 
 fn keyed(words: &str, seed: u64) -> Sfq {

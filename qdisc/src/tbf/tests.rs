@@ -1,12 +1,12 @@
 //! Closed forms of the token bucket.
 
 use super::*;
-use dumbbell_core::packet::Kind;
+use dumbbell_core::packet::PacketKind;
 use dumbbell_tc::parse_qdisc;
 
 /// A packet of the given number of bytes on an Ethernet wire.
 fn packet(number: u32, wire_bytes: u16) -> Packet {
-    Packet::new(Kind::Udp, 0, number, wire_bytes - 14, Time::ZERO)
+    Packet::new(PacketKind::Udp, 0, number, wire_bytes - 14, Time::ZERO)
 }
 
 fn tbf(text: &str) -> Tbf {

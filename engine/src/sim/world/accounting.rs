@@ -4,7 +4,7 @@
 use super::World;
 use crate::net::link::Link;
 use crate::observe::records::Event;
-use crate::sim::packet::Kind;
+use crate::sim::packet::PacketKind;
 use crate::traffic::counters::PacketCounters;
 
 impl World {
@@ -49,7 +49,7 @@ impl World {
         let packets = self.links.iter().flat_map(Link::packets).chain(arriving);
         let packets = packets.flat_map(|packet| self.super_packets.segments(packet));
         for packet in packets {
-            if counts(packet.kind() == Kind::Tcp, packet.is_reply()) {
+            if counts(packet.kind() == PacketKind::Tcp, packet.is_reply()) {
                 let (packets, bytes) = &mut found[packet.conversation as usize];
                 *packets += 1;
                 *bytes += u64::from(packet.bytes);

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::sim::datagram;
-use crate::sim::packet::{Kind, Packet};
+use crate::sim::packet::{Packet, PacketKind};
 use crate::spec::SizeAt;
 use crate::traffic::conversation::Application;
 
@@ -21,7 +21,7 @@ impl World {
                     // One packet, created here while its conversation is in the cache.
                     SizeAt::Wire => {
                         let bytes = size as u16;
-                        let packet = Packet::new(Kind::Udp, index as u32, number, bytes, now);
+                        let packet = Packet::new(PacketKind::Udp, index as u32, number, bytes, now);
                         let packet = conversation.create(packet.with_size_on_wire());
                         let link = conversation.first_link as usize;
                         self.offer(link, packet);
@@ -34,7 +34,7 @@ impl World {
                 let bytes = ping.packet_bytes;
                 let due = conversation.due_after(gap, now);
                 self.tournament.set(self.first_source_leaf + index, due);
-                let packet = Packet::new(Kind::Echo, index as u32, number, bytes, now);
+                let packet = Packet::new(PacketKind::Echo, index as u32, number, bytes, now);
                 self.create(index, packet);
             }
             Application::Tcp(_) => self.wake_tcp(index),

@@ -7,7 +7,7 @@ use crate::net::link::{OfferOutcome, PathKind, TransmittedPacket};
 use crate::net::propagation::Propagation;
 use crate::observe::records::Event;
 use crate::qdisc::DropReason;
-use crate::sim::packet::{Kind, Packet};
+use crate::sim::packet::{Packet, PacketKind};
 use crate::sim::time::Time;
 
 /// Largest number of packets that a link sends in one step; more only when a large queue is emptied at once.
@@ -204,7 +204,7 @@ impl World {
     /// destination is counted at once, because nothing follows from it.
     #[inline(always)]
     pub(super) fn arrive_at_once(&mut self, packet: Packet, host: u32) {
-        if packet.kind() == Kind::Udp && host == self.destination_of(&packet).0 {
+        if packet.kind() == PacketKind::Udp && host == self.destination_of(&packet).0 {
             self.deliver(packet, host);
         } else {
             self.queue_host_arrival(packet, host);

@@ -3,7 +3,7 @@
 use super::{NO_TSQ_WAKEUP, Turn, World, class};
 use crate::net::link::PathKind;
 use crate::qdisc::DropReason;
-use crate::sim::packet::{Kind, Packet};
+use crate::sim::packet::{Packet, PacketKind};
 use crate::sim::time::Time;
 use crate::traffic::connection::SentSegment;
 use crate::traffic::conversation::Application;
@@ -139,7 +139,7 @@ impl World {
     fn send_segment(&mut self, index: usize, sent: &SentSegment) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[index];
-        let mut packet = Packet::new(Kind::Tcp, index as u32, sent.number, sent.bytes, now);
+        let mut packet = Packet::new(PacketKind::Tcp, index as u32, sent.number, sent.bytes, now);
         packet.traffic_class = conversation.traffic_class;
         let mut packet = packet.with_segment(sent.place, sent.is_ecn_capable);
         if sent.tag.is_reply {

@@ -3,7 +3,7 @@
 use super::super::{Build, Pie, Setting, TICK_SHIFT, Variables};
 use super::*;
 use crate::{Dequeued, Discipline};
-use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::packet::{Packet, PacketKind};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -99,7 +99,7 @@ proptest! {
             tick_until(&mut ticking, now);
             for _ in 0..come {
                 number += 1;
-                let packet = Packet::new(Kind::Udp, 0, number, 986, now);
+                let packet = Packet::new(PacketKind::Udp, 0, number, 986, now);
                 let answers = [&mut jumping, &mut ticking].map(|pie| pie.enqueue(packet, now, events));
                 prop_assert_eq!(answers[0], answers[1]);
             }
