@@ -46,7 +46,7 @@ pub fn legs(experiment: &Experiment) -> Vec<PathLeg> {
                 continue;
             }
             let routes = Routes::new(experiment.hosts.len(), &hops, [to]);
-            let path = routes.path(&hops, routes.row(to), from, to);
+            let path = routes.path(&hops, routes.handle(to), from, to);
             let path: Vec<usize> = path
                 .expect("routes were checked")
                 .into_iter()

@@ -327,7 +327,7 @@ fn ways(experiment: &Experiment) -> Vec<Vec<u32>> {
     let routes = Routes::new(experiment.hosts.len(), &hops, ends.filter_map(index));
     let way = |from: &String, to: &String| {
         let (from, to) = (index(from)?, index(to)?);
-        routes.path(&hops, routes.row(to), from, to)
+        routes.path(&hops, routes.handle(to), from, to)
     };
     let flows = experiment.flows.iter();
     flows

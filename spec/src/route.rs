@@ -63,7 +63,7 @@ impl Entering {
 /// A host with only one neighbour shares the table of that neighbour; the last hop is stored here. So there
 /// are tables for the routers of a network and none for its many end hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct RouteHandle {
     slot: u32,
     /// The neighbour, or no host.
     last_host: u32,
@@ -73,7 +73,7 @@ pub struct Row {
 /// The next link from each host to each destination.
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
-    rows: Vec<Option<Row>>,
+    handles: Vec<Option<RouteHandle>>,
     /// Indexed by host first, because packets of many conversations meet at one host.
     next: Vec<u32>,
     slots: usize,
@@ -83,12 +83,12 @@ impl Routes {
     /// Routes over `hops` to each of `destinations`.
     pub fn new(hosts: usize, hops: &[Hop], destinations: impl IntoIterator<Item = u32>) -> Routes {
         let entering = Entering::new(hosts, hops);
-        let mut rows = vec![None; hosts];
+        let mut handles = vec![None; hosts];
         let mut slot_of_target = vec![None; hosts];
         let mut targets = Vec::new();
         for destination in destinations {
-            let row = &mut rows[destination as usize];
-            if row.is_some() {
+            let handle = &mut handles[destination as usize];
+            if handle.is_some() {
                 continue;
             }
             let neighbour = entering.only_neighbour(destination);
@@ -100,7 +100,7 @@ impl Routes {
                 targets.push(target);
                 targets.len() as u32 - 1
             });
-            *row = Some(Row {
+            *handle = Some(RouteHandle {
                 slot,
                 last_host,
                 last_link,
@@ -115,29 +115,39 @@ impl Routes {
                 *best = link.min(*best);
             });
         }
-        Routes { rows, next, slots }
+        Routes {
+            handles,
+            next,
+            slots,
+        }
     }
 
-    /// The row of a destination.
-    pub fn row(&self, destination: u32) -> Row {
-        self.rows[destination as usize].expect("routes were made for every destination")
+    /// The handle of the routes to a destination.
+    pub fn handle(&self, destination: u32) -> RouteHandle {
+        self.handles[destination as usize].expect("routes were made for every destination")
     }
 
     /// The next link at `host`, which is not the destination; or `UNREACHABLE`.
     #[inline]
-    pub fn next(&self, row: Row, host: u32) -> u32 {
-        if host == row.last_host {
-            return row.last_link;
+    pub fn next(&self, route: RouteHandle, host: u32) -> u32 {
+        if host == route.last_host {
+            return route.last_link;
         }
-        self.next[host as usize * self.slots + row.slot as usize]
+        self.next[host as usize * self.slots + route.slot as usize]
     }
 
-    /// The links from `from` to the destination of `row`; None if it is unreachable.
-    pub fn path(&self, hops: &[Hop], row: Row, from: u32, destination: u32) -> Option<Vec<u32>> {
+    /// The links from `from` to the destination of `route`; None if it is unreachable.
+    pub fn path(
+        &self,
+        hops: &[Hop],
+        route: RouteHandle,
+        from: u32,
+        destination: u32,
+    ) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut host = from;
         while host != destination {
-            let link = self.next(row, host);
+            let link = self.next(route, host);
             if link == UNREACHABLE {
                 return None;
             }
@@ -201,7 +211,7 @@ mod tests {
     fn a_ring_of_four_takes_the_earlier_link_on_ties() {
         let hops = both_ways(&[(0, 1), (1, 2), (2, 3), (3, 0)]);
         let routes = Routes::new(4, &hops, [2]);
-        let row = routes.row(2);
+        let row = routes.handle(2);
         assert_eq!(routes.path(&hops, row, 0, 2), Some(vec![0, 2]));
         assert_eq!(routes.path(&hops, row, 3, 2), Some(vec![5]));
         assert_eq!(routes.path(&hops, row, 2, 2), Some(vec![]));
@@ -213,7 +223,7 @@ mod tests {
         let hops = both_ways(&[(0, 1), (1, 2), (1, 3), (3, 1), (0, 2)]);
         let routes = Routes::new(4, &hops, [3, 1, 0]);
         assert_eq!(routes.slots, 2);
-        let path = |from, to| routes.path(&hops, routes.row(to), from, to);
+        let path = |from, to| routes.path(&hops, routes.handle(to), from, to);
         assert_eq!(path(0, 3), Some(vec![0, 4]));
         assert_eq!(path(2, 3), Some(vec![3, 4]));
         assert_eq!(path(3, 1), Some(vec![5]));
@@ -225,6 +235,6 @@ mod tests {
     fn an_island_is_unreachable() {
         let hops = both_ways(&[(0, 1), (2, 3)]);
         let routes = Routes::new(4, &hops, [3, 3]);
-        assert_eq!(routes.path(&hops, routes.row(3), 0, 3), None);
+        assert_eq!(routes.path(&hops, routes.handle(3), 0, 3), None);
     }
 }

@@ -253,7 +253,7 @@ impl Experiment {
         let routes = Routes::new(self.hosts.len(), &hops, ends);
         for (path, from, to, answered) in &pairs {
             let reaches = |from: &str, to: &str| {
-                let row = routes.row(index(to));
+                let row = routes.handle(index(to));
                 routes.path(&hops, row, index(from), index(to)).is_some()
             };
             let routable = reaches(from, to) && (!answered || reaches(to, from));

@@ -62,7 +62,7 @@ pub fn of(experiment: &Experiment) -> Vec<ConversationAddresses> {
     let goals = pairs.iter().map(|(_, to)| *to);
     let routes = Routes::new(experiment.hosts.len(), &hops, goals);
     let ends = pairs.iter().map(|(from, to)| {
-        let path = routes.path(&hops, routes.row(*to), *from, *to);
+        let path = routes.path(&hops, routes.handle(*to), *from, *to);
         let path = path.expect("ways were checked");
         let (first, last) = (path[0], path[path.len() - 1]);
         // As in Linux: the address of the outgoing interface.

@@ -61,7 +61,7 @@ pub fn long_queues(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Ve
             continue;
         };
         let (from, to) = (host(&flow.from), host(&flow.to));
-        let way = routes.path(hops, routes.row(to), from, to);
+        let way = routes.path(hops, routes.handle(to), from, to);
         for link in way.into_iter().flatten() {
             let sum = &mut offered[link as usize];
             sum.pkts += sent.pkts;

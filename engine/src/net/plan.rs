@@ -260,7 +260,7 @@ fn surroundings(experiment: &Experiment, hops: &[Hop], routes: &Routes) -> Vec<L
     let hosts = experiment.host_indices();
     for flow in &experiment.flows {
         let Some(tcp) = &flow.tcp else { continue };
-        let first_link = routes.next(routes.row(hosts[&*flow.to]), hosts[&*flow.from]);
+        let first_link = routes.next(routes.handle(hosts[&*flow.to]), hosts[&*flow.from]);
         let link = &mut all[first_link as usize];
         link.has_small_queues |= tcp.small_queues;
         link.has_gso_senders |= tcp.gso_max_segs > 1;
@@ -285,6 +285,6 @@ fn ways<'a>(
     });
     directions.filter_map(move |(from, to)| {
         let (from, to) = (hosts[from.as_str()], hosts[to.as_str()]);
-        routes.path(hops, routes.row(to), from, to)
+        routes.path(hops, routes.handle(to), from, to)
     })
 }

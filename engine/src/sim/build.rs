@@ -262,7 +262,7 @@ impl Builder<'_> {
 
     /// Whether the queue of the sender's host holds a flow's packets until their departure time.
     fn is_paced_by_host(&self, header: Header, flow: &Flow) -> bool {
-        let row = self.routes.row(self.host(&flow.to));
+        let row = self.routes.handle(self.host(&flow.to));
         let first_link = self.routes.next(row, self.host(&flow.from));
         let header = Header {
             tos: flow.dscp << 2,
@@ -290,7 +290,7 @@ impl Builder<'_> {
     /// Largest packet that fits all links of the path between two hosts.
     fn mtu_bytes(&self, from: &str, to: &str) -> u32 {
         let (source, destination) = (self.host(from), self.host(to));
-        let row = self.routes.row(destination);
+        let row = self.routes.handle(destination);
         let path = self.routes.path(&self.hops, row, source, destination);
         let mtus = path.into_iter().flatten();
         let mtus = mtus.map(|link| self.mtus_bytes[link as usize]);
@@ -317,13 +317,13 @@ impl Builder<'_> {
         application: Application,
     ) -> Conversation {
         let (source, destination) = (self.host(from), self.host(to));
-        let row_out = self.routes.row(destination);
+        let route_out = self.routes.handle(destination);
         let way = ConversationPath {
             source,
             destination,
-            first_link: self.routes.next(row_out, source),
-            row_out,
-            row_back: self.routes.row(source),
+            first_link: self.routes.next(route_out, source),
+            route_out,
+            route_back: self.routes.handle(source),
             mtu_bytes: self.mtu_bytes(from, to),
         };
         Conversation::new(way, traffic_class, stop, application)

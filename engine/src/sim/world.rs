@@ -26,7 +26,7 @@ use crate::sim::ring::Ring;
 use crate::sim::time::Time;
 use crate::sim::tournament::Tournament;
 use crate::sim::wheel::{Entry, Order, Wheel};
-use crate::spec::route::{Routes, Row};
+use crate::spec::route::{RouteHandle, Routes};
 use crate::spec::tcp::Controller;
 use crate::spec::{Change, Experiment};
 use crate::traffic::conversation::{Application, Conversation};
@@ -464,12 +464,12 @@ impl World {
 
     /// The destination host of a packet, and its row of the routes.
     #[inline(always)]
-    fn destination_of(&self, packet: &Packet) -> (u32, Row) {
+    fn destination_of(&self, packet: &Packet) -> (u32, RouteHandle) {
         let conversation = &self.conversations[packet.conversation as usize];
         if packet.is_reply() {
-            (conversation.source, conversation.row_back)
+            (conversation.source, conversation.route_back)
         } else {
-            (conversation.destination, conversation.row_out)
+            (conversation.destination, conversation.route_out)
         }
     }
 

@@ -8,7 +8,7 @@ use crate::sim::packet::Packet;
 use crate::sim::prefetch::prefetch;
 use crate::sim::time::Time;
 use crate::spec::SizeAt;
-use crate::spec::route::Row;
+use crate::spec::route::RouteHandle;
 use crate::spec::source::Generator;
 
 /// Placeholder for a host number.
@@ -59,10 +59,10 @@ pub struct Conversation {
     pub counting_host: u32,
     /// The first link of its packets.
     pub first_link: u32,
-    /// Row of the routes to the destination.
-    pub row_out: Row,
-    /// Row of the return routes.
-    pub row_back: Row,
+    /// Handle of the routes to the destination.
+    pub route_out: RouteHandle,
+    /// Handle of the return routes.
+    pub route_back: RouteHandle,
     /// DSCP and ECN of its packets.
     pub traffic_class: u8,
     /// What the sizes of its datagrams mean.
@@ -98,10 +98,10 @@ pub struct ConversationPath {
     pub destination: u32,
     /// The first link of its packets.
     pub first_link: u32,
-    /// Row of the routes to the destination.
-    pub row_out: Row,
-    /// Row of the return routes.
-    pub row_back: Row,
+    /// Handle of the routes to the destination.
+    pub route_out: RouteHandle,
+    /// Handle of the return routes.
+    pub route_back: RouteHandle,
     /// Smallest MTU of the forward path.
     pub mtu_bytes: u32,
 }
@@ -123,8 +123,8 @@ impl Conversation {
             destination: way.destination,
             counting_host,
             first_link: way.first_link,
-            row_out: way.row_out,
-            row_back: way.row_back,
+            route_out: way.route_out,
+            route_back: way.route_back,
             traffic_class,
             size_at: SizeAt::Payload,
             mtu_bytes: way.mtu_bytes,

@@ -65,7 +65,7 @@ fn headers_at_queues(experiment: &Experiment) -> Vec<Vec<Header>> {
     let mut passing = vec![Vec::new(); experiment.links.len() * 2];
     for ((from, to, dscp), there) in senders.into_iter().zip(headers::of_all(experiment)) {
         for (from, to, header) in [(from, to, there), (to, from, reversed(there))] {
-            let path = routes.path(&hops, routes.row(to), from, to);
+            let path = routes.path(&hops, routes.handle(to), from, to);
             for queue in path.unwrap_or_default() {
                 let headers = ECN.map(|ecn| Header {
                     tos: dscp << 2 | ecn,

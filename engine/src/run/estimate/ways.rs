@@ -220,7 +220,7 @@ impl<'a> NetworkPaths<'a> {
     /// The queues from one host to another; empty if there is no path.
     pub(super) fn between(&self, from: &str, to: &str) -> Vec<u32> {
         let index = |name: &str| *self.hosts.get(name).expect("hosts were checked");
-        let row = self.routes.row(index(to));
+        let row = self.routes.handle(index(to));
         let path = self.routes.path(&self.hops, row, index(from), index(to));
         path.unwrap_or_default()
     }

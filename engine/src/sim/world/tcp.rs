@@ -147,7 +147,7 @@ impl World {
             conversation.count_reply_created(&packet);
             let link = self
                 .routes
-                .next(conversation.row_back, conversation.destination);
+                .next(conversation.route_back, conversation.destination);
             self.forward(link as usize, packet);
             return;
         }
