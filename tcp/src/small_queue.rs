@@ -47,7 +47,7 @@ pub struct Candidate {
     /// Its memory.
     pub truesize_bytes: u64,
     /// Whether it is a retransmission.
-    pub is_again: bool,
+    pub is_retransmission: bool,
     /// Packets sent and not yet acknowledged.
     pub packets_out: u32,
     /// The pacing rate, paced or not; 0 if unknown.
@@ -67,7 +67,7 @@ impl Candidate {
         if !self.is_paced {
             limit = limit.min(LIMIT_OUTPUT_BYTES);
         }
-        limit.saturating_mul(1 + u64::from(self.is_again))
+        limit.saturating_mul(1 + u64::from(self.is_retransmission))
     }
 }
 
@@ -264,7 +264,7 @@ mod tests {
     fn full(pacing_rate_bytes_per_s: u64) -> Candidate {
         Candidate {
             truesize_bytes: truesize_bytes(1448),
-            is_again: false,
+            is_retransmission: false,
             packets_out: 10,
             pacing_rate_bytes_per_s,
             is_paced: false,
@@ -329,7 +329,7 @@ mod tests {
     fn retransmissions_have_twice_the_limit() {
         for (rate, packets) in [(1000, 4), ((100 * FULL) << 10, 200), (1 << 50, 769)] {
             let again = Candidate {
-                is_again: true,
+                is_retransmission: true,
                 ..full(rate)
             };
             assert_eq!(most(again), packets);

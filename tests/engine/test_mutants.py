@@ -364,8 +364,8 @@ MUTANTS = (
     Mutant(
         "retransmissions have the limit of new data",
         "tcp/src/small_queue.rs",
-        "limit.saturating_mul(1 + u64::from(self.is_again))",
-        "limit.saturating_mul(1 + 0 * u64::from(self.is_again))",
+        "limit.saturating_mul(1 + u64::from(self.is_retransmission))",
+        "limit.saturating_mul(1 + 0 * u64::from(self.is_retransmission))",
     ),
     Mutant(
         "a sender waits although hardly anything is out",
@@ -448,7 +448,7 @@ MUTANTS = (
     Mutant(
         "what a host's queue refuses is lost",
         "engine/src/traffic/connection.rs",
-        "self.sender.on_refused(pkts, is_again, now)",
+        "self.sender.on_refused(pkts, is_retransmission, now)",
         "self.sender.on_congested_host(now)",
     ),
     Mutant(

@@ -137,14 +137,14 @@ impl Direction {
     /// An acknowledgement like the last one, of nothing and with the same window, that does not
     /// answer a keep-alive.
     fn count_duplicate(&mut self, backward: Option<&Direction>, tcp: &TcpView, is_control: bool) {
-        let is_again = tcp.payload_bytes == 0
+        let is_retransmission = tcp.payload_bytes == 0
             && tcp.window != 0
             && tcp.window == self.window
             && self.next == tcp.seq
             && self.last_ack == tcp.ack
             && !is_control;
         let is_answer = backward.is_some_and(|other| other.last_was_keep_alive);
-        if is_again && !is_answer {
+        if is_retransmission && !is_answer {
             self.duplicates += 1;
             self.flags.duplicate_ack_pkts += 1;
         } else if self.last_ack != tcp.ack {

@@ -215,7 +215,7 @@ impl Connection {
             "the return direction carries no data"
         );
         self.transfer
-            .received(arrived.bytes, arrived.tag.is_again, now);
+            .received(arrived.bytes, arrived.tag.is_retransmission, now);
         let before = self.receiver.received_payload_bytes();
         self.receiver.on_header(&arrived.header, now);
         if self.wrote == now {
@@ -270,10 +270,10 @@ impl Connection {
         let sent = sent?;
         let tag = SegmentTag {
             connection: self.number,
-            is_again: sent.is_again,
+            is_retransmission: sent.is_retransmission,
             is_reply: false,
         };
-        self.transfer.created(sent.is_again);
+        self.transfer.created(sent.is_retransmission);
         let place = segments.put_plain(&sent.header, tag);
         Some(SentSegment {
             new_payload_bytes: sent.new_payload_bytes,
@@ -310,7 +310,7 @@ impl Connection {
     fn tag_of_reply(&self) -> SegmentTag {
         SegmentTag {
             connection: self.number,
-            is_again: false,
+            is_retransmission: false,
             is_reply: true,
         }
     }
@@ -365,14 +365,20 @@ impl Connection {
     }
 
     /// The queue of the sender's host has dropped what was sent last: `pkts` segments.
-    pub fn on_refused(&mut self, reason: DropReason, pkts: u32, is_again: bool, now: Time) {
+    pub fn on_refused(
+        &mut self,
+        reason: DropReason,
+        pkts: u32,
+        is_retransmission: bool,
+        now: Time,
+    ) {
         match reason {
             // Returned to TCP as `NET_XMIT_DROP`.
             DropReason::Overlimit
             | DropReason::FlowLimit
             | DropReason::TooLarge
             | DropReason::Pie
-            | DropReason::Policed => self.sender.on_refused(pkts, is_again, now),
+            | DropReason::Policed => self.sender.on_refused(pkts, is_retransmission, now),
             // `NET_XMIT_CN`.
             DropReason::RedEarly | DropReason::RedForced => self.sender.on_congested_host(now),
             _ => {}

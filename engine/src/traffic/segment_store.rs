@@ -36,7 +36,7 @@ pub struct SegmentTag {
     /// Number of its connection in the flow.
     pub connection: u32,
     /// Whether it is a retransmission.
-    pub is_again: bool,
+    pub is_retransmission: bool,
     /// Whether the receiver sent it.
     pub is_reply: bool,
 }
@@ -82,7 +82,7 @@ impl StoredSegment {
     fn tag(&self) -> SegmentTag {
         SegmentTag {
             connection: self.connection,
-            is_again: self.bits & AGAIN != 0,
+            is_retransmission: self.bits & AGAIN != 0,
             is_reply: self.bits & REPLY != 0,
         }
     }
@@ -181,7 +181,7 @@ impl SegmentStore {
             control: control as u16,
             flags: segment.flags,
             bits: bit_if(segment.timestamps.is_some(), TIMESTAMPS)
-                | bit_if(tag.is_again, AGAIN)
+                | bit_if(tag.is_retransmission, AGAIN)
                 | bit_if(tag.is_reply, REPLY),
         };
         debug_assert_eq!(u32::from(stored.payload_bytes), segment.payload_bytes);
@@ -377,7 +377,7 @@ mod tests {
     fn tag(connection: u32) -> SegmentTag {
         SegmentTag {
             connection,
-            is_again: connection % 2 == 1,
+            is_retransmission: connection % 2 == 1,
             is_reply: connection % 3 == 1,
         }
     }

@@ -82,16 +82,16 @@ impl Transfer {
     }
 
     #[inline]
-    pub(super) fn created(&mut self, is_again: bool) {
+    pub(super) fn created(&mut self, is_retransmission: bool) {
         self.created_pkts += 1;
-        self.retransmitted_pkts += u64::from(is_again);
+        self.retransmitted_pkts += u64::from(is_retransmission);
     }
 
     #[inline]
-    pub(super) fn received(&mut self, bytes: u32, is_again: bool, now: Time) {
+    pub(super) fn received(&mut self, bytes: u32, is_retransmission: bool, now: Time) {
         self.received_pkts += 1;
         self.received_bytes += u64::from(bytes);
-        self.received_again_pkts += u64::from(is_again);
+        self.received_again_pkts += u64::from(is_retransmission);
         self.first_received.get_or_insert(now);
         self.last_received = Some(now);
     }
@@ -391,7 +391,7 @@ impl TcpFlow {
         if !tag.is_reply
             && let Some(transfer) = self.rest.gone.transfer_mut(tag.connection)
         {
-            transfer.received(arrived.bytes, tag.is_again, now);
+            transfer.received(arrived.bytes, tag.is_retransmission, now);
         }
     }
 

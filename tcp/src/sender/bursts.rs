@@ -375,10 +375,10 @@ impl Sender {
     }
 
     /// Whether the queue of its host has room for a burst of this payload.
-    fn fits_burst(&mut self, bytes: u64, is_again: bool) -> bool {
+    fn fits_burst(&mut self, bytes: u64, is_retransmission: bool) -> bool {
         self.small_queue.allows(&Candidate {
             truesize_bytes: bytes + STRUCTURE_BYTES,
-            is_again,
+            is_retransmission,
             // An outstanding sk_buff counts as one packet.
             packets_out: self.board.buffers_out(),
             pacing_rate_bytes_per_s: self.window.pacing_rate_bytes_per_s,

@@ -80,10 +80,10 @@ impl Sender {
 
     /// Whether the queue of its host has room for a packet with this payload.
     #[inline]
-    pub(super) fn fits_host_queue(&mut self, payload_bytes: u32, is_again: bool) -> bool {
+    pub(super) fn fits_host_queue(&mut self, payload_bytes: u32, is_retransmission: bool) -> bool {
         self.small_queue.allows(&Candidate {
             truesize_bytes: truesize_bytes(payload_bytes),
-            is_again,
+            is_retransmission,
             packets_out: self.board.packets_out(),
             pacing_rate_bytes_per_s: self.window.pacing_rate_bytes_per_s,
             is_paced: self.pacing.is_on(),

@@ -24,8 +24,8 @@ use dumbbell_core::time::Time;
 impl Sender {
     /// The last `pkts` segments, one or those of an sk_buff, were dropped by the queue of its own host. There
     /// is nothing to send until the next event.
-    pub fn on_refused(&mut self, pkts: u32, is_again: bool, now: Time) {
-        if is_again {
+    pub fn on_refused(&mut self, pkts: u32, is_retransmission: bool, now: Time) {
+        if is_retransmission {
             self.take_back_again(pkts);
         } else {
             self.take_back_new(pkts);
@@ -40,7 +40,7 @@ impl Sender {
         if !self.tries_again() {
             self.quiet = PollHint::Idle;
             self.recovery.end_write();
-        } else if is_again {
+        } else if is_retransmission {
             self.recovery.goes_first = GoesFirst::NewOfWrite;
         }
     }

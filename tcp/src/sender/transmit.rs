@@ -24,7 +24,7 @@ pub struct Transmission {
     /// The header.
     pub header: Header,
     /// Whether it is a retransmission.
-    pub is_again: bool,
+    pub is_retransmission: bool,
     /// Payload transmitted for the first time.
     pub new_payload_bytes: u32,
 }
@@ -36,7 +36,7 @@ pub(super) struct OutgoingSegment {
     pub(super) payload_bytes: u32,
     pub(super) new_payload_bytes: u32,
     pub(super) flags: Flags,
-    pub(super) is_again: bool,
+    pub(super) is_retransmission: bool,
 }
 
 impl OutgoingSegment {
@@ -51,7 +51,7 @@ impl OutgoingSegment {
             payload_bytes: 0,
             new_payload_bytes: 0,
             flags,
-            is_again: false,
+            is_retransmission: false,
         }
     }
 }
@@ -76,7 +76,7 @@ impl Sender {
                 payload_bytes: outgoing.payload_bytes,
                 flags: outgoing.flags,
             },
-            is_again: outgoing.is_again,
+            is_retransmission: outgoing.is_retransmission,
             new_payload_bytes: outgoing.new_payload_bytes,
         })
     }
@@ -395,7 +395,7 @@ impl Sender {
         let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
         let is_pushed = self.is_pushed_in_burst(number);
         OutgoingSegment {
-            is_again: true,
+            is_retransmission: true,
             new_payload_bytes: 0,
             ..self.outgoing(seq, end, is_pushed)
         }
@@ -556,7 +556,7 @@ impl Sender {
             payload_bytes,
             new_payload_bytes: payload_bytes,
             flags,
-            is_again: false,
+            is_retransmission: false,
         }
     }
 

@@ -78,7 +78,7 @@ impl TcpFlow {
     /// The host's queue has dropped what a connection sent last: `pkts` segments.
     pub fn on_refused(&mut self, last: &SentSegment, reason: DropReason, pkts: u32, now: Time) {
         if let Some(connection) = self.connection_of(last.tag.connection) {
-            connection.on_refused(reason, pkts, last.tag.is_again, now);
+            connection.on_refused(reason, pkts, last.tag.is_retransmission, now);
         }
     }
 
