@@ -257,7 +257,7 @@ impl Turns {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ListLinks {
     before: u32,
     after: u32,
     /// Its list.
@@ -267,7 +267,7 @@ struct Place {
 /// Doubly linked lists of queues. A queue is in at most one list and can be removed from any position.
 #[derive(Debug, Clone)]
 pub struct Lists {
-    places: Vec<Place>,
+    places: Vec<ListLinks>,
     /// The first and the last queue of each list.
     ends: Vec<QueueEnds>,
 }
@@ -275,7 +275,7 @@ pub struct Lists {
 impl Lists {
     /// This number of empty lists over this number of queues.
     pub fn new(lists: usize, queues: usize) -> Lists {
-        let place = Place {
+        let place = ListLinks {
             before: NONE,
             after: NONE,
             list: NONE,
@@ -304,7 +304,7 @@ impl Lists {
         } else {
             self.places[before as usize].after = queue;
         }
-        self.places[queue as usize] = Place {
+        self.places[queue as usize] = ListLinks {
             before,
             after: NONE,
             list: list as u32,
@@ -322,7 +322,7 @@ impl Lists {
         } else {
             self.places[after as usize].before = queue;
         }
-        self.places[queue as usize] = Place {
+        self.places[queue as usize] = ListLinks {
             before: NONE,
             after,
             list: list as u32,
@@ -337,7 +337,7 @@ impl Lists {
         if list == NONE {
             return;
         }
-        let Place { before, after, .. } = *place;
+        let ListLinks { before, after, .. } = *place;
         let ends = &mut self.ends[list as usize];
         if before == NONE {
             ends.head = after;

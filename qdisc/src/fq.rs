@@ -43,7 +43,7 @@ struct Waiting {
 
 /// State of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FlowState {
     /// Idle, since this tick.
     Away(u64),
     /// In the list of new or old flows.
@@ -59,7 +59,7 @@ struct Flow {
     credit: i64,
     /// Earliest next departure; zero before any packet was delayed.
     next: Time,
-    place: Place,
+    place: FlowState,
 }
 
 /// The parameters in the queue's own units.
@@ -115,7 +115,7 @@ impl Flow {
             waiting: VecDeque::new(),
             credit: limits.initial_quantum_bytes,
             next: Time::ZERO,
-            place: Place::Away(tick),
+            place: FlowState::Away(tick),
         }
     }
 
@@ -196,14 +196,14 @@ impl Fq {
             && at <= now
         {
             self.throttled.pop_first();
-            self.flows[flow as usize].place = Place::Listed;
+            self.flows[flow as usize].place = FlowState::Listed;
             self.old_flows.push_back(flow);
         }
     }
 
     fn throttle(&mut self, flow: u32, until: Time) {
         let state = &mut self.flows[flow as usize];
-        (state.next, state.place) = (until, Place::Throttled);
+        (state.next, state.place) = (until, FlowState::Throttled);
         self.throttled.insert((until, self.throttlings, flow));
         self.throttlings += 1;
     }
@@ -303,8 +303,8 @@ impl Discipline for Fq {
         if state.waiting.len() >= self.limits.flow_packets {
             return Err(DropReason::FlowLimit);
         }
-        if let Place::Away(since) = state.place {
-            state.place = Place::Listed;
+        if let FlowState::Away(since) = state.place {
+            state.place = FlowState::Listed;
             self.new_flows.push_back(flow as u32);
             let is_long = self.limits.tick(now) > since + self.limits.refill_ticks;
             // The kernel turns a debt into a large number (`max_t(u32, ...)`), so it remains.
@@ -354,7 +354,7 @@ impl Discipline for Fq {
                 // Once behind the old ones, so that it cannot become new again before they had their turn.
                 self.old_flows.push_back(flow);
             } else {
-                state.place = Place::Away(mark);
+                state.place = FlowState::Away(mark);
             }
         }
     }

@@ -28,7 +28,7 @@ use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::filter::Header;
 use dumbbell_tc::qdisc::{Filter, Htb as Parameters, HtbClass};
 use std::collections::VecDeque;
-use tree::{LEVELS, Place, Tree};
+use tree::{ClassPosition, LEVELS, Tree};
 
 /// Range of a computed quantum of a leaf.
 const QUANTUM_BYTES: std::ops::RangeInclusive<u64> = 1000..=200_000;
@@ -191,14 +191,14 @@ impl Build<Parameters> for Htb {
         let place = |class: &&HtbClass| {
             let parent = sorted.binary_search_by_key(&class.parent_minor, |other| other.minor);
             let is_leaf = !sorted.iter().any(|other| other.parent_minor == class.minor);
-            Place {
+            ClassPosition {
                 parent: parent.ok(),
                 leaf_priority: is_leaf.then_some(usize::from(class.prio)),
             }
         };
-        let places: Vec<Place> = sorted.iter().map(place).collect();
+        let places: Vec<ClassPosition> = sorted.iter().map(place).collect();
         let default = Config::Pfifo(TXQUEUELEN);
-        let class = |(class, place): (&&HtbClass, &Place)| {
+        let class = |(class, place): (&&HtbClass, &ClassPosition)| {
             let quantum = u64::from(class.quantum_bytes);
             let computed = class.rate_bps / 8 / u64::from(parameters.r2q);
             let quantum = match quantum {

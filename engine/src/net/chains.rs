@@ -109,13 +109,13 @@ impl<'a> LinkNeighbours<'a> {
     pub fn chained(&self, upstream: usize, fed: usize) -> Option<Downstream> {
         let is_onward = self.is_only_way(upstream, fed);
         let source = self.source(upstream);
-        if !self.facts[source].can_feed() {
+        if !self.facts[source].can_be_upstream() {
             return None;
         }
         let downstream = match is_onward {
             _ if self.goes_on(fed) && is_onward => Downstream::Into(fed as u32),
             _ if self.goes_on(fed) => Downstream::ByRoute,
-            true if source == upstream && self.facts[fed].can_be_awaited() => {
+            true if source == upstream && self.facts[fed].can_defer_enqueue() => {
                 Downstream::IntoQueue(fed as u32)
             }
             _ => return None,
@@ -136,7 +136,7 @@ impl<'a> LinkNeighbours<'a> {
     fn goes_on(&self, link: usize) -> bool {
         match self.after[link] {
             Neighbour::Only(after) if self.passes(link) => self.goes_on(after),
-            _ => self.facts[link].can_be_fed(),
+            _ => self.facts[link].can_be_downstream(),
         }
     }
 

@@ -219,12 +219,13 @@ fn merge(
     fed: usize,
     beside: &mut [(Entrance, Downstream)],
 ) {
-    let takes_part = |&&upstream: &&usize| facts[upstream].can_feed() && facts[upstream].takes_time;
+    let takes_part =
+        |&&upstream: &&usize| facts[upstream].can_be_upstream() && facts[upstream].takes_time;
     let upstreams: Vec<usize> = { sides.leading_into(fed).iter() }
         .filter(takes_part)
         .copied()
         .collect();
-    if upstreams.is_empty() || !facts[fed].can_be_fed() || !facts[fed].takes_time {
+    if upstreams.is_empty() || !facts[fed].can_be_downstream() || !facts[fed].takes_time {
         return;
     }
     let turn_of = |&upstream: &usize| {

@@ -12,7 +12,7 @@ const PRIORITIES: usize = 8;
 
 /// Position of a class in the tree.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct ClassPosition {
     /// The parent class.
     pub parent: Option<usize>,
     /// The priority of a leaf; None for an inner class.
@@ -50,7 +50,7 @@ impl Round {
 
 #[derive(Debug, Clone)]
 struct Node {
-    place: Place,
+    place: ClassPosition,
     level: usize,
     mode: Mode,
     /// For a leaf: whether it is backlogged.
@@ -76,7 +76,7 @@ enum At {
 
 impl Tree {
     /// A tree in which every class can send and is empty.
-    pub fn new(places: &[Place]) -> Tree {
+    pub fn new(places: &[ClassPosition]) -> Tree {
         let level = |index: usize| match places[index].leaf_priority {
             Some(_) => 0,
             None => {
@@ -84,7 +84,7 @@ impl Tree {
                 LEVELS - 1 - above.count()
             }
         };
-        let node = |(index, place): (usize, &Place)| Node {
+        let node = |(index, place): (usize, &ClassPosition)| Node {
             place: *place,
             level: level(index),
             mode: Mode::CanSend,

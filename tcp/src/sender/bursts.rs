@@ -12,7 +12,7 @@
 //! | at most half of the congestion window (`tcp_cwnd_test`) | `quota_pkts` |
 //! | deferral (`tcp_tso_should_defer`) | `defers` |
 //! | where an sk_buff is split (`tcp_mss_split_point`, `tso_fragment`) | `split_point` |
-//! | retransmission of several segments at once (`tcp_xmit_retransmit_queue`) | `plan_again` |
+//! | retransmission of several segments at once (`tcp_xmit_retransmit_queue`) | `plan_retransmission` |
 //! | the last of several carries PSH (`__tcp_transmit_skb`) | `ends_burst` |
 //! | small segments are merged when retransmitted (`tcp_retrans_try_collapse`) | `collapse` |
 //!
@@ -468,7 +468,7 @@ impl Sender {
     }
 
     /// Decides on the next retransmission, from the lost packet `number` on. Returns whether a burst begins.
-    pub(super) fn plan_again(&mut self, number: u64, now: Time) -> bool {
+    pub(super) fn plan_retransmission(&mut self, number: u64, now: Time) -> bool {
         let quota = self.window.cwnd_pkts.saturating_sub(self.board.in_flight());
         let end = self.board.end_of_lost_buffer(number);
         let bytes_to = |sender: &Sender, end: u64| {

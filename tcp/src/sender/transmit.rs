@@ -355,7 +355,7 @@ impl Sender {
     fn transmit_lost(&mut self, now: Time) -> Option<OutgoingSegment> {
         let number = self.board.next_lost()?;
         if self.bursts.is_some() {
-            return (self.plan_again(number, now) && self.take_going_again())
+            return (self.plan_retransmission(number, now) && self.take_going_again())
                 .then(|| self.retransmit_counted(number, now));
         }
         if self.board.in_flight() >= self.window.cwnd_pkts {

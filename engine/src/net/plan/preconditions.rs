@@ -267,12 +267,12 @@ impl LinkFacts {
 
     /// Whether it may be the upstream of another link in a chain: its packets stay in order and none is lost
     /// in propagation.
-    pub(in crate::net) fn can_feed(&self) -> bool {
+    pub(in crate::net) fn can_be_upstream(&self) -> bool {
         self.is_foldable && (self.alone == RoleAlone::Folded || self.has_delay)
     }
 
     /// Whether it may have an upstream in a chain: the outcome of a packet is certain at its arrival.
-    pub(in crate::net) fn can_be_fed(&self) -> bool {
+    pub(in crate::net) fn can_be_downstream(&self) -> bool {
         match self.alone {
             RoleAlone::Folded | RoleAlone::Shaped => true,
             RoleAlone::PassThrough => self.has_delay,
@@ -287,7 +287,7 @@ impl LinkFacts {
 
     /// Whether packets that arrive while it cannot send may be enqueued later, before it sends: nothing
     /// observes the queue in between.
-    pub(in crate::net) fn can_be_awaited(&self) -> bool {
+    pub(in crate::net) fn can_defer_enqueue(&self) -> bool {
         self.alone == RoleAlone::Queued && self.is_foldable && !self.is_plain_fifo
     }
 }

@@ -37,7 +37,7 @@ impl World {
     pub(super) fn merge_arrivals_before(&mut self, index: usize, bound: (Time, Turn)) {
         let mut taken_on = false;
         while let Some((at, turn)) = self.first_arrival(index, bound) {
-            let packet = self.take_from_feeder(index, turn.component() as usize);
+            let packet = self.take_from_upstream(index, turn.component() as usize);
             let link = &mut self.links[index];
             taken_on = true;
             let Some(taken) = link.cross(packet.size(), at) else {
@@ -63,7 +63,7 @@ impl World {
 
     /// The first packet of an upstream link, which is due.
     #[inline(always)]
-    fn take_from_feeder(&mut self, index: usize, upstream: usize) -> Packet {
+    fn take_from_upstream(&mut self, index: usize, upstream: usize) -> Packet {
         let link = &mut self.links[upstream];
         let (packet, next) = link.propagation.pop_due();
         if let Downstream::Joins {
