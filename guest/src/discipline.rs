@@ -2,7 +2,7 @@
 
 /// Statistics of a discipline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct XStats {
     /// Dropped by its algorithm, not at a limit.
     pub dropped_by_algorithm: u32,
     /// Marked instead of dropped.
@@ -13,10 +13,10 @@ pub struct Own {
     pub delay_ns: Option<u64>,
 }
 
-impl Own {
+impl XStats {
     /// Reads the statistics of a discipline of this kind, which has dropped `drops` in total. None if it has
     /// none, or not those of Linux 6.1.
-    pub fn read(kind: &str, drops: u32, xstats: &[u8]) -> Option<Own> {
+    pub fn read(kind: &str, drops: u32, xstats: &[u8]) -> Option<XStats> {
         let u32_at = |at: usize| {
             let bytes = xstats.get(at..at + 4)?;
             Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
@@ -24,45 +24,45 @@ impl Own {
         let nanoseconds = |at: usize| Some(1000 * u64::from(u32_at(at)?));
         Some(match kind {
             // tc_pie_xstats; the delay is in microseconds, whatever its comment says (sch_pie.c).
-            "pie" => Own {
+            "pie" => XStats {
                 dropped_by_algorithm: u32_at(24)?,
                 marked: u32_at(36)?,
                 drop_probability: Some(u64::from(u32_at(0)?) | u64::from(u32_at(4)?) << 32),
                 delay_ns: nanoseconds(8),
             },
             // tc_codel_xstats
-            "codel" => Own {
+            "codel" => XStats {
                 dropped_by_algorithm: drops.wrapping_sub(u32_at(20)?),
                 marked: u32_at(24)?,
                 drop_probability: None,
                 delay_ns: nanoseconds(12),
             },
             // tc_fq_codel_xstats: a type, 0 for the whole, then tc_fq_codel_qd_stats
-            "fq_codel" if u32_at(0)? == 0 => Own {
+            "fq_codel" if u32_at(0)? == 0 => XStats {
                 dropped_by_algorithm: drops.wrapping_sub(u32_at(8)?),
                 marked: u32_at(12)?,
-                ..Own::default()
+                ..XStats::default()
             },
             // tc_red_xstats, tc_choke_xstats
-            "red" | "choke" => Own {
+            "red" | "choke" => XStats {
                 dropped_by_algorithm: u32_at(0)?,
                 marked: u32_at(12)?,
-                ..Own::default()
+                ..XStats::default()
             },
             // tc_fq_pie_xstats
-            "fq_pie" => Own {
+            "fq_pie" => XStats {
                 // The drops include those at the limit (sch_fq_pie.c).
                 dropped_by_algorithm: u32_at(4)?.wrapping_sub(u32_at(8)?),
                 marked: u32_at(16)?,
-                ..Own::default()
+                ..XStats::default()
             },
             _ => return None,
         })
     }
 
     /// Sum over a discipline and its children.
-    pub fn with(self, child: Own) -> Own {
-        Own {
+    pub fn with(self, child: XStats) -> XStats {
+        XStats {
             dropped_by_algorithm: self.dropped_by_algorithm + child.dropped_by_algorithm,
             marked: self.marked + child.marked,
             drop_probability: self.drop_probability.or(child.drop_probability),
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn pie_says_its_probability_and_its_delay() {
         let said = words(&[0, 1 << 31, 20_000, 0, 0, 900, 7, 2, 50, 3]);
-        let own = Own::read("pie", 9, &said).unwrap();
+        let own = XStats::read("pie", 9, &said).unwrap();
         assert_eq!(own.drop_probability, Some(1 << 63)); // one half
         assert_eq!(own.delay_ns, Some(20_000_000));
         assert_eq!((own.dropped_by_algorithm, own.marked), (7, 3));
@@ -91,24 +91,24 @@ mod tests {
     #[test]
     fn codel_says_what_was_dropped_for_want_of_room() {
         let said = words(&[1514, 2, 1, 5100, 0, 4, 6, 0, 0]);
-        let own = Own::read("codel", 10, &said).unwrap();
+        let own = XStats::read("codel", 10, &said).unwrap();
         assert_eq!((own.dropped_by_algorithm, own.marked), (6, 6));
         assert_eq!(own.delay_ns, Some(5_100_000));
     }
 
     #[test]
     fn a_short_or_unknown_answer_says_nothing() {
-        assert_eq!(Own::read("pie", 0, &[0; 12]), None);
-        assert_eq!(Own::read("tbf", 0, &[]), None);
+        assert_eq!(XStats::read("pie", 0, &[0; 12]), None);
+        assert_eq!(XStats::read("tbf", 0, &[]), None);
     }
 
     #[test]
     fn a_child_adds_what_its_parent_does_not_say() {
-        let pie = Own {
+        let pie = XStats {
             marked: 2,
             drop_probability: Some(5),
-            ..Own::default()
+            ..XStats::default()
         };
-        assert_eq!(Own::default().with(pie), pie);
+        assert_eq!(XStats::default().with(pie), pie);
     }
 }

@@ -1,7 +1,7 @@
 //! Counters of queueing disciplines over route netlink (RFC 3549; linux/rtnetlink.h,
 //! linux/gen_stats.h).
 
-use crate::discipline::Own;
+use crate::discipline::XStats;
 use crate::error::{ErrorContext, GuestError};
 use crate::sys::Socket;
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ pub struct QdiscCounters {
     /// Packets dropped.
     pub drops: u32,
     /// Statistics of the discipline and its children.
-    pub own: Own,
+    pub own: XStats,
 }
 
 /// A discipline of a device.
@@ -138,7 +138,7 @@ fn counted(kind: &str, stats: &[u8]) -> QdiscCounters {
         counted.drops = u32_at(queue, 8);
     }
     if let Some(xstats) = attribute(stats, TCA_STATS_APP) {
-        counted.own = Own::read(kind, counted.drops, xstats).unwrap_or_default();
+        counted.own = XStats::read(kind, counted.drops, xstats).unwrap_or_default();
     }
     counted
 }
@@ -206,16 +206,16 @@ mod tests {
             backlog_pkts: 3,
             backlog_bytes: 42,
             drops: 9,
-            own: Own::default(),
+            own: XStats::default(),
         };
         assert_eq!(found, expected);
     }
 
     #[test]
     fn a_parent_says_what_its_child_says() {
-        let own = Own {
+        let own = XStats {
             marked: 3,
-            ..Own::default()
+            ..XStats::default()
         };
         let with = |parent, own| QdiscEntry {
             parent,
@@ -225,7 +225,7 @@ mod tests {
             },
         };
         let found = Disciplines::from([
-            ((1, 0x10_0000), with(u32::MAX, Own::default())),
+            ((1, 0x10_0000), with(u32::MAX, XStats::default())),
             ((1, 0x20_0000), with(0x10_0001, own)),
             ((2, 0x30_0000), with(0x10_0001, own)),
         ]);

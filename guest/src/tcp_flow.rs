@@ -5,7 +5,7 @@
 use crate::error::{ErrorContext, GuestError};
 use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
-use crate::traffic_module::{Moved, TrafficModule};
+use crate::traffic_module::{EndCounters, TrafficModule};
 use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
 use dumbbell_spec as spec;
@@ -489,12 +489,12 @@ impl TcpFlow {
         &self,
         which: ConnectionNumber,
         connection: &Connection,
-        ask: impl Fn(u64) -> Result<Moved, GuestError>,
-    ) -> Result<[Moved; 2], GuestError> {
+        ask: impl Fn(u64) -> Result<EndCounters, GuestError>,
+    ) -> Result<[EndCounters; 2], GuestError> {
         let sent = ask(token(self.tokens.sender, self.tokens, which))?;
         let received = match connection.receiver {
             Some(_) => ask(token(self.tokens.receiver, self.tokens, which))?,
-            None => Moved::default(),
+            None => EndCounters::default(),
         };
         Ok([sent, received])
     }

@@ -22,7 +22,7 @@ use crate::tokens::{
     ICMP, PROGRAM, TCP_LISTENER, TCP_RECEIVER, TCP_SENDER, TOKEN_CONNECTION, TOKEN_KIND,
     TOKEN_TIMER, UDP_ANSWER, UDP_RECEIVER, UDP_REQUEST, parts,
 };
-use crate::traffic_module::{Told, TrafficModule};
+use crate::traffic_module::{ModuleEvent, TrafficModule};
 use crate::udp_flow::UdpFlow;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
@@ -308,7 +308,7 @@ impl<'a> Traffic<'a> {
         let mut ready = Vec::new();
         while !self.drained {
             if let Some(module) = self.module.clone()
-                && let Told::Over { token, at } = module.wait()?
+                && let ModuleEvent::Over { token, at } = module.wait()?
             {
                 // Without reading the clock; the module has.
                 self.is_over(token, at)?;
@@ -368,7 +368,7 @@ impl<'a> Traffic<'a> {
         let Some(module) = self.module.clone() else {
             return Ok(());
         };
-        while let Told::Over { token, at } = module.serve_rest(now)? {
+        while let ModuleEvent::Over { token, at } = module.serve_rest(now)? {
             self.is_over(token, at)?;
         }
         Ok(())

@@ -22,7 +22,7 @@ pub struct TrafficModule {
 
 /// Counters of the module for an end.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Moved {
+pub struct EndCounters {
     /// Bytes accepted by TCP from a sender, or received.
     pub bytes: u64,
     /// Time of the last reception.
@@ -33,7 +33,7 @@ pub struct Moved {
 
 /// What to do next.
 #[derive(Debug)]
-pub enum Told {
+pub enum ModuleEvent {
     /// Nothing: all ready ends have been served.
     Nothing,
     /// Handle the descriptors of `Poll`.
@@ -101,24 +101,24 @@ impl TrafficModule {
     }
 
     /// Its counters for an end so far.
-    pub fn moved(&self, token: u64) -> Result<Moved, GuestError> {
+    pub fn moved(&self, token: u64) -> Result<EndCounters, GuestError> {
         let count = self.kernel.count(token);
         count
-            .map(|count| self.as_moved(&count))
+            .map(|count| self.as_counters(&count))
             .context(|| "asking the module for its numbers".to_owned())
     }
 
     /// Takes a socket back. Returns its counters.
-    pub fn take_back(&self, token: u64) -> Result<Moved, GuestError> {
+    pub fn take_back(&self, token: u64) -> Result<EndCounters, GuestError> {
         let count = self.kernel.remove(token);
         count
-            .map(|count| self.as_moved(&count))
+            .map(|count| self.as_counters(&count))
             .context(|| "taking a socket back from the module".to_owned())
     }
 
-    fn as_moved(&self, count: &sys::EndCount) -> Moved {
+    fn as_counters(&self, count: &sys::EndCount) -> EndCounters {
         let since_zero = |ns: u64| Time::from_ns(ns.saturating_sub(self.zero_ns.get()));
-        Moved {
+        EndCounters {
             bytes: count.bytes,
             last: (count.last_ns > 0).then(|| since_zero(count.last_ns)),
             served: count.served,
@@ -126,22 +126,22 @@ impl TrafficModule {
     }
 
     /// Waits, and lets the module read and write, until there is something to do here.
-    pub fn wait(&self) -> Result<Told, GuestError> {
+    pub fn wait(&self) -> Result<ModuleEvent, GuestError> {
         self.told(self.kernel.wait())
     }
 
     /// Lets the module serve the rest of the ends that were ready at the last wait.
-    pub fn serve_rest(&self, now: Time) -> Result<Told, GuestError> {
+    pub fn serve_rest(&self, now: Time) -> Result<ModuleEvent, GuestError> {
         self.told(self.kernel.serve(self.zero_ns.get() + now.as_ns()))
     }
 
-    fn told(&self, turn: io::Result<Turn>) -> Result<Told, GuestError> {
+    fn told(&self, turn: io::Result<Turn>) -> Result<ModuleEvent, GuestError> {
         let what = || "reading and writing inside the kernel".to_owned();
         let turn = turn.context(what)?;
         Ok(match turn.next().context(what)? {
-            Next::Nothing => Told::Nothing,
-            Next::Others => Told::Others,
-            Next::Over => Told::Over {
+            Next::Nothing => ModuleEvent::Nothing,
+            Next::Others => ModuleEvent::Others,
+            Next::Over => ModuleEvent::Over {
                 token: turn.token,
                 at: Time::from_ns(turn.at_ns.saturating_sub(self.zero_ns.get())),
             },
