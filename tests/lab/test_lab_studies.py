@@ -56,3 +56,34 @@ def test_each_runs_as_the_command_line_runs_it(
     check_equal(seen)
     assert seen.page.evaluate("document.documentElement.scrollWidth") == 1440
     assert seen.is_quiet()
+
+
+_LINES = """() => {
+  const { series, stacked } = laboratory.now;
+  return [...new Set([...series.flows.groups, ...series.senders, ...(stacked?.groups ?? [])]
+    .map(({ name }) => name))];
+}"""
+"""Names of what the figures draw."""
+
+
+@pytest.mark.browser
+def test_the_legend_names_every_line(opener: Opener, with_studies: Path) -> None:
+    seen = opener(place=with_studies)
+    name = next(name for name in OFFERED if name.startswith("buffer-sizing"))
+    seen.choose(name)
+    drawn = seen.page.evaluate(_LINES)
+    flows = [each.name for each in OFFERED[name].experiment.flows]
+    assert len(drawn) < len(flows)
+    shown = seen.page.locator("#legend span:has(svg)").all_inner_texts()
+    told = {words.partition(":")[0]: words for words in shown}
+    assert set(drawn) <= set(told)
+    assert not any(word in " ".join(shown) for word in ("more", "undefined"))
+    # As many flows as the experiment has stand behind what is drawn together.
+    counts = {name: sum(flow.startswith(f"{name}-") for flow in flows) for name in drawn}
+    assert {f"{name}: {count} flows" for name, count in counts.items()} == set(shown)
+    # Each has a look of its own.
+    looks = seen.page.locator("#legend span").evaluate_all(
+        "all => all.map(each => each.firstElementChild?.outerHTML ?? '').filter(Boolean)"
+    )
+    assert len(set(looks)) == len(looks) == len(shown)
+    assert seen.is_quiet()

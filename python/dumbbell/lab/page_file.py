@@ -25,15 +25,16 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 
 SCRIPT = _modules(
-    "words intervals state plot live/chart live/strip packets stack figures ends window classes"
+    "words intervals state plot live/chart live/strip packets stack families figures ends window classes"
     " lanes stage bucket sources fields task controls numbers form unpacked orders score game rules"
     " rule_worker rule_panel embedded taking answer main"
 )
 """Of the page, each after those that it imports from."""
 WORKER = _modules(
-    "engine turns ends live/tokens packets tokens_seen stack looking activities series play worker"
+    "engine turns ends live/tokens packets tokens_seen stack looking activities families series play"
+    " worker"
 )
-RULE_WORKER = _modules("closed engine activities series rule_run")
+RULE_WORKER = _modules("closed engine activities families series rule_run")
 """Of the worker in which a rule runs that somebody has written."""
 
 

@@ -28,8 +28,8 @@ const TOP = 1.06;
 const NEAR = 0.4;
 /** Ticks of losses: more are not told apart. */
 const MOST_TICKS = 300;
-/** Groups of flows that the legend names, and what a figure says in words. */
-export const MOST_NAMED = 12;
+/** Groups that a figure says in words. */
+const MOST_NAMED = 12;
 /** Least share of the packets that the tail shows. */
 const LEAST_SHARE = 1e-4;
 const GHOST = { ink: "--ghost", width: 1.4 };

@@ -5,7 +5,8 @@ import { baseRttMs } from "./controls.js";
 import { endOf, slowestBps } from "./ends.js";
 import { frameLine, isEmbedded, isFromDisk, sharedAddress, wholeAddress } from "./embedded.js";
 import { choices, element, sample } from "./fields.js";
-import { MOST_NAMED, drawAll, look } from "./figures.js";
+import { familiesOf, legendOf } from "./families.js";
+import { drawAll, look } from "./figures.js";
 import { Form } from "./form.js";
 import { Game } from "./game.js";
 import { intervalText } from "./intervals.js";
@@ -86,7 +87,8 @@ class Page {
     /** @type {Map<string, import("./state.js").Value>} */
     this.changes = new Map();
     this.form = new Form(experiments, (...words) => this.#changed(...words));
-    /** @type {string[]} of groups of equal flows */ this.names = [];
+    /** @type {Map<string, string>} */ this.families = new Map();
+    /** @type {string[]} of families and probes */ this.names = [];
     /** @type {any} */ this.base = null;
     /** @type {any} */ this.described = null;
     /** @type {any} */ this.now = null;
@@ -247,8 +249,8 @@ class Page {
    * @param {any} base as it is before anything is changed */
   #build(base) {
     this.base = base;
-    const probes = base.resolved.probes.map((/** @type {any} */ { name }) => name);
-    this.names = [...new Set([...base.groups, ...probes])];
+    this.families = familiesOf(base.groups, base.resolved.probes.length);
+    this.names = [...new Set([...this.families.values(), ...legendOf(base).map(({ name }) => name)])];
     const { queue } = this.opened;
     $("queue-name").textContent = base.queues[queue];
     this.form.build(base, queue);
@@ -259,20 +261,19 @@ class Page {
   /** What a group of flows looks like, however many there are now.
    * @param {string} name */
   #look(name) {
-    const place = this.names.indexOf(name);
-    return look(place < 0 ? this.names.indexOf(name.replace(/-\d+$/, "")) : place);
+    const place = this.names.indexOf(this.families.get(name) ?? name);
+    if (place >= 0) return look(place);
+    const group = name.replace(/-\d+$/, "");
+    return look(this.names.indexOf(this.families.get(group) ?? group));
   }
 
   #legend() {
-    const more = this.names.length - MOST_NAMED;
-    // Of many flows some are not named; of probes, which the first figure shows, all are.
-    const probes = this.base.resolved.probes.map((/** @type {any} */ { name }) => name);
     $("legend").replaceChildren(
-      ...[...new Set([...probes, ...this.names])].slice(0, MOST_NAMED).map((name) => {
+      ...legendOf(this.base).map(({ name, words }) => {
         const { colour: ink, dash } = this.#look(name);
-        return element("span", {}, sample(ink, dash), name);
+        return element("span", {}, sample(ink, dash), words);
       }),
-      element("span", { class: "quiet" }, `${more > 0 ? `and ${more} more; ` : ""}grey: the run before`),
+      element("span", { class: "quiet" }, "grey: the run before"),
     );
   }
 

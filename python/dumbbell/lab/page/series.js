@@ -1,5 +1,6 @@
 // Columns of a run made into what is drawn.
 import { activities } from "./activities.js";
+import { drawnAs } from "./families.js";
 
 /** Points of a line, at most: more than a figure has pixels. */
 const MOST_POINTS = 700;
@@ -138,11 +139,12 @@ function slowestOf(rows, trips, step) {
  * @param {number} now_ns how far the run is
  */
 export function seriesOf(engine, described, queue, now_ns = described.resolved.duration_ns) {
+  const groups = drawnAs(described);
   return {
     probes: probeSeries(engine, described.resolved.probes.map((/** @type {any} */ { name }) => name), now_ns),
     queue: queueSeries(engine, described.queues.length, queue),
-    flows: groupSeries(engine, described.groups),
-    senders: senders(engine, described.groups),
+    flows: groupSeries(engine, groups),
+    senders: senders(engine, groups),
     cdf: sojournCdf(engine, queue),
   };
 }

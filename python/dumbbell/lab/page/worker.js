@@ -1,6 +1,7 @@
 // One simulator in a thread of its own. It is told what to run and says what it sees; a new order
 // ends the one before. Messages are described in orders.js.
 import { Engine, Fault, Problem } from "./engine.js";
+import { drawnAs } from "./families.js";
 import { lookAt } from "./looking.js";
 import { packetsOf } from "./packets.js";
 import { hold, play } from "./play.js";
@@ -99,7 +100,7 @@ async function replicate(engine, order) {
   say({ kind: "replicating", id: order.id });
   for (let replication = 0; replication < order.replications; replication++) {
     // The one that is shown is recorded meanwhile.
-    const stack = replication === 0 ? new Stack(described.groups, order.instants_ns) : null;
+    const stack = replication === 0 ? new Stack(drawnAs(described), order.instants_ns) : null;
     engine.ask({ do: "begin", replication, ...(stack ? { record: order.queue } : {}) });
     for (let piece = 1; goOn(engine); piece++) {
       if (piece % PIECES_A_RECORD === 0) enter(engine, stack);
