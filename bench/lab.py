@@ -8,7 +8,8 @@ studies likewise, with fewer changes; a game while its window is moved; and the 
 studies' pages, every control in turn. Then a number of changes in a row,
 and what JavaScript's heap has grown by. Under Node the same run as
 the native module does, in turns: its speed as a share of the native one. What is not there
-(Chromium, Node, the page's module) is left out, and said.
+(Chromium, Node, the page's module) is left out, and said. All of it takes minutes; with ``--short``
+one preset is tried, with a few changes, and nothing is written.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from run import RESULTS, machine
 
 from dumbbell.backends import simulate
 from dumbbell.cli.lab import of_studies
-from dumbbell.lab import LIVE, presets, write_laboratory, write_live
+from dumbbell.lab import LIVE, LabExperiment, presets, write_laboratory, write_live
 from dumbbell.lab.modules import MODULE
 from dumbbell.lab.page_file import SOURCES
 from dumbbell.report import LiveHero, Report, write_report
@@ -42,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/lab"))  # what reads tasks from a trace
 WIDTHS = (1440, 390)
 GOALS = {"first_ms": 100, "whole_ms": 2000, "frames_per_s": 20, "task_ms": 50}
+SHORT_CHANGES = 5
 CHANGES_A_STUDY = 10
 """One change in this number is of a study's experiment, whose run is longer than a preset's."""
 GAME_S = 5
@@ -138,8 +140,10 @@ def _measured(browser: Any, page: Any, script: str, argument: int) -> dict[str, 
     return row | {"task_ms": max(tasks)}
 
 
-def answers(place: Path, changes: int, many: int) -> dict[str, Any]:
-    """Rows by width and experiment, and what the heap grew by over many changes."""
+def answers(
+    place: Path, changes: int, many: int, experiments: Sequence[LabExperiment]
+) -> dict[str, Any]:
+    """Rows by width and experiment; and what the heap grew by over many changes, if any."""
     from playwright.sync_api import sync_playwright
 
     rows: dict[str, Any] = {}
@@ -148,14 +152,14 @@ def answers(place: Path, changes: int, many: int) -> dict[str, Any]:
         for width in WIDTHS:
             page = browser.new_page(viewport={"width": width, "height": 900})
             page.goto(place.as_uri())
-            for experiment in (*presets(), *of_studies()):
+            for experiment in experiments:
                 is_preset = not experiment.group
                 _ready(page)
                 page.evaluate(f"laboratory.done = 0; laboratory.open({experiment.id!r})")
                 _ready(page)
                 moves = changes if is_preset else max(2, changes // CHANGES_A_STUDY)
                 rows[f"{width} {experiment.id}"] = _measured(browser, page, MOVE, moves)
-            if width == WIDTHS[0]:
+            if many and width == WIDTHS[0]:
                 before = page.evaluate("gc(), performance.memory.usedJSHeapSize")
                 page.evaluate(MOVE, many)
                 after = page.evaluate("gc(), performance.memory.usedJSHeapSize")
@@ -272,6 +276,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--changes", type=int, default=50, help="of a slider, for each preset")
     parser.add_argument("--many", type=int, default=500, help="changes, for memory")
     parser.add_argument("--pairs", type=int, default=6, help="how often speed is measured")
+    parser.add_argument("--short", action="store_true", help="one preset, a few changes")
     given = parser.parse_known_args(words)[0]
     lacks = [name for name in ("node", "chromium") if shutil.which(name) is None]
     lacks += [] if (SOURCES.parent / MODULE).is_file() else ["the module (make lab)"]
@@ -281,8 +286,11 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "laboratory.html"
         write_laboratory(place, more=of_studies())
+        if given.short:
+            told("laboratory", answers(place, SHORT_CHANGES, 0, presets()[:1]), GOALS)
+            return 0
         played = games(place)
-        rows = answers(place, given.changes, given.many)
+        rows = answers(place, given.changes, given.many, (*presets(), *of_studies()))
         live = live_answers(Path(folder), given.changes)
     growth = rows.pop("growth_bytes")
     told("laboratory", rows, GOALS)
