@@ -308,4 +308,7 @@ def descriptions() -> dict[str, str | Path]:
     runs["ecn"] = network(
         'qdisc = "codel target 5ms interval 50ms ecn"', tcp="tcp = { ecn = true }"
     )
+    runs["ecn accurate"] = network(
+        'qdisc = "codel target 5ms interval 50ms ecn"', tcp='tcp = { ecn = "accurate" }'
+    )
     return runs

@@ -59,6 +59,8 @@ pub struct TcpHeader<'a> {
     pub ack: u32,
     /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the highest bit to the lowest.
     pub flags: u8,
+    /// AE, the bit before them (RFC 9768 section 3.1.1).
+    pub is_accurate_ecn: bool,
     /// As it stands there: scaled.
     pub window: u16,
     /// TSval and TSecr.
@@ -100,7 +102,7 @@ impl FrameMaker {
             None => self.options(header.timestamps, header.sack),
         }
         let words = (self.bytes.len() - at) / 4;
-        self.bytes[at + 12] = (words as u8) << 4;
+        self.bytes[at + 12] = (words as u8) << 4 | u8::from(header.is_accurate_ecn);
         self.finish_transport(outer, TCP, at, at + 16);
         &self.bytes
     }

@@ -97,6 +97,7 @@ fn packet(segment: &Segment) -> Kept {
         seq: segment.seq.wrapping_add(begins(!segment.is_reply)),
         ack: segment.ack.wrapping_add(begins(segment.is_reply)),
         flags: segment.flags,
+        is_accurate_ecn: false,
         window: segment.window,
         timestamps: None,
         sack: &[],

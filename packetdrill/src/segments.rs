@@ -16,13 +16,14 @@ pub struct SentPacket {
     pub ecn: EcnMark,
 }
 
-const FLAGS: [(Flags, TcpFlags); 6] = [
+const FLAGS: [(Flags, TcpFlags); 7] = [
     (Flags::SYN, TcpFlags::SYN),
     (Flags::FIN, TcpFlags::FIN),
     (Flags::ACK, TcpFlags::ACK),
     (Flags::PSH, TcpFlags::PSH),
     (Flags::ECE, TcpFlags::ECE),
     (Flags::CWR, TcpFlags::CWR),
+    (Flags::AE, TcpFlags::AE),
 ];
 
 /// For the engine. `scale`: of the window.
@@ -34,16 +35,7 @@ pub fn segment_of(packet: &TcpPacket, ecn: EcnMark, scale: u8) -> Segment {
         payload_bytes: packet.payload_bytes as u32,
         ..Segment::default()
     };
-    for (flag, wire) in FLAGS {
-        if packet.flags.has(wire) {
-            segment.flags |= flag;
-        }
-    }
-    segment.flags |= match ecn {
-        EcnMark::None => Flags::default(),
-        EcnMark::Ect0 | EcnMark::Ect1 | EcnMark::Ect01 => Flags::ECT,
-        EcnMark::Ce => Flags::CE,
-    };
+    segment.flags = engine_flags(packet.flags) | flags_of_mark(ecn);
     for option in packet.options.iter().flatten() {
         match option {
             TcpOption::Sack(blocks) => segment.sack = sack_blocks(blocks),
@@ -57,6 +49,24 @@ pub fn segment_of(packet: &TcpPacket, ecn: EcnMark, scale: u8) -> Segment {
         }
     }
     segment
+}
+
+/// What the engine calls the flags of a segment.
+pub fn engine_flags(of: TcpFlags) -> Flags {
+    FLAGS
+        .into_iter()
+        .filter(|(_, wire)| of.has(*wire))
+        .fold(Flags::default(), |flags, (flag, _)| flags | flag)
+}
+
+/// What the engine calls the ECN field of an IP header.
+pub fn flags_of_mark(ecn: EcnMark) -> Flags {
+    match ecn {
+        EcnMark::None => Flags::default(),
+        EcnMark::Ect0 | EcnMark::Ect01 => Flags::ECT,
+        EcnMark::Ect1 => Flags::ECT | Flags::ECT1,
+        EcnMark::Ce => Flags::CE,
+    }
 }
 
 /// A block that ends before it begins says nothing.

@@ -298,6 +298,7 @@ held_by_type!(
     Source,
     Transport,
     Vec<String>,
+    tcp::Ecn,
     tcp::Pacing,
     tcp::Prr,
     tcp::Tcp,

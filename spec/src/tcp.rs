@@ -55,6 +55,38 @@ impl Pacing {
     }
 }
 
+/// Which feedback of congestion marks is negotiated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Ecn {
+    /// That of RFC 3168, or none.
+    Switch(bool),
+    /// That of RFC 9768.
+    Word(EcnWord),
+}
+
+/// The only word for ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnWord {
+    /// Accurate ECN (RFC 9768).
+    Accurate,
+}
+
+impl Ecn {
+    /// None.
+    pub const OFF: Ecn = Ecn::Switch(false);
+    /// That of RFC 3168.
+    pub const CLASSIC: Ecn = Ecn::Switch(true);
+    /// That of RFC 9768.
+    pub const ACCURATE: Ecn = Ecn::Word(EcnWord::Accurate);
+
+    /// Whether any is.
+    pub fn is_on(self) -> bool {
+        self != Ecn::OFF
+    }
+}
+
 /// A new congestion window from a given time on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -257,9 +289,10 @@ settings! {
     "ack_every", whole(1, 64, "segments", 2), ByProfile, Fixed,
     "Full segments for each delayed acknowledgement (RFC 5681 section 4.2)";
 
-    ecn: bool = false;
-    "ecn", Value::Flag, ByProfile, Host,
-    "Explicit congestion notification (RFC 3168)";
+    ecn: Ecn = Ecn::OFF;
+    "ecn", Value::FlagOr("accurate"), ByProfile, Host,
+    "Explicit congestion notification (RFC 3168); `accurate`: its marks are counted (RFC 9768), which \
+     the kernel 6.1 has not. `prague` always negotiates that, `dctcp` its own feedback (RFC 8257).";
 
     pacing: Pacing = Pacing::Word(PacingWord::Auto);
     "pacing", Value::FlagOr("auto"), ByProfile, Flow,

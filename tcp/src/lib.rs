@@ -47,6 +47,7 @@
 //! | part | file | published in |
 //! | --- | --- | --- |
 //! | segments | `segment` | RFC 9293, RFC 2018, RFC 7323 |
+//! | counted congestion marks | `accurate_ecn` | RFC 9768 |
 //! | what was sent | `scoreboard` | RFC 6675 |
 //! | round-trip time, timeout | `rtt` | RFC 6298 |
 //! | old timestamps | `paws` | RFC 7323 |
@@ -61,6 +62,7 @@
 //!
 //! Congestion control is in `cca`.
 
+pub mod accurate_ecn;
 pub mod cca;
 pub mod pacing;
 mod paws;
@@ -78,7 +80,7 @@ use cca::Algorithm;
 use cca::external::Module;
 use dumbbell_core::time::Time;
 use dumbbell_core::timer::Clock;
-use dumbbell_spec::tcp::{Profile, Tcp};
+use dumbbell_spec::tcp::{Ecn, Profile, Tcp};
 use pacing::{PacedBy, Pacing};
 use segment::{HEADER_BYTES, TIMESTAMPS_BYTES};
 
@@ -139,6 +141,9 @@ impl Settings {
 
     /// Whether its receiver reports exactly which packets were marked (RFC 8257 section 3.2).
     fn echoes_each_mark(&self) -> bool {
+        if self.tcp.ecn == Ecn::ACCURATE {
+            return false;
+        }
         let module = self.module.as_ref();
         self.algorithm.needs_ecn() || module.is_some_and(|module| module.0.traits().needs_ecn)
     }

@@ -33,6 +33,7 @@ use super::segment::{
     Segment, Timestamps,
 };
 use super::{Settings, timestamp_ms};
+use crate::accurate_ecn::MarkCounter;
 use ack_policy::{AckPolicy, DataProgress, Duplicates};
 use dumbbell_core::time::Time;
 use reassembly::Reassembly;
@@ -92,9 +93,13 @@ pub struct Receiver {
     decided_window_bytes: u32,
     phase: Phase,
     ecn: bool,
+    /// Its marks, with accurate ECN (RFC 9768).
+    counted: Option<MarkCounter>,
     /// Whether marks are echoed until the sender sets CWR (RFC 3168 section 6.1.3).
     echoes_mark: bool,
     has_seen_ect: bool,
+    /// Whether this end has opened the connection and not yet acknowledged the SYN-ACK.
+    has_opened: bool,
     must_ack: bool,
     /// Whether `rare` holds a duplicate or an early acknowledgement.
     has_more_to_say: bool,
@@ -124,6 +129,9 @@ struct ColdState {
     /// An acknowledgement that must precede the segment just received.
     early: Option<Segment>,
     last_answer: LastAnswer,
+    /// What the next acknowledgement says of the IP header of the other end's SYN or SYN-ACK, in place of
+    /// a count (RFC 9768 section 3.2.2.1).
+    opening: Option<Flags>,
 }
 
 impl Receiver {
@@ -143,6 +151,7 @@ impl Receiver {
                 duplicate: None,
                 early: None,
                 last_answer: LastAnswer::default(),
+                opening: None,
             }),
             data: Reassembly::default(),
             acknowledging: AckPolicy::new(settings),
@@ -156,8 +165,10 @@ impl Receiver {
             decided_window_bytes: UNDECIDED,
             phase: Phase::Listening,
             ecn: false,
+            counted: None,
             echoes_mark: false,
             has_seen_ect: false,
+            has_opened: false,
             must_ack: false,
             has_more_to_say: false,
             is_reading: true,
@@ -210,7 +221,7 @@ impl Receiver {
                 self.begin_open(now);
                 self.on_established(segment, now);
             }
-            Phase::SynReceived if segment.flags.has(Flags::SYN) => self.own_due = now,
+            Phase::SynReceived if segment.flags.has(Flags::SYN) => self.on_syn_again(segment, now),
             Phase::Done => self.must_ack |= segment.end() > segment.seq,
             _ => self.on_established(segment, now),
         }
@@ -218,7 +229,7 @@ impl Receiver {
 
     /// Opens the connection as if after a handshake.
     fn begin_open(&mut self, now: Time) {
-        self.ecn = self.settings.tcp.ecn;
+        self.assume_ecn();
         self.data.begin(1);
         self.acknowledged = 1;
         self.own_next = 1;
@@ -230,8 +241,7 @@ impl Receiver {
         if !segment.flags.has(Flags::SYN) {
             return;
         }
-        // RFC 3168 section 6.1.1: both bits offer ECN.
-        self.ecn = self.settings.tcp.ecn && segment.flags.has(Flags::ECE | Flags::CWR);
+        self.agree_on_ecn(segment.flags);
         self.recent = Recent::of(segment.timestamps);
         self.data.begin(segment.end());
         self.acknowledged = segment.end();
@@ -255,11 +265,7 @@ impl Receiver {
             self.recent.take(segment.timestamps);
         }
         self.on_own_acknowledged(segment, now);
-        if self.ecn && segment.flags.has(Flags::CWR) && !self.settings.echoes_each_mark() {
-            self.echoes_mark = false;
-            // Its window may be very small now.
-            self.acknowledging.is_due |= segment.payload_bytes > 0;
-        }
+        self.count_mark(segment);
         if segment.end() > segment.seq {
             self.on_data(segment, now);
         }
@@ -491,9 +497,7 @@ impl Receiver {
         if self.phase == Phase::SynReceived {
             self.own_next = 1;
             let mut flags = Flags::SYN | Flags::ACK;
-            if self.ecn {
-                flags |= Flags::ECE;
-            }
+            flags |= self.answered_ecn();
             let header = self.header(0, self.window.initial_bytes(), flags, now);
             self.with_sack_blocks(header)
         } else {
@@ -515,6 +519,7 @@ impl Receiver {
         }
         let window_bytes = std::mem::replace(&mut self.decided_window_bytes, UNDECIDED);
         self.acknowledging.on_sent();
+        let flags = self.with_counted_marks(flags);
         self.header(seq, window_bytes.into(), flags, now)
     }
 

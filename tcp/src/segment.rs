@@ -17,7 +17,7 @@ pub const MOST_SACK_BLOCKS: usize = 4;
 
 /// Control bits, and the congestion field of the IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// Opens a connection.
@@ -36,11 +36,30 @@ impl Flags {
     pub const ECT: Flags = Flags(64);
     /// CE in the IP header: the packet was marked.
     pub const CE: Flags = Flags(128);
+    /// The third bit of accurate ECN (RFC 9768 section 3.1.1).
+    pub const AE: Flags = Flags(256);
+    /// Beside `ECT`: it is ECT(1).
+    pub const ECT1: Flags = Flags(512);
+    /// The three bits that count marks (RFC 9768 section 3.2.2).
+    pub const ACE: Flags = Flags(256 | 16 | 8);
 
     /// Whether all of these are set.
     #[inline]
     pub fn has(self, flags: Flags) -> bool {
         self.0 & flags.0 == flags.0
+    }
+
+    /// The number 5 in those three.
+    pub(crate) const FIVE: Flags = Flags(256 | 8);
+
+    /// Those of the lowest eight bits, which are all but AE and ECT(1).
+    pub fn low_bits(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// With these lowest eight bits.
+    pub fn from_low_bits(bits: u8) -> Flags {
+        Flags(bits.into())
     }
 
     /// The flags that are set here but not there.

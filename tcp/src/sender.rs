@@ -31,6 +31,7 @@ mod autocork;
 mod bursts;
 mod cork;
 mod cwnd_usage;
+mod ecn;
 mod fast_open;
 mod handshake;
 mod header_prediction;
@@ -69,6 +70,7 @@ use cork::{Cork, CorkedTail};
 use cwnd_usage::CwndUsage;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
+use ecn::AccurateFeedback;
 use handshake::Handshake;
 use psh::{PushMarks, Write};
 use recovery::{Probe, Recovery, RepairState};
@@ -205,6 +207,8 @@ pub struct Sender {
     /// Whether the acknowledgement that completes the handshake is due.
     must_open: bool,
     ecn: bool,
+    /// Whether marks are counted (RFC 9768).
+    is_accurate: bool,
     cwr_due: bool,
     /// Whether `rare.cut` is set.
     is_cut: bool,
@@ -262,6 +266,7 @@ struct ColdState {
     /// Segments without payload sent while pacing is on: a FIN alone.
     bare_pkts: u64,
     last_answer: LastAnswer,
+    accurate: AccurateFeedback,
 }
 
 impl Sender {
@@ -290,6 +295,7 @@ impl Sender {
                 is_answering: false,
                 bare_pkts: 0,
                 last_answer: LastAnswer::default(),
+                accurate: AccurateFeedback::default(),
             }),
             phase: Phase::Closed,
             quiet: PollHint::No,
@@ -299,6 +305,7 @@ impl Sender {
             must_ack: false,
             must_open: false,
             ecn: false,
+            is_accurate: false,
             cwr_due: false,
             is_cut: false,
             corked: CorkedTail::No,

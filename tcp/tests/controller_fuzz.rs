@@ -234,6 +234,7 @@ impl Sender {
             (self.delivered_pkts - prior_delivered_pkts) as i64
         };
         let ack = Ack {
+            marked_pkts: if is(6) { newly_delivered_pkts } else { 0 },
             now: self.now,
             acked_pkts,
             cleaned_pkts: acked_pkts,

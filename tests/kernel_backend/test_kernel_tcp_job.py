@@ -39,6 +39,7 @@ def lines(**changes: Any) -> list[str]:
         ({"profile": "rfc"}, {}, "flows[0].tcp.profile"),
         ({"ack_every": 4}, {}, "flows[0].tcp.ack_every"),
         ({"congestion_control": "bbr", "pacing": False}, {}, "flows[0].tcp.pacing"),
+        ({"ecn": "accurate"}, {}, "flows[0].tcp.ecn"),
         ({"sack": False}, {}, "flows[1].tcp.sack"),
         ({}, {"hystart": False}, "flows[1].tcp.hystart"),
         ({}, {"initial_window": 2}, "flows[1].tcp.initial_window"),

@@ -191,6 +191,7 @@ fn tcp<'a>(
             0
         },
         flags: wire_flags(segment.flags),
+        is_accurate_ecn: segment.flags.has(Flags::AE),
         window: window as u16,
         timestamps: segment.timestamps.map(|pair| (pair.value_ms, pair.echo_ms)),
         sack: &sack[..blocks.len()],

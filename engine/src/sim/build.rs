@@ -14,7 +14,7 @@ use crate::sim::random::Stream;
 use crate::sim::time::Time;
 use crate::spec::route::{Hop, Routes};
 use crate::spec::source::{FlowStreams, Generator};
-use crate::spec::tcp::Controller;
+use crate::spec::tcp::{Controller, Ecn as Feedback};
 use crate::spec::{Ecn, Experiment, Flow, LinkEnd, Probe, Tcp};
 use crate::tcp::Settings;
 use crate::traffic::conversation::{Application, Conversation, ConversationPath};
@@ -230,13 +230,19 @@ impl Builder<'_> {
             .is_some_and(|module| module.0.traits().needs_ecn);
         let algorithm = Algorithm::of(tcp).expect("names of controllers were checked");
         let timer_hz = self.experiment.timer_hz;
+        // Prague counts marks; the others that need ECN have RFC 8257's feedback.
+        let feedback = match algorithm.needs_ecn() || needs_ecn {
+            true if algorithm.sends_ect1() => Feedback::ACCURATE,
+            true => Feedback::CLASSIC,
+            false => tcp.ecn,
+        };
         // The codepoint of ECN-capable packets; others have none.
         let ecn = match tcp.ect1 || algorithm.sends_ect1() {
             true => Ecn::Ect1,
             false => Ecn::Ect0,
         };
         let tcp = Tcp {
-            ecn: tcp.ecn || algorithm.needs_ecn() || needs_ecn,
+            ecn: feedback,
             ..tcp.clone()
         };
         let settings = Settings {

@@ -24,6 +24,8 @@ const HELD: u8 = 8;
 const SACK: u8 = 16;
 /// Flag in `StoredSegment::bits`: several packets carry it.
 const SHARED: u8 = 32;
+/// Of `StoredSegment::bits`: it has the flag AE, the only one above the lowest eight.
+const ACCURATE: u8 = 64;
 
 #[inline]
 fn bit_if(holds: bool, bit: u8) -> u8 {
@@ -57,7 +59,8 @@ struct StoredSegment {
     /// The number of the other direction, which carries no data: the sender's acknowledgement number, or the
     /// receiver's sequence number. SYN and FIN count.
     control: u16,
-    flags: Flags,
+    /// The lowest of its flags.
+    flags: u8,
     bits: u8,
 }
 
@@ -74,7 +77,10 @@ impl StoredSegment {
             window_bytes: u64::from(self.window_bytes),
             timestamps: (self.bits & TIMESTAMPS != 0).then_some(self.timestamps),
             payload_bytes: u32::from(self.payload_bytes),
-            flags: self.flags,
+            flags: match self.bits & ACCURATE {
+                0 => Flags::from_low_bits(self.flags),
+                _ => Flags::from_low_bits(self.flags) | Flags::AE,
+            },
         }
     }
 
@@ -179,8 +185,9 @@ impl SegmentStore {
             payload_bytes: segment.payload_bytes as u16,
             number: self.next_number,
             control: control as u16,
-            flags: segment.flags,
+            flags: segment.flags.low_bits(),
             bits: bit_if(segment.timestamps.is_some(), TIMESTAMPS)
+                | bit_if(segment.flags.has(Flags::AE), ACCURATE)
                 | bit_if(tag.is_retransmission, AGAIN)
                 | bit_if(tag.is_reply, REPLY),
         };

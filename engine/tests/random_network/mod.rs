@@ -6,7 +6,7 @@ use dumbbell_engine::run::check_simulator;
 use dumbbell_engine::spec::source::{
     self, Arrivals, Cbr, ClosedLoop, Ditg, Greedy, Poisson, Renewal,
 };
-use dumbbell_engine::spec::tcp::{Pacing, Tcp};
+use dumbbell_engine::spec::tcp::{Ecn, Pacing, Tcp};
 use dumbbell_engine::spec::trace::{State, Trace};
 use dumbbell_engine::spec::{Change, Experiment, Flow, LinkEnd, SizeAt, Source};
 use dumbbell_tc::parse_qdisc;
@@ -377,7 +377,10 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 rack,
                 timestamps,
                 delayed_ack,
-                ecn,
+                ecn: match (ecn, rack) {
+                    (true, true) => Ecn::ACCURATE,
+                    (on, _) => Ecn::Switch(on),
+                },
                 ack_every,
                 small_queues,
                 handshake,

@@ -201,7 +201,7 @@ impl Endpoint {
         u8::from(self.agreed.timestamps)
             | u8::from(self.agreed.sack) << 1
             | u8::from(self.agreed.is_scaled) << 2
-            | u8::from(self.agreed.ecn) << 3
+            | u8::from(self.agreed.ecn.is_on()) << 3
             | u8::from(self.fast_open.has_syn_data) << 5
     }
 

@@ -28,7 +28,7 @@ impl Endpoint {
     /// One that answers a SYN as it was judged.
     pub fn answer_early(
         setup: &Setup,
-        syn: &TcpPacket,
+        (syn, ecn): (&TcpPacket, EcnMark),
         judgement: SynVerdict,
         now: Time,
     ) -> Endpoint {
@@ -37,7 +37,7 @@ impl Endpoint {
             flags: syn.flags.without(TcpFlags::FIN),
             ..syn.clone()
         };
-        let mut endpoint = Endpoint::answer(setup, &plain, now);
+        let mut endpoint = Endpoint::answer(setup, &plain, ecn, now);
         endpoint.fast_open.option = judgement.answer;
         if judgement.is_open {
             endpoint.open_early(syn, now);
@@ -81,7 +81,10 @@ impl Endpoint {
             return;
         }
         self.state = ConnectionState::Open;
-        let segment = segment_of(packet, ecn, self.agreed.scale_in);
+        let mut segment = segment_of(packet, ecn, self.agreed.scale_in);
+        if let Some(sender) = &mut self.sender {
+            segment = sender.take_opening(segment);
+        }
         self.give(&segment, ecn, packet, now);
         let sent_once = match self.syns.as_slice() {
             [sent] => Some(*sent),

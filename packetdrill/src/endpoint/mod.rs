@@ -19,10 +19,11 @@ pub use fast_open::SynData;
 
 use crate::fast_open::SynAckOptions;
 use crate::language::script::{Cookie, EcnMark, TcpFlags, TcpOption, TcpPacket, Unreachable};
-use crate::plan::host_settings::{Ecn, HostSettings};
+use crate::plan::host_settings::HostSettings;
 use crate::segments::{SentPacket, mark_of, packet_of, segment_of};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Ecn as Feedback;
 use dumbbell_tcp::cca::bbr::FIRST_PHASES;
 use dumbbell_tcp::cca::{Algorithm, Cca};
 use dumbbell_tcp::receiver::Receiver;
@@ -120,7 +121,7 @@ pub enum ConnectionState {
 struct NegotiatedOptions {
     sack: bool,
     timestamps: bool,
-    ecn: bool,
+    ecn: Feedback,
     /// Payload and options of a full segment, bytes.
     mss_bytes: u32,
     /// Shift of windows that arrive.
@@ -199,7 +200,7 @@ impl Endpoint {
             agreed: NegotiatedOptions {
                 sack: tcp.sack,
                 timestamps: tcp.timestamps,
-                ecn: setup.host.ecn == Ecn::On,
+                ecn: setup.host.ecn.offered(),
                 mss_bytes: setup.mss_bytes,
                 scale_in: 0,
                 scale_out: 0,
@@ -242,14 +243,13 @@ impl Endpoint {
     }
 
     /// One that answers a SYN.
-    pub fn answer(setup: &Setup, syn: &TcpPacket, now: Time) -> Endpoint {
+    pub fn answer(setup: &Setup, syn: &TcpPacket, ecn: EcnMark, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::new(setup, ConnectionState::SynReceived);
-        let offers_ecn = syn.flags.has(TcpFlags::ECE.with(TcpFlags::CWR));
-        endpoint.agreed.ecn = setup.host.ecn != Ecn::Off && offers_ecn;
+        endpoint.agreed.ecn = setup.host.ecn.answered(syn.flags);
         endpoint.agree(syn);
         let settings = Arc::new(endpoint.receiver_settings());
         let mut receiver = Receiver::new(&settings).for_both_directions();
-        receiver.on_segment(&segment_of(syn, EcnMark::None, 0), now);
+        receiver.on_segment(&segment_of(syn, ecn, 0), now);
         endpoint.receiver = Some(receiver);
         endpoint
     }
@@ -295,7 +295,7 @@ impl Endpoint {
     /// A packet arrives. Times that it echoes count as the engine's do.
     pub fn on_packet(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         match self.state {
-            ConnectionState::SynSent => self.on_answer(packet, now),
+            ConnectionState::SynSent => self.on_answer(packet, ecn, now),
             ConnectionState::SynReceived => self.on_third(packet, ecn, now),
             ConnectionState::Open => self.on_open(packet, ecn, now),
             _ => self.refuse(packet),
@@ -382,10 +382,11 @@ impl Endpoint {
             return;
         }
         let carries = segment.end() > segment.seq;
+        let sender = self.sender.as_ref();
         let is_news = segment.ack > self.last_ack
             || segment.window_bytes != self.last_window
             || !segment.sack.is_empty()
-            || packet.flags.has(TcpFlags::ECE);
+            || sender.is_some_and(|sender| sender.tells_of_marks(segment.flags));
         // A segment with data is no duplicate acknowledgement (RFC 5681 section 2).
         if let Some(sender) = &mut self.sender
             && (is_news || !carries)

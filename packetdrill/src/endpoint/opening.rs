@@ -2,8 +2,11 @@
 
 use super::{ConnectionState, Endpoint};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
-use crate::segments::segment_of;
+use crate::plan::host_settings::agreed_by_answer;
+use crate::segments::{flags_of_mark, segment_of};
 use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Ecn as Feedback;
+use dumbbell_tcp::accurate_ecn::{self, handshake_flags};
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment};
 use dumbbell_tcp::sender::Sender;
@@ -52,9 +55,11 @@ impl Endpoint {
         }
         let mut answer = *answer;
         answer.flags = Flags::SYN | Flags::ACK;
-        if self.agreed.ecn {
-            answer.flags |= Flags::ECE;
-        }
+        answer.flags |= match self.agreed.ecn {
+            Feedback::Switch(false) => Flags::default(),
+            Feedback::Switch(true) => Flags::ECE,
+            Feedback::Word(_) => handshake_flags(Flags::default()),
+        };
         (answer.seq, answer.ack, answer.payload_bytes) = (0, 1, 0);
         sender.on_segment(&answer, now);
         sender
@@ -90,7 +95,7 @@ impl Endpoint {
     }
 
     /// RFC 9293 section 3.10.7.3: SYN-SENT.
-    pub(super) fn on_answer(&mut self, packet: &TcpPacket, now: Time) {
+    pub(super) fn on_answer(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         let has_ack = packet.flags.has(TcpFlags::ACK);
         let acceptable = 1..=1 + self.fast_open.syn_bytes;
         if has_ack && !acceptable.contains(&packet.ack.unwrap_or(0)) {
@@ -114,17 +119,18 @@ impl Endpoint {
             self.cross(packet, now);
             return;
         }
-        let accepts_ecn = packet.flags.has(TcpFlags::ECE) && !packet.flags.has(TcpFlags::CWR);
-        self.agreed.ecn &= accepts_ecn;
+        self.agreed.ecn = agreed_by_answer(self.agreed.ecn, packet.flags);
         self.agree(packet);
         self.note_syn_ack_options(packet);
         let segment = segment_of(packet, EcnMark::None, 0);
         let mut sender = self.opened_sender(&segment, now);
         let mut syn = segment;
         (syn.flags, syn.payload_bytes) = (Flags::SYN, 0);
-        if self.agreed.ecn {
-            syn.flags |= Flags::ECE | Flags::CWR;
-        }
+        syn.flags |= match self.agreed.ecn {
+            Feedback::Switch(false) => Flags::default(),
+            Feedback::Switch(true) => Flags::ECE | Flags::CWR,
+            Feedback::Word(_) => accurate_ecn::OFFER,
+        };
         let first = self.syns.last().copied().unwrap_or(now);
         let settings = Arc::new(self.receiver_settings());
         let mut receiver = Receiver::new(&settings).for_both_directions();
@@ -138,6 +144,7 @@ impl Endpoint {
             ..Segment::default()
         };
         receiver.on_segment(&open, now);
+        receiver.take_syn_ack(flags_of_mark(ecn));
         let repeats = self.settle_syn_data(&mut sender, segment.ack, now);
         if self.is_write_pending && !repeats {
             // The acknowledgement goes with what is written.
@@ -201,6 +208,7 @@ impl Endpoint {
         let mut sender = self.opened_sender(&answer, now);
         // The acknowledgement that ends a handshake of this side's.
         sender.poll_transmit(now);
+        let answer = sender.take_opening(answer);
         self.sender = Some(sender);
         self.last_ack = 1;
         self.last_data = now;

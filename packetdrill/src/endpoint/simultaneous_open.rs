@@ -12,6 +12,7 @@ use super::{ConnectionState, Endpoint};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use crate::segments::segment_of;
 use dumbbell_core::time::Time;
+use dumbbell_spec::tcp::Ecn as Feedback;
 use dumbbell_tcp::receiver::Receiver;
 use dumbbell_tcp::segment::{Flags, Segment, Timestamps};
 use dumbbell_tcp::sender::Sender;
@@ -46,7 +47,11 @@ impl Endpoint {
             options: self.syn_options(),
             has_timestamps: self.agreed.timestamps,
         });
-        self.agreed.ecn &= syn.flags.has(TcpFlags::ECE) && syn.flags.has(TcpFlags::CWR);
+        // As one that answers, but that it takes no more than it has offered.
+        self.agreed.ecn = match self.agreed.ecn {
+            Feedback::Switch(false) => Feedback::OFF,
+            _ => self.setup.host.ecn.answered(syn.flags),
+        };
         self.agree(syn);
         let without_payload = Segment {
             payload_bytes: 0,
@@ -98,6 +103,7 @@ impl Endpoint {
         let answer = segment_of(packet, EcnMark::None, self.agreed.scale_in);
         let mut sender = self.opened_sender(&answer, now);
         sender.poll_transmit(now);
+        let answer = sender.take_opening(answer);
         self.wait_for_syn_data(&mut sender, ack, now);
         // Its SYN and its SYN-ACK both count as delivered (`tcp_rcv_state_process`).
         sender.on_syn_ack_acknowledged(None, now);

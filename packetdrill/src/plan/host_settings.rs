@@ -1,7 +1,10 @@
 //! What can be set.
 
 use crate::fast_open::{Flags, Key};
-use dumbbell_spec::tcp::{Profile, Tcp};
+use crate::language::script::TcpFlags;
+use crate::segments::engine_flags;
+use dumbbell_spec::tcp::{Ecn as Feedback, Profile, Tcp};
+use dumbbell_tcp::accurate_ecn::Mode;
 use dumbbell_tcp::cca::Algorithm;
 
 /// Initial send buffer of `common/defaults.sh`, bytes of memory.
@@ -27,6 +30,48 @@ pub enum Ecn {
     On,
     /// Accepted.
     Passive,
+    /// Accurate ECN (RFC 9768) is offered and accepted, RFC 3168's accepted.
+    Accurate,
+}
+
+impl Ecn {
+    /// What a SYN asks for.
+    pub fn offered(self) -> Feedback {
+        match self {
+            Ecn::Off | Ecn::Passive => Feedback::OFF,
+            Ecn::On => Feedback::CLASSIC,
+            Ecn::Accurate => Feedback::ACCURATE,
+        }
+    }
+
+    /// What is agreed on with an end whose SYN has these flags.
+    pub fn answered(self, syn: TcpFlags) -> Feedback {
+        let offers_classic = syn.has(TcpFlags::ECE.with(TcpFlags::CWR));
+        match self {
+            Ecn::Off => Feedback::OFF,
+            Ecn::On | Ecn::Passive => Feedback::Switch(offers_classic),
+            Ecn::Accurate => agreed(Mode::of_offer(engine_flags(syn))),
+        }
+    }
+}
+
+/// What is agreed on when an end that has offered this hears a SYN-ACK with these flags.
+pub fn agreed_by_answer(offered: Feedback, syn_ack: TcpFlags) -> Feedback {
+    match offered {
+        Feedback::Switch(offers) => {
+            let accepts = syn_ack.has(TcpFlags::ECE) && !syn_ack.has(TcpFlags::CWR);
+            Feedback::Switch(offers && accepts)
+        }
+        Feedback::Word(_) => agreed(Mode::of_answer(engine_flags(syn_ack))),
+    }
+}
+
+fn agreed(mode: Mode) -> Feedback {
+    match mode {
+        Mode::NotEcn => Feedback::OFF,
+        Mode::Classic => Feedback::CLASSIC,
+        Mode::Accurate => Feedback::ACCURATE,
+    }
 }
 
 /// Settings of the host.

@@ -267,14 +267,11 @@ fn segment(packet: &Packet) -> Result<TcpPacket, String> {
     if segment.urgent.is_some() || segment.flags.has(TcpFlags::URG) {
         return Err("urgent data".into());
     }
-    if segment.flags.has(TcpFlags::AE) {
-        return Err("accurate ECN".into());
-    }
     for option in segment.options.iter().flatten() {
         if let TcpOption::Other(name) = option {
             return Err(match name.as_str() {
                 "md5" => "TCP MD5".into(),
-                "ECN" => "accurate ECN".into(),
+                "ECN" => "the option of accurate ECN".into(),
                 other => format!("option {other}"),
             });
         }

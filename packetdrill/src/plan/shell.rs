@@ -184,6 +184,7 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
         ("tcp_ecn", "0") => HostSetting::Ecn(Ecn::Off),
         ("tcp_ecn", "1") => HostSetting::Ecn(Ecn::On),
         ("tcp_ecn", "2") => HostSetting::Ecn(Ecn::Passive),
+        ("tcp_ecn", "3") => HostSetting::Ecn(Ecn::Accurate),
         ("tcp_slow_start_after_idle", _) => HostSetting::RestartsAfterIdle(on),
         ("tcp_window_scaling", _) => HostSetting::WindowScaling(on),
         ("tcp_congestion_control", name) => match Algorithm::named(name) {

@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
     fn inject(&mut self, packet: &TcpPacket, mark: EcnMark) {
         let mut packet = packet.clone();
         if packet.flags.has(TcpFlags::SYN) {
-            let begins = self.begin_if_listened_for(&packet);
+            let begins = self.begin_if_listened_for(&packet, mark);
             self.first_sequence.remote = packet.seq;
             if begins {
                 return;

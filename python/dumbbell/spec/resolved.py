@@ -314,7 +314,7 @@ class TcpSettings(_View):
         sack: Whether selective acknowledgements are used (RFC 2018).
         timestamps: Whether timestamps are used (RFC 7323).
         rack: Whether losses are detected by time (RFC 8985).
-        ecn: Whether ECN is negotiated (RFC 3168).
+        ecn: Whether ECN is negotiated (RFC 3168); ``"accurate"`` for RFC 9768.
         hystart: Whether CUBIC may leave slow start early.
         delayed_ack: Whether acknowledgements are delayed (RFC 1122).
         small_queues: Whether TCP small queues limits the data in the host's queue, as in Linux.
@@ -334,7 +334,7 @@ class TcpSettings(_View):
     sack = _Key[bool]()
     timestamps = _Key[bool]()
     rack = _Key[bool]()
-    ecn = _Key[bool]()
+    ecn = _Key[bool | str]()
     hystart = _Key[bool]()
     delayed_ack = _Key[bool]()
     small_queues = _Key[bool]()

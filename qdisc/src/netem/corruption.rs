@@ -1,7 +1,7 @@
 //! `corrupt`: which packets have a bit flipped that somebody finds (tc-netem(8)).
 
 use super::chance::{Chance, bits};
-use dumbbell_core::packet::{Kind, Packet};
+use dumbbell_core::packet::{Packet, PacketKind};
 use dumbbell_core::random::Stream;
 use dumbbell_tc::qdisc::Netem as Config;
 
@@ -33,7 +33,7 @@ impl Corruption {
             return false;
         }
         let bytes = match packet.kind() {
-            Kind::Tcp => TCP_HEADERS_BYTES,
+            PacketKind::Tcp => TCP_HEADERS_BYTES,
             _ => u32::from(packet.bytes),
         };
         let place = u64::from(bits(stream)) * u64::from(bytes + ETHERNET_BYTES) >> 32;

@@ -113,6 +113,8 @@ pub struct Ack {
     pub cleaned_pkts: u32,
     /// Packets newly acknowledged or SACKed.
     pub newly_delivered_pkts: u32,
+    /// Of those packets so many were marked, as far as its receiver says.
+    pub marked_pkts: u32,
     /// Round-trip time that it measured (`sample->rtt_us`), if any.
     pub rtt: Option<Time>,
     /// Smoothed round-trip time.

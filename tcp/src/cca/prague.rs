@@ -4,7 +4,7 @@
 //! | clause | here |
 //! | --- | --- |
 //! | section 2.2, packets are ECT(1) | yes, all data |
-//! | section 2.3.1, feedback of every mark | of the receiver of DCTCP (`receiver/marks.rs`), not AccECN |
+//! | section 2.3.1, feedback of every mark | accurate ECN (RFC 9768), a count of them |
 //! | section 2.3.2, alpha: moving average of the share of marks, g = 1/16, once a virtual round trip | in packets; 1 at the first mark |
 //! | section 2.3.3, losses by time, RACK | the sender's, in `linux-6.1` |
 //! | section 2.4.1, a loss: Reno's half | at once, and not less if marks have cut in the same round trip |
@@ -16,7 +16,7 @@
 //! | section 2.5.2, bursts of at most 250 us | of the pacing rate, in whole packets, one at least |
 //! | section 3, fall-back on classic ECN, fractional windows, faster starts | no |
 
-use super::{Ack, CaState, Controller, Options, RttSample, Snapshot, Window};
+use super::{Ack, CaState, Controller, Options, Snapshot, Window};
 use dumbbell_core::time::Time;
 
 /// g: the weight of the last interval in alpha.
@@ -50,10 +50,6 @@ pub struct Prague {
     renewed: Time,
     /// When marks last made the window smaller.
     cut: Option<Time>,
-    /// The first packet that was not acknowledged when something was counted last.
-    una_pkts: u64,
-    /// The same of the last acknowledgement that echoed a mark.
-    marked_una_pkts: Option<u64>,
     /// The round trip is over when this has been acknowledged.
     end_pkts: u64,
     /// Round trips since slow start.
@@ -87,6 +83,28 @@ impl Prague {
         let share = counted.marked_pkts as f64 / counted.acked_pkts.max(1) as f64;
         *alpha += GAIN * (share - *alpha);
         self.renewed = now;
+    }
+
+    /// Counts what an acknowledgement says of marks, and renews alpha where a round trip is over.
+    fn count(&mut self, window: &Window, ack: &Ack, marked_pkts: u32) {
+        self.counted.acked_pkts += u64::from(ack.newly_delivered_pkts);
+        self.counted.marked_pkts += u64::from(marked_pkts);
+        if marked_pkts > 0 && self.alpha.is_none() {
+            self.alpha = Some(FIRST_ALPHA);
+            self.counted = AckedCounts::default();
+            self.renewed = ack.now;
+        }
+        if ack.una_pkts < self.end_pkts {
+            return;
+        }
+        self.end_pkts = ack.next_pkts;
+        if !window.is_in_slow_start() {
+            self.rounds = self.rounds.saturating_add(1);
+        }
+        let is_due = ack.now.saturating_sub(self.renewed) >= self.virtual_rtt();
+        if is_due || !self.is_independent() {
+            self.renew_alpha(ack.now);
+        }
     }
 
     /// Sets the window to a number of packets that need not be whole.
@@ -144,8 +162,6 @@ impl Controller for Prague {
             counted: AckedCounts::default(),
             renewed: now,
             cut: None,
-            una_pkts: 0,
-            marked_una_pkts: None,
             end_pkts: 0,
             rounds: 0,
             may_be_independent: options.rtt_independence,
@@ -159,41 +175,17 @@ impl Controller for Prague {
     }
 
     /// Marks count in every state.
-    fn on_rtt(&mut self, window: &mut Window, sample: &RttSample) {
-        let acked_pkts = sample.una_pkts.saturating_sub(self.una_pkts);
-        self.una_pkts = self.una_pkts.max(sample.una_pkts);
-        self.counted.acked_pkts += acked_pkts;
-        if sample.is_echo {
-            self.marked_una_pkts = Some(sample.una_pkts);
-            self.counted.marked_pkts += acked_pkts;
-            if self.alpha.is_none() {
-                self.alpha = Some(FIRST_ALPHA);
-                self.counted = AckedCounts::default();
-                self.renewed = sample.now;
-            }
-        }
-        if sample.una_pkts < self.end_pkts {
-            return;
-        }
-        self.end_pkts = sample.next_pkts;
-        if !window.is_in_slow_start() {
-            self.rounds = self.rounds.saturating_add(1);
-        }
-        let is_due = sample.now.saturating_sub(self.renewed) >= self.virtual_rtt();
-        if is_due || !self.is_independent() {
-            self.renew_alpha(sample.now);
-        }
-    }
-
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.rtt = ack.srtt.unwrap_or(self.rtt);
+        let marked_pkts = ack.marked_pkts.min(ack.newly_delivered_pkts.max(1));
+        self.count(window, ack, marked_pkts);
         let is_repairing = matches!(ack.state, CaState::Recovery | CaState::Loss);
-        if self.marked_una_pkts == Some(ack.una_pkts) {
-            if !is_repairing {
-                self.cut(window, ack.now);
-            }
-        } else if ack.is_cwnd_limited && ack.state != CaState::Recovery {
-            let mut pkts = ack.newly_delivered_pkts;
+        if marked_pkts > 0 && !is_repairing {
+            self.cut(window, ack.now);
+        }
+        let unmarked_pkts = ack.newly_delivered_pkts.saturating_sub(marked_pkts);
+        if unmarked_pkts > 0 && ack.is_cwnd_limited && ack.state != CaState::Recovery {
+            let mut pkts = unmarked_pkts;
             if window.is_in_slow_start() {
                 pkts = window.slow_start(pkts);
             }
@@ -242,21 +234,8 @@ mod tests {
 
     /// An acknowledgement of one packet, as the sender tells of it.
     fn acknowledge(prague: &mut Prague, window: &mut Window, now: Time, rtt: Time, is_echo: bool) {
-        let una_pkts = prague.una_pkts + 1;
-        let next_pkts = una_pkts + u64::from(window.cwnd_pkts);
-        prague.on_rtt(
-            window,
-            &RttSample {
-                now,
-                rtt,
-                una_pkts,
-                next_pkts,
-                is_echo,
-            },
-        );
         let ack = Ack {
-            una_pkts,
-            next_pkts,
+            marked_pkts: u32::from(is_echo),
             ..ack(now, 1, rtt)
         };
         prague.on_ack(window, &ack);

@@ -44,6 +44,7 @@ pub fn fresh_window(cwnd_pkts: u32) -> Window {
 /// An acknowledgement of `acked_pkts` in order, `rtt` after they were sent.
 pub fn ack(now: Time, acked_pkts: u32, rtt: Time) -> Ack {
     Ack {
+        marked_pkts: 0,
         now,
         acked_pkts,
         cleaned_pkts: acked_pkts,

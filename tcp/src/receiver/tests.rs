@@ -4,6 +4,7 @@
 use super::*;
 use crate::cca::Algorithm;
 use dumbbell_spec::Tcp;
+use dumbbell_spec::tcp::Ecn;
 use std::sync::Arc;
 
 const START: Time = Time::from_ns(1_000_000_000);
@@ -15,10 +16,10 @@ fn opened(tcp: Tcp) -> Receiver {
 
 /// The same at the other end of this controller.
 fn opened_for(algorithm: Algorithm, tcp: Tcp) -> Receiver {
-    let flags = if tcp.ecn {
-        Flags::SYN | Flags::ECE | Flags::CWR
-    } else {
-        Flags::SYN
+    let flags = match tcp.ecn {
+        Ecn::Switch(false) => Flags::SYN,
+        Ecn::Switch(true) => Flags::SYN | Flags::ECE | Flags::CWR,
+        Ecn::Word(_) => Flags::SYN | Flags::ACE,
     };
     let settings = Arc::new(Settings::new(tcp, algorithm, 1500, 1000));
     let mut receiver = Receiver::new(&settings);
@@ -243,7 +244,7 @@ fn a_late_reading_moves_the_round_trip_that_is_measured() {
 #[test]
 fn dctcps_receiver_tells_which_packets_were_marked() {
     let tcp = Tcp {
-        ecn: true,
+        ecn: Ecn::CLASSIC,
         ..Tcp::rfc("dctcp")
     };
     let mut receiver = opened_for(Algorithm::Dctcp, tcp);
@@ -273,4 +274,32 @@ fn dctcps_receiver_tells_which_packets_were_marked() {
     );
     // Nothing waits: this one alone.
     assert_eq!(acknowledged(marked(6001, Flags::CE)), [(7001, true)]);
+}
+
+/// RFC 9768 section 3.2.2.5.1: an acknowledgement where marks begin and for every second, with the count of
+/// all of them, from 5 on; others are delayed.
+#[test]
+fn a_receiver_counts_marks() {
+    let tcp = Tcp {
+        ecn: Ecn::ACCURATE,
+        ..Tcp::rfc("reno")
+    };
+    let mut receiver = opened(tcp);
+    let mut acknowledged = |seq, mark| {
+        let segment = Segment {
+            flags: Flags::ACK | mark,
+            ..data(seq, 1000, 1)
+        };
+        receiver.on_segment(&segment, START);
+        let acks = std::iter::from_fn(|| receiver.poll_transmit(START));
+        acks.map(|ack| (ack.ack, crate::accurate_ecn::ace_of(ack.flags)))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(acknowledged(1, Flags::ECT), []);
+    assert_eq!(acknowledged(1001, Flags::CE), [(2001, 6)]);
+    assert_eq!(acknowledged(2001, Flags::CE), []);
+    assert_eq!(acknowledged(3001, Flags::CE), [(4001, 0)]);
+    assert_eq!(acknowledged(4001, Flags::CE), []);
+    // A CWR of RFC 3168 has no meaning; two segments are acknowledged, of which one was marked.
+    assert_eq!(acknowledged(5001, Flags::ECT | Flags::CWR), [(6001, 1)]);
 }

@@ -10,7 +10,7 @@ use crate::pacing;
 use crate::prr::Delivered;
 use crate::rate_sample::Delivery;
 use crate::rtt::{as_us, from_us};
-use crate::segment::{Flags, Segment, Timestamps};
+use crate::segment::{Segment, Timestamps};
 use crate::timestamp_ms;
 use dumbbell_core::time::Time;
 
@@ -29,6 +29,8 @@ pub(super) struct AckSummary {
     pub(super) window_updated: bool,
     /// A congestion mark is echoed.
     pub(super) is_echo: bool,
+    /// How many it tells of; None where it says of all packets or none.
+    pub(super) marked_pkts: Option<u32>,
     /// A retransmitted packet was acknowledged cumulatively.
     pub(super) retransmission_acked: bool,
     /// A packet sent once, before recovery began, was delivered.
@@ -71,6 +73,7 @@ impl AckSummary {
             is_old: false,
             window_updated: false,
             is_echo: false,
+            marked_pkts: None,
             retransmission_acked: false,
             original_delivered: false,
             is_duplicate_reported: false,
@@ -121,7 +124,7 @@ impl Sender {
         summary.is_predicted = is_same_window
             && segment.sack.is_empty()
             && segment.payload_bytes == 0
-            && !segment.flags.has(Flags::ECE);
+            && !self.tells_of_marks(segment.flags);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);
         if segment.ack < prior_una {
             self.on_old_ack(segment, now, &mut summary);
@@ -141,7 +144,7 @@ impl Sender {
         if self.is_sack() {
             self.enter_sack(&segment.sack, segment.ack, prior_una, now_us, &mut summary);
         }
-        summary.is_echo = self.ecn && segment.flags.has(Flags::ECE);
+        self.enter_marks(segment, prior_una, delivered, &mut summary);
         if prior_out == 0 {
             self.notify_ack_arrival(&summary, now);
             self.on_ack_of_nothing(now, &mut summary);
@@ -153,7 +156,7 @@ impl Sender {
         }
         let entered = (self.rate.delivered_pkts - delivered) as u32;
         if summary.is_echo {
-            self.count_echoed(entered);
+            self.count_echoed(summary.marked_pkts.unwrap_or(entered));
         }
         self.notify_acked(&summary, now);
         self.update_rack_window(&summary);
@@ -166,7 +169,7 @@ impl Sender {
         }
         let delivered = (self.rate.delivered_pkts - delivered) as u32;
         let lost = (self.rate.lost_pkts - lost) as u32;
-        if summary.is_echo {
+        if summary.is_echo && summary.marked_pkts.is_none() {
             self.count_echoed(delivered - entered);
         }
         let ack = self.sample(&summary, now, delivered, lost, prior_in_flight);
@@ -427,8 +430,10 @@ impl Sender {
         rate.losses_pkts = lost_pkts;
         rate.prior_in_flight_pkts = prior_in_flight_pkts;
         rate.is_ack_delayed = summary.is_probably_delayed;
+        let of_all_pkts = if summary.is_echo { delivered_pkts } else { 0 };
         Ack {
             now,
+            marked_pkts: summary.marked_pkts.unwrap_or(of_all_pkts),
             acked_pkts: delivered_pkts,
             cleaned_pkts: summary.cleaned_pkts,
             newly_delivered_pkts: delivered_pkts,

@@ -54,7 +54,7 @@ impl Sender {
     /// before `peer_next`.
     pub fn open_unacknowledged(&mut self, window_bytes: u64, peer_next: u64, now: Time) {
         self.quiet = PollHint::No;
-        self.ecn = self.settings.tcp.ecn;
+        self.assume_ecn();
         self.peer_next = peer_next;
         self.una = 1;
         self.next = 1;

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | RFC 9293 section 3.10.7.3, SYN-SENT | `on_syn_ack` |
 //! | RFC 6298 section 5.7, SYN | 1 s, doubled |
-//! | RFC 3168 section 6.1.1 | ECN is offered by the first SYN only |
+//! | RFC 3168 section 6.1.1, RFC 9768 section 3.1.4.1 | ECN is offered by the first SYN only, accurate ECN by the second, too |
 //! | RFC 6928 section 2, RFC 5681 section 3.1 | the initial window |
 
 use super::transmit::OutgoingSegment;
@@ -65,7 +65,7 @@ impl Sender {
     /// Opens the connection with known parameters of the other end, except for the round-trip time: RFC 6298
     /// section 2.1 gives one second.
     fn begin_open(&mut self, now: Time) {
-        self.ecn = self.settings.tcp.ecn;
+        self.assume_ecn();
         self.peer_next = 1;
         self.una = 1;
         self.next = 1;
@@ -80,9 +80,7 @@ impl Sender {
             return;
         }
         let now_us = as_us(now);
-        self.ecn = self.settings.tcp.ecn
-            && segment.flags.has(Flags::ECE)
-            && !segment.flags.has(Flags::CWR);
+        self.agree_on_ecn(segment.flags);
         self.peer_next = segment.end();
         self.una = 1;
         self.next = 1;
@@ -138,11 +136,7 @@ impl Sender {
         let is_repeated = self.last_sent().is_some();
         self.on_syn_sent(is_repeated, now);
         self.last_sent = now;
-        let mut flags = Flags::SYN;
-        // RFC 3168 section 6.1.1.1: a repeated SYN does not offer ECN.
-        if self.settings.tcp.ecn && !is_repeated {
-            flags |= Flags::ECE | Flags::CWR;
-        }
+        let flags = Flags::SYN | self.offered_ecn(self.timers.retransmits);
         debug_assert_eq!(self.peer_next, 0, "a SYN acknowledges nothing");
         Some(OutgoingSegment::without_payload(0, flags))
     }

@@ -27,6 +27,7 @@ impl Sender {
             && !self.recovery.has_probe()
             && self.board.is_plain()
             && !self.recent.is_behind(header.timestamps)
+            && !self.is_accurate
             && !self.fin_sent;
         if is_expected {
             self.once_sent_pkts(header.ack)

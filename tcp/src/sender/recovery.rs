@@ -395,7 +395,7 @@ impl Sender {
         self.window.prior_cwnd_pkts = self.window.cwnd_pkts;
         let flight = self.board.packets_out() - self.board.sacked_out();
         self.rare.repair.prr.begin(self.window.cwnd_pkts, flight);
-        self.cwr_due = self.ecn;
+        self.cwr_due = self.ecn && !self.is_accurate;
     }
 
     fn end_reduction(&mut self, now: Time) {

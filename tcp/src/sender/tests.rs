@@ -6,6 +6,7 @@ use crate::cca::{Algorithm, CaState};
 use crate::receiver::Receiver;
 use crate::rtt::as_us;
 use dumbbell_spec::Tcp;
+use dumbbell_spec::tcp::Ecn;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -256,7 +257,7 @@ proptest! {
         timestamps in any::<bool>(),
         delayed_ack in any::<bool>(),
         is_rfc in any::<bool>(),
-        ecn in any::<bool>(),
+        ecn in prop::sample::select(vec![Ecn::OFF, Ecn::CLASSIC, Ecn::ACCURATE]),
         handshake in any::<bool>(),
         gso_max_segs in prop::sample::select(vec![1, 2, 44, 65535]),
     ) {

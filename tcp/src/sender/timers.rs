@@ -257,7 +257,7 @@ impl Sender {
         self.notify_state(CaState::Loss, now);
         self.recovery.enter(CaState::Loss, self.next);
         self.recovery.end_probe();
-        self.cwr_due = self.ecn;
+        self.cwr_due = self.ecn && !self.is_accurate;
         // RFC 5682 section 3.1 step 1, in Linux also section 2.1. Without SACK the profile `rfc` is plain
         // NewReno (RFC 6582).
         let has_frto = self.is_sack() || self.settings.is_linux();

@@ -270,6 +270,7 @@ impl Bottleneck {
 
     fn tell(&mut self, acked: u64, rtt: Time, rate: RateSample) {
         let ack = Ack {
+            marked_pkts: 0,
             now: self.now,
             acked_pkts: 1,
             cleaned_pkts: 1,

@@ -60,7 +60,7 @@ fn first_without_time(
     let has_ecn = flow.tcp.as_ref().is_some_and(|tcp| {
         // Whether a module needs ECN is known only when it is loaded.
         let may_need = tcp.controller.is_some();
-        may_need || tcp.ecn || Algorithm::of(tcp).is_some_and(Algorithm::needs_ecn)
+        may_need || tcp.ecn.is_on() || Algorithm::of(tcp).is_some_and(Algorithm::needs_ecn)
     });
     let ecn = if has_ecn { WITH_ECN } else { WITHOUT_ECN };
     let classes: Vec<u8> = ecn.iter().map(|ecn| flow.dscp << 2 | ecn).collect();

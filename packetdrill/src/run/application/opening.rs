@@ -3,14 +3,18 @@
 use super::{Outcome, Progress, Role, Run, Socket};
 use crate::endpoint::{ConnectionState, Endpoint, Setup, SynData};
 use crate::fast_open::{OPTION_SPACE_BYTES, Server};
-use crate::language::script::{TcpFlags, TcpPacket};
+use crate::language::script::{EcnMark, TcpFlags, TcpPacket};
 use crate::plan::operations::{Call, Sending};
 use crate::run::FirstSequence;
 
 impl Run<'_> {
     /// A SYN for a socket that has begun to listen begins a connection: a script has one after the
     /// other, as packetdrill has.
-    pub(in crate::run) fn begin_if_listened_for(&mut self, packet: &TcpPacket) -> bool {
+    pub(in crate::run) fn begin_if_listened_for(
+        &mut self,
+        packet: &TcpPacket,
+        ecn: EcnMark,
+    ) -> bool {
         if !packet.flags.has(TcpFlags::ACK)
             && let Some(fd) = self.application.listening.take()
             && let Some(listener) = self.application.socket(fd).cloned()
@@ -25,7 +29,7 @@ impl Run<'_> {
             let mut syn = packet.clone();
             (syn.seq, syn.ack) = (0, None);
             let setup = self.setup(&listener);
-            let connection = Endpoint::answer_early(&setup, &syn, judgement, self.now);
+            let connection = Endpoint::answer_early(&setup, (&syn, ecn), judgement, self.now);
             self.application.child = Some((self.begin(connection), fd));
             return true;
         }

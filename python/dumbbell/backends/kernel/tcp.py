@@ -67,6 +67,9 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             value = f"{tcp['packet_memory_bytes']}B"
             allowed = f"{_PACKET_MEMORY_BYTES}B on the kernel, which has its own"
             raise SpecError(f"{path}.packet_memory", value, allowed)
+        if tcp["ecn"] == "accurate":
+            allowed = "true or false: Linux has accurate ECN (RFC 9768) since 6.18"
+            raise SpecError(f"{path}.ecn", "accurate", allowed)
         controller = _checked_controller(path, tcp)
         if tcp["pacing"] is False and controller == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
@@ -124,7 +127,7 @@ def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
             return {
                 "net/ipv4/tcp_sack": _bit(tcp.sack),
                 "net/ipv4/tcp_timestamps": _bit(tcp.timestamps),
-                "net/ipv4/tcp_ecn": _bit(tcp.ecn),
+                "net/ipv4/tcp_ecn": _bit(tcp.ecn is True),
                 "net/ipv4/tcp_recovery": _bit(tcp.rack),
                 # Tail loss probes, which are part of RACK-TLP (RFC 8985).
                 "net/ipv4/tcp_early_retrans": "3" if tcp.rack else "0",
