@@ -165,9 +165,7 @@ _FLOWS = (
     _bytes("received_payload_bytes", "UDP payload of these, as received by the application."),
     _ns("first_sent_ns", "First datagram sent in the measured window; -1 for none."),
     _ns("last_received_ns", "Last datagram completed in the measured window; -1 for none."),
-    _pkts(
-        "delay_count", "Packets with a one-way delay: created in the measured window, delivered."
-    ),
+    _pkts("delay_count", "Packets created in the measured window and delivered."),
     _real("delay_mean_s", "s", "Mean one-way delay of these, creation to delivery; NaN for none."),
     _real("delay_sd_s", "s", "Their standard deviation."),
     _ns("delay_min_ns", "Their minimum; -1 for none."),
@@ -211,9 +209,7 @@ _QUEUES = (
     _ns("wait_max_ns", "Its maximum; -1 for none."),
     _real("system_mean_pkts", "packets", "Time average of packets in queue and transmission (N)."),
     _real("backlog_mean_pkts", "packets", "Time average of packets in the discipline (N_q)."),
-    _real(
-        "backlog_mean_bytes", "bytes", "Time average of bytes in the discipline, as tc's backlog."
-    ),
+    _real("backlog_mean_bytes", "bytes", "Time average of bytes in the discipline."),
     _pkts("system_max_pkts", "Maximum of packets in queue and transmission."),
     _pkts("backlog_max_pkts", "Maximum of packets in the discipline."),
     _bytes("backlog_max_bytes", "Maximum of bytes in the discipline."),
@@ -224,11 +220,7 @@ _DISTRIBUTIONS = (
     _id("quantity", "0 sojourn (ns), 1 wait (ns), 2 packets in the system.", "int8"),
     _real("low", "ns or packets", "Lower edge of the bin, inclusive. Delay bins are 1/128 wide."),
     _real("high", "ns or packets", "Upper edge, exclusive. Bins of packets hold one number."),
-    _real(
-        "weight",
-        "packets or s",
-        "Packets with a delay in the bin; seconds at that number of packets.",
-    ),
+    _real("weight", "packets or s", "Packets in the bin; seconds at that number of packets."),
 )
 
 _FLOW_DELAYS = (
@@ -407,12 +399,7 @@ _CAPTURED_INTERVALS = (
         "int8",
     ),
     _id("begin_ns", "Start of the interval, since the first packet.", "int64", "ns"),
-    _id(
-        "width_ns",
-        "Length of the interval, the same for all intervals of a direction.",
-        "int64",
-        "ns",
-    ),
+    _id("width_ns", "Length of the interval, equal within a direction.", "int64", "ns"),
     _pkts("pkts", "Packets seen."),
     _bytes("bytes", "Their frames, as captured."),
     _pkts("retransmission_pkts", f"{_WIRESHARK} `tcp.analysis.retransmission`."),
