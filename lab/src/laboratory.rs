@@ -95,7 +95,7 @@ impl Laboratory {
             Request::Peek => self.peek(),
             Request::Forget => self.forget(),
             Request::Clock => self.clock(),
-            Request::Finish { queue } => self.finish(queue),
+            Request::Finish { queue, together } => self.finish(queue, &together),
         }
     }
 
@@ -262,7 +262,7 @@ impl Laboratory {
         Ok(Answer::Peeked { now_ns })
     }
 
-    fn finish(&mut self, queue: usize) -> Result<Answer, Problem> {
+    fn finish(&mut self, queue: usize, together: &[usize]) -> Result<Answer, Problem> {
         if self.run.is_some() && !self.is_at_its_end {
             let allowed = "a run that is at its end: what goes on has no digest";
             return Err(Problem::new("", "a run that goes on", allowed));
@@ -273,7 +273,7 @@ impl Laboratory {
         self.tables = output.tables;
         self.tables.0.extend(beside);
         let experiment = self.experiment()?;
-        let numbers = numbers(experiment, &self.tables, &ways(experiment), queue);
+        let numbers = numbers(experiment, &self.tables, &ways(experiment), queue, together);
         Ok(Answer::Finished {
             digest: output.digest,
             events: output.events,

@@ -35,21 +35,29 @@ pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
     })
 }
 
-/// What a run is reduced to: a queue's numbers, goodputs of flows, round trips of probes.
+/// What a run is reduced to: numbers of queues, goodputs of flows, round trips of probes.
 ///
 /// # Arguments
 /// `ways` are the queues that each flow's packets pass; `queue` is the number of the queue that is
-/// looked at.
+/// looked at. Of queues that are looked at `together` there are the numbers of each, and those over
+/// the packets of all, whose paths begin with `queues.`.
 pub fn numbers(
     experiment: &Experiment,
     tables: &Tables,
     ways: &[Vec<u32>],
     queue: usize,
+    together: &[usize],
 ) -> Vec<Number> {
     let names = experiment.queue_names();
     let mut found = Vec::new();
-    if let Some(name) = names.get(queue) {
-        of_queue(tables, queue, &format!("queue[{name}]"), &mut found);
+    let others = together.iter().filter(|each| **each != queue);
+    for &each in std::iter::once(&queue).chain(others) {
+        if let Some(name) = names.get(each) {
+            of_queue(tables, each, &format!("queue[{name}]"), &mut found);
+        }
+    }
+    if !together.is_empty() {
+        of_queues(tables, together, &mut found);
     }
     of_flows(experiment, tables, ways, &mut found);
     of_probes(experiment, tables, &mut found);
@@ -75,7 +83,7 @@ fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
     let sojourns = one("sojourn_count");
     // Bins are wider than the distance to the greatest value, which is exact.
     let greatest = one("sojourn_max_ns") / NS_PER_S;
-    let p95 = sojourn_quantile_s(tables, queue, 0.95).min(greatest);
+    let p95 = sojourn_quantile_s(tables, &[queue], 0.95).min(greatest);
     let own = [
         ("utilization", one("busy_s") / measured_s),
         ("throughput_bps", 8.0 * one("departed_bytes") / measured_s),
@@ -90,21 +98,52 @@ fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
     }
 }
 
-/// Linear inside a bin (`dumbbell.stats.histogram_quantile`).
-fn sojourn_quantile_s(tables: &Tables, queue: usize, q: f64) -> f64 {
+/// Over the packets of all these queues, each of which weighs the same.
+fn of_queues(tables: &Tables, queues: &[usize], to: &mut Vec<Number>) {
+    let of = |name| {
+        let values = column(tables, "queues", name).unwrap_or_default();
+        let own = queues
+            .iter()
+            .filter_map(|queue| values.get(*queue).copied());
+        own.collect::<Vec<f64>>()
+    };
+    let (counts, means_s) = (of("sojourn_count"), of("sojourn_mean_s"));
+    let all: f64 = counts.iter().sum();
+    let of_some = counts
+        .iter()
+        .zip(&means_s)
+        .filter(|(count, _)| **count > 0.0);
+    let sum_s: f64 = of_some.map(|(count, mean_s)| count * mean_s).sum();
+    let greatest_s = of("sojourn_max_ns").into_iter().fold(f64::NAN, f64::max) / NS_PER_S;
+    let median_s = match all > 0.0 {
+        true => sojourn_quantile_s(tables, queues, 0.5).min(greatest_s),
+        false => f64::NAN,
+    };
+    add(to, "queues.mean_sojourn_s".into(), sum_s / all);
+    add(to, "queues.sojourn_p50_s".into(), median_s);
+}
+
+/// Of the packets of these queues together, linear inside a bin (`dumbbell.stats.histogram_quantile`).
+fn sojourn_quantile_s(tables: &Tables, queues: &[usize], q: f64) -> f64 {
     let of = |name| column(tables, "distributions", name).unwrap_or_default();
-    let (queues, kinds) = (of("queue"), of("quantity"));
+    let (at, kinds) = (of("queue"), of("quantity"));
     let (low, high, weight) = (of("low"), of("high"), of("weight"));
-    let is_own = |row: &usize| queues[*row] == queue as f64 && kinds[*row] == SOJOURN;
-    let rows: Vec<_> = (0..queues.len()).filter(is_own).collect();
+    let is_own = |row: &usize| {
+        kinds[*row] == SOJOURN && queues.iter().any(|queue| at[*row] == *queue as f64)
+    };
+    let mut rows: Vec<usize> = (0..at.len()).filter(is_own).collect();
+    rows.sort_by(|one, other| low[*one].total_cmp(&low[*other]));
     let total: f64 = rows.iter().map(|row| weight[*row]).sum();
     let mut before = 0.0;
-    for row in rows {
-        if before + weight[row] >= q * total {
-            let share = ((q * total - before) / weight[row]).clamp(0.0, 1.0);
-            return (low[row] + share * (high[row] - low[row])) / NS_PER_S;
+    // A bin that several queues have is one.
+    for bin in rows.chunk_by(|one, other| low[*one] == low[*other]) {
+        let own: f64 = bin.iter().map(|row| weight[*row]).sum();
+        if before + own >= q * total {
+            let share = ((q * total - before) / own).clamp(0.0, 1.0);
+            let (low, high) = (low[bin[0]], high[bin[0]]);
+            return (low + share * (high - low)) / NS_PER_S;
         }
-        before += weight[row];
+        before += own;
     }
     f64::NAN
 }

@@ -67,6 +67,9 @@ pub enum Request {
     Finish {
         /// The number of the queue that numbers are made of.
         queue: usize,
+        /// Numbers of queues that are looked at together: of each, and over the packets of all.
+        #[serde(default)]
+        together: Vec<usize>,
     },
 }
 

@@ -4,8 +4,9 @@
  * A run that goes on or is over, by the names of its columns (`TABLE.COLUMN`).
  * @typedef {{column: (name: string) => Float64Array}} Columns
  *
- * What a run that is over is reduced to by the engine (lab/src/numbers.rs): numbers of the first queue
- * that is looked at, of flows and probes, by their paths; null where one is not defined.
+ * What a run that is over is reduced to by the engine (lab/src/numbers.rs): numbers of each queue that
+ * is looked at and of all of them together, of flows and probes, by their paths; null where one is not
+ * defined.
  * @typedef {{path: string, value: number | null}[]} Numbers
  *
  * What a form is asked to look at; a run that goes on has no numbers yet.
@@ -23,7 +24,23 @@ const MOST_POINTS = 900;
 /** A number of the first queue that is looked at, as the engine has it; NaN where it is not defined.
  * @param {any} described @param {Order} order @param {string} name such as `loss_ratio` */
 export function numberOf(described, { queues, numbers }, name) {
-  const path = `queue[${described.queues[queues[0]]}].${name}`;
+  return valueAt(numbers, `queue[${described.queues[queues[0]]}].${name}`);
+}
+
+/** The same of each queue that is looked at.
+ * @param {any} described @param {Order} order @param {string} name */
+export function numberOfEach(described, { queues, numbers }, name) {
+  return queues.map((queue) => valueAt(numbers, `queue[${described.queues[queue]}].${name}`));
+}
+
+/** A number over the packets of all queues that are looked at.
+ * @param {Order} order @param {string} name such as `mean_sojourn_s` */
+export function numberOfAll({ numbers }, name) {
+  return valueAt(numbers, `queues.${name}`);
+}
+
+/** @param {Numbers} numbers @param {string} path */
+function valueAt(numbers, path) {
   return numbers.find((each) => each.path === path)?.value ?? NaN;
 }
 
@@ -35,26 +52,16 @@ export function ofQueues(engine, name, queues) {
   return queues.map((queue) => values[queue]);
 }
 
-/** Mean time in the system, s, over the packets of all these queues together.
- * @param {Columns} engine @param {number[]} queues */
-export function meanSojourn_s(engine, queues) {
-  const counts = ofQueues(engine, "sojourn_count", queues);
-  const means = ofQueues(engine, "sojourn_mean_s", queues);
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  return counts.reduce((sum, count, i) => sum + (count ? (count / all) * means[i] : 0), 0) || NaN;
-}
-
-/** Time that a share of the packets of all these queues take at most, s: linear inside a bin, and
- * never beyond the greatest (`dumbbell.stats.histogram_quantile`).
- * @param {Columns} engine @param {{queues: number[], isPreview: boolean}} order @param {number} share */
-export function sojournQuantile_s(engine, { queues, isPreview }, share) {
+/** Time that a share of the packets of all these queues take at most, s, of a run that goes on: linear
+ * inside a bin.
+ * @param {Columns} engine @param {number[]} queues @param {number} share */
+export function sojournQuantileSoFar_s(engine, queues, share) {
   const [at, kind, low, high, weight] = ["queue", "quantity", "low", "high", "weight"].map((name) =>
     engine.column(`distributions.${name}`),
   );
   const rows = [...at.keys()].filter((i) => kind[i] === SOJOURN && queues.includes(at[i]));
   rows.sort((one, other) => low[one] - low[other]);
   const wanted = share * rows.reduce((sum, row) => sum + weight[row], 0);
-  const greatest = isPreview ? Infinity : Math.max(...ofQueues(engine, "sojourn_max_ns", queues));
   let before = 0;
   for (let i = 0; i < rows.length; ) {
     // The same bin of several queues is one.
@@ -63,22 +70,15 @@ export function sojournQuantile_s(engine, { queues, isPreview }, share) {
     for (; i < rows.length && low[rows[i]] === low[first]; i++) mass += weight[rows[i]];
     if (before + mass >= wanted) {
       const inside = mass > 0 ? Math.min(1, Math.max(0, (wanted - before) / mass)) : 0;
-      return Math.min(low[first] + inside * (high[first] - low[first]), greatest) / NS_PER_S;
+      return (low[first] + inside * (high[first] - low[first])) / NS_PER_S;
     }
     before += mass;
   }
   return NaN;
 }
 
-/** Share of the time in which these queues sent, the busiest.
- * @param {Columns} engine @param {number[]} queues */
-export function utilization(engine, queues) {
-  const busy = ofQueues(engine, "busy_s", queues);
-  const measured = ofQueues(engine, "measured_s", queues);
-  return Math.max(...busy.map((seconds, i) => seconds / measured[i]));
-}
-
-/** The same of a run that goes on, from what the queues sent until the last sample.
+/** Share of the time in which these queues sent, the busiest, of a run that goes on: from what they
+ * sent until the last sample.
  * @param {Columns} engine @param {any} described @param {number[]} queues */
 export function utilizationSoFar(engine, described, queues) {
   const all = described.queues.length;

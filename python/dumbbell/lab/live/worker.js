@@ -101,7 +101,7 @@ async function run(engine, order) {
     await turn();
     if (current !== order.id) return;
   }
-  const { digest, events, numbers } = engine.ask({ do: "finish", queue: order.queues[0] });
+  const { digest, events, numbers } = engine.ask({ do: "finish", queue: order.queues[0], together: order.queues });
   const toml = engine.ask({ do: "toml" }).text;
   const { name, duration_ns } = described.resolved;
   say({ kind: "done", id: order.id, digest, events, found: found(numbers), toml, name, duration_ns });
@@ -121,7 +121,7 @@ async function replicate(engine, { id, form, options, arms, from, until }) {
         await turn();
         if (current !== id) return;
       }
-      const { numbers } = engine.ask({ do: "finish", queue: arm.queues[0] });
+      const { numbers } = engine.ask({ do: "finish", queue: arm.queues[0], together: arm.queues });
       found.push(REDUCERS[form](columnsOf(engine), described, { ...arm, options, isPreview: false, numbers }));
       await turn();
       if (current !== id) return;
