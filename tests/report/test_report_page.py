@@ -275,6 +275,21 @@ def test_a_link_to_an_explanation_has_a_description_and_a_picture() -> None:
     assert found["og:image:alt"]
 
 
+def test_the_overview_explains_each_word_where_it_is_first_used() -> None:
+    answers = ("A small buffer slows flows down.", "PIE keeps the buffer short.")
+    names = ("sizing", "pie")
+    reports = [
+        realistic_report(study=name, answer=answer, advice=[])
+        for name, answer in zip(names, answers, strict=True)
+    ]
+    page = index_html([IndexEntry.of(each) for each in reports])
+    first, second = page.split('<article id="study-')[1:]
+    assert "A small <dfn>buffer</dfn> slows" in first
+    assert "<b>buffer</b>: room for packets that wait for the line." in first
+    assert "<dfn>PIE</dfn> keeps the buffer short." in second
+    assert page.count("<b>buffer</b>") == page.count("<b>PIE</b>") == 1
+
+
 def test_a_term_is_explained_once_and_where_it_is_first_used() -> None:
     page = page_of(explained())
     bucket = next(term for term in TERMS if term.word == "token bucket")

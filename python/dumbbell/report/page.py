@@ -150,6 +150,7 @@ def index_html(
         ],
         advice=[(entry, each) for entry in entries for each in entry.advice],
         opening=opening,
+        marked=Explainer().marked,
         more=[{"entry": entry, "drawing": drawings.get(entry.study, "")} for entry in more],
         preview=f"{pictured[0].study}/figures/{pictured[0].figure}.png" if pictured else "",
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),

@@ -53,6 +53,7 @@ function roundTrip(queue) {
   return {
     id: "round-trip", label: "Round-trip time without queues", kind: "slider", paths,
     ...ROUND_TRIP_MS,
+    effect: "From sending a packet to hearing that it arrived",
     read: (described) => {
       const { forward, reverse } = described.resolved.links[queue >> 1];
       return (othersNs(described, queue) + forward.delay_ns + reverse.delay_ns) / 1e6;
@@ -71,6 +72,7 @@ function discipline(queue, examples) {
   const path = `${endPath(queue)}.qdisc`;
   return {
     id: "qdisc", label: "Discipline, as typed to tc", kind: "text", paths: [path], chips: examples,
+    effect: "Which packet waits, leaves next or is dropped, as tc(8) sets it on a Linux router",
     read: (described) => described.qdiscs[queue], changes: (text) => [[path, text]],
   };
 }
@@ -80,6 +82,7 @@ function policer(queue) {
   const path = `${endPath(queue)}.police`;
   return {
     id: "police", label: "Policer before the queue, or none", kind: "text", paths: [path],
+    effect: "Drops what comes without a token, where a shaper makes it wait",
     read: (described) => described.polices[queue] ?? "none", changes: (text) => [[path, text]],
   };
 }
@@ -100,6 +103,7 @@ function ofGroup(base, name, controllers, queue) {
     const path = `flows[${name}].tcp.congestion_control`;
     found.push({
       id: `controller-${name}`, label: `${name}: congestion control`, kind: "select", paths: [path],
+      effect: "The rule by which a sender sets its window: how much it may have under way",
       options: controllers, changes: (value) => [[path, value]], hides: true,
       read: (described) => members(described, name)[0]?.tcp.congestion_control ?? null,
     });
