@@ -192,6 +192,7 @@ fn every_field_crosses_the_boundary() {
     ];
     for (index, state) in states.into_iter().enumerate() {
         let ack = Ack {
+            marked_pkts: 0,
             now: at(1),
             acked_pkts: 2,
             cleaned_pkts: 2,
@@ -303,6 +304,7 @@ const struct dumbbell_cc_ops dumbbell_cc = {
 
 fn dumbbell_ack() -> Ack {
     Ack {
+        marked_pkts: 0,
         now: Time::ZERO,
         acked_pkts: 1,
         cleaned_pkts: 1,
