@@ -7,7 +7,7 @@ use drawn::slots::slots;
 use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
     ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Loss,
-    Netem, Pfifo, PfifoFast, Pie, Red, Selector, Tbf, cake,
+    Netem, Noqueue, Pfifo, PfifoFast, Pie, Red, Selector, Tbf, cake,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -88,7 +88,7 @@ fn netems() -> impl Strategy<Value = Netem> {
     let delays = (ticks_ns(274_877_906), ticks_ns(2_147_483), distributions);
     let bytes = (-28..=65_535i32, 0..=65_535u32, -65_535..=65_535i32);
     let rates = (prop_oneof![Just(0), rates_bps()], bytes);
-    let shares = (prop::array::uniform7(shares_ppb()), slots());
+    let shares = (prop::array::uniform7(shares_ppb()), slots().boxed());
     let counts = (1..=u32::MAX, 0..=u32::MAX, any::<bool>());
     (delays, losses(), rates, shares, counts).prop_filter_map(
         "words that need each other",
@@ -126,8 +126,13 @@ fn netems() -> impl Strategy<Value = Netem> {
     )
 }
 
+/// One of them is the root or nothing.
 fn qdiscs() -> impl Strategy<Value = Qdisc> {
-    leaves().prop_recursive(4, 8, 4, |inner| {
+    prop_oneof![40 => trees(), 1 => Just(Qdisc::Noqueue(Noqueue {}))]
+}
+
+fn trees() -> impl Strategy<Value = Qdisc> {
+    leaves().boxed().prop_recursive(4, 8, 4, |inner| {
         prop_oneof![
             tbfs(Some(inner.clone())),
             prios(inner.clone()),
@@ -409,15 +414,15 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
 
 /// Disciplines that the strategies here are for.
 const WITH_STRATEGIES: &str = "pfifo bfifo pfifo_fast netem tbf prio ets htb fq cake dualpi2 sfq choke \
-                               hfsc drr codel fq_codel pie fq_pie red";
+                               hfsc drr codel fq_codel pie fq_pie red noqueue";
 
 fn leaves() -> impl Strategy<Value = Qdisc> {
     let limits = || prop_oneof![1..=u32::MAX, 1..5000u32, Just(u32::MAX)];
     prop_oneof![
         limits().prop_map(|limit_packets| Qdisc::Pfifo(Pfifo { limit_packets })),
         limits().prop_map(|limit_bytes| Qdisc::Bfifo(Bfifo { limit_bytes })),
-        netems().prop_map(Qdisc::Netem),
-        tbfs(None),
+        netems().prop_map(Qdisc::Netem).boxed(),
+        tbfs(None).boxed(),
         Just(Qdisc::PfifoFast(PfifoFast {})),
         fqs(),
         cakes(),

@@ -159,7 +159,7 @@ impl Grammar for Choke {
                 "probability" => {
                     choke.probability_ppb = probability_ppb(words, parameter, &Choke::DISCIPLINE)?;
                 }
-                "bandwidth" => choke.bandwidth_bps = words.rate_bps(parameter, ignored)?,
+                "bandwidth" => choke.bandwidth_bps = words.short_rate_bps(parameter, ignored)?,
                 "ecn" => choke.ecn = true,
                 other => return Err(words.unknown(other)),
             }
@@ -303,5 +303,25 @@ impl fmt::Display for Choke {
             f.write_str(" ecn")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::qdisc::parse;
+
+    /// tc reads each of several, and 32 bits of bytes per second.
+    #[test]
+    fn a_bandwidth_that_does_not_fit_is_refused_though_another_follows() {
+        for text in [
+            "choke limit 100 bandwidth 100gbit bandwidth 1mbit",
+            "red limit 400kb avpkt 1000 burst 30 bandwidth 100gbit bandwidth 1mbit",
+        ] {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(
+                error.contains("bandwidth: \"100000000000\" is out of range"),
+                "{error}"
+            );
+        }
     }
 }

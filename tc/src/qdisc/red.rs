@@ -238,7 +238,7 @@ impl Grammar for Red {
                 "probability" => {
                     red.probability_ppb = probability_ppb(words, parameter, &Red::DISCIPLINE)?
                 }
-                "bandwidth" => red.bandwidth_bps = words.rate_bps(parameter, ignored)?,
+                "bandwidth" => red.bandwidth_bps = words.short_rate_bps(parameter, ignored)?,
                 "ecn" => red.ecn = true,
                 "harddrop" => red.harddrop = true,
                 "adaptive" => red.adaptive = true,

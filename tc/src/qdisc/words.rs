@@ -245,6 +245,19 @@ impl<'a> Words<'a> {
         self.above_zero(parameter, rate_bps, at_zero)
     }
 
+    /// As [`Words::rate_bps`], of a rate for which tc has 32 bits of bytes per second (`get_rate`).
+    pub(super) fn short_rate_bps(
+        &mut self,
+        parameter: &'static Parameter,
+        at_zero: Reason,
+    ) -> Result<u64, QdiscError> {
+        let rate_bps = self.rate_bps(parameter, at_zero)?;
+        match rate_bps / 8 <= u64::from(u32::MAX) {
+            true => Ok(rate_bps),
+            false => Err(self.discipline.out_of_range(parameter, rate_bps)),
+        }
+    }
+
     /// The rate that is the next word; may be 0.
     pub(super) fn any_rate_bps(
         &mut self,
