@@ -36,7 +36,7 @@ impl Corruption {
             PacketKind::Tcp => TCP_HEADERS_BYTES,
             _ => u32::from(packet.bytes),
         };
-        let place = u64::from(bits(stream)) * u64::from(bytes + ETHERNET_BYTES) >> 32;
+        let place = (u64::from(bits(stream)) * u64::from(bytes + ETHERNET_BYTES)) >> 32;
         place >= u64::from(HARMLESS_BYTES)
     }
 }

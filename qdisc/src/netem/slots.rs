@@ -86,7 +86,7 @@ impl Slots {
         let opens = match &mut self.delay {
             Delay::Uniform { least, width_ns } => {
                 // 31 bits of width: the grammar sees to it.
-                let more_ns = u64::from(bits(stream)) * *width_ns >> 32;
+                let more_ns = (u64::from(bits(stream)) * *width_ns) >> 32;
                 now + *least + Time::from_ns(more_ns)
             }
             Delay::Distribution { mean, jitter } => moved(now + *mean, jitter.draw_ns(stream)),

@@ -294,7 +294,7 @@ impl<'a> Heading<'a> {
     /// What a filter of a hook does to every packet; none where it has no packets here.
     fn action(&self, line: &str) -> Result<Option<Action>, QdiscError> {
         let begins = |word: &&str| matches!(*word, "action" | "police");
-        let end = self.words.iter().position(|word| begins(&word));
+        let end = self.words.iter().position(begins);
         let (matched, rest) = self.words.split_at(end.unwrap_or(self.words.len()));
         let protocol = match self.protocol.map(filter::Protocol::read) {
             Some(Ok(None)) => return Ok(None),
