@@ -80,7 +80,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
     ],
     "advise": [
         ("--up", "2mbit", "--down", "5mbit", "--rtt", "20ms", "--loaded-up", "300ms"),
-        ("typed", "--for", "a call while a backup runs"),
+        ("--up", "2mbit", "--down", "5mbit", "--rtt", "20ms", "--for", "game-and-downloads"),
     ],
     "results": [(), ("--name", "nothing-of-it")],
     "results pivot": [

@@ -32,7 +32,7 @@ class Predicted:
         unit: Of the numbers.
         measured: In the part that was held out.
         predicted: Mean of the runs.
-        low: Least that the twin allows: 95 % of runs, and the tolerance.
+        low: Least that the twin allows: by 95 % of differences of two runs, and the tolerance.
         high: Greatest.
     """
 
@@ -112,7 +112,9 @@ def _predicted(load: Loaded, runs: Sequence[Window], number: _Number) -> Predict
     if not math.isfinite(measured) or len(values) < 2:
         return None
     interval = prediction_interval(values)
-    slack = number.tolerance * interval.value + number.more
+    # The twin was fitted to one part, which differs from run to run as much as the one predicted.
+    reach = math.sqrt(2.0) * interval.half_width
+    slack = reach + number.tolerance * interval.value + number.more
     return Predicted(
         load.scene.source,
         load.scene.load,
@@ -120,6 +122,6 @@ def _predicted(load: Loaded, runs: Sequence[Window], number: _Number) -> Predict
         number.unit,
         measured,
         interval.value,
-        interval.low - slack,
-        interval.high + slack,
+        interval.value - slack,
+        interval.value + slack,
     )

@@ -79,6 +79,9 @@ def _of_file(path: Path, senders: Mapping[Way, str]) -> tuple[list[Scene], Seque
     from dumbbell.twin.log_scenes import READ, loads_of_log
 
     name = printable(path.name)
+    if path.is_dir():
+        raise SpecError("FILE", f"{name}, a folder", f"a file of {READ}")
+    path.stat()
     kind = kind_of(path)
     if kind is FileKind.FLENT:
         from dumbbell.formats.flent import read_flent
