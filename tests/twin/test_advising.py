@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dumbbell.errors import SpecError
@@ -13,9 +14,12 @@ from dumbbell.twin.advice.advising import Trial, advise, chosen, why_no_advice
 from dumbbell.twin.advice.candidates import Candidate, candidates
 from dumbbell.twin.advice.known_line import KnownLine, known_line, known_line_of, read_known_line
 from dumbbell.twin.advice.uses import USES, use_of
-from dumbbell.twin.line import PLAIN
+from dumbbell.twin.fitting import Loaded
+from dumbbell.twin.line import PLAIN, Line
+from dumbbell.twin.prediction import predict
 from dumbbell.twin.result import Trust, Twin
-from dumbbell.twin.scene import Way
+from dumbbell.twin.scene import MeasuredFlow, Scene, Way
+from dumbbell.twin.simulated import simulated
 from dumbbell.twin.typed import TypedNumbers, twin_of_numbers
 
 BACKUP = USES[0]
@@ -134,3 +138,24 @@ def test_a_twin_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "twin.json").write_text(json.dumps(bloated().document))
     read = read_known_line(tmp_path)
     assert isinstance(read, KnownLine) and read == known_line_of(bloated())
+
+
+@pytest.mark.slow
+def test_a_promise_is_kept_by_the_advised_line_and_not_by_the_line_as_it_was() -> None:
+    known = known_line_of(bloated())
+    cake = next(each for each in candidates(known.line, [Way.UP]) if each.name == "cake at 90 %")
+    advised = cake.on(known.line)
+    t_s = np.array([0.0, 15.0])
+    upload = MeasuredFlow(Way.UP, t_s, t_s * 2e5, np.full(2, np.nan))
+    load = Scene(source="upload", begin_s=0.0, end_s=15.0, flows=(upload,))
+
+    def measured_on(line: Line) -> Scene:
+        ((scene,),) = simulated([line], load, seed=9, replications=range(1), jobs=1)
+        return scene
+
+    def promise(afterwards: Scene) -> list[bool]:
+        found = predict(advised, [Loaded(afterwards)], seed=4, jobs=1)
+        return [each.is_inside for each in found]
+
+    assert promise(measured_on(advised)) == [True, True, True]
+    assert not all(promise(measured_on(known.line)))

@@ -125,12 +125,16 @@ class LineOptions:
         is_file = bool(self.files) or any(during.values())
         if typed and is_file:
             raise SpecError(typed[0], "given beside files", "numbers or files, not both")
+        senders = _senders(self.senders)
+        if typed and senders:
+            allowed = "it beside files: numbers say no senders"
+            raise SpecError("--congestion-control", self.senders or "", allowed)
         if typed:
             return None
         if not self.files:
             allowed = "a file with a load, such as Flent's, or --up, --down and --rtt"
             raise SpecError("FILE", "nothing", allowed)
-        return read_measurements(self.files, during, _senders(self.senders))
+        return read_measurements(self.files, during, senders)
 
     def twin_of_numbers(self, seed: int) -> Twin:
         """The twin of typed numbers.
