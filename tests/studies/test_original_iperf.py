@@ -28,7 +28,8 @@ def fields(tmp_path: Path, packets: list[tuple[float, int, int, bool]]) -> Path:
     path = tmp_path / "fields.csv"
     lines = []
     for at_s, port, size, is_retransmission in packets:
-        lines.append(f"{1.7e9 + at_s:.6f},10.0.0.1,10.0.0.2,{port},5001,{size},{'1' * is_retransmission}")
+        mark = "1" * is_retransmission
+        lines.append(f"{1.7e9 + at_s:.6f},10.0.0.1,10.0.0.2,{port},5001,{size},{mark}")
         lines.append(f"{1.7e9 + at_s + 0.001:.6f},10.0.0.2,10.0.0.1,5001,{port},66,")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -31,8 +31,8 @@ SCRIPT = _modules(
 )
 """Of the page, each after those that it imports from."""
 WORKER = _modules(
-    "engine turns ends live/tokens packets tokens_seen stack looking activities families series play"
-    " worker"
+    "engine turns ends live/tokens packets tokens_seen stack looking activities families series"
+    " play worker"
 )
 RULE_WORKER = _modules("closed engine activities families series rule_run")
 """Of the worker in which a rule runs that somebody has written."""
