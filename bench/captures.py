@@ -1,4 +1,4 @@
-"""``make bench``, captures: how fast a capture is written, and read again.
+"""``make bench``, captures: speed of writing and reading a capture.
 
 One CUBIC flow at 1 Gbit/s, both directions of the bottleneck captured before and after the queue
 and where they arrive, on one thread, beside the same run without a capture. Cost is CPU time of

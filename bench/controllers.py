@@ -1,4 +1,4 @@
-"""``make bench``, controllers: what a congestion controller in Python costs.
+"""``make bench``, controllers: cost of a congestion controller in Python.
 
 The example in `examples/controllers/mine.py` gives the same run as our own ``reno``, so the two
 runs differ in nothing but who computes the window. CPU time counts, the median of a few runs.

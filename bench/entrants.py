@@ -1,4 +1,4 @@
-"""Who can run the work on this computer, and how it is started."""
+"""The simulators available on this computer, and how they are started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make bench``, executors: the same runs by two threads, two processes, two Dask workers.
+"""``make bench``, executors: the same runs by two threads, two processes and two Dask workers.
 
 Rates are those of the steady state: of n runs the first two, whose end nobody waited for twice, are
 left out, and with them the start of processes, which a row of its own states. Beside rates, which

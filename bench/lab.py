@@ -1,4 +1,4 @@
-"""``make bench``, the laboratory: how soon its page answers, and how fast its simulator is.
+"""``make bench``, the laboratory: response time of its page, and speed of its simulator.
 
 In Chromium, each preset, at two widths: a slider is moved, and from there on it is timed until
 the first picture (a preview where the run is long) and until the run's last one; the medians count.

@@ -1,4 +1,4 @@
-"""``make bench``, learning agents: steps a second of the Gymnasium environment.
+"""``make bench``, learning agents: steps per second of the Gymnasium environment.
 
 One sender at 10 Mbit/s that fills its link, monitor intervals of 100 ms, the environment as
 `gymnasium.make` gives it, on one processor. CPU time counts, new episodes included; the median of a

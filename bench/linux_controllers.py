@@ -1,4 +1,4 @@
-"""``make bench``, controllers of Linux: its C files beside our own of the same name.
+"""``make bench``, controllers of Linux: its C files compared with the built-in controllers.
 
 Both do the same work to the bit, so what differs is the way into a shared object and the fields of
 the kernel's structures. Cost is CPU time around the run, in alternating pairs.

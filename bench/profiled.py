@@ -1,4 +1,4 @@
-"""``make bench PGO=1``: our programs, built by a profile of the runs that a wheel's is made of.
+"""``make bench PGO=1``: programs built with the profile that ``make wheel PGO=1`` uses.
 
 What ``make wheel PGO=1`` does, for the programs of the bench: built once to count what is done how
 often, run through every arm of the quick presets, and built again by the counts. Nothing that is

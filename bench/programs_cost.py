@@ -1,4 +1,4 @@
-"""What a run with real programs costs beside a guest that runs the same commands from a script.
+"""Cost of a run with real programs, compared with a guest that runs the same commands in a script.
 
 Source 000 (statistical multiplexing): two ITGSend, an ITGRecv, two pings, a router with ``netem
 rate``. Ours starts the programs in hosts as one logs in to them, looks at the queue packet by

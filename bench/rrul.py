@@ -1,4 +1,4 @@
-"""``make bench``, the study pie-rrul: what all of it costs beside ten flows of the dumbbell.
+"""``make bench``, the study pie-rrul: its cost compared with ten flows over the dumbbell network.
 
 Seven settings of PIE, three scenarios, five replications of 70 s: eight TCP flows, four latency
 flows, and what the scenario adds. The study's router has a driver's ring, which is a hop more for

@@ -1,4 +1,4 @@
-"""``make bench``, store: what it costs to keep a run, and how much memory many of them take.
+"""``make bench``, store: cost of storing a run, and memory of many runs.
 
 A run's numbers are put into a store as `dumbbell run` does it, beside one bare SQLite transaction a
 run with the same numbers and the same pragmas: wall time, the two in turns, the median of a few

@@ -1,4 +1,4 @@
-"""``make bench``, TCP: the engine beside ns-3 and beside the least that a dumbbell can cost.
+"""``make bench``, TCP: the engine compared with ns-3 and with a minimal dumbbell simulator.
 
 Programs alternate as in the first table and cost is CPU time around the run. A row counts only
 when both sides did the same work: goodput within 5 % and the share of packets that the bottleneck

@@ -1,4 +1,4 @@
-"""How near the simulator's bursts come to the kernel's, over the reference grid.
+"""Compares the simulator's bursts with the kernel's over the reference grid.
 
 ``burst_grid.py --write``  runs the sixty networks on both, with segments one by one and in the
                            kernel's own bursts, once each, and keeps what came of it in

@@ -1,4 +1,4 @@
-"""Checks what ``dumbbell reproduce`` wrote, from outside and without any package.
+"""Checks the output of ``dumbbell reproduce`` without importing the package.
 
 ``check_results.py FOLDER``: the pages are there and need nothing from the network, each study's
 ``claims.json`` holds judged claims, each with every field, a verdict that is one of

@@ -1,4 +1,4 @@
-"""Checks a wheel as somebody has it who has nothing else of ours, on Linux, macOS or Windows.
+"""Checks a wheel without a checkout, on Linux, macOS or Windows.
 
 ``check_wheel.py WHEEL`` (or a folder, of which the newest is taken): looks at its tags, its size
 and what of the system its programs ask for; installs it into an environment of its own, in a folder

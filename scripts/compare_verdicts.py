@@ -1,4 +1,4 @@
-"""Holds the verdicts of quick runs against those of full ones, from outside.
+"""Compares the verdicts of quick and full runs, from their results folders.
 
 ``compare_verdicts.py --store FOLDER`` prints what ``dumbbell reproduce all --full --seed 1`` wrote
 to FOLDER as a small JSON, which is kept in ``tests/studies/full_verdicts.json``.

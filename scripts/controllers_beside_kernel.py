@@ -1,4 +1,4 @@
-"""Controllers beside the kernel's: one flow over 10 Mbit/s, 40 ms and a queue of one product.
+"""Compares controllers with the kernel's: one flow over 10 Mbit/s, 40 ms and a queue of one BDP.
 
 ``python scripts/controllers_beside_kernel.py vegas htcp`` runs each of them three times on the
 simulator and on the Linux kernel in virtual time, and prints the table of its page in ``docs``.

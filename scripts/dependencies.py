@@ -1,4 +1,4 @@
-"""Prints what pyproject.toml asks for, one requirement a line, for ``pip install -r``.
+"""Prints the requirements of pyproject.toml, one per line, for ``pip install -r``.
 
 ``dependencies.py [EXTRA ...]``: what the package needs to run and to be built, then the extras
 named. Installing them before the package lets one constraints file hold for all of them.

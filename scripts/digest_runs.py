@@ -1,4 +1,4 @@
-"""The runs whose digests are kept: short ones that together pass through all of the simulator."""
+"""The runs with recorded digests: short runs that together cover the whole simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests of a fixed set of runs, kept by version: what a change of results is seen by.
+"""Digests of a fixed set of runs, recorded by version, to detect changes of results.
 
 ``digests.py``          says which differ from those in tests/golden/digests.json; exit status 1
 ``digests.py --write``  keeps them under today's version; refused where that version had others

@@ -1,4 +1,5 @@
-"""Linux's sixteen controllers beside the kernel, and ours beside Linux's: tables of a page.
+"""Tables of docs/controllers.md: Linux's sixteen controllers compared with the kernel and with
+ours.
 
 ``--kernel`` runs each of them on six networks of the reference grid, three times, on the Linux
 kernel in virtual time, and keeps what was measured in ``tests/reference/linux-controllers.json``;

@@ -1,4 +1,4 @@
-"""The lock files: every Python package that `make` installs, with the hashes of its files.
+"""Writes the lock files: every Python package that `make` installs, with the hashes of its files.
 
 ``locks.py --write`` makes them again (`make locks`): of `constraints.txt`, which has the versions,
 and `pyproject.toml`, which has what is needed, with the hashes that the index has for each file of

@@ -1,4 +1,4 @@
-"""What the kernel says of our own packet scripts, kept; and the table of rules in the docs.
+"""Records the kernel's verdicts on the packet scripts, and writes the table of rules in the docs.
 
 ``--write`` has packetdrill judge every script in ``packetdrill/scripts`` that has changed inside
 the virtual-time kernel (all of them when the judge itself has changed) and keeps the verdicts in

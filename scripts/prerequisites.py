@@ -1,4 +1,4 @@
-"""Says what is missing on this computer before anything is built or downloaded.
+"""Reports missing tools before anything is built or downloaded.
 
 Run by ``make`` with whatever ``python3`` there is, so it is written for Python 3.6 without any
 package. Exit status 0 when everything needed is here, 1 with instructions otherwise.

@@ -1,4 +1,4 @@
-"""What must hold of any bytes that readers in Python are given: a function for each reader.
+"""Properties that the Python readers must have for any input: a function for each reader.
 
 `scripts/fuzz_readers.py` calls them with inputs that libFuzzer makes, and
 `scripts/test_fuzz_readers.py` with the files that are kept.

@@ -1,4 +1,4 @@
-"""Which sections RFCs have, and which of them say MUST or SHOULD: `tests/docs/rfc_sections.toml`.
+"""Lists the sections of RFCs, and those with MUST or SHOULD, for `tests/docs/rfc_sections.toml`.
 
     python scripts/rfc_sections.py rfc5681.txt rfc6298.txt.gz ...
 

@@ -1,4 +1,4 @@
-"""Writes what is compiled into a wheel, as CycloneDX 1.5: ``sbom.py FILE``.
+"""Writes the components compiled into a wheel, as CycloneDX 1.5: ``sbom.py FILE``.
 
 The crates of the native module, of the kernel's guest and of the laboratory's module, with the
 licence and source that each states and the SHA-256 that `Cargo.lock` has of it. Build scripts

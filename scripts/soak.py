@@ -1,4 +1,4 @@
-"""Run thousands of random descriptions and disturbed programs, as long as one likes.
+"""Runs thousands of random descriptions, and programs with injected faults.
 
 ``python scripts/soak.py --state FILE`` works through 20,000 cases, about two hours on two cores.
 Ctrl-C stops it, and the same command goes on where it stopped. Most cases are descriptions that are

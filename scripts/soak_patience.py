@@ -1,4 +1,4 @@
-"""When a program that says nothing hangs, and when the machine only gave it no time."""
+"""Distinguishes a silent program that hangs from one that got no CPU time."""
 
 from __future__ import annotations
 

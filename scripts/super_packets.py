@@ -1,4 +1,4 @@
-"""What switches of devices change on both backends: table and picture of docs/host-bursts.md.
+"""Effects of device offloads on both backends: table and picture of docs/host-bursts.md.
 
 ``super_packets.py --write``    runs the networks with each switch on both, keeps the means in
                                 tests/reference/super-packets.json, puts the table into the page

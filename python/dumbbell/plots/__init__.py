@@ -1,7 +1,7 @@
 """Figures of runs, one function each.
 
-The figures of the published studies lie in the studies. These are for one's own experiments: from
-Python (``run.plot.queue()``), on the page of ``dumbbell run``, and of several runs side by side.
+The studies contain their own figures. These are for users' experiments: from Python
+(``run.plot.queue()``), on the page of ``dumbbell run``, and for comparisons of several runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a link with a trace lets through, drawn behind figures over time."""
+"""The capacity of a link with a trace, drawn behind figures over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GREY = "#dfe3e8"
 
 
 def traced_queues(run: Run) -> list[str]:
-    """Names of the queues whose links say by a trace how fast packets leave."""
+    """Names of the queues whose links have a trace with a rate."""
     if run.spec is None:
         return []
     return [queue.name for queue in resolved_of(run).queues if queue.trace is not None]
@@ -29,7 +29,7 @@ def traced_queues(run: Run) -> list[str]:
 def with_trace_behind(
     figure: Figure, run: Run, queue: str | None = None, *, in_mbps: bool = False
 ) -> Figure:
-    """The figure with what a link can send as a grey area behind its curves.
+    """The figure with a link's capacity as a grey area behind its curves.
 
     Args:
         figure: Over time, in seconds, with columns ``y``, or ``backlog_pkts``.
@@ -39,7 +39,7 @@ def with_trace_behind(
             where the link is fastest.
 
     Returns:
-        The same figure where no link has a trace, or none that says a rate.
+        The same figure if no link has a trace with a rate.
     """
     names = traced_queues(run)
     name = queue if queue is not None else next(iter(names), None)
@@ -77,7 +77,7 @@ def with_trace_behind(
 
 
 def _top(figure: Figure) -> float:
-    """The greatest of what is drawn."""
+    """The largest value in the figure."""
     data = as_polars(figure.data)
     drawn = [column for column in ("y", "backlog_pkts") if column in data.columns]
     greatest = [data[column].cast(pl.Float64).fill_nan(None).max() for column in drawn]

@@ -1,4 +1,4 @@
-"""What a figure of a run shows by default: the bottleneck, and the flows through it."""
+"""Defaults of figures: the bottleneck, and the flows through it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from dumbbell.tables import Run
 
 MOST_CURVES = 6
-"""Number of colours that can be told apart."""
+"""Number of distinguishable colours."""
 
 
 def bottleneck(run: Run) -> str | None:
     """The queue in which packets waited most: by the integral of its backlog, then by drops.
 
-    None where nothing ever waited, or an import does not say.
+    None if no packet waited, or an import does not have the data.
     """
     if "queues" not in run.tables or not len(run.column("queues", "queue")):
         return None
@@ -38,7 +38,7 @@ def tcp_flows(run: Run) -> list[str]:
 
 
 def drawn_flows(run: Run, flows: Sequence[str] | None) -> list[str]:
-    """The flows asked for; else those that delivered most, in the order of the description."""
+    """The given flows, or those that delivered most, in the order of the description."""
     if flows is not None:
         return [run.flow_names[run.flow(each)] for each in flows]
     names = run.flow_names

@@ -17,11 +17,11 @@ from dumbbell.report.theme import FIGURE_HEIGHT, FIGURE_WIDTH, SERIES, zoom
 from dumbbell.tables import Run
 
 MOST_TRANSFERS = 2000
-"""Points of a scatter; of more, this number evenly spaced by size."""
+"""Maximum number of points of a scatter plot; more are thinned, evenly spaced by size."""
 
 Floats = NDArray[np.float64]
 Runs = Run | Mapping[str, Run] | Mapping[str, Sequence[Run]]
-"""One run, or several by the name of what was compared: a run each, or its replications."""
+"""One run, or several by name: a run each, or its replications."""
 
 
 def by_name(runs: Runs) -> dict[str, list[Run]]:
@@ -32,14 +32,14 @@ def by_name(runs: Runs) -> dict[str, list[Run]]:
 
 
 def delay_cdf(runs: Runs, queue: str | int | None = None) -> Figure:
-    """How long packets were in a queue, transmission included.
+    """CDF of the sojourn time of packets at a queue, transmission included.
 
     Args:
-        runs: One, or several to be compared; replications of one thing are pooled.
-        queue: Name or index; of each the one in which packets waited most when None.
+        runs: One run, or several to compare; replications are pooled.
+        queue: Name or index; if None the queue of each run in which packets waited most.
 
     Raises:
-        NothingToDrawError: Nothing waited anywhere.
+        NothingToDrawError: No packet waited in any queue.
     """
     samples, names = [], []
     for label, each in by_name(runs).items():
@@ -118,7 +118,7 @@ def completion_by_size(run: Run) -> Figure:
         }
     )
     shown = list(dict.fromkeys(names[index] for index in flow[known].tolist()))
-    # Of more flows than there are colours the flow is in the tooltip.
+    # With more flows than colours the flow is only in the tooltip.
     colour = (
         alt.Color("flow:N", title="Flow", sort=None, scale=alt.Scale(domain=shown))
         if len(shown) <= MOST_CURVES

@@ -1,4 +1,4 @@
-"""What can be wrong with a wish for a figure."""
+"""Errors of figures."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dumbbell.errors import DumbbellError
 
 
 class NothingToDrawError(DumbbellError):
-    """A run does not have what a figure shows."""
+    """A run does not have the data of a figure."""
 
     def __init__(self, figure: str, reason: str) -> None:
         """Say why.
 
         Args:
-            figure: Such as ``a queue over time``.
-            reason: As the rest of the sentence, with a way out where there is one.
+            figure: Name of the figure, such as ``a queue over time``.
+            reason: The rest of the sentence, with a remedy if there is one.
         """
         super().__init__(f"{figure} cannot be drawn: {reason}")
         self.figure = figure

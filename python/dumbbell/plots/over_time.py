@@ -1,4 +1,4 @@
-"""Figures over time: the queue with its drops, what flows get, their windows.
+"""Figures over time: the queue with its drops, throughput and windows of flows.
 
 They are drawn from samples, so the description must have a ``sample_interval``.
 """
@@ -30,7 +30,7 @@ NO_SAMPLES = "the run has no samples: give its description a sample_interval, su
 
 
 def queue_over_time(run: Run, queue: str | int | None = None) -> Figure:
-    """What a queue held, with a tick at the top wherever it dropped.
+    """Queue length over time, with ticks at the top for drops.
 
     Args:
         run: With samples.
@@ -44,7 +44,7 @@ def queue_over_time(run: Run, queue: str | int | None = None) -> Figure:
 
 
 def _queue_over_time(run: Run, queue: str | int | None) -> tuple[Figure, str]:
-    """The figure without what is behind it, and the queue's name."""
+    """The figure without the trace's capacity, and the queue's name."""
     name = bottleneck(run) if queue is None else run.queue_names[run.queue(queue)]
     if name is None:
         raise NothingToDrawError("a queue over time", "no packet waited in any queue")
@@ -71,11 +71,11 @@ def _queue_over_time(run: Run, queue: str | int | None) -> tuple[Figure, str]:
 
 
 def throughput_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure:
-    """Payload that each flow's receiver got, per interval.
+    """Payload received per interval, for each flow.
 
     Args:
         run: With samples.
-        flows: Names; those that delivered most when None.
+        flows: Names; if None the flows that delivered most.
 
     Raises:
         NothingToDrawError: The run has no samples, or no flow.
@@ -108,7 +108,7 @@ def cwnd_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure:
 
     Args:
         run: With samples.
-        flows: Names; TCP flows that delivered most when None.
+        flows: Names; if None the TCP flows that delivered most.
 
     Raises:
         NothingToDrawError: The run has no samples, or no TCP flow.
@@ -138,7 +138,7 @@ def cwnd_over_time(run: Run, flows: Sequence[str] | None = None) -> Figure:
 
 
 def rtt_over_time(run: Run, probes: Sequence[str] | None = None) -> Figure:
-    """Round-trip times of pings by the instant at which they were sent.
+    """Round-trip times of pings over their time of sending.
 
     Args:
         run: With answered pings.

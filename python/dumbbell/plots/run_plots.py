@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RunPlots:
-    """Charts of one run, which a notebook shows by itself.
+    """Charts of one run, which a notebook displays.
 
     ``run.plot.queue().save("queue.svg")`` writes one; each is the same as on the run's page.
     """
@@ -26,11 +26,11 @@ class RunPlots:
         self._run = run
 
     def queue(self, queue: str | int | None = None) -> alt.LayerChart:
-        """What a queue held, with its drops; see `dumbbell.plots.queue_over_time`."""
+        """Queue length over time, with drops; see `dumbbell.plots.queue_over_time`."""
         return chart_of(over_time.queue_over_time(self._run, queue))
 
     def throughput(self, flows: Sequence[str] | None = None) -> alt.LayerChart:
-        """What flows got; see `dumbbell.plots.throughput_over_time`."""
+        """Throughput of flows; see `dumbbell.plots.throughput_over_time`."""
         return chart_of(over_time.throughput_over_time(self._run, flows))
 
     def cwnd(self, flows: Sequence[str] | None = None) -> alt.LayerChart:
