@@ -114,7 +114,7 @@ pub(super) const DISTRIBUTION: Parameter = Parameter {
     key: "distribution",
     unit: "word",
     default: Value::Word("uniform"),
-    default_source: "tc: uniform if not given",
+    default_source: "tc, if not given",
     range: "normal, pareto or paretonormal; uniform if not given",
     bounds: Bounds::NONE,
     effect: "How the delay varies, in units of the jitter: iproute2's tables of 4096 values, \
