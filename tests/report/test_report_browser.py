@@ -13,6 +13,7 @@ from report_samples import realistic_report
 from report_topologies import dumbbell, tc_words
 
 from browsing import (
+    BANDS,
     bands,
     barriers,
     brought_to_life,
@@ -332,6 +333,9 @@ OVERVIEW = {
     "figure": ".opening svg",
     "control": ".opening .begin",
 }
+WITHOUT_LIVE = Path(__file__).with_name("study_layout.json")
+"""The same of a study's page whose figure does not run, as of folklore and bbr-share."""
+STUDY = {"question": "h1", "answer": "header .answer", "figure": "figure.hero .plot"}
 OPENING = Opening(
     address="story.html",
     title="Your call is behind 1,000 packets",
@@ -365,4 +369,16 @@ def test_the_overview_begins_with_what_one_is_to_push(
     assert picture and picture["y"] + picture["height"] <= height
     assert barriers(page) == []
     assert seen.messages == []
+    page.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_study_without_a_live_figure_shows_question_answer_and_figure_first(
+    browser: Browser, site: Path, width: int, height: int
+) -> None:
+    page, _ = opened(browser, site / "statistical-multiplexing/index.html", width, height)
+    found = bands(page, STUDY, height)
+    assert all(end < BANDS for _, end in found.values()), found
+    assert moved(found, json.loads(WITHOUT_LIVE.read_text(encoding="utf-8"))[str(width)]) == {}
+    assert lies_under(page, "h1, header .answer, figure.hero figcaption") == []
     page.close()
