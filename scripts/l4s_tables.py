@@ -132,7 +132,7 @@ _OF_SLOW_LINKS = ("all marks, % of L", "L median, ms", "share of C, %")
 
 def _published() -> None:
     print("beside published figures\n")
-    print("| source | Mbit/s, round trip | `target` | RTT independence | share, % | ours, % |")
+    print("| source | Mbit/s, round trip | `target` | RTT independence | printed, % | ours, % |")
     print("| --- | --- | --- | --- | --- | --- |")
     for row in PUBLISHED:
         shares = [
