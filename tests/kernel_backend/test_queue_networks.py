@@ -112,14 +112,14 @@ class add dev d parent 1: classid 1:3 drr quantum 1514
     + _BY_DSCP
     + """
 qdisc add dev d parent 1:1 pfifo limit 50
-qdisc add dev d parent 1:2 pfifo limit 60
+qdisc add dev d parent 1:2 fq_codel
 qdisc add dev d parent 1:3 codel limit 100
 """
 )
 HFSC = (
     """
 qdisc add dev d root handle 1: hfsc default 2
-class add dev d parent 1: classid 1:10 hfsc ls m2 10mbit ul m2 10mbit
+class add dev d parent 1: classid 1:10 hfsc ls m2 10mbit
 class add dev d parent 1:10 classid 1:1 hfsc sc umax 300b dmax 5ms rate 200kbit
 class add dev d parent 1:10 classid 1:2 hfsc ls m2 6mbit
 class add dev d parent 1:10 classid 1:3 hfsc ls m2 2mbit
@@ -127,8 +127,8 @@ class add dev d parent 1:10 classid 1:3 hfsc ls m2 2mbit
     + _BY_DSCP
     + """
 qdisc add dev d parent 1:1 pfifo limit 50
-qdisc add dev d parent 1:2 pfifo limit 60
-qdisc add dev d parent 1:3 fq_codel limit 100
+qdisc add dev d parent 1:2 fq_codel
+qdisc add dev d parent 1:3 pfifo limit 60
 """
 )
 CHOKE = "choke limit 200 bandwidth 10mbit min 20 max 60 burst 25"
@@ -159,17 +159,17 @@ MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
             *(download(f"cubic-{index}") for index in range(3)),
             download("backup", "reno", dscp=8),
         ],
-        None,
+        "10mbit",
     ),
     "hfsc: a flood, CUBIC and a call in classes of their own": (
         HFSC,
         [flood("flood", "1500pps", dscp=8), download("cubic"), call(dscp=46)],
-        None,
+        "10mbit",
     ),
     "hfsc: small packets beside large ones": (
         HFSC,
         [flood("small", "3kpps", "80B", dscp=8), flood("large", "900pps", "1200B")],
-        None,
+        "10mbit",
     ),
     "choke: a flood beside two flows": (
         CHOKE,
@@ -181,17 +181,13 @@ MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
         BEHIND_A_LINK["small packets beside large ones"],
         "10mbit",
     ),
-    "choke: twelve flows of Reno and CUBIC": (
-        CHOKE,
-        [
-            *(download(f"cubic-{index}") for index in range(6)),
-            *(download(f"reno-{index}", "reno") for index in range(6)),
-        ],
-        "10mbit",
-    ),
+    "choke: a call beside one flow": (CHOKE, [call(), download("cubic")], "10mbit"),
 }
-"""Classes, and what drops packets of whom it meets by chance. Limits are low where a flood waits:
-what waits when a run ends counts as dropped on the kernel."""
+"""Classes, and what drops packets of whom it meets by chance.
+
+Limits are low where a flood waits: what waits when a run ends counts as dropped on the kernel.
+Flows of one class have a queue each, for in one queue they share it as chance has it.
+"""
 
 
 NETWORKS: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = (

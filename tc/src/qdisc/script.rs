@@ -59,6 +59,15 @@ enum Hook {
     Egress,
 }
 
+/// What has hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    /// Of what arrives alone.
+    Ingress,
+    /// Of both.
+    Clsact,
+}
+
 /// What is done to every packet there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
@@ -75,6 +84,8 @@ struct Device<'a> {
     egress: Option<Action>,
     /// Whether a line says something of a hook of it.
     has_hooks: bool,
+    /// What a line has made to hang filters on.
+    made: Option<Made>,
 }
 
 #[derive(Default)]
@@ -105,8 +116,19 @@ impl<'a> Reader<'a> {
             return Ok(());
         };
         device.has_hooks = true;
-        if !heading.is_filter || heading.is_deleted {
+        if !heading.is_filter {
+            device.made = heading.made.filter(|_| !heading.is_deleted);
+            if heading.is_deleted {
+                (device.ingress, device.egress) = (None, None);
+            }
             return Ok(());
+        }
+        if heading.is_deleted {
+            return Ok(());
+        }
+        if device.made.is_none() || (hook, device.made) == (Hook::Egress, Some(Made::Ingress)) {
+            let said = "no line before it makes the hook: qdisc add dev X clsact, or ingress for what arrives";
+            return Err(bad(line, said));
         }
         let Some(action) = heading.action(line)? else {
             return Ok(());
@@ -161,6 +183,7 @@ impl<'a> Reader<'a> {
                 ingress: None,
                 egress: None,
                 has_hooks: false,
+                made: None,
             });
             self.devices.len() - 1
         });
@@ -250,6 +273,7 @@ struct Heading<'a> {
     is_deleted: bool,
     device: Option<&'a str>,
     hook: Option<Hook>,
+    made: Option<Made>,
     protocol: Option<&'a str>,
     handle: Option<&'a str>,
     /// The rest.
@@ -268,7 +292,13 @@ impl<'a> Heading<'a> {
         while let Some(word) = words.next() {
             match word {
                 "dev" => heading.device = words.next(),
-                "ingress" | "clsact" => heading.hook = Some(Hook::Ingress),
+                "ingress" | "clsact" => {
+                    heading.hook = Some(Hook::Ingress);
+                    heading.made = Some(match word {
+                        "clsact" => Made::Clsact,
+                        _ => Made::Ingress,
+                    });
+                }
                 "egress" => heading.hook = Some(Hook::Egress),
                 "parent" => match words.next() {
                     Some("ffff:" | "ffff:0" | "ffff:fff2") => heading.hook = Some(Hook::Ingress),
@@ -473,6 +503,16 @@ mod tests {
             ),
             (format!("{hook} matchall action drop"), "\"action drop\""),
             (format!("{hook} matchall"), "without an action"),
+            (
+                format!("tc filter add dev eth0 parent ffff: matchall {redirect}"),
+                "no line before it makes the hook",
+            ),
+            (
+                format!(
+                    "{hook} matchall {redirect}; tc filter add dev eth0 egress matchall action drop"
+                ),
+                "no line before it makes the hook",
+            ),
             (format!("{hook} bpf obj x.o {redirect}"), "bpf"),
             (
                 format!("{hook} matchall police rate 1mbit burst 10k"),
