@@ -147,11 +147,6 @@ MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
         [flood("flood", "1500pps", dscp=8), download("cubic"), download("reno", "reno", dscp=46)],
         "10mbit",
     ),
-    "drr: BBR in one class beside CUBIC in another": (
-        DRR,
-        [download("bbr", "bbr", dscp=8), download("cubic")],
-        "10mbit",
-    ),
     "hfsc: a call, three flows and a backup": (
         HFSC,
         [
