@@ -161,11 +161,6 @@ MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
         [flood("flood", "1500pps", dscp=8), download("cubic"), call(dscp=46)],
         "10mbit",
     ),
-    "hfsc: small packets beside large ones": (
-        HFSC,
-        [flood("small", "3kpps", "80B", dscp=8), flood("large", "900pps", "1200B")],
-        "10mbit",
-    ),
     "choke: a flood beside two flows": (
         CHOKE,
         BEHIND_A_LINK["a flood beside two flows"],
@@ -176,7 +171,6 @@ MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
         BEHIND_A_LINK["small packets beside large ones"],
         "10mbit",
     ),
-    "choke: a call beside one flow": (CHOKE, [call(), download("cubic")], "10mbit"),
 }
 """Classes, and what drops packets of whom it meets by chance.
 
