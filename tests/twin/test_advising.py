@@ -74,7 +74,11 @@ def test_what_was_not_measured_and_what_predicts_badly_get_no_advice() -> None:
     document = bloated().document
     document["parameters"] = [p for p in document["parameters"] if p["name"] != "rate up"]
     assert "not measured up" in why_no_advice(known_line(document, "twin"), BACKUP)
-    assert not why_no_advice(known_line_of(bloated()), BACKUP)
+    document = bloated().document
+    document["disciplines"] = {"up": {"distances": {"FIFO": 87.2, "AQM": None}}}
+    assert "explains the delays up" in why_no_advice(known_line(document, "twin"), BACKUP)
+    document["disciplines"] = {"up": {"distances": {"FIFO": 2.1}}}
+    assert not why_no_advice(known_line(document, "twin"), BACKUP)
 
 
 def test_settings_are_lines_that_an_experiment_takes_and_a_router_too() -> None:

@@ -101,6 +101,9 @@ def why_no_advice(known: KnownLine, use: Use) -> str:
     missing = [way.value for way in use.ways if way not in known.ways]
     if missing:
         return f"the line was not measured {' and '.join(missing)}, which {use.word} fills"
+    unexplained = [way.value for way in use.ways if way in known.unexplained]
+    if unexplained:
+        return f"no discipline that is tried explains the delays {' and '.join(unexplained)}"
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -13,6 +13,7 @@ import numpy as np
 
 from dumbbell.errors import SpecError
 from dumbbell.printable import printable
+from dumbbell.twin.discipline import NEAR
 from dumbbell.twin.line import (
     LEAST_RATE_BPS,
     LEAST_RTT_NS,
@@ -43,6 +44,7 @@ class KnownLine:
             ``buffer up`` and ``buffer down``.
         trust: Whether it predicted.
         sources: Of what it was made.
+        unexplained: Directions whose delays no discipline that was tried explains.
     """
 
     line: Line
@@ -50,6 +52,7 @@ class KnownLine:
     spreads: Mapping[str, float]
     trust: Trust
     sources: tuple[str, ...]
+    unexplained: tuple[Way, ...] = ()
 
     def drawn(self, count: int, seed: int) -> list[Line]:
         """Lines that may be the real one: the twin's first, then drawn from the intervals.
@@ -102,6 +105,7 @@ def known_line(document: Mapping[str, Any], source: str) -> KnownLine:
         spreads,
         trusts[trust],
         tuple(printable(each)[:200] for each in names[:12]),
+        tuple(_unexplained(document.get("disciplines"))),
     )
 
 
@@ -150,6 +154,16 @@ def _spreads(parameters: object, source: str) -> tuple[dict[str, float], set[str
             spread = (numbers[2] - numbers[1]) / (2 * _OF_LEVEL) / numbers[0]
             spreads[name] = min(spread, 1.0)
     return spreads, measured
+
+
+def _unexplained(disciplines: object) -> Iterator[Way]:
+    for way in Way:
+        of_way = disciplines.get(way.value) if isinstance(disciplines, dict) else None
+        distances = of_way.get("distances") if isinstance(of_way, dict) else None
+        if isinstance(distances, dict) and distances:
+            numbers = [float(far) for far in distances.values() if _is_number(far)]
+            if min(numbers, default=math.inf) > NEAR:
+                yield way
 
 
 def _end(table: Mapping[str, Any], source: str) -> LineEnd:
