@@ -82,12 +82,12 @@ impl Discipline for Noqueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dumbbell_core::packet::Kind;
+    use dumbbell_core::packet::PacketKind;
 
     #[test]
     fn what_finds_the_device_busy_is_dropped() {
         let mut queue = Noqueue::build(&Config {}, &Setting::for_tests());
-        let packet = |number| Packet::new(Kind::Udp, 0, number, 100, Time::ZERO);
+        let packet = |number| Packet::new(PacketKind::Udp, 0, number, 100, Time::ZERO);
         let events = &mut Events::default();
         let mut offer = |queue: &mut Noqueue, number| {
             let answer = queue.enqueue(packet(number), Time::ZERO, events);

@@ -7,9 +7,10 @@
 //! | the band of the priority by TOS, by a fixed map | yes |
 //! | a band holds 1000 packets (txqueuelen) | yes |
 //! | a band is a ring whose entries are freed in batches of 16, or at its end | yes |
-//! | priority set otherwise (`SO_PRIORITY`, iptables) | no
+//! | priority set otherwise (`SO_PRIORITY`, iptables) | no |
 //!
-//! |So a full band accepts no packet until 16 have left (two cache lines of pointers, with lines of 64 bytes), and may hold up to 15 fewer than 1000.
+//! So a full band accepts no packet until 16 have left (two cache lines of pointers, with lines of 64 bytes),
+//! and may hold up to 15 fewer than 1000.
 
 use super::{Build, Dequeued, Discipline, DropReason, Events, Setting, priority};
 use dumbbell_core::packet::Packet;

@@ -9,9 +9,10 @@
 //! | --- | --- | --- |
 //! | none (`SK_PACING_NONE`) | when the windows allow | then |
 //! | TCP's timer, if the controller requests pacing (`SK_PACING_NEEDED`) | when the pacing rate allows, or another timer sends them | then |
-//! | `fq` at its host, with any controller (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues allow | not before their departure time
+//! | `fq` at its host, with any controller (`SK_PACING_FQ`, from the first packet on) | when the windows and small queues allow | not before their departure time |
 //!
-//! |TCP computes round-trip times and timers from the departure time of packets (`skb_mstamp_ns`): the time at which the pacing rate allows them, even if a timeout or probe sends them earlier.
+//! TCP computes round-trip times and timers from the departure time of packets (`skb_mstamp_ns`): the time at
+//! which the pacing rate allows them, even if a timeout or probe sends them earlier.
 
 use crate::cca::Window;
 use dumbbell_core::time::Time;

@@ -343,8 +343,8 @@ fn slots_open_as_far_apart_as_said() {
 fn a_share_of_packets_is_damaged() {
     const PACKETS: u32 = 20_000;
     for (kind, found) in [
-        (Kind::Udp, 1.0 - 6.0 / 500.0),
-        (Kind::Tcp, 1.0 - 6.0 / 66.0),
+        (PacketKind::Udp, 1.0 - 6.0 / 500.0),
+        (PacketKind::Tcp, 1.0 - 6.0 / 66.0),
     ] {
         let mut queue = netem("limit 30000 corrupt 20% duplicate 10%");
         let events = &mut Events::default();

@@ -9,9 +9,9 @@
 //! | a change is due | it takes effect at the next event of the sender, usually an acknowledgement |
 //! | loss, ECN echo | ignored; lost packets are retransmitted within the window |
 //! | retransmission timeout | as always one packet is sent first; its acknowledgement restores the window |
-//! | pacing, if the description asks for it | 120 % of window over round-trip time
+//! | pacing, if the description asks for it | 120 % of window over round-trip time |
 //!
-//! |Its parameters are the changes (`cwnd_changes`).
+//! Its parameters are the changes (`cwnd_changes`).
 
 use super::{Ack, Controller, Options, Phase, Snapshot, Window};
 use dumbbell_core::time::Time;
