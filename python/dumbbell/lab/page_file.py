@@ -25,9 +25,9 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 
 SCRIPT = _modules(
-    "words intervals state plot live/chart live/strip packets stack families figures ends window"
-    " classes lanes stage bucket sources fields task controls numbers form unpacked orders score game rules"
-    " rule_worker rule_panel embedded taking answer main"
+    "words intervals state plot live/chart live/strip packets stack families figures ends"
+    " window classes lanes stage bucket sources fields task controls numbers form unpacked"
+    " orders score game rules rule_worker rule_panel embedded taking answer main"
 )
 """Of the page, each after those that it imports from."""
 WORKER = _modules(
