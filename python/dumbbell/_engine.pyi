@@ -126,8 +126,7 @@ class CaptureError(ValueError):
 def analyze_capture(source: str | BinaryIO) -> dict[str, Any]:
     """The flows of a capture, read once in bounded memory.
 
-    Args:
-        source: A path; or a file, which is read through Python, so that a signal ends the wait.
+    A file as ``source`` is read through Python, so that a signal ends the wait.
 
     Returns:
         ``format`` (pcapng, pcap), ``pkts``, ``bytes_read``; ``error``, why the rest could not be
@@ -143,10 +142,7 @@ def analyze_capture(source: str | BinaryIO) -> dict[str, Any]:
     """
 
 def copy_capture(source: str, target: str, *, name: str, place: int, format: str) -> int:
-    """Writes the packets of one view to a file of one interface, pcap or pcapng, in nanoseconds.
-
-    Returns:
-        How many they were.
+    """Writes the packets of one view to a pcap or pcapng file in nanoseconds; returns their number.
 
     Raises:
         CaptureError: The capture cannot be read to its end, or the file not be written.
@@ -203,17 +199,12 @@ def render_police(police_json: str) -> str:
     """What one would type after ``action`` for such JSON."""
 
 def split_script(text: str) -> str | None:
-    """What a script says of one device, as JSON; None where it is its root's lines alone.
+    """Splits a script of ``tc`` and ``ip`` for one device; None if it has only root lines.
 
-    Args:
-        text: Lines as one types them to ``tc`` and ``ip``.
-
-    Returns:
-        An object of texts or null: ``qdisc``, ``police``, ``arriving_qdisc``, ``arriving_police``
-        and ``ifb``.
+    The JSON has ``qdisc``, ``police``, ``arriving_qdisc``, ``arriving_police`` and ``ifb``.
 
     Raises:
-        QdiscError: A line of what arrives is not modelled, or the script is of several devices.
+        QdiscError: Arriving packets are treated as not modelled, or it has several devices.
     """
 
 def render_qdisc(qdisc_json: str) -> str:
@@ -268,7 +259,6 @@ def check_packet_script(text: str, profile: str, gso_max_segs: int = 1) -> str:
     """Run a script of packetdrill's language against the TCP of the simulator.
 
     Args:
-        text: The script.
         profile: Whose behaviour is required: ``linux-6.1`` or ``rfc``.
         gso_max_segs: Segments of one sk_buff at most, until the script says otherwise.
 
@@ -283,10 +273,9 @@ def check_packet_script(text: str, profile: str, gso_max_segs: int = 1) -> str:
     """
 
 def judge_packet_script_record(record: str) -> str:
-    """Judge the assertions that packetdrill has recorded, a program in Python that is only read.
+    """Judge the assertions that packetdrill has recorded; the Python program is only read.
 
-    Returns:
-        JSON as of `check_packet_script`; ``unsupported`` where it has more than assertions.
+    Returns JSON as `check_packet_script` does; ``unsupported`` if it has more than assertions.
     """
 
 def fuzz_packet_script(
@@ -367,11 +356,7 @@ class Estimate:
         """Time of one thread, within a factor of two or so."""
 
 def check(resolved_json: str, *, simulated: bool = True) -> Estimate:
-    """Checks a resolved description as a run would.
-
-    Args:
-        resolved_json: What is to be run.
-        simulated: Whether in the simulator; if not, only the description itself is checked.
+    """Checks a resolved description as a run does; without ``simulated`` only the description.
 
     Raises:
         SpecInvalid: It cannot be run.

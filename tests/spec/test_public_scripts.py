@@ -16,12 +16,12 @@ LINES = Path(__file__).parent / "tc-lines-of-scripts.txt"
 LEAST_SHARE = 0.9
 REFUSED = {
     "is no longer in Linux; use htb": 2,
-    "nothing has the handle 1:": 5,  # after those
+    "no discipline has the handle 1:": 5,  # after those
     'filter "bpf" is not implemented': 3,
     "it has some packets only": 2,
     "no line before it makes the hook": 1,
-    "of the source port all": 1,
-    "as it does not fit": 1,  # a latency of 10000 s
+    "for the source port all": 1,
+    "it does not fit, and": 1,  # a latency of 10000 s
 }
 """Parts of messages, and how many lines have each."""
 

@@ -68,7 +68,7 @@ def test_a_shape_is_noted_once_and_what_is_plain_not_at_all() -> None:
     [
         ("codel limit 0", "ignores it"),
         ("codel target -1s", "another number"),
-        ("tbf rate 10% burst 5kb limit 5kb", "asks the device"),
+        ("tbf rate 10% burst 5kb limit 5kb", "reads the device"),
         ("fq_codel quantum 7", "another value"),
         ("netem loss 33.333333333%", "more digits"),
         ("bfifo limit 0", "every packet"),
