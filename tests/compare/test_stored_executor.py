@@ -270,7 +270,7 @@ def test_there_is_nothing_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         executor = Stored(Threads(), store, cells=cell_names(cells), resume=True)
         return compare(cells, replications=replications, executor=executor)
 
-    with pytest.raises(StoreError, match="nothing of this name"):
+    with pytest.raises(StoreError, match="no runs of this name"):
         resumed()
     assert not store.folder.exists()
     compare(cells, replications=2, executor=Stored(Threads(), store, cells=cell_names(cells)))

@@ -18,7 +18,7 @@ def discipline(draw: random.Random, rate_bps: int) -> str:
     """One of all disciplines for a link of about such a rate."""
     if draw.random() < 0.3:
         return draw.choice(_CLASSFUL)(draw, rate_bps)
-    return leaf(draw, rate_bps)
+    return draw.choice((*_LEAVES, *_ROOTS))(draw, rate_bps)
 
 
 def leaf(draw: random.Random, rate_bps: int) -> str:
@@ -274,7 +274,8 @@ def _netem_delay(draw: random.Random) -> str:
 
 def _netem_slot(draw: random.Random) -> str:
     delay = draw.choice(["200us", "1ms 5ms", "distribution normal 3ms 1ms"])
-    return " ".join([f"slot {delay}", *_some(draw, ["packets 4", "bytes 9000"])])
+    limits = _some(draw, ["packets 4", "bytes 9000"])
+    return " ".join([f"slot {delay}", *sorted(limits, reverse=True)])  # tc takes no other order
 
 
 def _other(name: str, example: str) -> _Maker:
@@ -429,11 +430,14 @@ _OWN_LEAVES: tuple[_Maker, ...] = (
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _ets, _htb, _hfsc, _drr)
 _OWN_NAMES = {maker.__name__[1:] for maker in (*_OWN_LEAVES, *_CLASSFUL)}
+_ROOT_NAMES = {"noqueue"}
+"""Disciplines that no class may have."""
+_ROOTS = tuple(_other(name, name) for name in sorted(_ROOT_NAMES))
 _LEAVES = (
     *_OWN_LEAVES,
     *(
         _other(each["name"], each["short_example"])
         for each in json.loads(_engine.disciplines())
-        if each["name"] not in _OWN_NAMES
+        if each["name"] not in _OWN_NAMES | _ROOT_NAMES
     ),
 )

@@ -285,7 +285,7 @@ def test_the_overview_explains_each_word_where_it_is_first_used() -> None:
     page = index_html([IndexEntry.of(each) for each in reports])
     first, second = page.split('<article id="study-')[1:]
     assert "A small <dfn>buffer</dfn> slows" in first
-    assert "<b>buffer</b>: room for packets that wait for the line." in first
+    assert "<b>buffer</b>: memory for packets that wait for the link." in first
     assert "<dfn>PIE</dfn> keeps the buffer short." in second
     assert page.count("<b>buffer</b>") == page.count("<b>PIE</b>") == 1
 
